@@ -29,7 +29,7 @@ from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.kinds import Whole
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
-from gensim_tfw2v.originals import Word2Vec, reason_for_gensims_code
+from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.session import Training
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.options.kinds import Kind
     from gensim_tfw2v.options.regimes import RegimeOptions
     from gensim_tfw2v.processes.launcher import ProcessLauncher
+
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = named("running")
 
@@ -82,6 +83,12 @@ CHANGED = (
 CHANGING = (
     *("build_vocab", "build_vocab_from_freq", "prepare_vocab", "create_binary_tree"),
     *("update_weights", "reset_from"),
+)
+
+#: Methods that gensim's threads call while they train, and TensorFlow's engine does not.
+BYPASSED = (
+    *("_do_train_job", "_do_train_epoch", "_worker_loop", "_worker_loop_corpusfile"),
+    *("_job_producer", "_get_thread_working_mem", "_log_epoch_progress", "_raw_word_count"),
 )
 
 #: What uses a model while it is trained: no thread has this number.
@@ -248,7 +255,7 @@ class TFWord2Vec(Word2Vec):
         self._parse(of_gensim | own, ARGUMENTS)
         self.__dict__.update(own)
         self._check_folders()
-        self._by_gensim = reason_for_gensims_code(self, UNKNOWN)  # refused before a corpus is read
+        self._by_gensim = self._reason_for_gensims_code()  # refused before a corpus is read
         self._corpus_reader.trains_at_once = True
         try:
             super().__init__(**of_gensim)
@@ -510,7 +517,7 @@ class TFWord2Vec(Word2Vec):
         events = len(before.get("lifecycle_events") or ())
         try:
             config = self._check(arguments)
-            self._by_gensim = reason_for_gensims_code(self, UNKNOWN)
+            self._by_gensim = self._reason_for_gensims_code()
             if self._by_gensim:
                 logger.warning(
                     "%s: gensim's code trains this model, at gensim's speed", self._by_gensim
@@ -588,7 +595,7 @@ class TFWord2Vec(Word2Vec):
         self._refuse_while_used()
         Whole(1, exact=True)("epochs", epochs)
         self._check({"start_alpha": alpha, "end_alpha": end_alpha})
-        self._by_gensim = reason_for_gensims_code(self, UNKNOWN)
+        self._by_gensim = self._reason_for_gensims_code()
         if self._by_gensim:  # whose code reads the part again for each epoch
             self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
         before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
@@ -717,6 +724,33 @@ class TFWord2Vec(Word2Vec):
             ending = os.path.splitext(corpus_file)[1].lower()
             if not (ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
                 raise
+
+    def _reason_for_gensims_code(self) -> str:
+        """Return which hooks of gensim's threads the class or object overrides; empty for none.
+
+        Then gensim's own code trains.
+
+        Raises
+        ------
+        ValueError
+            If there are some, and an option is given that gensim's code lacks.
+        """
+        hooks = [
+            name
+            for name in BYPASSED
+            if getattr(getattr(self, name), "__func__", None) is not getattr(self._of_gensim, name)
+        ]
+        if not hooks:
+            return ""
+        overrides = f"{type(self).__name__} overrides {' and '.join(hooks)}"
+        reason = f"{overrides}, which gensim's threads alone call"
+        for name, nothing in UNKNOWN.items():
+            if (given := getattr(self, name)) != nothing:
+                raise ValueError(
+                    f"{reason}, and gensim's code has no {name}: leave out {name}={quoted(given)}, "
+                    "or train a class that overrides no such method"
+                )
+        return reason
 
     def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Let a local cluster's processes get ready, if the model trains on one."""

@@ -2,15 +2,12 @@
 
 A program may put another class there, as `gensim_tfw2v.patch_gensim` does. gensim's methods look
 their own class up by that name, and so do pickles: here both learn to find gensim's.
-
-Models whose classes override what gensim's threads call are trained by gensim's own code.
 """
 
 import copyreg
 import functools
 import pkgutil
 import sys
-from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -18,14 +15,6 @@ from gensim.models import Doc2Vec as Doc2Vec
 from gensim.models import FastText as FastText
 from gensim.models import Word2Vec as Word2Vec
 from gensim.models import doc2vec, fasttext, word2vec
-
-from gensim_tfw2v.messages import quoted
-
-#: Methods that gensim's threads call while they train, and TensorFlow's engine does not.
-BYPASSED = (
-    *("_do_train_job", "_do_train_epoch", "_worker_loop", "_worker_loop_corpusfile"),
-    *("_job_producer", "_get_thread_working_mem", "_log_epoch_progress", "_raw_word_count"),
-)
 
 _CLASSES: tuple[type, ...] = (Word2Vec, FastText, Doc2Vec)
 
@@ -82,34 +71,6 @@ def _reduce(model: Any) -> Any:
     if getattr(sys.modules[class_.__module__], class_.__name__) is class_:
         return reduced
     return _New(class_), (), *reduced[2:]
-
-
-def reason_for_gensims_code(model: Any, unknown: Mapping[str, Any]) -> str:
-    """Return why gensim's code has to train a model: hooks that its class or object overrides.
-
-    Empty if there are none.
-
-    Raises
-    ------
-    ValueError
-        If there are some, and an option that gensim's code does not know is not as in `unknown`.
-    """
-    hooks = [
-        name
-        for name in BYPASSED
-        if getattr(getattr(model, name), "__func__", None) is not getattr(model._of_gensim, name)
-    ]
-    if not hooks:
-        return ""
-    overrides = f"{type(model).__name__} overrides {' and '.join(hooks)}"
-    reason = f"{overrides}, which gensim's threads alone call"
-    for name, nothing in unknown.items():
-        if (given := getattr(model, name)) != nothing:
-            raise ValueError(
-                f"{reason}, and gensim's code has no {name}: leave out {name}={quoted(given)}, "
-                "or train a class that overrides no such method"
-            )
-    return reason
 
 
 for _class in _CLASSES:

@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
-
-#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
-STRIDE = 16
-
-
-def stride(size: int) -> int:
-    """Floats that a row of D numbers takes in a table that kernels train."""
-    return -(-size // STRIDE) * STRIDE
+from gensim_tfw2v.kernel.native.by_ctypes import stride
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.kernel.kernel_config import KernelConfig
 
 
 class Tables(NamedTuple):

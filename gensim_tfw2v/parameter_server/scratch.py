@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.kernel_config import stride
 from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.kernel.native.by_ctypes import stride
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 
 

@@ -18,18 +18,19 @@ FIXED = {*named("fixed"), "words", "shapes"}
 def settings_of(model: Any) -> dict[str, Any]:
     """Settings of a model that training reads, by their names."""
     weights = weights_of(model)
-    of_words = model.wv.expandos
-    arrays = {"cum_table": vars(model).get("cum_table"), "sample_int": of_words.get("sample_int")}
+    settings: dict[str, Any] = {"words": [], "shapes": shapes(weights)}
+    for name in {*model._kinds, "compute_loss"} - {"seed"}:
+        settings[name] = getattr(model, name)
+    arrays = {"cum_table": vars(model).get("cum_table")}
+    arrays["sample_int"] = model.wv.expandos.get("sample_int")
     for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
-        arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}
-    return {
-        **{
-            name: getattr(model, name) for name in (*model._kinds, "compute_loss") if name != "seed"
-        },
-        **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
-        "words": [held.get("key_to_index") for held, _ in weights],
-        "shapes": shapes(weights),
-    }
+        settings["words"].append(held.get("key_to_index"))
+        for name in tuple(held):  # another thread may add some
+            if "_lockf" in name:
+                arrays[place + name] = held[name]
+    for name, array in arrays.items():
+        settings[name] = np.asarray(array).tobytes()
+    return settings
 
 
 def refusal(changed: Iterable[str]) -> RuntimeError:

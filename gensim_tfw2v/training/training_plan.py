@@ -20,7 +20,6 @@ from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.regimes import Regime, Setup
-from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
@@ -276,7 +275,9 @@ def open_regime(
     words = vocabulary.words(options.negative_shards)
     if plan.shares_rows:
         logger.info("compiled kernels train, in threads of this process")
-        local = DeterministicRegime if options.deterministic else LocalRegime
+        local = LocalRegime
+        if options.deterministic:
+            from gensim_tfw2v.regimes.deterministic import DeterministicRegime as local
         regime: Any = local(plan.config, words, options.workers)
     else:
         assert plan.corpus is not None

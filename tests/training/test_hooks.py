@@ -8,7 +8,7 @@ from gensim.models import Word2Vec
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.originals import BYPASSED
+from gensim_tfw2v.model import BYPASSED
 
 NODES = [f"n{number}" for number in range(20)]
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.kernel.kernel_config import stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 if TYPE_CHECKING:
@@ -25,6 +24,9 @@ INT32 = "int32"
 FLOAT32 = "float32"
 TABLES = ("inputs", "outputs", "nodes")
 LINE = 64  # bytes of a cache's line
+
+#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
+STRIDE = 16
 
 #: The library for programs without TensorFlow.
 KERNELS = Path(__file__).with_name("kernels.so")
@@ -125,6 +127,11 @@ _Run = _struct(
     pool=POINTER,
 )
 _Inference = _struct(words=_Lists, alphas=_Array, vectors=POINTER, seed=ctypes.c_uint64)
+
+
+def stride(size: int) -> int:
+    """Floats that a row of D numbers takes in a table that kernels train."""
+    return -(-size // STRIDE) * STRIDE
 
 
 @functools.cache
@@ -265,16 +272,17 @@ class Tables:
     def __init__(self, tables: Sequence[np.ndarray], words: WordArrays) -> None:
         self._words = words  # the kernel reads its arrays: they must stay in memory
         size = tables[0].shape[-1]
+        width = stride(size)
         self._padded: list[np.ndarray] = []
         self.rows: list[np.ndarray] = []
         structs = []
         for name, table in zip(TABLES, tables, strict=True):
             _checked(name, table, FLOAT32, size)
             # rows begin where a cache's line does, so that no vector lies in two lines
-            memory = np.zeros(4 * len(table) * stride(size) + LINE, np.uint8)
+            memory = np.zeros(4 * len(table) * width + LINE, np.uint8)
             begin = -memory.ctypes.data % LINE
             padded = memory[begin : len(memory) - LINE + begin].view(FLOAT32)
-            padded = padded.reshape(len(table), stride(size))
+            padded = padded.reshape(len(table), width)
             padded[:, :size] = table
             structs.append(_Table(padded.ctypes.data, len(padded)))
             self._padded.append(padded)
@@ -285,7 +293,7 @@ class Tables:
             _checked("weights", words.weights, FLOAT32),
             _Lists(*map(_checked, Lists._fields, words.tree)),
             _Lists(*map(_checked, Lists._fields, words.subwords)),
-            stride(size),
+            width,
             size,
         )
 
