@@ -51,17 +51,6 @@ def test_nouns_are_classes():
     assert not [name for name in nouns if not re.search(rf"^class {name}\b", source, re.MULTILINE)]
 
 
-def test_a_work_unit_walks_through_modules():
-    walks = page("concepts.md").split("## The walk of a work unit\n")[1].split("\n## ")[0]
-    passed = re.findall(r"passes (\d+)(?: more)?:", walks)
-    for number, block in zip(passed, blocks(walks), strict=True):
-        modules = [line.split()[0] for line in block.text.splitlines()]
-        for name in modules:
-            path = PACKAGE / name
-            assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file(), name
-        assert len({*modules}) == len(modules) == int(number)
-
-
 def test_papers_are_numbered():
     text, papers = page("files-and-papers.md").split("## Papers\n")
     listed = {int(number) for number in re.findall(r"^(\d+)\. ", papers, re.MULTILINE)}
