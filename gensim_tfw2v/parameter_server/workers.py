@@ -67,8 +67,7 @@ class ClusterWorkers:
 
     def sees(self, folder: Path) -> bool:
         """Return whether jobs can read what this process writes to a folder."""
-        with convert_task_errors():
-            return is_seen_by(self.number, folder)
+        return is_seen_by(self.number, folder)
 
     def progress(self) -> None:
         """Note that jobs are being trained from now on."""

@@ -35,7 +35,7 @@ class AsynchronousRegime(ParameterServerRegime):
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         threads = self.config.threads
-        with convert_task_errors(), workers.scope():
+        with workers.scope():
             self._queue = JobQueue(-(-setup.units // threads), threads, self.config.shared_corpus)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
@@ -77,7 +77,7 @@ class AsynchronousRegime(ParameterServerRegime):
         self, jobs: Sequence[Sequence[UnitTask]], report: Reporter, stop: Stop, replicas: int
     ) -> None:
         """Let workers draw jobs, once."""
-        with convert_task_errors(), defer_interrupts():
+        with defer_interrupts():
             files = self._queue.refill(jobs)
         function = self.function
         arguments = (files, tf.constant(replicas, tf.float32))
@@ -92,7 +92,7 @@ class AsynchronousRegime(ParameterServerRegime):
                 logger.info("a worker has failed; its jobs are trained again: %s", lost)
 
         def look() -> None:
-            with convert_task_errors(), defer_interrupts():
+            with defer_interrupts():
                 done = self._queue.collect()
                 if stop():
                     self._queue.close()

@@ -29,7 +29,6 @@ from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import NOTHING, JobResult, source_of
 from gensim_tfw2v.parameter_server.job_queue import runs_of
-from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.process_guards import defer_interrupts
@@ -246,7 +245,7 @@ class SynchronousRegime(ScheduledRegime):
                     self.counted(JobResult.unpacked(packed), job)
             # in the order of the jobs, whichever came first
             of_jobs = [ended[job[0].unit.index] for job in of_round]
-            with convert_task_errors(), defer_interrupts():
+            with defer_interrupts():
                 self._add_staged(tf.constant([number for number, _ in of_jobs], tf.int64))
             for _, reports in of_jobs:
                 for trained in reports:
