@@ -219,9 +219,14 @@ def add_rows(
     # another thread adds to the same row in between is lost, so the reading must come last.
     with tf.control_dependencies([changes]):
         current = read_rows(table, ids)
-    tf.raw_ops.ResourceScatterUpdate(resource=table, indices=ids, updates=current + changes)
+    write_rows(table, ids, current + changes)
 
 
 def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
     """Rows of the variable with this handle: [ids, D], float32."""
     return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)
+
+
+def write_rows(table: tf.Tensor, ids: tf.Tensor, rows: tf.Tensor) -> tf.Operation:
+    """Set rows of the variable with this handle."""
+    return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=ids, updates=rows)
