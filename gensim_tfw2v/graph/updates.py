@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import Slices, as_is, as_uint16, whole
+from gensim_tfw2v.graph.slices import Slices, as_is, as_uint16
 from gensim_tfw2v.kernel.tables import Tables
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
@@ -199,7 +199,7 @@ class WholeRows:
 
     def read(self, ids: tf.Tensor) -> Slices:
         """Rows [ids, D], float32."""
-        return whole(read_rows(self._handle, ids))
+        return Slices([read_rows(self._handle, ids)])
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
         """Add changes [U, D] to rows of distinct ids; see `add_rows`."""

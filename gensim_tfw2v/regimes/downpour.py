@@ -162,7 +162,7 @@ class ReplicaJob(WorkerJob):
     def train(self) -> list[UnitResult]:
         """Train all steps."""
         tables, _ = self._handles()
-        sums = [unit.begin(self.config, tables) for unit in self.job.units]
+        sums = [unit.begin(tables) for unit in self.job.units]
         _, sums, self._fetched, self._pushed = tf.while_loop(
             lambda step, *_: step < self._steps,
             self._phase,

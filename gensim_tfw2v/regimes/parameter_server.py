@@ -108,7 +108,7 @@ class ParameterServerRegime:
 
     def begin_epoch(self) -> None:
         """Forget how often units have been pushed."""
-        self.workers.progress()
+        self.workers.liveness.progress()
         times = self.server.push_counter.times
         times.assign(tf.zeros_like(times))
 

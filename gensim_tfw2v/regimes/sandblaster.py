@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import Slices, whole
+from gensim_tfw2v.graph.slices import Slices
 from gensim_tfw2v.graph.updates import WholeRows
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
@@ -45,7 +45,7 @@ class FixedRows(WholeRows):
 
     def read(self, ids: tf.Tensor) -> Slices:
         """Rows [ids, D], float32."""
-        return whole(tf.gather(self._rows, ids))
+        return Slices([tf.gather(self._rows, ids)])
 
 
 class GradientJob(WorkerJob):
@@ -193,7 +193,7 @@ class SandblasterRegime(ScheduledRegime):
         Divergence
             If f is not finite at the point from which it begins.
         """
-        self.workers.progress()
+        self.workers.liveness.progress()
         # drawn as in epoch 0, and the whole gradient: see `GradientJob`
         tasks = [
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
