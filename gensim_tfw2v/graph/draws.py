@@ -25,7 +25,7 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
 class Draws(NamedTuple):
-    """A unit cut into steps of T/B blocks: ids, windows as `band` takes them; int32."""
+    """A unit cut into steps of T/B blocks: ids, windows as `WindowBand` takes them; int32."""
 
     inputs: tf.Tensor  # [steps, T/B, I]
     centres: tf.Tensor  # [steps, T/B, O]

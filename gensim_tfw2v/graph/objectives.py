@@ -38,37 +38,37 @@ from gensim_tfw2v.graph.updates import RowGroups
 from gensim_tfw2v.kernel.kernel_config import Objective
 
 
-def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:
+@dataclass(frozen=True)
+class WindowBand(Weights):
     """1 where an input lies in a centre's window, else 0: [T/B, O, I].
+
+    Of these the windows travel, not the matrices: each slice makes them.
 
     Parameters
     ----------
-    windows : Tensor [T/B, O], int32
-        ``left * (w + 1) + right`` of each centre: how many tokens its window holds before and after
-        it.
+    shape : StepShape
     mean : bool
         Whether each row is divided by the number of tokens that the window holds.
+    dtype : DType
     """
-    reaches = shape.window + 1
-    left, right = (x[:, :, None] for x in (windows // reaches, windows % reaches))
-    offset = shape.offsets
-    rows = tf.cast((offset >= -left) & (offset <= right) & (offset != 0), tf.float32)
-    if mean:
-        rows /= tf.maximum(tf.cast(left + right, tf.float32), 1.0)
-    return tf.cast(rows, dtype)
-
-
-@dataclass(frozen=True)
-class WindowBand(Weights):
-    """A `band`, of which the windows travel, not the matrices: each slice makes them."""
 
     shape: StepShape
     mean: bool
     dtype: tf.DType
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
-        """From windows [T/B, O] to [T/B, O, I]."""
-        return band(packed, self.shape, self.mean, self.dtype)
+        """From windows [T/B, O], int32, to [T/B, O, I].
+
+        They are ``left * (w + 1) + right`` of each centre: how many tokens its window holds before
+        and after it.
+        """
+        reaches = self.shape.window + 1
+        left, right = (x[:, :, None] for x in (packed // reaches, packed % reaches))
+        offset = self.shape.offsets
+        rows = tf.cast((offset >= -left) & (offset <= right) & (offset != 0), tf.float32)
+        if self.mean:
+            rows /= tf.maximum(tf.cast(left + right, tf.float32), 1.0)
+        return tf.cast(rows, self.dtype)
 
 
 class NearPairs(Weights):
@@ -108,7 +108,7 @@ class StepPlan(NamedTuple):
     alpha : Tensor []
         Step size.
     windows : Tensor [T/B, O], int32
-        The window of each centre; see `band`.
+        The window of each centre; see `WindowBand`.
     inputs, outputs, nodes : RowGroups
         Input rows of the blocks, their columns, and the nodes on the paths of their centres.
     words : Tensor [T/B, C], int32
@@ -168,7 +168,7 @@ class Step(NamedTuple):
 
     def band(self) -> tf.Tensor:
         """1 where an input is in a centre's window, else 0: [T/B, O, I], float32."""
-        return band(self.plan.windows, self.shape, False, tf.float32)
+        return WindowBand(self.shape, False, tf.float32).unpack(self.plan.windows)
 
 
 class Gradients(NamedTuple):

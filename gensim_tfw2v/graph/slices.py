@@ -234,11 +234,6 @@ class Slices:
         return made
 
 
-def whole(rows: tf.Tensor) -> Slices:
-    """Rows in one slice."""
-    return Slices([rows])
-
-
 def _halves(integers: tf.Tensor) -> tf.Tensor:
     """Integers [n], int32, as [2 n], uint16."""
     return tf.reshape(tf.bitcast(integers, tf.uint16), [-1])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import Draws, counted_negatives, draw
-from gensim_tfw2v.graph.objectives import Gradients, Step, StepPlan, gradients
+from gensim_tfw2v.graph.objectives import Step, StepPlan, gradients
 from gensim_tfw2v.graph.slices import as_is, as_uint16
 from gensim_tfw2v.graph.updates import (
     adagrad,
@@ -78,11 +78,11 @@ class PreparedUnit(NamedTuple):
 
     def train(self, config: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
         """Train its steps, one after the other; arguments as for `train_steps`."""
-        begin = self.begin(config, tables)
+        begin = self.begin(tables)
         sums = self.train_steps(config, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
 
-    def begin(self, config: KernelConfig, tables: Tables) -> tuple[tf.Tensor, ...]:
+    def begin(self, tables: Tables) -> tuple[tf.Tensor, ...]:
         """Initial sums of `train_steps`; see `train_step`."""
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
         return (*[tf.constant(0.0)] * 3, *traffic)
@@ -165,7 +165,22 @@ def train_step(
     It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
     traffic of its link.
     """
-    ids, found = _gradients(config, plan, unit, tables, config.loss_every > 0)
+    # the distinct ids [U] of each table in use
+    ids = {
+        name: getattr(plan, name).distinct.of(of_table)
+        for name, of_table in unit._asdict().items()
+        if of_table is not None
+    }
+    if (link := tables.inputs.link) is not None:
+        link.begin()
+        groups = [getattr(plan, name) for name in ids]
+        of_rows = [as_uint16(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
+        link.send_together([*map(as_is, ids.values()), *of_rows])
+    rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
+    selects = "outputs" in ids and config.selects_negatives
+    noise = counted_negatives(config, plan.words) if selects else None
+    step = Step(config.shape, tf.as_dtype(config.product_dtype), plan, rows, noise)
+    found = gradients(config.objective, step, config.loss_every > 0)
     sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in found.updates.items()}
     moved = tf.constant(0.0)  # summed lengths of the updates before clipping
     for name, of_table in sums.items():
@@ -180,29 +195,4 @@ def train_step(
         getattr(tables, name).add(rows, changes, words.lock if locked else None)
         moved += magnitude
     result = (found.loss, found.predictions, moved)
-    link = tables.inputs.link
     return result if link is None else (*result, link.traffic())
-
-
-def _gradients(
-    config: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
-) -> tuple[dict[str, tf.Tensor], Gradients]:
-    """Read the rows of a step, and compute its objective.
-
-    The distinct ids [U] of its rows come with that, by the name of each table in use.
-    """
-    ids = {
-        name: getattr(plan, name).distinct.of(of_table)
-        for name, of_table in unit._asdict().items()
-        if of_table is not None
-    }
-    if (link := tables.inputs.link) is not None:
-        link.begin()
-        groups = [getattr(plan, name) for name in ids]
-        of_rows = [as_uint16(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
-        link.send_together([*map(as_is, ids.values()), *of_rows])
-    rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
-    selects = "outputs" in ids and config.selects_negatives
-    noise = counted_negatives(config, plan.words) if selects else None
-    dtype = tf.as_dtype(config.product_dtype)
-    return ids, gradients(config.objective, Step(config.shape, dtype, plan, rows, noise), with_loss)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import Slices, as_is, as_uint16, whole
+from gensim_tfw2v.graph.slices import Slices, as_is, as_uint16
 from gensim_tfw2v.kernel.tables import Tables
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
@@ -199,7 +199,7 @@ class WholeRows:
 
     def read(self, ids: tf.Tensor) -> Slices:
         """Rows [ids, D], float32."""
-        return whole(read_rows(self._handle, ids))
+        return Slices([read_rows(self._handle, ids)])
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
         """Add changes [U, D] to rows of distinct ids; see `add_rows`."""
@@ -219,9 +219,14 @@ def add_rows(
     # another thread adds to the same row in between is lost, so the reading must come last.
     with tf.control_dependencies([changes]):
         current = read_rows(table, ids)
-    tf.raw_ops.ResourceScatterUpdate(resource=table, indices=ids, updates=current + changes)
+    write_rows(table, ids, current + changes)
 
 
 def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
     """Rows of the variable with this handle: [ids, D], float32."""
     return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)
+
+
+def write_rows(table: tf.Tensor, ids: tf.Tensor, rows: tf.Tensor) -> tf.Operation:
+    """Set rows of the variable with this handle."""
+    return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=ids, updates=rows)

@@ -56,16 +56,6 @@ class ColumnLayout(Layout):
         """The way to the shards, for all tables that are spread over the same tasks."""
         return Link([shard.device for shard in self.shards], wire)
 
-    def read(self, ids: tf.Tensor, link: Link) -> Slices:
-        """Rows [ids, D], float32, where they are."""
-        read = partial(self._access.read, dtype=tf.float32)
-        return Slices(self.on_shards(read, link.send(ids, tf.int32)), link)
-
-    def add(self, ids: tf.Tensor, changes: Slices, link: Link) -> tf.Operation:
-        """Add changes [ids, D] to rows of different ids, where they are."""
-        there = link.send(ids, tf.int32)
-        return tf.group(self.on_shards(self._access.add, there, changes.parts))
-
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         for shard, first, last in zip(self.shards, self._edges, self._edges[1:], strict=False):
             for rows in pieces_of(int(shard.shape[0])):
@@ -88,14 +78,16 @@ class SlicedRows:
 
     def read(self, ids: tf.Tensor) -> Slices:
         """Rows [ids, D], float32."""
-        return self._layout.read(ids, self.link)
+        read = partial(self._layout.access.read, dtype=tf.float32)
+        return Slices(self._layout.on_shards(read, self.link.send(ids, tf.int32)), self.link)
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
         """Add changes [U, D] to rows of distinct ids."""
         if lock is not None:
             factors = as_is(tf.gather(lock, ids)[:, None])
             changes = changes.map(tf.multiply, sent=[factors])
-        self._layout.add(ids, changes, self.link)
+        there = self.link.send(ids, tf.int32)
+        self._layout.on_shards(self._layout.access.add, there, changes.parts)
 
 
 class ColumnJob(WorkerJob):
@@ -140,7 +132,7 @@ class ColumnJob(WorkerJob):
                 self.job.words,
                 0,
                 unit.steps,
-                unit.begin(config, tables),
+                unit.begin(tables),
             )
             results.append(UnitResult(unit.kept, *sums))
             self._travelled.append(travelled)

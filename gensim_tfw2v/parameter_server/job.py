@@ -11,7 +11,7 @@ import copy
 import functools
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,7 +26,7 @@ from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server import combining
-from gensim_tfw2v.parameter_server.scratch import WorkerVariables, cached
+from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 
 #: Numbers of a `JobResult` beside those of its units.
 OF_JOB = 7
@@ -172,16 +172,16 @@ class WorkerJob:
 
     fetches_rows: ClassVar[bool] = True  # units' rows are numbered anew, by the job's
     counts: ClassVar[bool] = True  # its units are counted as pushed
-    by_direction: ClassVar[bool] = False  # steps allow for changes being shares; see `combining`
+    by_direction: bool = False  # steps allow for changes being shares; see `combining`
     job: Job
 
     def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
         self.config = config
         self.server = server
         self.wire = tf.as_dtype(config.wire_dtype)
-        name = server.of_workers.name
-        self._words = tf.nest.map_structure(lambda _: name("words"), server.words)
-        self._rates = Tables(*(name("rates") for _ in server.rates))
+        # arrays of the vocabulary
+        self.words: Callable[[], WordArrays] = server.of_workers.copies(server.words)
+        self._rates: Callable[[], Tables] = server.of_workers.copies(server.rates)
 
     def fetch(self) -> Iterable[Any]:
         """Get ready; give the tensors and operations after which it is."""
@@ -204,15 +204,9 @@ class WorkerJob:
         """The job's, of the units that others have pushed from its first phase to its last."""
         return others
 
-    def words(self) -> WordArrays:
-        """Arrays of the vocabulary, of which a worker keeps copies."""
-        flat = map(tf.nest.flatten, (self.server.words, self._words))
-        words: WordArrays = tf.nest.pack_sequence_as(self._words, cached(*flat))
-        return words
-
     def rates(self) -> dict[str, tf.Tensor]:
         """In how many predictions each row takes part, for each token, by tables: [n]."""
-        rates = Tables(*cached(self.server.rates, self._rates))
+        rates = self._rates()
         return {name: tf.gather(getattr(rates, name), ids) for name, ids in self.job.ids.items()}
 
     def directions(

@@ -170,17 +170,12 @@ class JobQueue:
             Of what `refill` gives, and of the number of jobs that are done at the same time.
         """
 
-        def look_up(*numbers: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
-            """Say of each whether it is to be done, and its row: the queue may have been closed."""
+        def look_up(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            """Say whether it is to be done, and its row: the queue may have been closed."""
             first, end = tf.unstack(tf.identity(self._range))
             none = self._results.shape[0] - 1
-            return [
-                (
-                    (first <= number) & (number < end),
-                    tf.where((first <= number) & (number < first + none), number - first, none),
-                )
-                for number in numbers
-            ]
+            is_known = (first <= number) & (number < first + none)
+            return (first <= number) & (number < end), tf.where(is_known, number - first, none)
 
         def take(files: tf.Tensor, replicas: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, Job]:
             """The next sequence number, the indices of its units, and its job."""
@@ -189,7 +184,7 @@ class JobQueue:
                     resource=self._drawn.handle, limit=FOREVER, T=tf.int64
                 )
             with tf.control_dependencies([number]):
-                [(is_one, row)] = look_up(number)
+                is_one, row = look_up(number)
             units = self._units.sparse_read(row)
             alphas = self._alphas.sparse_read(row)
             ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # of no job, nothing is prepared
@@ -205,10 +200,10 @@ class JobQueue:
                 packed = config.run(_restored(first, tensors), indices, tf.timestamp())
                 report = tf.concat([packed, [tf.cast(number, tf.float64)]], 0)
                 with tf.control_dependencies([report]):
-                    (_, row), (goes_on, _) = look_up(number, then)
-                written = self._results.scatter_update(tf.IndexedSlices(report, row))
+                    are_some, rows = look_up(tf.stack([number, then]))
+                written = self._results.scatter_update(tf.IndexedSlices(report, rows[0]))
                 with tf.control_dependencies([written]):
-                    goes_on = tf.identity(goes_on)
+                    goes_on = tf.identity(are_some[1])
                 allow_parallel()
                 return goes_on, then, then_indices, *_tensors(then_job)
 
@@ -216,7 +211,7 @@ class JobQueue:
             ended, *_ = tf.while_loop(
                 lambda goes_on, *_: goes_on,
                 do,
-                (look_up(number)[0][0], number, indices, *_tensors(first)),
+                (look_up(number)[0], number, indices, *_tensors(first)),
                 parallel_iterations=1,
             )
             return ended

@@ -20,10 +20,6 @@ class GraphAccess:
     def __init__(self) -> None:
         self._mutex = f"tfw2v-push-{uuid.uuid4().hex}"
 
-    def zeros(self, shape: tuple[int, int]) -> tf.Tensor:
-        """Initial value of a shard."""
-        return tf.zeros(shape)
-
     def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         """Rows, [n, D]."""
         return tf.cast(shard.sparse_read(rows), dtype)
@@ -63,10 +59,6 @@ class NativeAccess:
     They work in the shard's memory. TensorFlow's own ops on single rows must not touch the shard:
     after one of them, reading it gives a copy.
     """
-
-    def zeros(self, shape: tuple[int, int]) -> tf.Tensor:
-        """Initial value of a shard, in memory of its own."""
-        return tf.raw_ops.Empty(shape=shape, dtype=tf.float32, init=True)
 
     def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         """Rows, [n, D]."""
@@ -123,12 +115,12 @@ class Layout:
     ) -> None:
         self.rows = rows
         self.size = size
-        self._access = access or GraphAccess()
+        self.access = access or GraphAccess()
         self.shards = []
         for shape, device in itertools.zip_longest(shapes, devices):
             with tf.device(device):
-                # a function, so that every task makes its own zeros
-                zeros = partial(self._access.zeros, shape)
+                # a function, so that every task makes its own zeros, in memory of their own
+                zeros = partial(tf.raw_ops.Empty, shape=shape, dtype=tf.float32, init=True)
                 self.shards.append(tf.Variable(zeros, trainable=False))
 
     def on_shards(self, run: Callable[..., Any], *parts: Iterable[Any]) -> list[Any]:
@@ -149,7 +141,7 @@ class Layout:
     def load(self, array: np.ndarray) -> None:
         """Go on from these rows [V, D]."""
         for shard, rows, part in self._pieces():
-            self._access.write(shard, rows, tf.constant(array[part], tf.float32))
+            self.access.write(shard, rows, tf.constant(array[part], tf.float32))
 
     def export(self, array: np.ndarray) -> None:
         """Copy the rows into this array [V, D]."""
@@ -165,7 +157,7 @@ class Layout:
         """Free what is kept beside the shards, which end with this object."""
         for shard in self.shards:
             with tf.device(shard.device):
-                self._access.free()
+                self.access.free()
 
     def finite(self) -> bool:
         """Return whether every row is finite."""
@@ -176,7 +168,7 @@ class Layout:
 
     def _read(self, shard: tf.Variable, rows: np.ndarray) -> tf.Tensor:
         with tf.device(shard.device):
-            return self._access.read(shard, tf.constant(rows), tf.float32)
+            return self.access.read(shard, tf.constant(rows), tf.float32)
 
 
 def pieces_of(rows: int) -> Iterator[range]:

@@ -115,6 +115,8 @@ class Liveness:
         BlockedPaths
             If a worker runs, but does not reach a ps.
         """
+        if not self._tasks:
+            return True
         time.sleep(1.0)  # a ps that is being killed may still answer
         try:
             wait_for_tasks((task for task in self._tasks if task.role == "ps"), ANSWER_SECONDS)

@@ -87,7 +87,7 @@ class RowLayout(Layout):
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
         """Give the rows of each part."""
-        return self.on_shards(partial(self._access.read, dtype=dtype), split.rows)
+        return self.on_shards(partial(self.access.read, dtype=dtype), split.rows)
 
     def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
         """Add changes [ids, D] to rows of different ids; they travel in the dtype given."""
@@ -95,7 +95,7 @@ class RowLayout(Layout):
 
     def push_parts(self, split: Split, parts: list[tf.Tensor]) -> tf.Operation:
         """Add the changes of each part's rows."""
-        return tf.group(self.on_shards(self._access.add, split.rows, parts))
+        return tf.group(self.on_shards(self.access.add, split.rows, parts))
 
     def stage(self, split: Split, parts: list[tf.Tensor], number: tf.Tensor) -> tf.Operation:
         """Lay the changes of each shard's rows down there, under a number, for `add_staged`."""
@@ -143,7 +143,7 @@ class RowLayout(Layout):
             added = tf.no_op()
             for rows, changes in [self._combined(staged, combine)] if combine else staged:
                 with tf.control_dependencies([added]):
-                    added = self._access.add(shard, rows, changes)
+                    added = self.access.add(shard, rows, changes)
             if drop_others:
                 with tf.control_dependencies([added]):
                     added = tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)
@@ -271,7 +271,10 @@ class RowJob(WorkerJob):
 
 
 class StagedJob(RowJob):
-    """Lays what it would push down at the ps, under its number; see `RowLayout.stage`."""
+    """Lays what it would push down at the ps, under its number; see `RowLayout.stage`.
+
+    Not by direction, whole changes are laid down, which are combined later as they are.
+    """
 
     parts = 1
 
@@ -281,9 +284,3 @@ class StagedJob(RowJob):
 
     def _push(self, name: str, changes: list[tf.Tensor]) -> tf.Operation:
         return self._tables[name].stage(self._splits[name], changes, self.job.number)
-
-
-class WholeStagedJob(StagedJob):
-    """Lays whole changes down, which are combined later as they are."""
-
-    by_direction = False

@@ -46,6 +46,11 @@ class WorkerVariables:
         self._names.append(unique_name(what))
         return self._names[-1]
 
+    def copies(self, sources: Any) -> Callable[[], Any]:
+        """Add copies of variables of the ps, in any structure; what is given gives their values."""
+        names = [self.name("copy") for _ in tf.nest.flatten(sources)]
+        return lambda: tf.nest.pack_sequence_as(sources, cached(tf.nest.flatten(sources), names))
+
     def own(
         self,
         what: str,
@@ -143,8 +148,7 @@ class Scratch:
 
     def read(self) -> tf.Tensor:
         """All rows: [n, D]."""
-        rows = tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32)
-        return tf.ensure_shape(rows, self._shape)[:, : self._size]
+        return tf.ensure_shape(self._whole(), self._shape)[:, : self._size]
 
     def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
         """Set the rows [n, D], given by parts of any dtype, and where the rows of each part go."""
@@ -152,10 +156,7 @@ class Scratch:
             return self.assign(tf.cast(joined(places, parts), tf.float32))
         number = tf.add_n([tf.size(part) for part in places])
         with tf.device("CPU"):
-            memory = tf.raw_ops.Empty(shape=tf.stack([number, self._shape[1]]), dtype=tf.float32)
-            with tf.control_dependencies(
-                [tf.raw_ops.AssignVariableOp(resource=self.handle(), value=memory)]
-            ):
+            with tf.control_dependencies([self._renew(number, False)]):
                 whole = self._whole()
             return tf.group(*map(partial(load_ops().tfw2v_scatter, whole), places, parts))
 
@@ -186,9 +187,13 @@ class Scratch:
 
     def zeros(self, number: tf.Tensor) -> tf.Operation:
         """Have so many rows of zeros."""
+        return self._renew(number, True)
+
+    def _renew(self, number: tf.Tensor, init: bool) -> tf.Operation:
+        """Have memory for so many rows, of zeros or not."""
         # not tf.zeros: of equal ones TensorFlow makes one, and kernels would train all tables in it
         shape = tf.stack([number, self._shape[1]])
-        rows = tf.raw_ops.Empty(shape=shape, dtype=tf.float32, init=True)
+        rows = tf.raw_ops.Empty(shape=shape, dtype=tf.float32, init=init)
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def write_part(self, first: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:

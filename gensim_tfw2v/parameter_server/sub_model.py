@@ -120,11 +120,6 @@ def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> Wo
 Function = Callable[..., Any]
 
 
-def is_accepted(packed: np.ndarray) -> bool:
-    """Whether the worker that gave this result of a job holds the sub-model."""
-    return bool(packed[0])
-
-
 def results_of(packed: np.ndarray) -> UnitResult:
     """Results [n] of a job's units; 0 if it is not accepted, or if it was trained before."""
     return UnitResult(*np.split(packed[1:], len(UnitResult._fields)))

@@ -11,7 +11,6 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.job import is_seen_by
-from gensim_tfw2v.parameter_server.layout import Layout
 from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
 
 #: The ``tf.function`` of a job.
@@ -38,6 +37,8 @@ class ClusterWorkers:
         P: over how many ps tasks rows are spread.
     are_threads : bool
         Whether they are threads of this process.
+    liveness : Liveness
+        Of the tasks whose end would lose something; threads have none.
     """
 
     are_threads = False
@@ -46,7 +47,7 @@ class ClusterWorkers:
         self.number = sum(task.role == "worker" for task in tasks)
         self.shards = sum(task.role == "ps" for task in tasks)
         self._coordinator = coordinator
-        self._liveness = liveness
+        self.liveness = liveness
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:
         """Variables made inside are the ps tasks'."""
@@ -60,23 +61,14 @@ class ClusterWorkers:
         while True:
             try:
                 scheduled = self._coordinator.schedule(function, args=arguments)
-                return _OnCluster(scheduled, self._liveness)
+                return _OnCluster(scheduled, self.liveness)
             except tf.errors.OpError:
                 # of another job, which gets it too; it is raised once
                 continue
 
     def sees(self, folder: Path) -> bool:
         """Return whether jobs can read what this process writes to a folder."""
-        with convert_task_errors():
-            return is_seen_by(self.number, folder)
-
-    def progress(self) -> None:
-        """Note that jobs are being trained from now on."""
-        self._liveness.progress()
-
-    def intact(self, tables: Sequence[Layout]) -> bool:
-        """Return whether everything that ps tasks held is still there."""
-        return self._liveness.intact(tables)
+        return is_seen_by(self.number, folder)
 
     def close(self) -> None:
         """Its tasks are not ours to end."""
@@ -112,6 +104,7 @@ class LocalWorkers:
             if not tf.config.threading.get_intra_op_parallelism_threads():
                 tf.config.threading.set_intra_op_parallelism_threads(1)
         self.number = number
+        self.liveness = Liveness([])
         self._pool = ThreadPoolExecutor(number, "tfw2v-worker")
         self._slots = [ThreadPoolExecutor(1, f"tfw2v-worker-{slot}") for slot in range(number)]
 
@@ -127,13 +120,6 @@ class LocalWorkers:
     def sees(self, folder: Path) -> bool:
         """They are given what has been read: a part of a file, where a job would read it whole."""
         return False
-
-    def progress(self) -> None:
-        """Nothing can be lost."""
-
-    def intact(self, tables: Sequence[Layout]) -> bool:
-        """Nothing can be lost."""
-        return True
 
     def close(self) -> None:
         """End the threads, after the jobs that they train."""

@@ -35,7 +35,7 @@ class AsynchronousRegime(ParameterServerRegime):
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         threads = self.config.threads
-        with convert_task_errors(), workers.scope():
+        with workers.scope():
             self._queue = JobQueue(-(-setup.units // threads), threads, self.config.shared_corpus)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
@@ -64,41 +64,30 @@ class AsynchronousRegime(ParameterServerRegime):
         replicas : int
             How many workers train.
         """
-        self._why = ""  # the last job that failed has done so
+        why = ""  # the last job that failed has done so
         jobs = jobs_of(tasks, self.config.threads)
-        while jobs and not stop():
-            self._train(jobs, report, stop, replicas)
-            # what workers that ended have drawn; it may have been pushed in part
-            if len(left := self._queue.left()) == len(jobs) and not stop():
-                raise ClusterLost(f"no worker has trained any of the jobs that are left{self._why}")
-            jobs = left
-
-    def _train(
-        self, jobs: Sequence[Sequence[UnitTask]], report: Reporter, stop: Stop, replicas: int
-    ) -> None:
-        """Let workers draw jobs, once."""
-        with convert_task_errors(), defer_interrupts():
-            files = self._queue.refill(jobs)
+        files: tf.Tensor
+        number = tf.constant(replicas, tf.float32)
         function = self.function
-        arguments = (files, tf.constant(replicas, tf.float32))
 
         def work(ended: threading.Event) -> None:
+            nonlocal why
             try:
-                self.workers.schedule(function, *arguments).result()
+                self.workers.schedule(function, files, number).result()
             except ClusterLost as lost:
-                if not self.workers.intact(self.server.tables):
+                if not self.workers.liveness.intact(self.server.tables):
                     raise
-                self._why = f" (one said: {lost})"
+                why = f" (one said: {lost})"
                 logger.info("a worker has failed; its jobs are trained again: %s", lost)
 
         def look() -> None:
-            with convert_task_errors(), defer_interrupts():
+            with defer_interrupts():
                 done = self._queue.collect()
                 if stop():
                     self._queue.close()
                 self._queue.stage()
             if done:
-                self.workers.progress()
+                self.workers.liveness.progress()
             for of_job, packed in done:
                 for trained in self.reported(packed, of_job):
                     report(trained)
@@ -107,10 +96,17 @@ class AsynchronousRegime(ParameterServerRegime):
             with contextlib.suppress(ClusterLost), convert_task_errors():
                 self._queue.close()
 
-        try:
-            run_threads(work, replicas, "tfw2v-worker", look, ENDING_SECONDS, end)
-        finally:  # also after Ctrl-C, what workers were training has been pushed
-            look()
+        while jobs and not stop():
+            with defer_interrupts():
+                files = self._queue.refill(jobs)
+            try:
+                run_threads(work, replicas, "tfw2v-worker", look, ENDING_SECONDS, end)
+            finally:  # also after Ctrl-C, what workers were training has been pushed
+                look()
+            # what workers that ended have drawn; it may have been pushed in part
+            if len(left := self._queue.left()) == len(jobs) and not stop():
+                raise ClusterLost(f"no worker has trained any of the jobs that are left{why}")
+            jobs = left
 
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:

@@ -38,7 +38,7 @@ from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport,
 from gensim_tfw2v.monitor.events import TaskLog
 from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.regimes import RegimeOptions
-from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
+from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness, convert_task_errors
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import last_lines, name_process, start_module
 from gensim_tfw2v.processes.launcher import Process
@@ -318,7 +318,7 @@ def main() -> None:
     arguments: list[Any] = []
     while True:
         try:
-            with liveness.busy():
+            with liveness.busy(), convert_task_errors():
                 if name == "open":
                     log = TaskLog(asked.log_dir, "chief") if is_logged else None  # noqa: F841
                     regime = _opened(asked, liveness)

@@ -17,12 +17,11 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import PreparedUnit
-from gensim_tfw2v.graph.updates import adagrad_sizes, read_rows, whole_rows
+from gensim_tfw2v.graph.updates import adagrad_sizes, read_rows, whole_rows, write_rows
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import RowLayout
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
@@ -38,88 +37,55 @@ def rows_of(window: Window) -> tf.Tensor:
     return tf.add_n([tf.size(places) for places in window.values()])
 
 
-#: By the name of each table in use: Tensor [n, D], of the rows of a window; or [n], their ids.
-Rows = dict[str, tf.Tensor]
-
-
-class ReplicaRows:
-    """A job's rows of all tables, current and known.
+class ReplicaTable:
+    """A job's rows of a table, current and known.
 
     It writes and reads without an order of its own: give control dependencies.
 
     Parameters
     ----------
-    layouts : Tables of RowLayout
+    layout : RowLayout
     dtype : DType
         In which rows and changes travel.
     of_workers : WorkerVariables
     """
 
-    def __init__(self, layouts: Tables, dtype: tf.DType, of_workers: WorkerVariables) -> None:
-        self._layouts = {name: of for name, of in layouts._asdict().items() if of.rows}
+    def __init__(self, layout: RowLayout, dtype: tf.DType, of_workers: WorkerVariables) -> None:
+        self._layout = layout
         self._dtype = dtype
-        self._current, self._known = (
-            {name: Scratch(of_workers, name, of.size) for name, of in self._layouts.items()}
-            for _ in range(2)
-        )
+        self.current = Scratch(of_workers, "current", layout.size)
+        self._known = Scratch(of_workers, "known", layout.size)
 
-    def handles(self) -> Tables:
-        """Handles of the current rows; each call gives others, which do not wait for each other."""
-        handles = {name: rows.handle() for name, rows in self._current.items()}
-        return Tables(*(handles.get(name) for name in Tables._fields))
+    def begin(self, number: tf.Tensor) -> list[tf.Operation]:
+        """Have so many rows of zeros: none is known."""
+        return [self.current.zeros(number), self._known.zeros(number)]
 
-    def begin(self, ids: Rows) -> list[tf.Operation]:
-        """Have a row of zeros for each of the job's ids: none is known."""
-        return [
-            rows[name].assign(tf.zeros([tf.size(ids[name]), layout.size]))
-            for name, layout in self._layouts.items()
-            for rows in (self._current, self._known)
-        ]
-
-    def fetch(self, ids: Rows, window: Window) -> Rows:
+    def fetch(self, ids: tf.Tensor) -> tf.Tensor:
         """Give what the ps hold."""
-        return {
-            name: layout.fetch(layout.split(tf.gather(ids[name], window[name])), self._dtype)
-            for name, layout in self._layouts.items()
-        }
+        return self._layout.fetch(self._layout.split(ids), self._dtype)
 
-    def renew(self, window: Window, fetched: Rows) -> list[tf.Operation]:
+    def renew(self, places: tf.Tensor, fetched: tf.Tensor) -> list[tf.Operation]:
         """Take what was fetched, and what was changed here and not pushed on top of it."""
-        written = []
-        for name, places in window.items():
-            current = self._current[name].handle()
-            known = self._known[name].handle()
-            rows = tf.cast(fetched[name], tf.float32)
-            changed = rows + (read_rows(current, places) - read_rows(known, places))
-            with tf.control_dependencies([changed]):
-                written += [_write(current, places, changed), _write(known, places, rows)]
-        return written
+        current = self.current.handle()
+        known = self._known.handle()
+        rows = tf.cast(fetched, tf.float32)
+        changed = rows + (read_rows(current, places) - read_rows(known, places))
+        with tf.control_dependencies([changed]):
+            return [write_rows(current, places, changed), write_rows(known, places, rows)]
 
-    def take(self, window: Window) -> Rows:
+    def take(self, places: tf.Tensor) -> tf.Tensor:
         """Give changes that have not been pushed; from now on they count as pushed."""
-        changes = {}
-        for name, places in window.items():
-            known = self._known[name].handle()
-            rows = read_rows(self._current[name].handle(), places)
-            change = rows - read_rows(known, places)
-            with tf.control_dependencies([change]):
-                written = _write(known, places, rows)
-            with tf.control_dependencies([written]):
-                changes[name] = tf.identity(change)
-        return changes
+        known = self._known.handle()
+        rows = read_rows(self.current.handle(), places)
+        change = rows - read_rows(known, places)
+        with tf.control_dependencies([change]):
+            written = write_rows(known, places, rows)
+        with tf.control_dependencies([written]):
+            return tf.identity(change)
 
-    def push(self, ids: Rows, window: Window, changes: Rows) -> list[tf.Operation]:
+    def push(self, ids: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
         """Add changes to what the ps hold."""
-        return [
-            layout.push(
-                layout.split(tf.gather(ids[name], window[name])), changes[name], self._dtype
-            )
-            for name, layout in self._layouts.items()
-        ]
-
-
-def _write(handle: tf.Tensor, places: tf.Tensor, rows: tf.Tensor) -> tf.Operation:
-    return tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=places, updates=rows)
+        return self._layout.push(self._layout.split(ids), changes, self._dtype)
 
 
 class ReplicaJob(WorkerJob):
@@ -152,9 +118,19 @@ class ReplicaJob(WorkerJob):
         self._n_fetch = n_fetch
         self._n_push = n_push
         self._every = math.gcd(n_fetch, n_push)
-        self._held = [ReplicaRows(server.tables, self.wire, server.of_workers)]
-        if squares is not None:
-            self._held.append(ReplicaRows(squares, tf.float32, server.of_workers))
+        # by their names in `Tables`; each list that follows has the tables, then their squares
+        self._tables, self._squares = (
+            {
+                name: ReplicaTable(layout, dtype, server.of_workers)
+                for name, layout in layouts._asdict().items()
+                if layout and layout.rows
+            }
+            for layouts, dtype in (
+                (server.tables, self.wire),
+                (squares or Tables(None, None, None), tf.float32),
+            )
+        )
+        self._held = [*self._tables.items(), *self._squares.items()]
 
     def fetch(self) -> list[tf.Operation]:
         """Fetch the rows of the first steps."""
@@ -169,21 +145,24 @@ class ReplicaJob(WorkerJob):
             order = {name: tf.argsort(places) for name, places in self._first.items()}
             self._row_rates = self.rates()
             self._directions = self.directions(
-                {name: tf.gather(fetched[0][name], at) for name, at in order.items()},
+                {
+                    name: tf.gather(rows, order[name])
+                    for name, rows in zip(self._tables, fetched, strict=False)
+                },
                 {
                     name: tf.gather(self._row_rates[name], tf.gather(self._first[name], at))
                     for name, at in order.items()
                 },
             )
         with tf.control_dependencies(
-            [done for rows in self._held for done in rows.begin(self.job.ids)]
+            [done for name, of in self._held for done in of.begin(tf.size(self.job.ids[name]))]
         ):
             return self._renew(self._first, fetched)
 
     def train(self) -> list[UnitResult]:
         """Train all steps."""
         tables, _ = self._handles()
-        sums = [unit.begin(self.config, tables) for unit in self.job.units]
+        sums = [unit.begin(tables) for unit in self.job.units]
         _, sums, self._fetched, self._pushed = tf.while_loop(
             lambda step, *_: step < self._steps,
             self._phase,
@@ -229,7 +208,7 @@ class ReplicaJob(WorkerJob):
         fetches = tf.equal(then % self._n_fetch, 0)
         ahead = self._window(then, tf.where(fetches, then + self._n_fetch, then))
         changes = self._take(behind)
-        with tf.control_dependencies(tf.nest.flatten(changes)):
+        with tf.control_dependencies(changes):
             # TensorFlow orders what is done to a ps variable, on the ps: rows are read with these
             # changes, and asked for without waiting for them
             landed = self._push(behind, changes)
@@ -251,34 +230,43 @@ class ReplicaJob(WorkerJob):
 
     def _handles(self) -> tuple[Tables, Tables | None]:
         """Handles of tables and squares, each time others: with the same, threads take turns."""
-        tables, *squares = (rows.handles() for rows in self._held)
-        return whole_rows(tables), squares[0] if squares else None
+        tables, squares = (
+            Tables(
+                *(held[name].current.handle() if name in held else None for name in Tables._fields)
+            )
+            for held in (self._tables, self._squares)
+        )
+        return whole_rows(tables), squares if self._squares else None
 
-    def _take(self, window: Window) -> list[Rows]:
+    def _take(self, window: Window) -> list[tf.Tensor]:
         """The changes of a window, or the share of them that is to be pushed."""
-        changes = [rows.take(window) for rows in self._held]
+        changes = [of.take(window[name]) for name, of in self._held]
         if self.config.workers > 1:
             tokens = self._share * self.job.tokens
-            for name, places in window.items():
+            for number, name in enumerate(self._tables):
+                places = window[name]
                 size = self.job.alpha
                 if self.config.adagrad:
-                    squares = read_rows(getattr(self._held[1].handles(), name), places)
+                    squares = read_rows(self._squares[name].current.handle(), places)
                     size = adagrad_sizes(squares[:, 0], size)
                 steps = size * tokens * tf.gather(self._row_rates[name], places)
                 share = self._directions[name].of_rows(steps)
-                changes[0][name] = share.of(changes[0][name], tf.range(tf.size(places)))
+                changes[number] = share.of(changes[number], tf.range(tf.size(places)))
         return changes
 
-    def _push(self, window: Window, changes: list[Rows]) -> list[tf.Operation]:
+    def _push(self, window: Window, changes: list[tf.Tensor]) -> list[tf.Operation]:
         parts = zip(self._held, changes, strict=True)
-        return [done for rows, part in parts for done in rows.push(self.job.ids, window, part)]
+        return [of.push(self._ids(window, name), part) for (name, of), part in parts]
 
-    def _fetch(self, window: Window) -> list[Rows]:
-        return [rows.fetch(self.job.ids, window) for rows in self._held]
+    def _fetch(self, window: Window) -> list[tf.Tensor]:
+        return [of.fetch(self._ids(window, name)) for name, of in self._held]
 
-    def _renew(self, window: Window, fetched: list[Rows]) -> list[tf.Operation]:
+    def _ids(self, window: Window, name: str) -> tf.Tensor:
+        return tf.gather(self.job.ids[name], window[name])
+
+    def _renew(self, window: Window, fetched: list[tf.Tensor]) -> list[tf.Operation]:
         parts = zip(self._held, fetched, strict=True)
-        return [done for rows, part in parts for done in rows.renew(window, part)]
+        return [done for (name, of), part in parts for done in of.renew(window[name], part)]
 
 
 class DownpourRegime(AsynchronousRegime):
@@ -304,7 +292,7 @@ class DownpourRegime(AsynchronousRegime):
         self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
         self.squares: Tables | None = None
         if options.adagrad:
-            with convert_task_errors(), workers.scope():
+            with workers.scope():
                 self.squares = Tables(*(RowLayout(n, 1, workers.shards) for n in setup.rows))
 
     def _make_job(self) -> ReplicaJob:

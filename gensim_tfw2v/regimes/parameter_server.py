@@ -22,7 +22,6 @@ from gensim_tfw2v.parameter_server.job import (
     WorkerJob,
 )
 from gensim_tfw2v.parameter_server.layout import NativeAccess
-from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
@@ -69,7 +68,7 @@ class ParameterServerRegime:
             # between threads nothing travels, so nothing is rounded for it
             wire_dtype="float32" if workers.are_threads else setup.config.wire_dtype,
         )
-        with convert_task_errors(), workers.scope():
+        with workers.scope():
             self.server = self._serve(setup)
 
     def _serve(self, setup: Setup) -> ParameterServer:
@@ -109,14 +108,13 @@ class ParameterServerRegime:
 
     def begin_epoch(self) -> None:
         """Forget how often units have been pushed."""
-        self.workers.progress()
-        with convert_task_errors():
-            self.server.push_counter.times.assign(tf.zeros_like(self.server.push_counter.times))
+        self.workers.liveness.progress()
+        times = self.server.push_counter.times
+        times.assign(tf.zeros_like(times))
 
     def end_epoch(self) -> None:
         """Count the units that have been pushed more than once."""
-        with convert_task_errors():
-            times = self.server.push_counter.times.numpy()
+        times = self.server.push_counter.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
 
     def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
@@ -158,22 +156,19 @@ class ParameterServerRegime:
     @defer_interrupts()
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
-        with convert_task_errors():
-            for table, array in zip(self.server.tables, arrays, strict=True):
-                table.load(array)
+        for table, array in zip(self.server.tables, arrays, strict=True):
+            table.load(array)
 
     @defer_interrupts()
     def finite(self) -> bool:
         """Return whether every row is finite."""
-        with convert_task_errors():
-            return all(table.finite() for table in self.server.tables)
+        return all(table.finite() for table in self.server.tables)
 
     @defer_interrupts()
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
-        with convert_task_errors():
-            for table, array in zip(self.server.tables, arrays, strict=True):
-                table.export(array)
+        for table, array in zip(self.server.tables, arrays, strict=True):
+            table.export(array)
 
     def close(self) -> None:
         """Free the tables, and end workers that are threads, with what they keep."""

@@ -12,14 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import Slices, whole
+from gensim_tfw2v.graph.slices import Slices
 from gensim_tfw2v.graph.updates import WholeRows
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
 from gensim_tfw2v.options.regimes import Sandblaster, check_gradient, check_lock
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_queue import runs_of
-from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
 from gensim_tfw2v.parameter_server.scratch import Scratch
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
@@ -46,7 +45,7 @@ class FixedRows(WholeRows):
 
     def read(self, ids: tf.Tensor) -> Slices:
         """Rows [ids, D], float32."""
-        return whole(tf.gather(self._rows, ids))
+        return Slices([tf.gather(self._rows, ids)])
 
 
 class GradientJob(WorkerJob):
@@ -160,12 +159,11 @@ class SandblasterRegime(ScheduledRegime):
             wire_dtype="float32",
         )
         super().__init__(setup._replace(config=config), workers, options)
-        with convert_task_errors():
-            point = ShardedVector(self.server.tables)
-            weights = _weights(point, setup.rates)
-            self._search = LBFGS(
-                point, point.like, options.history, lambda vector: vector.weigh(weights)
-            )
+        point = ShardedVector(self.server.tables)
+        weights = _weights(point, setup.rates)
+        self._search = LBFGS(
+            point, point.like, options.history, lambda vector: vector.weigh(weights)
+        )
         self._gradient = self._search.gradient
         self._begin_pass()
         tables = self._gradient.tables
@@ -195,38 +193,37 @@ class SandblasterRegime(ScheduledRegime):
         Divergence
             If f is not finite at the point from which it begins.
         """
-        self.workers.progress()
+        self.workers.liveness.progress()
         # drawn as in epoch 0, and the whole gradient: see `GradientJob`
         tasks = [
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
             for task in tasks
         ]
         items = runs_of(tasks, self.config.threads)
-        with convert_task_errors():
-            if not self._evaluated:
-                with defer_interrupts():
-                    self._gradient.clear()
-                    # of attempts of earlier passes, that came too late
-                    self._drop_others(tf.constant([], tf.int64))
-            steps = (self._search.step,) * 2
-            done = 0
-            for item, number, packed, counts in self._scheduler.run_batch(items, stop):
-                result = JobResult.unpacked(packed)
-                reports = self.counted(result, [task._replace(alphas=steps) for task in item])
-                if not counts:
-                    self.traffic.repeated += len(item)
-                    continue
-                done += 1
-                self._loss += math.fsum(result.units.loss[: len(item)])
-                self._evaluated += len(item)
-                self._staged.append(number)
-                if len(self._staged) == ADDED_TOGETHER:
-                    self._add([self._staged])
-                for evaluated in reports:
-                    report(evaluated)
-            self._add([[number] for number in self._staged])
-            if done == len(items):
-                self._end_pass(tasks[0].epoch if tasks else 0)
+        if not self._evaluated:
+            with defer_interrupts():
+                self._gradient.clear()
+                # of attempts of earlier passes, that came too late
+                self._drop_others(tf.constant([], tf.int64))
+        steps = (self._search.step,) * 2
+        done = 0
+        for item, number, packed, counts in self._scheduler.run_batch(items, stop):
+            result = JobResult.unpacked(packed)
+            reports = self.counted(result, [task._replace(alphas=steps) for task in item])
+            if not counts:
+                self.traffic.repeated += len(item)
+                continue
+            done += 1
+            self._loss += math.fsum(result.units.loss[: len(item)])
+            self._evaluated += len(item)
+            self._staged.append(number)
+            if len(self._staged) == ADDED_TOGETHER:
+                self._add([self._staged])
+            for evaluated in reports:
+                report(evaluated)
+        self._add([[number] for number in self._staged])
+        if done == len(items):
+            self._end_pass(tasks[0].epoch if tasks else 0)
 
     @defer_interrupts()
     def _end_pass(self, epoch: int) -> None:
@@ -249,11 +246,10 @@ class SandblasterRegime(ScheduledRegime):
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied): anew, unless they are those of the point."""
-        with convert_task_errors():
-            if self._search.loss is not None and self._stands_at(arrays):
-                return
-            super().load(arrays)
-            self._search.restart()
+        if self._search.loss is not None and self._stands_at(arrays):
+            return
+        super().load(arrays)
+        self._search.restart()
         self._begin_pass()
 
     def _stands_at(self, arrays: Tables) -> bool:

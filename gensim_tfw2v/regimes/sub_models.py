@@ -23,7 +23,6 @@ from gensim_tfw2v.parameter_server.sub_model import (
     SubModelDone,
     SubModelTask,
     file_of,
-    is_accepted,
     results_of,
     sub_model_functions,
 )
@@ -83,7 +82,7 @@ class SubModelsRegime(ParameterServerRegime):
         ClusterLost
             If the rows that sub-models start from are gone.
         """
-        self.workers.progress()
+        self.workers.liveness.progress()
         todo = deque(tasks)
         slots = itertools.count()
 
@@ -133,7 +132,7 @@ class SubModelsRegime(ParameterServerRegime):
                 following = next(jobs, None)  # is drawn while the worker trains
                 # the first may have to wait until a worker is free
                 tries = self._tries if job else math.inf
-                result = results_of(self._met(running, schedule, is_accepted, tries))
+                result = results_of(self._met(running, schedule, lambda packed: packed[0], tries))
                 if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
                     raise Divergence.at(f"sub-model {number}", self.config, alpha)
@@ -166,7 +165,7 @@ class SubModelsRegime(ParameterServerRegime):
         self,
         running: Job,
         again: Callable[[], Job],
-        is_met: Callable[[np.ndarray], bool],
+        is_met: Callable[[np.ndarray], object],
         tries: float,
     ) -> np.ndarray:
         """Offer a job until it meets the worker that holds its sub-model; give what it returns.
@@ -215,7 +214,7 @@ class SubModelsRegime(ParameterServerRegime):
         read = getattr(self._functions.read, name)
         arguments = tf.constant(attempt, tf.int64), tf.constant(first, tf.int64)
         schedule = functools.partial(self.workers.schedule, read, *arguments, slot=self._own.slot)
-        return self._met(schedule(), schedule, lambda rows: len(rows) > 0, self._tries)
+        return self._met(schedule(), schedule, len, self._tries)
 
     @property
     def _tries(self) -> int:

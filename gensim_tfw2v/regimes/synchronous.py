@@ -29,8 +29,7 @@ from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import NOTHING, JobResult, source_of
 from gensim_tfw2v.parameter_server.job_queue import runs_of
-from gensim_tfw2v.parameter_server.liveness import convert_task_errors
-from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
+from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.processes.threads import LOOK_SECONDS
@@ -170,7 +169,7 @@ class ScheduledRegime(ParameterServerRegime):
         self._scheduler = BackupScheduler(
             workers.number,
             self.run_job,
-            lambda: workers.intact(self.server.tables),
+            lambda: workers.liveness.intact(self.server.tables),
             self.patient,
         )
 
@@ -216,8 +215,9 @@ class SynchronousRegime(ScheduledRegime):
         self._add_staged = adder_of_staged(self.server.tables, wire, combine)
 
     def _make_job(self) -> StagedJob:
-        job = StagedJob if self.options.combines_by_direction else WholeStagedJob
-        return job(self.config, self.server)
+        job = StagedJob(self.config, self.server)
+        job.by_direction = self.options.combines_by_direction
+        return job
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once; see `Regime`. Units are reported at the end of their round.
@@ -246,7 +246,7 @@ class SynchronousRegime(ScheduledRegime):
                     self.counted(JobResult.unpacked(packed), job)
             # in the order of the jobs, whichever came first
             of_jobs = [ended[job[0].unit.index] for job in of_round]
-            with convert_task_errors(), defer_interrupts():
+            with defer_interrupts():
                 self._add_staged(tf.constant([number for number, _ in of_jobs], tf.int64))
             for _, reports in of_jobs:
                 for trained in reports:

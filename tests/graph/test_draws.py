@@ -11,7 +11,7 @@ from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw, in_halos
-from gensim_tfw2v.graph.objectives import band
+from gensim_tfw2v.graph.objectives import WindowBand
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.native import by_ctypes
@@ -249,8 +249,8 @@ def test_a_band_is_a_centres_window():
     shape = StepShape(16, 4, 3, 2)
     left, right = np.array([[0, 3, 1, 2], [0, 0, 3, 1]]), np.array([[2, 3, 0, 1], [0, 1, 3, 3]])
     windows = tf.constant(left * 4 + right, tf.int32)
-    rows = band(windows, shape, False, tf.float32).numpy()
-    shares = band(windows, shape, True, tf.float32).numpy()
+    rows = WindowBand(shape, False, tf.float32).unpack(windows).numpy()
+    shares = WindowBand(shape, True, tf.float32).unpack(windows).numpy()
     for block in range(2):
         for b in range(4):
             before, after = left[block, b], right[block, b]
@@ -265,7 +265,8 @@ def test_a_band_is_a_centres_window():
 def test_a_band_of_centres_around_the_block():
     shape = StepShape(16, 4, 3, 2, "centres")
     left, right = np.random.default_rng(0).integers(0, 4, (2, 5, shape.halo))
-    rows = band(tf.constant(left * 4 + right, tf.int32), shape, False, tf.float32).numpy()
+    windows = tf.constant(left * 4 + right, tf.int32)
+    rows = WindowBand(shape, False, tf.float32).unpack(windows).numpy()
     for block in range(5):
         for h in range(shape.halo):
             window = {*range(h - left[block, h], h + right[block, h] + 1)} - {h}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import whole
+from gensim_tfw2v.graph.slices import Slices
 from gensim_tfw2v.graph.updates import (
     EPSILON,
     RowGroups,
@@ -58,7 +58,7 @@ def test_duplicates_are_summed_then_clipped(alpha):
     ids = tf.constant([[[0, 0, 0, 0]], [[4, 2, 4, 2]]])
     groups, distinct = step_of(*group_rows(ids, 3, max_steps=2, max_rows=4), 1)
     updates = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / alpha / 10)
-    parts = [whole(updates[None, :1]), whole(updates[None, 1:])]  # in two parts of one block
+    parts = [Slices([updates[None, :1]]), Slices([updates[None, 1:]])]  # in two parts of one block
     changes, magnitude = clipped(sum_rows(groups, parts), alpha, max_norm=1.5)
     add_rows(table.handle, distinct, changes.parts[0])
     expected = np.zeros((5, 3))
@@ -77,14 +77,16 @@ def test_a_non_finite_update_shows_in_the_magnitude(bad):
     groups, distinct = step_of(*group_rows(tf.constant([[[0, 1]]]), 1, max_steps=1, max_rows=2), 0)
     updates = np.zeros((1, 2, 3), np.float32)
     updates[0, 1, 2] = bad
-    sums = sum_rows(groups, [whole(tf.constant(updates))])
+    sums = sum_rows(groups, [Slices([tf.constant(updates)])])
     assert not np.isfinite(clipped(sums, 0.1, 0.5)[1])
 
 
 def test_short_rows_take_the_step_size():
     rows = tf.constant([[0.3, 0.4], [3.0, 4.0], [0.0, 0.0]])
     np.testing.assert_allclose(
-        clipped(whole(rows), 0.5, 0.6)[0].parts[0], [[0.15, 0.2], [0.36, 0.48], [0, 0]], rtol=1e-5
+        clipped(Slices([rows]), 0.5, 0.6)[0].parts[0],
+        [[0.15, 0.2], [0.36, 0.48], [0, 0]],
+        rtol=1e-5,
     )
 
 
@@ -96,7 +98,7 @@ def test_each_row_has_a_step_size_of_its_own():
         ids = rng.choice(4, 2, replace=False)
         sums = rng.normal(0, [[0.01], [3.0]], (2, 3))
         so_far = tf.gather(summed, ids)
-        rows_given = whole(tf.constant(sums, tf.float32))
+        rows_given = Slices([tf.constant(sums, tf.float32)])
         sizes, growth = adagrad(rows_given, so_far, 0.2)
         changes, _ = clipped(rows_given, sizes, max_norm=0.25)
         ids_given = tf.constant(ids, tf.int32)
@@ -112,7 +114,7 @@ def test_each_row_has_a_step_size_of_its_own():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e30])
 def test_adagrad_hides_no_update_that_is_not_finite(bad):
-    sums = whole(tf.constant([[1.0, 0.0], [bad, 0.0]]))
+    sums = Slices([tf.constant([[1.0, 0.0], [bad, 0.0]])])
     sizes, _ = adagrad(sums, tf.zeros([2, 1]), 0.1)
     assert not np.isfinite(clipped(sums, sizes, 0.5)[1])
 

@@ -55,7 +55,7 @@ def test_reading_and_adding(shards, ids, locked):
 def test_what_a_slice_computes_is_what_a_row_would():
     layout, array = table(6, 3)
     link = layout.link(tf.bfloat16)
-    read = layout.read(tf.range(6), link)
+    read = SlicedRows(layout, link).read(tf.range(6))
     weights = tf.random.stateless_normal([4, 6], [1, 2])
     product = read.map(lambda x, w: tf.matmul(w, x), sent=[weights])
     np.testing.assert_allclose(joined(product), weights.numpy() @ array, atol=0.05)
@@ -70,7 +70,7 @@ def test_a_tensor_travels_once():
     link = layout.link(tf.float32)
     ids = tf.range(6)
     for _ in range(3):
-        layout.read(ids, link)
+        SlicedRows(layout, link).read(ids)
     assert link.traffic().numpy().tolist() == [0, 2 * 6 * 4]
     link.begin()
     assert link.traffic().numpy().tolist() == [0, 0]

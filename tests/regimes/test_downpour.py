@@ -86,7 +86,7 @@ def adagrad_function(config):
         part = prepare_unit(config, words, entries, key, tf.constant(ALPHA))
         rows = whole_rows(table.handle for table in tables)
         sums = Tables(*(table.handle for table in squares))
-        begin = part.begin(config, rows)
+        begin = part.begin(rows)
         return part.train_steps(config, rows, words, tf.constant(0), part.steps, begin, sums)
 
     return train_unit
