@@ -1,7 +1,7 @@
 """Models trained apart, in one program or in many, to one model."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
@@ -73,7 +73,7 @@ def merge_models(
     has_counts = all(held_counts(of_one) is not None for of_one in vectors)
     counted = vectors if has_counts else [keyed(of.index_to_key, of.vectors) for of in vectors]
     of_words = [np.array(list(word_counts(of_one).values()), np.int64) for of_one in counted]
-    union = unite([of_one.index_to_key for of_one in vectors], of_words)
+    words, counts, rows_of = unite([of_one.index_to_key for of_one in vectors], of_words)
     same_tree = whole and _have_same_tree(models)
     merged = merge(
         [
@@ -83,9 +83,9 @@ def merge_models(
                 getattr(model, "syn1neg", None),
                 getattr(model, "syn1", None) if same_tree else None,
             )
-            for model, of_one, rows in zip(models, vectors, union.rows, strict=True)
+            for model, of_one, rows in zip(models, vectors, rows_of, strict=True)
         ],
-        len(union.words),
+        len(words),
         method,
         vector_size,
         seed,
@@ -93,13 +93,12 @@ def merge_models(
     names = named("merged") if whole else ()
     options = {name: getattr(models[0], name, DEFAULTS[name]) for name in names}
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
-    counts = dict(zip(union.words, union.counts.tolist(), strict=True))
-    take_vectors(model, keyed(union.words, merged.inputs), counts)
+    take_vectors(model, keyed(words, merged.inputs), dict(zip(words, counts.tolist(), strict=True)))
     if merged.outputs is not None and model.negative:
         model.syn1neg = merged.outputs
     if merged.nodes is not None and model.hs:
         model.syn1 = merged.nodes
-    model.merge_report = merged.report(union.words)
+    model.merge_report = merged.report(words)
     return model
 
 
@@ -121,16 +120,13 @@ def _have_same_tree(models: Sequence[Word2Vec]) -> bool:
     )
 
 
-class Union(NamedTuple):
-    """The V words of several vocabularies."""
-
-    words: list[str]  # by falling count; if all vocabularies are the same, in their order
-    counts: np.ndarray  # [V], int
-    rows: list[np.ndarray]  # [n_i], int: each vocabulary's words as rows of the union
-
-
-def unite(vocabularies: Sequence[Sequence[str]], counts: Sequence[np.ndarray]) -> Union:
+def unite(
+    vocabularies: Sequence[Sequence[str]], counts: Sequence[np.ndarray]
+) -> tuple[list[str], np.ndarray, list[np.ndarray]]:
     """Unite vocabularies, each with the counts of its words, [n_i].
+
+    Gives the V words of all, by falling count (if all vocabularies are the same, in their order),
+    their counts [V], and for each vocabulary its words as rows of the union, [n_i].
 
     Counts of samples are summed. Where vocabularies have the same count for each word that they
     share, it is that of one whole corpus, and is kept.
@@ -153,4 +149,4 @@ def unite(vocabularies: Sequence[Sequence[str]], counts: Sequence[np.ndarray]) -
         order = np.arange(len(row_of))
     number = np.argsort(order)
     words = list(row_of)
-    return Union([words[row] for row in order], total[order], [number[here] for here in rows])
+    return [words[row] for row in order], total[order], [number[here] for here in rows]

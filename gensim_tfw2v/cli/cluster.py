@@ -14,13 +14,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
 from gensim_tfw2v.cli import started
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
-from gensim_tfw2v.cli.train import is_stream, train
+from gensim_tfw2v.cli.train import is_stream
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.processes.children import start_module
@@ -36,9 +36,6 @@ RESTARTS = 10
 
 #: Seconds that a training has to end when this process is to end.
 ENDING_SECONDS = 60.0
-
-_trainings = typer.Typer(add_completion=False)
-_trainings.command()(train)
 
 app = typer.Typer(no_args_is_help=True, help="Start, watch and stop clusters.")
 
@@ -102,8 +99,7 @@ def ssh(
         return
     config = {"TF_CONFIG": cluster.tf_config("chief", 0)}
     with checkpointed(arguments, values) as training, tasks, tasks.restarting():
-        status = supervise([*training, "--cluster", "TF_CONFIG"], config)
-    raise typer.Exit(status)
+        supervise([*training, "--cluster", "TF_CONFIG"], config)
 
 
 def _show(task: Task, line: str) -> None:
@@ -126,8 +122,7 @@ def local(
     the command itself is killed, training resumes from the last checkpoint.
     """
     with checkpointed(*parse_training(context)) as command:
-        status = supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
-    raise typer.Exit(status)
+        supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
 
 
 @app.command()
@@ -204,8 +199,8 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     arguments = context.args[1:]
     for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
         raise BadInput(f"{argument} is what this command is for: leave it out after --")
-    parser = typer.main.get_command(_trainings)
-    values = parser.make_context("tfw2v train", list(arguments)).params
+    parser: Any = context.find_root().command
+    values = parser.commands["train"].make_context("tfw2v train", list(arguments)).params
     if is_stream(Path(values["corpus"])):
         raise BadInput(
             f"{values['corpus']}: a training that may be started again needs a file that can be "
@@ -225,8 +220,8 @@ def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterato
         yield [*command, "--checkpoint-dir", str(folder)]
 
 
-def supervise(command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
-    """Run a command of this tool, again each time that it was killed; give its exit status.
+def supervise(command: Sequence[str], environment: Mapping[str, str] | None = None) -> NoReturn:
+    """Run a command of this tool, again each time that it was killed; leave with its exit status.
 
     It has a process group of its own, so that Ctrl-C comes to it once: from here, whether the
     terminal has sent it or another process, and with time to end. It ends with this process.
@@ -243,7 +238,7 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
             assert process.stdin is not None
             process.stdin.close()
         if status >= 0:
-            return status
+            raise typer.Exit(status)
         if restart < RESTARTS:
             print(
                 f"tfw2v: the training was killed by signal {-status}; resuming from its last "

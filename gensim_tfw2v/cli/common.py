@@ -62,10 +62,11 @@ def naming_options(message: str, command: Any) -> str:
     return message
 
 
-def print_rows(rows: Iterable[tuple[str, object]]) -> None:
-    """Print results, each on a line after its name."""
-    for name, value in rows:
-        print(f"{name:<11}{value}")
+def print_rows(rows: Iterable[tuple[str, object]], saved: Iterable[Path] = ()) -> None:
+    """Print results but None, and files that were saved, each on a line after its name."""
+    for name, value in (*rows, *(("saved", path) for path in saved)):
+        if value is not None:
+            print(f"{name:<11}{value}")
 
 
 def print_neighbours(found: dict[str, list[tuple[str, float]]]) -> None:
@@ -93,10 +94,12 @@ def option(help: str, *names: str, **settings: Any) -> Any:
     return typer.Option(*names, help=help, **settings)
 
 
-def is_default(context: typer.Context, name: str) -> bool:
-    """Return whether an option was not given."""
+def given(context: typer.Context) -> dict[str, Any]:
+    """Return the values of the options that were given, by their names."""
+    values = context.params.items()
     # by its name: what str() gives of a source depends on the version of click
-    return "DEFAULT" in getattr(context.get_parameter_source(name), "name", "")
+    source = context.get_parameter_source
+    return {n: v for n, v in values if "DEFAULT" not in getattr(source(n), "name", "")}
 
 
 def _check_finite(value: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput, is_default
+from gensim_tfw2v.cli import common
+from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import load_saved
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def continue_model(
 
     TFDoc2Vec.take_over(TFFastText.take_over(model))
     is_whole = isinstance(model, TFWord2Vec)
-    given = {n: v for n, v in context.params.items() if not is_default(context, n)}
+    given = common.given(context)
     has = vars(getattr(model, "wv", model)) | vars(model)
     if is_whole:
         has |= {"fasttext": model.has_subwords, "doc2vec": model.has_documents, "dm": not model.sg}

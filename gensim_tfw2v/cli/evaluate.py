@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from json import dumps
@@ -76,18 +77,15 @@ def evaluate(
         raise BadInput(f"{text}: can be read once, but is read for each model; write it to a file")
     if log_dir is not None:
         check_folder("log_dir", log_dir)
-    runs = {} if log_dir is None else {model: log_dir / (run or model.stem) for model in models}
-    if len(set(runs.values())) < len(runs):
-        raise BadInput("models of one name would share a run in --log-dir; evaluate each alone")
-    if runs:
+        runs = {model: log_dir / (run or model.stem) for model in models}
+        if len(set(runs.values())) < len(runs):
+            raise BadInput("models of one name would share a run in --log-dir; evaluate each alone")
+
         from gensim_tfw2v.monitor.events import do_without_tensorflow
         from gensim_tfw2v.monitor.run import check_run, write_baseline
 
-        try:
-            for folder in runs.values():
-                check_run(folder)
-        except ValueError as error:
-            raise BadInput(f"{error} (--run)") from error
+        for folder in runs.values():
+            check_run(folder)
     files = [path for path in paths if path not in models]
     results: dict[str, dict[str, Any]] = {}
     for model in models:
@@ -95,12 +93,10 @@ def evaluate(
 
         from gensim_tfw2v.evaluation import summary
 
-        loss = None if text is None else _held_out_loss(saved, model, text)
+        loss = {} if text is None else {"held_out_loss": _held_out_loss(saved, model, text)}
         with phase("comparing with word pairs and analogies", None):
-            result = summary(getattr(saved, "wv", saved), files, standard=standard)
-        if loss is not None:
-            result["held_out_loss"] = loss
-        if runs:
+            result = summary(getattr(saved, "wv", saved), files, standard=standard) | loss
+        if log_dir is not None:
             from gensim_tfw2v.options.hyperparameters import hyperparameters
 
             is_whole = hasattr(saved, "wv")
@@ -116,10 +112,10 @@ def evaluate(
         print_table(list(rows[0]), [list(row.values()) for row in rows])
         return
     print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
-    if loss is not None:
+    if loss:
         print(
-            f"{text}: held-out loss {loss:.4f} nats per prediction (lower is better; compare only "
-            "models with the same vocabulary and options)"
+            f"{text}: held-out loss {loss['held_out_loss']:.4f} nats per prediction (lower is "
+            "better; compare only models with the same vocabulary and options)"
         )
     _print_scores(result)
 
@@ -128,8 +124,7 @@ def _print_scores(result: dict[str, Any]) -> None:
     """Print all scores of one model, in a table for word pairs and one for analogies."""
     rows = []
     for name, score in result["pairs"].items():
-        both = (score["spearman"], score["pearson"])
-        correlations = ("-" if value is None else f"{value:.3f}" for value in both)
+        correlations = (_rounded(score[name], 3) for name in ("spearman", "pearson"))
         used = f"{score['used']:,} of {score['pairs']:,}"
         rows.append([Path(name).name, *correlations, used, f"{score['oov_ratio']:.1%}"])
     if rows:
@@ -149,9 +144,14 @@ def _measures(result: dict[str, Any]) -> dict[str, str]:
     numbers = {name: score["spearman"] for name, score in result["pairs"].items()}
     for name, metrics in result["analogies"].items():
         numbers |= {name: metrics["gensim"]["total"], f"{name} (all)": metrics["all"]["total"]}
-    numbers |= {name: result[name] for name in ("held_out_loss",) if name in result}
-    found = {name: "-" if value is None else f"{value:.4f}" for name, value in numbers.items()}
+    if "held_out_loss" in result:
+        numbers["held_out_loss"] = result["held_out_loss"]
+    found = {name: _rounded(value, 4) for name, value in numbers.items()}
     return {name: str(result[name]) for name in ("words", "vector_size")} | found
+
+
+def _rounded(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
@@ -191,7 +191,7 @@ def neighbours(
     """
     vectors = load_vectors(model, encoding, documents)
     if words or not sys.stdin.isatty():
-        given = words or [line.strip() for line in sys.stdin if line.strip()]
+        given = words or [*filter(None, map(str.strip, sys.stdin))]
         _look_up(vectors, given, minus, number, json)
         return
     with suppress(EOFError):
@@ -206,10 +206,9 @@ def _look_up(
     vectors: KeyedVectors, words: list[str], minus: list[str] | None, number: int, json: bool
 ) -> None:
     """Print the neighbours of words; see `neighbours`."""
-    unknown = [word for word in [*words, *(minus or ())] if word not in vectors]
-    messages = [_unknown(word, vectors) for word in unknown]
+    messages = _unknown([*words, *(minus or ())], vectors)
     known = [word for word in words if word in vectors]
-    if not known or (minus and unknown):
+    if not known or (minus and messages):
         raise BadInput("; ".join(messages) or "give a WORD, as an argument or on standard input")
     for message in messages:
         print(f"tfw2v: {message}", file=sys.stderr)
@@ -233,8 +232,8 @@ def similarity(
 ) -> None:
     """Print the cosine similarity of two words."""
     vectors = load_vectors(model, encoding)
-    if unknown := [each for each in (word, other) if each not in vectors]:
-        raise BadInput("; ".join(_unknown(each, vectors) for each in unknown))
+    if messages := _unknown([word, other], vectors):
+        raise BadInput("; ".join(messages))
     print(f"{vectors.similarity(word, other):.6f}")
 
 
@@ -262,20 +261,25 @@ def vectors(
         if not isinstance(TFDoc2Vec.take_over(saved), TFDoc2Vec):
             raise of_another_kind(saved, model, "--infer needs a Doc2Vec model")
         for row in saved.infer_vectors(line.split() for line in sys.stdin):
-            print(" ".join(f"{number:.9g}" for number in row))
+            print(*_digits(row))
         return
     loaded = getattr(saved, "wv", saved)
     for line in sys.stdin:
         words = line.split() if sentences else [line.strip()]
         known = [word for word in words if word in loaded]
-        for word in (word for word in words if word and word not in loaded):
-            print(f"tfw2v: {quoted(word)} is not in the vocabulary", file=sys.stderr)
+        for word in filter(None, words):
+            if word not in loaded:
+                print(f"tfw2v: {quoted(word)} is not in the vocabulary", file=sys.stderr)
         if sentences:
-            rows = [loaded.get_vector(word, norm=True) for word in known]
-            mean = sum(rows) / len(rows) if rows else [0.0] * loaded.vector_size
-            print(" ".join(f"{number:.9g}" for number in mean))
-        for word in () if sentences else known:
-            print(" ".join([word, *(f"{number:.9g}" for number in loaded[word])]))
+            mean = loaded.get_mean_vector(known) if known else [0.0] * loaded.vector_size
+            print(*_digits(mean))
+            continue
+        for word in known:
+            print(word, *_digits(loaded[word]))
+
+
+def _digits(numbers: Iterable[float]) -> Iterator[str]:
+    return (f"{number:.9g}" for number in numbers)
 
 
 def info(
@@ -288,7 +292,8 @@ def info(
 
     found = {"kind": type(saved).__name__, "words": len(held), "vector_size": held.vector_size}
     found |= {name: getattr(saved, name) for name in named("info") if hasattr(saved, name)}
-    found |= {"documents": len(saved.dv)} if hasattr(saved, "dv") else {}
+    if hasattr(saved, "dv"):
+        found["documents"] = len(saved.dv)
     if hasattr(saved, "corpus_total_words"):
         found["corpus_words"] = saved.corpus_total_words
     found["most_frequent"] = held.index_to_key[:10]
@@ -296,14 +301,17 @@ def info(
         print(dumps(found, indent=2))
         return
     found["most_frequent"] = " ".join(map(str, found["most_frequent"]))
-    common.print_rows((f"{name:<14}", value) for name, value in found.items())
+    common.print_rows((f"{name:<14}", str(value)) for name, value in found.items())
 
 
-def _unknown(word: str, vectors: KeyedVectors) -> str:
-    """Say that a word is unknown, with similar spellings that are not."""
-    spelled: dict[str, str] = {}
-    for candidate in vectors.index_to_key[:SPELLINGS_SEARCHED]:
-        spelled.setdefault(candidate.casefold(), candidate)
-    close = get_close_matches(word.casefold(), spelled, n=3)
-    hint = f" (close: {', '.join(spelled[match] for match in close)})" if close else ""
-    return f"{quoted(word)} is not in the vocabulary{hint}"
+def _unknown(words: list[str], vectors: KeyedVectors) -> list[str]:
+    """Say of each unknown word that it is one, with similar spellings that are not."""
+    messages = []
+    for word in words:
+        if word not in vectors:
+            known = reversed(vectors.index_to_key[:SPELLINGS_SEARCHED])
+            spelled = {candidate.casefold(): candidate for candidate in known}
+            close = get_close_matches(word.casefold(), spelled, n=3)
+            hint = f" (close: {', '.join(spelled[match] for match in close)})" if close else ""
+            messages.append(f"{quoted(word)} is not in the vocabulary{hint}")
+    return messages

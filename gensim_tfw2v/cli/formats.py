@@ -112,8 +112,9 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
     try:
         saved = SaveLoad.load(str(path), mmap="r" if is_mappable else None)
         vectors = getattr(saved, "wv", saved)
-        if isinstance(vectors, KeyedVectors):
-            check_loaded(saved)
+        if not isinstance(vectors, KeyedVectors):
+            raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")
+        check_loaded(saved)
     except FileNotFoundError as error:
         raise BadInput(
             f"{error.filename}: missing; large arrays of {path} are kept in files beside it, "
@@ -129,8 +130,6 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
             raise
         said = said or "no gensim model or vectors, or a damaged one"
         raise BadInput(f"{path}: {said} ({one_line(error)})") from error
-    if not isinstance(vectors, KeyedVectors):
-        raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")
     if vectors.vectors.shape != (shape := (len(vectors), vectors.vector_size)):
         raise ValueError(f"its vectors have the shape {vectors.vectors.shape} for {shape}")
     return saved

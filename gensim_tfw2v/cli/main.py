@@ -40,9 +40,9 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             return super().make_context(*arguments, **options)
         except KeyboardInterrupt:
             common.fail_interrupted()
+        except BrokenPipeError:
+            raise
         except OSError as error:  # of a full disk, after --help
-            if isinstance(error, BrokenPipeError):
-                raise
             fail(common.one_line(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:

@@ -43,7 +43,7 @@ def merge(
     from gensim_tfw2v.merging.methods import merging_named
 
     merging_named(method)
-    model_files.check_outputs(output, vectors, binary, models, "is to be merged")
+    model_files.check_outputs(output, vectors, binary, dict.fromkeys(models, "is to be merged"))
     start = time.perf_counter()
     loaded = [model_files.load_saved(path, encoding, mapped=True) for path in models]
     with phase(f"merging {len(models)} models", None):
@@ -53,7 +53,7 @@ def merge(
     saved = list(model_files.save_model(merged, output, vectors, binary))
     rows = [("merged", f"{len(models)} models by {method}"), *_rows(merged)]
     rows.append(("time", f"{time.perf_counter() - start:.1f} s"))
-    common.print_rows([*rows, *(("saved", str(path)) for path in saved)])
+    common.print_rows(rows, saved)
 
 
 def convert(
@@ -82,9 +82,9 @@ def convert(
         raise common.BadInput("--half is for --to numpy: the other formats hold float32")
     if form.name == "sentence-transformers" and output.exists():
         raise common.BadInput(f"{output}: already exists; name a new folder")
-    model_files.check_outputs(output, None, False, [model], "is to be converted")
+    model_files.check_outputs(output, None, False, {model: "is to be converted"})
     saved = model_files.load_saved(model, encoding, mapped=True)
-    held = model_files.documents_of(saved, model) if documents else getattr(saved, "wv", saved)
+    held = model_files.vectors_of(saved, model, documents)
     if form.of_model and (words or held is saved or not hasattr(held, "vectors_ngrams")):
         raise common.BadInput("fastText's .bin holds a whole FastText model, with all words")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli import formats
 from gensim_tfw2v.cli.common import BadInput, one_line
+from gensim_tfw2v.files import atomic
 from gensim_tfw2v.files.temporary import why_unwritable
 from gensim_tfw2v.messages import open_decompressed, quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -25,14 +26,15 @@ CHUNK = 1 << 20
 
 def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> KeyedVectors:
     """Load the vectors of a saved model, or vectors alone, as `load_saved` does."""
-    saved = load_saved(path, encoding)
-    return documents_of(saved, path) if documents else getattr(saved, "wv", saved)
+    return vectors_of(load_saved(path, encoding), path, documents)
 
 
-def documents_of(saved: Any, path: Path) -> KeyedVectors:
-    """Give the vectors of a model's documents; tags are text, as on a command line."""
+def vectors_of(saved: Any, path: Path, documents: bool) -> KeyedVectors:
+    """Give a model's vectors of words or documents; tags are text, as on a command line."""
     from gensim_tfw2v.keyed import keyed
 
+    if not documents:
+        return getattr(saved, "wv", saved)
     if not hasattr(saved, "dv"):
         raise of_another_kind(saved, path, "--documents needs a Doc2Vec model")
     return keyed([*map(str, saved.dv.index_to_key)], saved.dv.vectors)
@@ -121,26 +123,24 @@ def is_model(path: Path) -> bool:
 
 
 def check_outputs(
-    output: Path, vectors: Path | None, binary: bool, inputs: Iterable[Path], what: str
+    output: Path, vectors: Path | None, binary: bool, inputs: Mapping[Path, str]
 ) -> None:
-    """Refuse --output and --vectors that cannot be written, or are inputs; `what` says which."""
+    """Refuse --output and --vectors that cannot be written, or are inputs, and say which."""
     if binary and vectors is None:
         raise BadInput("--binary is the format of --vectors; give --vectors FILE too")
     if vectors is not None:
         vectors_format(vectors, binary)
         if vectors.resolve() == output.resolve():
             raise BadInput(f"{vectors}: named by both --output and --vectors")
-    read = [path.resolve() for path in inputs]
+    read = {path.resolve(): what for path, what in inputs.items()}
     for path in filter(None, (output, vectors)):
         check_can_save(path)
-        if path.resolve() in read:
+        if what := read.get(path.resolve()):
             raise BadInput(f"{path}: {what}; give the output another name")
 
 
 def check_can_save(path: Path) -> None:
     """Find out before hours of work whether `path` can be written at their end."""
-    from gensim_tfw2v.files import atomic
-
     if path.is_dir():
         raise BadInput(f"{path}: is a folder; give the name of a file in it")
     if (real := atomic.replaceable(path)) is None:
@@ -173,7 +173,5 @@ def save_atomically(
     path: Path, write: Callable[..., object], progress: bool | None = None
 ) -> list[Path]:
     """Save as `files.atomic.save_atomically`, and show it, by default on a terminal."""
-    from gensim_tfw2v.files import atomic
-
     with phase(f"saving {path}", progress):
         return atomic.save_atomically(path, write)

@@ -66,9 +66,10 @@ def projector(
 
     written = write_projector(vectors, log_dir, words, documents=documents)
     size = vectors.vector_size
-    shown = f"{min(words, len(vectors)):,} of {len(vectors):,} x {size} dimensions"
-    rows = [("documents", f"{min(words, len(documents)):,} of {len(documents):,}")]
-    print_rows([("words", shown), *rows[: len(documents)], *(("saved", path) for path in written)])
-    print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])
-    if size >= 50:  # from where on the page moves the vectors' mean to the origin
-        print_rows([("hint", 'untick "Spherize data" there for the neighbours that tfw2v prints')])
+    shown = f"{min(words, len(documents)):,} of {len(documents):,}" if documents else None
+    first = f"{min(words, len(vectors)):,} of {len(vectors):,} x {size} dimensions"
+    print_rows([("words", first), ("documents", shown)], written)
+    # from 50 dimensions on, the page moves the vectors' mean to the origin
+    hint = 'untick "Spherize data" there for the neighbours that tfw2v prints'
+    look = f"tfw2v tensorboard {shlex.quote(str(log_dir))}"
+    print_rows([("look", look), ("hint", hint if size >= 50 else None)])

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import logging
 import shlex
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
-from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gensim_tfw2v.cli import common, model_files
-from gensim_tfw2v.cli.common import BadInput, Verbose, is_default, one_line, option, print_rows
+from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.monitor.progress import phase
 
@@ -34,6 +31,14 @@ OF_THE_COMMAND = {
 
 #: Options of FastText alone, and of Doc2Vec.
 OF_CLASS = {"fasttext": ("min_n", "max_n", "bucket"), "doc2vec": ("dm", "dbow_words")}
+
+#: Options of what is logged, and their names in `TensorBoardLog`.
+LOGGED = {
+    "log_pairs": "word_pairs",
+    "log_words": "probe_words",
+    "projector_words": "projector_words",
+    "projector_each_epoch": "projector_each_epoch",
+}
 
 #: The words whose neighbours `demo` prints.
 PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
@@ -227,9 +232,9 @@ def train(
     The model is saved when training has finished. Nothing is saved after Ctrl-C, but with
     --checkpoint-dir the same command resumes.
     """
-    values = locals()
-    given = [name for name in context.params if not is_default(context, name)]
-    options = {name: values[name] for name in given if name not in OF_THE_COMMAND}
+    options = given(context)
+    for name in OF_THE_COMMAND & options.keys():
+        del options[name]
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
     for kind, names in OF_CLASS.items():
@@ -246,10 +251,11 @@ def train(
         if cluster is not None:
             raise BadInput("--hosts and --cluster both say where to train; give one of the two")
         options["cluster"] = read_hosts(hosts)
+    inputs = {corpus: "is the corpus"}
     if init is not None:
         options["make"] = partial(continue_model, init, context)
-        model_files.check_outputs(output, vectors, binary, [init], "is to be continued")
-    model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
+        inputs[init] = "is to be continued"
+    model_files.check_outputs(output, vectors, binary, inputs)
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)
         if max_vocab_size is not None and (is_stream(corpus) or doc2vec and "sentences" in options):
@@ -277,13 +283,6 @@ def train(
         if checkpoint_dir is not None and has_checkpoint(checkpoint_dir):
             kept += f"; {checkpoint_dir} has a checkpoint: the same command resumes from it"
         common.fail_interrupted(f"; {kept}")
-    except (UnicodeDecodeError, EOFError, zlib.error, LZMAError, gzip.BadGzipFile) as error:
-        message = one_line(error)
-        if str(corpus) not in message:
-            if isinstance(error, UnicodeDecodeError):
-                message = f"is not UTF-8 text ({error.reason})"
-            message = f"{corpus}: {message}"
-        raise BadInput(message) from error
     print_training(model, seconds, saved)
 
 
@@ -327,12 +326,10 @@ def demo(
         model_class()
     with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
         sentences = [simple_preprocess(text) for text in texts]
-    options: dict[str, Any] = {"sg": 1, "epochs": epochs}
-    if cluster != "none":
-        options["cluster"] = cluster
-    if log_dir is not None:
-        options["log_dir"] = log_dir
-    model, seconds = train_model(sentences=sentences, **options)
+    on = None if cluster == "none" else cluster
+    model, seconds = train_model(
+        sentences=sentences, sg=1, epochs=epochs, cluster=on, log_dir=log_dir
+    )
     saved = [] if out is None else model_files.save_atomically(out, model.save)
     print_training(model, seconds, saved)
     if log_dir is not None:
@@ -385,9 +382,7 @@ def _folder(path: Path) -> Any:
 
     sentences = PathLineSentences(str(path))
     files = map(Path, sentences.input_files)
-    sentences.input_files = [
-        str(file) for file in files if file.is_file() and not file.name.startswith(".")
-    ]
+    sentences.input_files = [str(f) for f in files if f.is_file() and f.name[0] != "."]
     if not sentences.input_files:
         raise BadInput(f"{path}: holds no files with text")
     return sentences
@@ -395,11 +390,9 @@ def _folder(path: Path) -> Any:
 
 def set_log(options: dict[str, Any]) -> None:
     """Put a `TensorBoardLog` in place of the options for it, if they name a folder."""
-    names = {"log_pairs": "word_pairs", "log_words": "probe_words"}
-    names |= {name: name for name in ("projector_words", "projector_each_epoch")}
-    given = {names[name]: options.pop(name) for name in names if name in options}
+    logged = {LOGGED[name]: options.pop(name) for name in LOGGED.keys() & options}
     if "log_dir" not in options:
-        if given:
+        if logged:
             raise BadInput("what is to be logged for TensorBoard needs a folder: give --log-dir")
         return
 
@@ -407,7 +400,7 @@ def set_log(options: dict[str, Any]) -> None:
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 
     try:
-        options["log_dir"] = TensorBoardLog(options["log_dir"], **given)
+        options["log_dir"] = TensorBoardLog(options["log_dir"], **logged)
     except (EvaluationFileError, OSError) as error:
         sets = isinstance(error, FileNotFoundError) * f"; give {', '.join(NAMED_SETS)} or a file"
         raise BadInput(f"--log-pairs: {one_line(error)}{sets}") from error
@@ -445,28 +438,27 @@ def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()
     Words a second are those of the corpus, before subsampling and before rare words are left out,
     over the time inside ``train()``; without those that a checkpoint had.
     """
-    epochs = len(history := getattr(model, "history", ())) or model.epochs
+    epochs = len(model.history) or model.epochs
     words = model.corpus_total_words * epochs
-    before = getattr(model, "_restored_words", 0)
-    speed = (words - before) / max(model.total_train_time, 1e-9)
-    rows = [
-        ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions"),
-        *([("documents", f"{len(model.dv):,}")] if hasattr(model, "dv") else []),
-        ("corpus", f"{model.corpus_total_words:,} words, {epochs} epochs"),
-        *([("speed", f"{speed:,.0f} words/s")] if words > before else []),
-        ("time", f"{seconds:.1f} s, {model.total_train_time:.3g} s of it training"),
-    ]
-    if history:
-        rows.append(("best", f"epoch {(model.best_epoch or 0) + 1}: {model.best_score:.4f}"))
-    if before:
-        rows.append(("resumed", f"{before:,} of {words:,} words had been trained before"))
+    before = model._restored_words
+    best = None
+    loss = None
+    if model.history:
+        best = f"epoch {(model.best_epoch or 0) + 1}: {model.best_score:.4f}"
     if model.compute_loss:
-        losses = getattr(model, "mean_losses", None)  # gensim's own model has only their sum
-        mean = losses and f"{losses[-1]:.4f} nats per prediction in the last epoch"
-        rows.append(("loss", mean or f"{model.get_latest_training_loss():,.1f} in all"))
-    traffic = getattr(model, "traffic", None)
-    if traffic is not None and model.cluster is not None:
-        rows += traffic.rows()
-    if (report := getattr(model, "merge_report", None)) is not None:
-        rows.append(("merged", str(report)))
-    print_rows([*rows, *(("saved", str(path)) for path in saved)])
+        loss = f"{model.mean_losses[-1]:.4f} nats per prediction in the last epoch"
+    speed = (words - before) / max(model.total_train_time, 1e-9)
+    rows: list[tuple[str, object]] = [
+        ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions"),
+        ("documents", f"{len(model.dv):,}" if model.has_documents else None),
+        ("corpus", f"{model.corpus_total_words:,} words, {epochs} epochs"),
+        ("speed", f"{speed:,.0f} words/s" if words > before else None),
+        ("time", f"{seconds:.1f} s, {model.total_train_time:.3g} s of it training"),
+        ("best", best),
+        ("resumed", f"{before:,} of {words:,} words had been trained before" if before else None),
+        ("loss", loss),
+    ]
+    if model.traffic is not None and model.cluster is not None:
+        rows += model.traffic.rows()
+    rows.append(("merged", model.merge_report))
+    print_rows(rows, saved)

@@ -66,9 +66,9 @@ def summary(
         If a file cannot be read.
     """
     vectors = with_keys(vectors)
-    sets = {"pairs": list(NAMED_SETS), "analogies": list(analogies.NAMED_SETS)}
-    if not standard:
-        sets = {"pairs": [], "analogies": []}
+    sets: dict[str, list[str]] = {"pairs": [], "analogies": []}
+    if standard:
+        sets = {"pairs": [*NAMED_SETS], "analogies": [*analogies.NAMED_SETS]}
     for file in files:
         sets[file_kind(file)].append(os.fspath(file))
     return dict(

@@ -104,8 +104,7 @@ class AnalogyScore:
         return sum(s.known if self.metric == "gensim" else s.questions for s in sections)
 
     def _accuracy(self, sections: Sequence[SectionScore]) -> float:
-        counted = self._counted(sections)
-        return sum(s.correct for s in sections) / counted if counted else 0.0
+        return sum(s.correct for s in sections) / max(1, self._counted(sections))
 
 
 def evaluate_analogies(
@@ -157,8 +156,7 @@ def evaluate_analogies(
     """
     if metric not in ("gensim", "all"):
         raise ValueError(f"unknown metric {quoted(metric)} (known metrics: 'gensim', 'all')")
-    path = shipped(NAMED_SETS[questions]) if questions in NAMED_SETS else questions
-    sections = read_questions(path)
+    sections = read_questions(shipped(NAMED_SETS, questions))
     if restrict_vocab is None and metric == "gensim":
         restrict_vocab = GENSIM_RESTRICT_VOCAB
     fold: Callable[[str], str] = str.upper if case_insensitive else str
@@ -172,7 +170,7 @@ def evaluate_analogies(
     answers = _answers(vectors, searched, [q for asked in known.values() for q in asked])
     scores = []
     for name, asked in known.items():
-        correct = sum(next(answers) == expected for *_, expected in asked)
+        correct = sum(next(answers) == question[3] for question in asked)
         scores.append(SectionScore(name, len(sections[name]), len(asked), correct))
     return AnalogyScore(metric, tuple(scores))
 

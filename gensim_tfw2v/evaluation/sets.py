@@ -2,6 +2,7 @@
 
 import io
 import os
+from collections.abc import Mapping
 from typing import Literal
 
 import gensim
@@ -20,10 +21,12 @@ class EvaluationFileError(ValueError):
     """Evaluation file that is empty or damaged, or has a line that cannot be parsed."""
 
 
-def shipped(name: str) -> str:
-    """The path of an evaluation file that comes with gensim."""
+def shipped(names: Mapping[str, str], path: Path) -> Path:
+    """The path of an evaluation file, or of the one of that name that comes with gensim."""
+    if path not in names:
+        return path
     # gensim.test.utils.datapath logs, as it is imported, a vocabulary that it makes
-    return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", name)
+    return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", names[str(path)])
 
 
 def file_kind(path: Path) -> Literal["pairs", "analogies"]:

@@ -92,7 +92,7 @@ def evaluate_pairs(
     OSError
         If the file cannot be read.
     """
-    rated = read_pairs(shipped(NAMED_SETS[pairs]) if pairs in NAMED_SETS else pairs)
+    rated = read_pairs(shipped(NAMED_SETS, pairs))
     fold: Callable[[str], str] = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     words = {fold(word): word for word in reversed(vectors.index_to_key[:restrict_vocab])}
@@ -183,13 +183,11 @@ def neighbour_agreement(
     if not probes:
         raise ValueError("no probe word is in both vocabularies")
 
-    shares = []
-    for probe in probes:
-        near_first, near_second = (
-            {word for word, _ in vectors.most_similar(probe, topn=k, restrict_vocab=restrict_vocab)}
-            for vectors in (first, second)
-        )
-        shares.append(len(near_first & near_second))
+    def near(vectors: KeyedVectors, probe: str) -> set[str]:
+        found = vectors.most_similar(probe, topn=k, restrict_vocab=restrict_vocab)
+        return {word for word, _ in found}
+
+    shares = [len(near(first, probe) & near(second, probe)) for probe in probes]
     overlaps = np.array(shares) / k
     # jaccard: the union of two sets of k that share s has 2k - s words
     return NeighbourAgreement(

@@ -49,7 +49,7 @@ class EventLog:
 
     Parameters
     ----------
-    folder : str
+    folder : path
         The run's; TensorBoard shows the files of one folder as one run.
     suffix : str
         Of the file's name.
@@ -72,13 +72,15 @@ class EventLog:
     where a disk is full, and errors come up in whatever is logged next.
     """
 
-    def __init__(self, folder: str, suffix: str = "", outlived: bool = False) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], suffix: str = "", outlived: bool = False
+    ) -> None:
         self._folder = folder
         self._outlived = outlived
         self.failed = False
         self._lock = threading.Lock()
         self._file: Any = None
-        self.write(lambda: self._open(folder, suffix))
+        self.write(lambda: self._open(suffix))
         self._add(file_version=VERSION)
 
     def write(self, do: Callable[[], Any]) -> None:
@@ -97,15 +99,15 @@ class EventLog:
                 error.strerror or error,
             )
 
-    def _open(self, folder: str, suffix: str) -> None:
-        os.makedirs(folder, exist_ok=True)
+    def _open(self, suffix: str) -> None:
+        os.makedirs(self._folder, exist_ok=True)
         now = time.time_ns()
         # a process that is started anew within a second must not write over its first file
         name = (
             f"events.out.tfevents.{now // 10**9:010d}.{socket.gethostname()}.{os.getpid()}"
             f".{now % 10**9:09d}{suffix}"
         )
-        self._file = RecordWriter(open(os.path.join(folder, name), "xb"))
+        self._file = RecordWriter(open(os.path.join(self._folder, name), "xb"))
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Write a point of each curve."""
@@ -214,7 +216,7 @@ class TaskLog:
             self._events.close()
 
 
-def has_events(folder: str) -> bool:
+def has_events(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder already holds the run of a training."""
     return any(_made(folder))
 
@@ -240,7 +242,7 @@ def _event(step: int = 0, **content: Any) -> bytes:
     return bytes(Event(wall_time=time.time(), step=step, **content).SerializeToString())
 
 
-def _made(folder: str) -> Iterator[float]:
+def _made(folder: str | os.PathLike[str]) -> Iterator[float]:
     """When the files of a run were made, by their names."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):

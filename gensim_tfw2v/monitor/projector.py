@@ -27,10 +27,6 @@ from gensim_tfw2v.monitor.tsne import tsne, unit_rows
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
 
-#: What the page calls the vectors, and the column of their keys.
-OF_WORDS = ("vectors", "word")
-OF_DOCUMENTS = ("documents", "tag")
-
 #: The page asks for no more.
 MAX_WORDS = 100_000
 
@@ -128,7 +124,8 @@ def write_projector(
     folder = Path(log_dir) / FOLDER
     config = ProjectorConfig()
     written: dict[Path, bytes] = {}
-    for of, (name, key) in ((vectors, OF_WORDS), (documents, OF_DOCUMENTS)):
+    # what the page calls them, and the column of their keys
+    for of, name, key in ((vectors, "vectors", "word"), (documents, "documents", "tag")):
         if of is not None and len(of):
             files, shape = _files(of, name, key, min(words, MAX_WORDS), laid_out)
             fields = ("tensor_path", "metadata_path", "bookmarks_path")
@@ -285,7 +282,7 @@ def cluster(values: np.ndarray) -> np.ndarray:
         warnings.simplefilter("ignore")  # of a cluster that lost its last word
         middles, _ = kmeans2(first, begin, ROUNDS, minit="matrix")
     found, distances = vq(rows, middles)
-    in_order = np.lexsort((distances, found))
-    nearest = in_order[np.unique(found[in_order], return_index=True)[1]]
-    _, own = np.unique(found, return_inverse=True)
-    return nearest[own]
+    from_far = np.argsort(distances, kind="stable")[::-1]
+    nearest = np.empty(number, int)
+    nearest[found[from_far]] = from_far  # the nearest is put there last
+    return nearest[found]

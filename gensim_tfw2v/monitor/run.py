@@ -79,17 +79,16 @@ class RunLog:
         self.options = options
         self._before = self.reached = before
         self._words_each = max(1, int(made_with["words"]))
-        self._events = EventLog(options.path, outlived=True)
-        self._task = TaskLog(options.path, events=self._events)
+        self.events = EventLog(options.path, outlived=True)
+        self._task = TaskLog(options.path, events=self.events)
         self._began = time.monotonic()
         self._loss = self._predictions = 0.0
-        self._alpha = 0.0
         self._words = 0
-        self._epochs = 0.0
+        self._values: dict[str, float] = {}  # of the last unit
         self._points = deque([(self._began, 0)], maxlen=LAST)  # times and words of the last
         self._traffic_of = traffic
         self._traffic = None
-        self._events.hyperparameters(made_with)
+        self.events.hyperparameters(made_with)
 
     def unit(self, report: Any, words: int) -> None:
         """Take the report of a unit, and write a point if one is due.
@@ -100,8 +99,8 @@ class RunLog:
         self._predictions += report.predictions
         self._words += report.unit.raw_words
         self.reached = self._before[0] + words, self.reached[1]
-        self._epochs = self._before[1] + words / self._words_each
-        self._alpha = report.alpha
+        self._values["training/alpha"] = report.alpha
+        self._values["training/epoch"] = self._before[1] + words / self._words_each
         now = time.monotonic()
         if now - self._points[-1][0] >= max(SECONDS, (now - self._began) / POINTS):
             self._point()
@@ -112,14 +111,11 @@ class RunLog:
         now = time.monotonic()
         # so little may be left at the end that its speed alone would say nothing
         since, words = self._points[0 if is_last else -1]
-        values = {
-            "training/alpha": self._alpha,
-            "training/epoch": self._epochs,
-            "training/words_per_second": (self._words - words) / max(1e-3, now - since),
-        }
+        values = self._values | self._of_cluster(self._traffic_of())
+        values["training/words_per_second"] = (self._words - words) / max(1e-3, now - since)
         if self._predictions:
             values["loss/running"] = self._loss / self._predictions
-        self._events.scalars(values | self._of_cluster(self._traffic_of()), self.reached[0])
+        self.events.scalars(values, self.reached[0])
         self._loss = self._predictions = 0.0
         self._points.append((now, self._words))
 
@@ -149,7 +145,7 @@ class RunLog:
         vectors = model.wv
         step, before = self.reached
         self.reached = step, before + epochs
-        if self._events.failed:
+        if self.events.failed:
             return
         for epoch, loss in enumerate(losses, 1):
             words = step - (epochs - epoch) * self._words_each
@@ -159,9 +155,9 @@ class RunLog:
             if score.used > 1:
                 self._per_epoch(quality_tag(pairs), score.spearman, step, before + epochs)
         lengths = {f"vectors/norms of ranks {band}": of for band, of in norms(vectors).items()}
-        self._events.histograms(lengths, step)
+        self.events.histograms(lengths, step)
         if table := _neighbours(vectors, self._probes(vectors)):
-            self._events.text("neighbours", table, step)
+            self.events.text("neighbours", table, step)
         if is_last or self.options.projector_each_epoch:
             self.projector(model, is_last)
         # nothing was trained meanwhile
@@ -171,14 +167,14 @@ class RunLog:
     def projector(self, model: Any, is_last: bool = True) -> None:
         """Write the vectors for the projector, with a layout if they are the last."""
         if words := self.options.projector_words:
-            how = words, is_last, getattr(model, "dv", None)
-            self._events.write(lambda: write_projector(model.wv, self.options.path, *how))
+            of = model.wv, self.options.path, words, is_last, getattr(model, "dv", None)
+            self.events.write(lambda: write_projector(*of))
 
     def _per_epoch(self, tag: str, value: float, words: int, epoch: int) -> None:
         """Write a point by words of the text, and by the number of the epoch."""
         name = "loss" if tag == "loss/epoch" else tag.partition("/")[2]
-        self._events.scalars({tag: value}, words)
-        self._events.scalars({f"vs_epoch/{name}": value}, epoch)
+        self.events.scalars({tag: value}, words)
+        self.events.scalars({f"vs_epoch/{name}": value}, epoch)
 
     def _probes(self, vectors: KeyedVectors) -> list[str]:
         if self.options.probe_words is not None:
@@ -187,17 +183,13 @@ class RunLog:
         ranks = np.geomspace(min(FIRST_RANK, last) + 1, last + 1, PROBES).astype(int) - 1
         return [vectors.index_to_key[rank] for rank in dict.fromkeys(ranks.tolist())]
 
-    def graph(self, graph: bytes) -> None:
-        """Write the graph of a step, a serialized ``GraphDef``."""
-        self._events.graph(graph)
-
     def close(self) -> None:
         """Write what is left."""
         self._point(is_last=True)
         if (traffic := self._traffic_of()) is not None and traffic.jobs:
-            self._events.write(lambda: write_trace(self.options.path, traffic.jobs))
+            self.events.write(lambda: write_trace(self.options.path, traffic.jobs))
         self._task.close()
-        self._events.close()
+        self.events.close()
 
 
 def _neighbours(vectors: KeyedVectors, words: list[str]) -> str:
@@ -217,9 +209,7 @@ def _cell(text: str) -> str:
 
 
 def write_baseline(
-    folder: str | os.PathLike[str],
-    scores: Mapping[str, Any],
-    made_with: Mapping[str, Any] | None = None,
+    folder: Path, scores: Mapping[str, Any], made_with: Mapping[str, Any] | None
 ) -> None:
     """Write the scores of a model at the step of the words that it was trained on.
 
@@ -231,7 +221,7 @@ def write_baseline(
         See `check_run`.
     scores : mapping
         As of `gensim_tfw2v.evaluation.summary`; with ``held_out_loss``, that too.
-    made_with : mapping, optional
+    made_with : mapping or None
         As of `hyperparameters`. Without it, the step is 0.
 
     Raises
@@ -239,26 +229,26 @@ def write_baseline(
     OSError
         If nothing can be written there.
     """
-    values = {quality_tag(name): score["spearman"] for name, score in scores["pairs"].items()}
-    values |= {quality_tag(name): by["gensim"]["total"] for name, by in scores["analogies"].items()}
-    values["loss/held_out"] = scores.get("held_out_loss")
-    values = {tag: value for tag, value in values.items() if value is not None}
-
-    for old in Path(folder).glob(f"*{EVALUATED}"):
+    found = {quality_tag(name): score["spearman"] for name, score in scores["pairs"].items()}
+    found |= {quality_tag(name): by["gensim"]["total"] for name, by in scores["analogies"].items()}
+    found["loss/held_out"] = scores.get("held_out_loss")
+    for old in folder.glob(f"*{EVALUATED}"):
         old.unlink()
     step = 0
-    events = EventLog(os.fspath(folder), EVALUATED)
+    events = EventLog(folder, EVALUATED)
     if made_with is not None:
         step = made_with["words"] * made_with["epochs"]
         events.hyperparameters(made_with)
-    events.scalars(values, step)
+    events.scalars({tag: value for tag, value in found.items() if value is not None}, step)
     events.close()
 
 
-def check_run(folder: str | os.PathLike[str]) -> None:
+def check_run(folder: Path) -> None:
     """Raise ValueError if the folder holds the run of a training."""
-    if has_events(os.fspath(folder)) and not list(Path(folder).glob(f"*{EVALUATED}")):
-        raise ValueError(f"{folder} holds the run of a training: give the scores another name")
+    if has_events(folder) and not any(folder.glob(f"*{EVALUATED}")):
+        raise ValueError(
+            f"{folder} holds the run of a training: give the scores another name (--run)"
+        )
 
 
 def quality_tag(word_pairs: str | os.PathLike[str]) -> str:

@@ -155,4 +155,4 @@ def _score(monitor: Any, model: Any) -> float:
 
 
 def _path(monitor: Any) -> str:
-    return shipped(SETS[monitor]) if monitor in SETS else os.fspath(monitor)
+    return os.fspath(shipped(SETS, monitor))

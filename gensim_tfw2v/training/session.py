@@ -142,7 +142,7 @@ class Training:
         kernel_config = plan.config
         rows = plan.vocabulary.rows(plan.options).inputs
         sizes = len(model.wv), rows, kernel_config.vector_size, kernel_config.shape.shared
-        log.graph(objective_graph(kernel_config.objective, *sizes, model.ns_exponent))
+        log.events.graph(objective_graph(kernel_config.objective, *sizes, model.ns_exponent))
         return log
 
     def renew(self) -> None:

@@ -8,16 +8,9 @@ from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 from typer.testing import CliRunner
 
-from gensim_tfw2v.cli import train
 from gensim_tfw2v.cli.main import app
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def gensim_class(monkeypatch):
-    """Let the commands train gensim's class: what is tested here is the tool."""
-    monkeypatch.setattr(train, "model_class", lambda *_: Word2Vec)
 
 
 @pytest.fixture

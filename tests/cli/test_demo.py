@@ -4,7 +4,6 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.cli.train import PROBES
 
 
-@pytest.mark.usefixtures("gensim_class")
 def test_shows_neighbours_and_saves(tfw2v, tmp_path):
     shown = tfw2v("demo", "--cluster", "none", "--epochs", 5, "--out", tmp_path / "model").stdout
     assert "words/s" in shown
