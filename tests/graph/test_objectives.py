@@ -65,7 +65,7 @@ def unit(seed: int, tokens: int, sentence: int) -> np.ndarray:
 def run(
     objective, shape, entries, key, alpha, keep, inputs, outputs, paths=None, slices=0, **options
 ):
-    """Train a unit with the program; return the tables, the result and the draws.
+    """Train a unit with the program; return the tables, the result and what draws it again.
 
     `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
     With `slices`, columns are dealt out to so many variables.
@@ -86,28 +86,34 @@ def run(
         tables = Tables(*tables)
         result = unit_function.concrete_unit_function(config, tables)(tables, *arguments)
         tables = Tables(*(table.numpy() for table in tables))
-    draws = draw(config, *arguments[:3])
     trained = [tables.inputs, tables.nodes if paths else tables.outputs]
-    return trained, result, draws
+    return trained, result, functools.partial(draw, config, *arguments[:3])
 
 
 def run_sliced(config, arrays, slices, arguments):
     """Train a unit on tables in columns; return arrays of them and the result."""
-    layouts = [ColumnLayout(len(array), SIZE, slices) for array in arrays]
+    layouts, train = sliced_function(config, tuple(map(len, arrays)), slices)
     for layout, array in zip(layouts, arrays, strict=True):
         layout.load(array)
-    link = layouts[0].link(tf.as_dtype(config.product_dtype))
-
-    @tf.function(autograph=False)
-    def train(words, *unit):
-        prepared = prepare_unit(config, words, *unit)
-        return prepared.train(config, Tables(*(SlicedRows(x, link) for x in layouts)), words)
-
     result = train(*arguments)
     trained = [np.empty_like(array, np.float32) for array in arrays]
     for layout, array in zip(layouts, trained, strict=True):
         layout.export(array)
     return Tables(*trained), result
+
+
+@functools.cache
+def sliced_function(config, rows, slices):
+    """Tables in columns, and the function that trains a unit on them, traced once for all units."""
+    layouts = [ColumnLayout(number, SIZE, slices) for number in rows]
+    link = layouts[0].link(tf.as_dtype(config.product_dtype))
+
+    @tf.function(autograph=False, reduce_retracing=True)
+    def train(words, *unit):
+        prepared = prepare_unit(config, words, *unit)
+        return prepared.train(config, Tables(*(SlicedRows(x, link) for x in layouts)), words)
+
+    return layouts, train
 
 
 def slow_unit(slow_step, inputs, outputs, draws, shape, targets_of):
@@ -156,7 +162,7 @@ def test_a_unit_equals_the_slow_loop(
     inputs = rng.normal(0, 0.5, (VOCABULARY, SIZE))
     outputs = rng.normal(0, 0.5, (VOCABULARY, SIZE))
     entries = unit(1, 100, 9)
-    (fast_inputs, fast_outputs), result, draws = run(
+    (fast_inputs, fast_outputs), result, draw_again = run(
         objective,
         shape,
         entries,
@@ -170,6 +176,7 @@ def test_a_unit_equals_the_slow_loop(
         product_dtype=product_dtype,
         negative_shards=shards,
     )
+    draws = draw_again()
     inputs, outputs, loss = slow_unit(
         slow_step, inputs, outputs, draws, shape,
         lambda step: reference.sampled(
@@ -248,11 +255,12 @@ def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(
     points, codes = huffman_paths(counts)
     rng = np.random.default_rng(3)
     inputs, nodes = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
-    (fast_inputs, fast_nodes), result, draws = run(
+    (fast_inputs, fast_nodes), result, draw_again = run(
         objective, shape, unit(1, 100, 9), [7, 11], 0.05, np.full(VOCABULARY, 0.9),
         inputs, nodes, (points, codes), slices, skip_targets=False,
         product_dtype=product_dtype,
     )  # fmt: skip
+    draws = draw_again()
     turns = reference.turns(list(zip(points, codes, strict=True)))
     inputs, nodes, loss = slow_unit(slow_step, inputs, nodes, draws, shape, lambda _: turns)
     assert result.kept == draws.kept
@@ -295,9 +303,9 @@ def test_updates_are_clipped(name):
     objective, _, halo_side = OBJECTIVES[name]
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(0, 2, (2, VOCABULARY, SIZE))
-    shape = StepShape(128, 32, 5, 16, halo_side)
-    trained, _, _ = run(
-        objective, shape, unit(0, 128, 1000), [1, 2], 1.0, np.ones(VOCABULARY), inputs, outputs
+    shape = StepShape(*SHAPES[0], halo_side)
+    trained, _, _ = run(  # in one step
+        objective, shape, unit(0, 32, 1000), [1, 2], 1.0, np.ones(VOCABULARY), inputs, outputs
     )
     for before, after in zip((inputs, outputs), trained, strict=True):
         moved = np.linalg.norm(after - before, axis=1)

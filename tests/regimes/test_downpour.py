@@ -157,13 +157,15 @@ def test_so_it_does_with_adagrad(units, by_one_replica, objective, n_fetch, n_pu
 @pytest.mark.parametrize("objective", MOSTLY_TWO)
 def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
     trial = Trial(objective)
-    trial.unit_config = replace(trial.unit_config, max_norm=1e9)
     found, squares = trial.tables(), no_squares(trial)
     sums = [np.zeros(len(array)) for array in trial.arrays]
     for unit in short_units:
         trial.arrays = Tables(*(table.numpy() for table in found))
         expected = []
         moved = trial.by_hand([unit])
+        for start, table in zip(trial.arrays, moved, strict=True):
+            changes = np.linalg.norm(table.numpy() - start, axis=1)
+            assert np.all(changes < 0.9 * trial.unit_config.max_norm)  # nothing is clipped
         for start, table, so_far in zip(trial.arrays, moved, sums, strict=True):
             rows = start.astype(np.float64)
             for row, change in enumerate(table.numpy() - rows):
@@ -194,10 +196,17 @@ def test_locked_rows_stay_as_they_are(units, objective, adagrad, workers, thread
     regime.close()
 
 
-@pytest.mark.parametrize("empty", [False, True])
-def test_threads_share_the_rows_of_a_replica(units, empty):
+@pytest.fixture(scope="module")
+def of_two_threads():
     trial = Trial(OBJECTIVES[0], threads=2)
     regime = make(trial, 2, 1)
+    yield trial, regime
+    regime.close()
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_threads_share_the_rows_of_a_replica(units, of_two_threads, empty):
+    trial, regime = of_two_threads
     pair = [units[0], units[2] if empty else units[1]]
     train(regime, trial, pair)
     expected = trial.by_hand(pair)
@@ -214,7 +223,6 @@ def test_threads_share_the_rows_of_a_replica(units, empty):
                 np.linalg.norm(other)
             )
     assert regime.server.push_counter.times.numpy().sum() == 2
-    regime.close()
 
 
 def announced(number):
@@ -343,7 +351,7 @@ def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
 
 
 def test_workers_take_turns_where_they_must(units):
-    trial = Trial(OBJECTIVES[0], workers=2)
+    trial = Trial(OBJECTIVES[0], workers=2, native=True)
     config = replace(trial.setup.config, one_at_a_time=True)
     workers = Watched(2)
     regime = AsynchronousRegime(trial.setup._replace(units=len(units), config=config), workers)
