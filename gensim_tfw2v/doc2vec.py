@@ -9,9 +9,9 @@ import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
+from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.table import attributes_of
-from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from gensim.models import fasttext
 
+from gensim_tfw2v.gensim_classes import FastText, Word2Vec
 from gensim_tfw2v.model import TFWord2Vec
-from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.training.subwords import adjust_vectors
 
 if TYPE_CHECKING:

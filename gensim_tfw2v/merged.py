@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import held_counts, keyed, with_keys
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.table import DEFAULTS, named
-from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.training.from_vectors import take_vectors, word_counts
 
 

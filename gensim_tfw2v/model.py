@@ -19,21 +19,21 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost, LocalTasks
-from gensim_tfw2v.corpus.files import Source, is_pipe
+from gensim_tfw2v.corpus.text_files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.temporary import check_folder
+from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.kinds import Whole
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
-from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
+from gensim_tfw2v.training.model_checks import check_loaded, check_state
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.state import check_loaded, check_state
 from gensim_tfw2v.training.weights import complete, copied_vocabulary, renew_norms
 
 if TYPE_CHECKING:

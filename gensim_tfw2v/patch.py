@@ -5,8 +5,8 @@ import threading
 
 from gensim_tfw2v.doc2vec import TFDoc2Vec
 from gensim_tfw2v.fasttext import TFFastText
+from gensim_tfw2v.gensim_classes import Doc2Vec, FastText, Word2Vec, replace_in_gensim
 from gensim_tfw2v.model import TFWord2Vec
-from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec, replace_in_gensim
 
 _PAIRS = (Word2Vec, TFWord2Vec), (FastText, TFFastText), (Doc2Vec, TFDoc2Vec)
 

@@ -106,7 +106,7 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
-    from gensim_tfw2v.training.state import check_loaded
+    from gensim_tfw2v.training.model_checks import check_loaded
 
     is_mappable = mapped and path.suffix not in (".gz", ".bz2")
     try:

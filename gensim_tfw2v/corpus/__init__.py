@@ -7,6 +7,6 @@ of int32 shards that is cut into `WorkUnit` slices for training.
 Nothing here imports TensorFlow or gensim.
 """
 
-from gensim_tfw2v.corpus.files import CorpusDecodeError
+from gensim_tfw2v.corpus.text_files import CorpusDecodeError
 
 __all__ = ["CorpusDecodeError"]

@@ -17,10 +17,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from gensim_tfw2v.corpus.files import FileRange, Text, bytes_of
-from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, renumber, scan, words_of
-from gensim_tfw2v.corpus.sentences import KnownNumbers, Numbers, packed_to_shards
-from gensim_tfw2v.corpus.shards import (
+from gensim_tfw2v.corpus.encoded_corpus import (
     FIRST_TAG,
     ID,
     UNKNOWN,
@@ -35,6 +32,9 @@ from gensim_tfw2v.corpus.shards import (
     save_shard,
     write_error,
 )
+from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, renumber, scan, words_of
+from gensim_tfw2v.corpus.sentences import KnownNumbers, Numbers, packed_to_shards
+from gensim_tfw2v.corpus.text_files import FileRange, Text, bytes_of
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.machine import usable_cores
 from gensim_tfw2v.processes.threads import in_threads

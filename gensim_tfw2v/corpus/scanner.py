@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange, bytes_read, open_text
-from gensim_tfw2v.corpus.shards import (
+from gensim_tfw2v.corpus import encoded_corpus
+from gensim_tfw2v.corpus.encoded_corpus import (
     END,
     EncodedPart,
     Ids,
@@ -25,6 +24,7 @@ from gensim_tfw2v.corpus.shards import (
     without_unknown,
     write_error,
 )
+from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, bytes_read, open_text
 
 LIBRARY = Path(__file__).parents[1] / "kernel/native/kernels.so"
 
@@ -139,7 +139,7 @@ def scan(
     functions = library()
     vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)
     scanner = functions.tfw2v_scanner_new(
-        os.fsencode(prefix), shards.MAX_SENTENCE, shards.SHARD, *vocabulary
+        os.fsencode(prefix), encoded_corpus.MAX_SENTENCE, encoded_corpus.SHARD, *vocabulary
     )
     try:
         if tagged:

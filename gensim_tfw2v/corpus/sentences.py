@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus import files, shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange, Text, open_text
-from gensim_tfw2v.corpus.shards import (
+from gensim_tfw2v.corpus import encoded_corpus, text_files
+from gensim_tfw2v.corpus.encoded_corpus import (
     END,
     FIRST_TAG,
     ID,
@@ -28,6 +27,7 @@ from gensim_tfw2v.corpus.shards import (
     Shard,
     save_shard,
 )
+from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, Text, open_text
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ class Lines:
             if self._tagged:
                 yield pack(FIRST_TAG - number), words
                 continue
-            for first in range(0, len(words), shards.MAX_SENTENCE):
-                yield words[first : first + shards.MAX_SENTENCE]
+            for first in range(0, len(words), encoded_corpus.MAX_SENTENCE):
+                yield words[first : first + encoded_corpus.MAX_SENTENCE]
 
     def _lines(self) -> Iterator[list[str]]:
         for text in self._texts:
@@ -70,7 +70,7 @@ class Lines:
                         raise CorpusDecodeError(error, text.path, at + error.start) from None
                     yield words
                     at += len(line)
-                    read = files.bytes_read(stream) if text.is_stream else at
+                    read = text_files.bytes_read(stream) if text.is_stream else at
                     self.bytes_read = before + min(read, text.stop) - text.start
             self.bytes_read = before + text.stop - text.start
 
@@ -110,7 +110,7 @@ class KnownNumbers(dict[Any, bytes]):
 
     def finish(self, run: Ids) -> Ids:
         """Return the ids of a run that stay in its shard."""
-        return shards.without_unknown(run)
+        return encoded_corpus.without_unknown(run)
 
 
 def packed_to_shards(
@@ -147,7 +147,7 @@ def _shard_by_shard(
     lookup = ids.__getitem__
     join = b"".join
     end = pack(END)
-    longest = shards.MAX_SENTENCE * ID.itemsize
+    longest = encoded_corpus.MAX_SENTENCE * ID.itemsize
     packed = list[bytes]()
     size = 0
     items = 0
@@ -163,7 +163,7 @@ def _shard_by_shard(
         whole = join(map(lookup, sentence))
         for start in range(0, len(whole), longest):
             piece = tags + whole[start : start + longest] + end
-            if packed and size + len(piece) > min(shards.SHARD, ENTRIES) * ID.itemsize:
+            if packed and size + len(piece) > min(encoded_corpus.SHARD, ENTRIES) * ID.itemsize:
                 yield packed, items
                 packed = []
                 size = 0

@@ -6,7 +6,6 @@ to nobody. Not by process numbers: they are reused, and others beyond a containe
 """
 
 import contextlib
-import fcntl
 import functools
 import logging
 import os
@@ -16,10 +15,15 @@ import stat
 import tempfile
 import weakref
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from gensim_tfw2v.processes.process_guards import defer_interrupts
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: what a killed program leaves stays
+    fcntl: Any = None  # type: ignore[no-redef]
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +106,8 @@ def _own(folder: Path) -> BinaryIO | None:
 
 def locked(file: BinaryIO) -> bool | None:
     """Lock a file; False if another program has it, and None where there are no locks."""
+    if fcntl is None:
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

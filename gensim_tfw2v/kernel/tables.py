@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 
 if TYPE_CHECKING:
     from gensim_tfw2v.kernel.kernel_config import KernelConfig

@@ -106,10 +106,12 @@ class Choice:
 
 def comparable(name: str, value: Any) -> Any:
     """Check a real number, perhaps infinite."""
-    if not isinstance(value, Real | np.bool_) or value != value:
+    if not isinstance(value, Real | np.bool_):
         raise TypeError(
             f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}"
         )
+    if value != value:
+        raise ValueError(f"{name} must be a number, got {quoted(value)}")
     return value
 
 

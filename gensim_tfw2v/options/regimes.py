@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gensim_tfw2v.corpus.shards import Sampling
+from gensim_tfw2v.corpus.encoded_corpus import Sampling
 from gensim_tfw2v.messages import number, quoted, whole_number
 from gensim_tfw2v.options.kinds import Choice, Kind, positive
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import allow_parallel

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.files.temporary import locked
 from gensim_tfw2v.messages import quoted

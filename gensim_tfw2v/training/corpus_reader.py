@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
-from gensim_tfw2v.corpus.files import Source, Text, bytes_of, cut_texts, find_texts, text_files
-from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
+from gensim_tfw2v.corpus.text_files import Source, Text, bytes_of, cut_texts, find_texts, text_files
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 

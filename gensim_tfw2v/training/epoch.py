@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from timeit import default_timer
 from typing import Any, NamedTuple
 
-from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 
 logger = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ import numpy as np
 from gensim import utils
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import held_counts
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.originals import Word2Vec
 
 
 def take_vectors(

@@ -5,12 +5,12 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from gensim_tfw2v.corpus.files import Source
+from gensim_tfw2v.corpus.text_files import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.training.corpus_reader import read_corpus
 from gensim_tfw2v.training.epoch import Position
-from gensim_tfw2v.training.state import check_state
+from gensim_tfw2v.training.model_checks import check_state
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import complete, tables_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
@@ -23,8 +23,8 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
+from gensim_tfw2v.training.model_checks import check_corpus
 from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of
-from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import Weights, tables_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v._tensorflow import tf, why_elsewhere
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
-from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares, pair_rates
 from gensim_tfw2v.options.config import TrainingConfig

@@ -10,8 +10,8 @@ import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
+from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.training.subwords import Subwords
 
 #: Attributes of a model, and of its vectors, that are trained arrays.

@@ -21,8 +21,8 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster import MissingTasks, handshake, readers
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.corpus import CorpusDecodeError, encode, files
-from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus
+from gensim_tfw2v.corpus import CorpusDecodeError, encode, text_files
+from gensim_tfw2v.corpus.encoded_corpus import FIRST_TAG, EncodedCorpus
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.documents import KnownTags, Tags
@@ -76,7 +76,7 @@ def cluster(launcher):
 def small(monkeypatch):
     """Let them share small texts too."""
     monkeypatch.setattr(readers, "MIN_BYTES", 1)
-    monkeypatch.setattr(files, "BYTES_A_RUN", 20_000)
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", 20_000)
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +165,7 @@ def test_each_run_is_read_by_a_machine_that_has_time(cluster, tmp_path, monkeypa
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     model.build_vocab(corpus_file=LEE)
     names, runs = zip(*by, strict=True)
-    assert sorted(runs) == files.cut_texts(files.find_texts([LEE]))
+    assert sorted(runs) == text_files.cut_texts(text_files.find_texts([LEE]))
     assert len(set(names)) == 3
 
 
@@ -231,7 +231,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
 ):
     text = tmp_path / "text.txt"
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
-    monkeypatch.setattr(files, "BYTES_A_RUN", 1 << 18)
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 18)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
     monkeypatch.setattr(handshake, "OPERATION_SECONDS", 5.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
@@ -292,7 +292,7 @@ def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch)
                 yield run
 
         monkeypatch.setattr(readers, "session", session_before)
-        run = files.find_texts([LEE])
+        run = text_files.find_texts([LEE])
         part = machine.read(run, tmp_path / "part-", None, False, threading.Event())
         assert (part.sentences, len(made)) == (300, 2)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v.corpus import encode, files, scanner
+from gensim_tfw2v.corpus import encode, scanner, text_files
 from tests.corpus.reference import ODD
 
 
@@ -21,7 +21,7 @@ def temporary(tmp_path, monkeypatch) -> Path:
 def way(request, monkeypatch) -> str:
     """How texts are read: in one run, in runs of 10 kB by threads, or by Python alone."""
     if request.param == "cut":
-        monkeypatch.setattr(files, "BYTES_A_RUN", 10_000)
+        monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
     if request.param == "python":
         for module in (encode, scanner):
             monkeypatch.setattr(module, "library", lambda: None)

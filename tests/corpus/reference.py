@@ -6,8 +6,8 @@ from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
-from gensim_tfw2v.corpus.files import Text, cut_texts, find_texts
-from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
+from gensim_tfw2v.corpus.text_files import Text, cut_texts, find_texts
 
 LEE = datapath("lee_background.cor")
 

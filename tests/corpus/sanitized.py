@@ -19,8 +19,8 @@ if __name__ == "__main__":
     package.__path__ = [str(root / "gensim_tfw2v")]
     sys.modules["gensim_tfw2v"] = package
 
-from gensim_tfw2v.corpus import scanner, shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange
+from gensim_tfw2v.corpus import encoded_corpus, scanner
+from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
 
 PIECES = [b"a", b" ", b"\n", b"\r\n", b"word", b"w" * 70, "\u3000 \x85 漢字 é 🧬".encode(), b"\0"]
 WRONG = [b"\xff", b"\xc3", b"\xe3\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]
@@ -28,7 +28,7 @@ WRONG = [b"\xff", b"\xc3", b"\xe3\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"
 
 def main():
     scanner.LIBRARY = built
-    shards.MAX_SENTENCE, shards.SHARD = 7, 50
+    encoded_corpus.MAX_SENTENCE, encoded_corpus.SHARD = 7, 50
     known = scanner.Known({"a": 2, "漢字": 0, "w" * 70: 1, "not there": 3})
     choose, refused = random.Random(5), 0
     with tempfile.TemporaryDirectory() as folder:
@@ -53,7 +53,7 @@ def main():
                 ids = np.fromfile(shard.path, np.int32)
                 with contextlib.suppress(IndexError):
                     scanner.renumber(ids.copy(), places[: len(places) // 2])
-                scanner.renumber(ids, np.where(places % 3, places, shards.UNKNOWN))
+                scanner.renumber(ids, np.where(places % 3, places, encoded_corpus.UNKNOWN))
     print(refused)
 
 

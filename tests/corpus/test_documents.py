@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.corpus import files, scanner, shards
-from gensim_tfw2v.corpus.shards import END, FIRST_TAG, Sampling, unit_edges
+from gensim_tfw2v.corpus import encoded_corpus, scanner, text_files
+from gensim_tfw2v.corpus.encoded_corpus import END, FIRST_TAG, Sampling, unit_edges
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from tests.corpus.reference import LEE, scan_texts
@@ -88,8 +88,8 @@ def expected(documents, vectors, known):
     for document in documents:
         rows = [vectors.get_index(tag) for tag in document.tags if tag in vectors]
         words = [word for word in document.words if word in known]
-        for first in range(0, len(words), shards.MAX_SENTENCE):
-            found.append((rows, words[first : first + shards.MAX_SENTENCE]))
+        for first in range(0, len(words), encoded_corpus.MAX_SENTENCE):
+            found.append((rows, words[first : first + encoded_corpus.MAX_SENTENCE]))
     return found
 
 
@@ -109,7 +109,7 @@ def assert_encoded(reader, scan, source, items, known=None):
 @pytest.fixture
 def long_lines(monkeypatch):
     """Documents of more than 7 words are cut, as others of more than 10,000."""
-    monkeypatch.setattr(shards, "MAX_SENTENCE", 7)
+    monkeypatch.setattr(encoded_corpus, "MAX_SENTENCE", 7)
 
 
 def lines_of(path):
@@ -145,9 +145,9 @@ LINES = st.lists(
 @settings(max_examples=60)
 @given(LINES, st.integers(1, 12))
 def test_lines_are_numbered_wherever_parts_begin(tmp_path, monkeypatch, long_lines, pieces, size):
-    monkeypatch.setattr(files, "BYTES_A_RUN", size)
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", size)
     monkeypatch.setattr(scanner, "BLOCK", size % 9 + 1)
-    monkeypatch.setattr(shards, "SHARD", size)
+    monkeypatch.setattr(encoded_corpus, "SHARD", size)
     path = tmp_path / "text"
     path.write_text("".join(pieces), "utf-8", newline="")
     items = lines_of(path)

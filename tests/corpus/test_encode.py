@@ -5,7 +5,7 @@ from gensim.models.word2vec import LineSentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import files, scanner, shards
+from gensim_tfw2v.corpus import encoded_corpus, scanner, text_files
 from tests.corpus.reference import (
     LEE,
     decoded,
@@ -82,9 +82,9 @@ def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, si
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanner, "BLOCK", block)
         if way == "cut":
-            patch.setattr(files, "BYTES_A_RUN", block)
-        patch.setattr(shards, "MAX_SENTENCE", longest)
-        patch.setattr(shards, "SHARD", shard)
+            patch.setattr(text_files, "BYTES_A_RUN", block)
+        patch.setattr(encoded_corpus, "MAX_SENTENCE", longest)
+        patch.setattr(encoded_corpus, "SHARD", shard)
         with encode_texts([path], known) as corpus:
             units = corpus.units(size)
             assert decoded(corpus, words, size) == kept
@@ -102,8 +102,8 @@ def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, si
 @settings(max_examples=60)
 def test_round_trip_of_iterables(sentences, shard):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shards, "MAX_SENTENCE", 4)
-        patch.setattr(shards, "SHARD", shard)
+        patch.setattr(encoded_corpus, "MAX_SENTENCE", 4)
+        patch.setattr(encoded_corpus, "SHARD", shard)
         with encode_sentences(sentences, {"a": 0, "b": 1, "\n": 2}) as corpus:
             pieces = [s[i : i + 4] for s in sentences for i in range(0, len(s), 4)]
             kept = [[w for w in piece if w != "c"] for piece in pieces]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gensim_tfw2v.corpus import encode, files
+from gensim_tfw2v.corpus import encode, text_files
 from gensim_tfw2v.corpus.scanner import library, scan
 from tests.corpus.reference import LEE, line_sentences, scan_texts, text_of
 
@@ -40,7 +40,7 @@ def refusing(*_):
     "ways", [[made], [made, late], [lost, late], [lost, made, lost], [refusing], [lost, lost]]
 )
 def test_every_run_is_read_once(ways, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(files, "BYTES_A_RUN", 20_000)
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", 20_000)
     machines = [Host(f"host {number}", way) for number, way in enumerate(ways)] * 2
     text = text_of([LEE], machines=machines)
     reports = []
@@ -60,7 +60,7 @@ def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
     """What goes wrong here ends the reading, and machines hear that."""
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000 + b"\xff\n")
-    monkeypatch.setattr(files, "BYTES_A_RUN", 10_000)
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
     begun, told = threading.Event(), threading.Event()
 
     def waiting(run, prefix, known, tagged, stopped):
@@ -82,7 +82,7 @@ def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
 def test_no_thread_reads_any_more_after_an_error(tmp_path, monkeypatch):
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000)
-    monkeypatch.setattr(files, "BYTES_A_RUN", 10_000)
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
     scan, reading = encode.scan, []
 
     def slow(*arguments):

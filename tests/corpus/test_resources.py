@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 SCAN = """
 import os, sys
-from gensim_tfw2v.corpus import encode, files, scanner
+from gensim_tfw2v.corpus import encode, text_files, scanner
 
 def scan_texts(paths, progress=None):
     text = files.Text(files.cut_texts(files.find_texts(paths)))

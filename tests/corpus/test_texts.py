@@ -11,9 +11,9 @@ from gensim.test.utils import datapath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import files as module
-from gensim_tfw2v.corpus.files import bytes_of, cut_texts, find_texts, text_files
+from gensim_tfw2v.corpus import text_files as module
 from gensim_tfw2v.corpus.scanner import library
+from gensim_tfw2v.corpus.text_files import bytes_of, cut_texts, find_texts, text_files
 from tests.corpus.reference import decoded, encode_texts, line_sentences, scan_texts
 
 LEE = datapath("lee_background.cor")

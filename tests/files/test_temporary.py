@@ -14,6 +14,8 @@ from gensim_tfw2v.files import temporary
 from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
 
+pytestmark = pytest.mark.skipif(temporary.fcntl is None, reason="no locks that end with a program")
+
 OWNER = """
 import os, sys
 from gensim_tfw2v.files.temporary import TemporaryFolder

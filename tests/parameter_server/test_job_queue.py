@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server import job_queue as module
 from gensim_tfw2v.parameter_server.job import Job, packed_size, read_entries

@@ -12,7 +12,7 @@ from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
-from gensim_tfw2v.corpus import files, shards
+from gensim_tfw2v.corpus import encoded_corpus, text_files
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.kernel_config import KernelShape
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
@@ -89,8 +89,8 @@ def test_small_corpora_and_fasttext_are_trained_in_order():
 
 @pytest.mark.usefixtures("in_blocks")
 def test_a_file_gives_what_its_sentences_give(monkeypatch):
-    monkeypatch.setattr(files, "BYTES_A_RUN", 1 << 16)  # as large files, in several runs
-    monkeypatch.setattr(shards, "SHARD", 20_000)
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 16)  # as large files, in several runs
+    monkeypatch.setattr(encoded_corpus, "SHARD", 20_000)
     sentences = list(LineSentence(LEE))
     one = fingerprint(train(workers=2))
     assert fingerprint(train(corpus={"sentences": sentences}, workers=3)) == one

@@ -8,7 +8,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key

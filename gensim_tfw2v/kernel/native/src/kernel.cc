@@ -6,7 +6,7 @@
 #include "deterministic.h"
 #include "inference.h"
 #include "rows_kernel.h"
-#include "skipgram_sampled.h"
+#include "skipgram_blocks.h"
 #include "skipgram_windows.h"
 #include "subwords.h"
 #include "tag_pairs.h"
@@ -14,14 +14,14 @@
 namespace tfw2v::TFW2V_ISA {
 
 // concatenated -> CbowConcat; other CBOW -> CbowWindows if window after window, with shards or tags,
-// else CbowBlocks. Skip-gram with negatives in blocks -> SkipgramSampled for windows, TagPairs for
+// else CbowBlocks. Skip-gram with negatives in blocks -> SkipgramBlocks for windows, TagPairs for
 // (tag, token) pairs; hierarchical softmax, or window after window -> SkipgramWindows.
 void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run,
            Tfw2vResult& result) {
   const float* alphas = run.alphas.data;
   const UnitRows unit(o, u, t);
   if (run.pool) {
-    if (o.skipgram) return DeterministicRounds<SkipgramSampled>(unit, run).train(result);
+    if (o.skipgram) return DeterministicRounds<SkipgramBlocks>(unit, run).train(result);
     return DeterministicRounds<CbowBlocks>(unit, run).train(result);
   }
   const auto train_all = [&](const UnitRows& unit, auto spans) {
@@ -35,7 +35,7 @@ void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, cons
       return train_with(CbowWindows(unit, alphas, result, o.group));
     if (!o.skipgram) return train_with(CbowBlocks(unit, alphas, result));
     const bool in_blocks = o.negative && !o.sequential;
-    if (in_blocks && unit.n > unit.tag_pairs) train_with(SkipgramSampled(unit, alphas, result));
+    if (in_blocks && unit.n > unit.tag_pairs) train_with(SkipgramBlocks(unit, alphas, result));
     if (in_blocks && unit.tag_pairs) train_with(TagPairs(unit, alphas, result));
     if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(unit, alphas, result));
   };

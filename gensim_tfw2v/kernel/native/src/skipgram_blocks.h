@@ -14,9 +14,9 @@ namespace tfw2v::TFW2V_ISA {
 
 // Skip-gram with negative sampling: blocks of B inputs share their negatives, and rows are updated
 // after each block; those of a block with scores out of range, after each word of each window.
-class SkipgramSampled : Trainer {
+class SkipgramBlocks : Trainer {
  public:
-  SkipgramSampled(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
+  SkipgramBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Trainer(unit, alphas, result), alone_(alone(o)), windows_({alone_, u, t}, alphas, result),
         B(o.block), C(o.shared), Cr(static_cast<int>(rounded(C, W))), w(o.window),
         capacity(std::min<int64_t>(2 * int64_t{w}, n)),

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from gensim.models.fasttext import FastTextKeyedVectors
 
-from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.files.mapped import all_finite
+from gensim_tfw2v.gensim_classes import Doc2Vec, FastText
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock
 from gensim_tfw2v.options.table import named
-from gensim_tfw2v.originals import Doc2Vec, FastText
 
 #: Rows that are no words': of FastText's n-grams, and of documents' tags.
 NGRAMS = "wv.vectors_ngrams"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from gensim_tfw2v import messages
-from gensim_tfw2v.corpus.shards import MAX_SENTENCE
+from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
 BYTES_A_RUN = 16 << 20  # a tenth of a second of work

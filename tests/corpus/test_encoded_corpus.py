@@ -6,7 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.shards import SHARD, Shard, check_shards, save_ids, shares, unit_edges
+from gensim_tfw2v.corpus.encoded_corpus import (
+    SHARD,
+    Shard,
+    check_shards,
+    save_ids,
+    shares,
+    unit_edges,
+)
 from tests.corpus.reference import encode_sentences, encode_texts
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]
