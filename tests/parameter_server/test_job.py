@@ -1,5 +1,6 @@
 """A job on rows of other variables equals training its units on the tables themselves."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -148,23 +149,22 @@ def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, ne
     assert push_counter.times.numpy().tolist() == [1, 1, 0, 0]
 
 
+@functools.cache
+def by_columns(shards, wire_dtype="float32"):
+    """What a job on columns comes to; once for all who ask."""
+    function, *_ = make(Objective(True, 5), shards=shards, layout="columns", wire_dtype=wire_dtype)
+    return function(*job(unit(1, 300, 11)))
+
+
 def test_each_shard_of_columns_is_sent_as_much():
-    results = {}
-    for shards in (1, 2, 3):
-        function, *_ = make(Objective(True, 5), shards=shards, layout="columns")
-        results[shards] = function(*job(unit(1, 300, 11)))
+    results = {shards: by_columns(shards) for shards in (1, 2, 3)}
     for shards, result in results.items():
         assert result.fetched == pytest.approx(shards * results[1].fetched)
         assert result.pushed == pytest.approx(shards * results[1].pushed)
 
 
 def test_narrow_products_travel_in_half():
-    wide, narrow = (
-        make(Objective(True, 5), shards=2, layout="columns", wire_dtype=dtype)[0](
-            *job(unit(1, 300, 11))
-        )
-        for dtype in ("float32", "bfloat16")
-    )
+    wide, narrow = (by_columns(2, dtype) for dtype in ("float32", "bfloat16"))
     assert wide.fetched > 1.8 * narrow.fetched
     np.testing.assert_allclose(wide.units.loss, narrow.units.loss, rtol=1e-2)
 
