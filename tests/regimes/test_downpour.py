@@ -351,7 +351,7 @@ def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
 
 
 def test_workers_take_turns_where_they_must(units):
-    trial = Trial(OBJECTIVES[0], workers=2, native=True)
+    trial = Trial(OBJECTIVES[0], workers=2)
     config = replace(trial.setup.config, one_at_a_time=True)
     workers = Watched(2)
     regime = AsynchronousRegime(trial.setup._replace(units=len(units), config=config), workers)
