@@ -135,7 +135,7 @@ def test_a_port_that_is_taken_meanwhile_is_replaced(shared_forks, monkeypatch):
 @pytest.mark.parametrize(
     ("how", "times"), [("UnknownError: Could not start gRPC server", STARTS), ("signal 9", 1)]
 )
-def test_only_a_taken_port_is_a_reason_to_start_again(monkeypatch, how, times):
+def test_only_a_taken_port_is_a_reason_to_start_again(shared_forks, monkeypatch, how, times):
     tried = []
 
     def fail(local):
