@@ -129,7 +129,7 @@ def positive(name: str, value: Any) -> Any:
 
 def minutes(name: str, value: Any) -> Any:
     """Check a time, perhaps infinite."""
-    if (isinstance(value, Real) and value != value) or comparable(name, value) <= 0:
+    if comparable(name, value) <= 0:
         raise ValueError(f"{name} must be above 0, got {quoted(value)}")
     return value
 
