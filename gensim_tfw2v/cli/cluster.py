@@ -20,7 +20,7 @@ import typer
 
 from gensim_tfw2v.cli import started
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
-from gensim_tfw2v.cli.train import is_stream
+from gensim_tfw2v.cli.train import is_stream, train
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.processes.children import start_module
@@ -36,6 +36,9 @@ RESTARTS = 10
 
 #: Seconds that a training has to end when this process is to end.
 ENDING_SECONDS = 60.0
+
+_trainings = typer.Typer(add_completion=False)
+_trainings.command()(train)
 
 app = typer.Typer(no_args_is_help=True, help="Start, watch and stop clusters.")
 
@@ -199,8 +202,8 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     arguments = context.args[1:]
     for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
         raise BadInput(f"{argument} is what this command is for: leave it out after --")
-    parser: Any = context.find_root().command
-    values = parser.commands["train"].make_context("tfw2v train", list(arguments)).params
+    parser = typer.main.get_command(_trainings)
+    values = parser.make_context("tfw2v train", list(arguments)).params
     if is_stream(Path(values["corpus"])):
         raise BadInput(
             f"{values['corpus']}: a training that may be started again needs a file that can be "

@@ -106,12 +106,10 @@ class Choice:
 
 def comparable(name: str, value: Any) -> Any:
     """Check a real number, perhaps infinite."""
-    if not isinstance(value, Real | np.bool_):
+    if not isinstance(value, Real | np.bool_) or value != value:
         raise TypeError(
             f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}"
         )
-    if value != value:
-        raise ValueError(f"{name} must be a number, got {quoted(value)}")
     return value
 
 
@@ -129,6 +127,8 @@ def positive(name: str, value: Any) -> Any:
 
 def minutes(name: str, value: Any) -> Any:
     """Check a time, perhaps infinite."""
+    if isinstance(value, Real) and value != value:
+        raise ValueError(f"{name} must be a number, got {quoted(value)}")
     if comparable(name, value) <= 0:
         raise ValueError(f"{name} must be above 0, got {quoted(value)}")
     return value

@@ -29,7 +29,7 @@ import os, sys
 from gensim_tfw2v.corpus import encode, text_files, scanner
 
 def scan_texts(paths, progress=None):
-    text = files.Text(files.cut_texts(files.find_texts(paths)))
+    text = text_files.Text(text_files.cut_texts(text_files.find_texts(paths)))
     return encode.scan_corpus(text, progress=progress)
 """
 
@@ -76,7 +76,7 @@ def test_disk_full(tmp_path, temporary, bytes_a_run):
     small = """
         import resource
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-        files.BYTES_A_RUN = int(sys.argv[2])
+        text_files.BYTES_A_RUN = int(sys.argv[2])
         try:
             scan_texts([sys.argv[1]])
         except OSError as error:
@@ -133,7 +133,7 @@ def test_nothing_stays_after_collection(temporary):
 
 def test_nothing_stays_after_exit(temporary):
     kept = """
-        scan = encode.scan_corpus(files.Text(None, [['a']]))
+        scan = encode.scan_corpus(text_files.Text(None, [['a']]))
         kept = scan.encode({'a': 0})
         print(kept.folder)
     """
@@ -160,7 +160,7 @@ INTERRUPTED = """
         print("reading", flush=True)
         while True:
             time.sleep(1)
-    files.BYTES_A_RUN = 1 << 20
+    text_files.BYTES_A_RUN = 1 << 20
     scan_texts([sys.argv[1]], progress=progress)
 """
 
@@ -177,7 +177,9 @@ def test_reading_ends_with_the_program(tmp_path, temporary, how):
         assert errors.strip().endswith("KeyboardInterrupt") and errors.count("Traceback") == 1
         assert folder_is_empty(temporary)
     # the folder of a killed process goes when the next makes its own
-    assert script("encode.encode_corpus(files.Text(None, [['a']]), {'a': 0})").communicate() == (
+    assert script(
+        "encode.encode_corpus(text_files.Text(None, [['a']]), {'a': 0})"
+    ).communicate() == (
         "",
         "",
     )
@@ -195,7 +197,7 @@ def test_an_interrupt_while_threads_read(tmp_path, temporary, is_pipe):
     else:
         path.write_bytes(b"a b c d e f g\n" * 1_000_000)
     slow = """
-        files.BYTES_A_RUN = 1 << 20
+        text_files.BYTES_A_RUN = 1 << 20
         scanner.BLOCK = 1  # it lasts a minute
         print("reading", flush=True)
         scan_texts([sys.argv[1]])
