@@ -17,7 +17,7 @@ LIMITS = {
     "modules loaded": 50,
     "lists that name an option": 3,
     "names set side by side": 1,
-    "tokens": 128_100,
+    "tokens": 127_202,
 }
 
 
