@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.threads import usable_cores
 
 
 def existing_file(text: str) -> Path:

@@ -29,7 +29,7 @@ from benchmarks.report import (
     unique,
     write,
 )
-from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.threads import usable_cores
 
 
 class Engine(NamedTuple):

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.threads import usable_cores
 
 PACKAGES = ("gensim-tfw2v", "tensorflow", "gensim", "numpy", "scipy")
 

@@ -14,7 +14,7 @@ from benchmarks.peers.configured import Peer
 from benchmarks.peers.evaluate import counted
 from benchmarks.peers.records import Job, PeerRun, Settings
 from benchmarks.process import ROOT, CommandError, Measured, call, run
-from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.threads import usable_cores
 
 
 def train_seconds(peer: Peer, output: str) -> float | None:

@@ -6,7 +6,7 @@ Its Python package reads, counts and trains in one call, so there are no seconds
 import os
 
 from benchmarks.peers import adapter
-from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.threads import usable_cores
 
 #: Each of its first ten threads draws the first values of a tenth of the rows. With fewer threads,
 #: other rows begin as what the memory held, and training ends in "Encountered NaN" or with zeros.

@@ -16,7 +16,7 @@ from benchmarks.scaling.report import markdown
 from benchmarks.scaling.study import Question
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.plan import quantity
-from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.threads import usable_cores
 
 
 def numbers(text: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
-from gensim_tfw2v.processes.machine import keep_alive, port_user
+from gensim_tfw2v.processes.connections import keep_alive, port_user
 
 #: Seconds that a task's predecessor, which is being killed, has to free its port.
 PORT_SECONDS = 5.0

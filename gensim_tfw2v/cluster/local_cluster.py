@@ -14,7 +14,7 @@ from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, LocalTask
 from gensim_tfw2v.cluster.started_cluster import StartedCluster, TaskEnded, is_noise, prefixed
 from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.launcher import Process, ProcessLauncher
-from gensim_tfw2v.processes.machine import cores_each
+from gensim_tfw2v.processes.threads import cores_each
 
 logger = logging.getLogger("gensim_tfw2v.cluster")
 

@@ -26,8 +26,8 @@ from gensim_tfw2v.corpus.encode import Stopped, fresh_folder
 from gensim_tfw2v.corpus.encoded_corpus import EncodedPart, Parent, Shard
 from gensim_tfw2v.corpus.scanner import Known
 from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, find_texts
-from gensim_tfw2v.processes.machine import usable_cores
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
+from gensim_tfw2v.processes.threads import usable_cores
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from typing import NoReturn
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config
 from gensim_tfw2v.processes.children import exec_module, name_process, start_module
-from gensim_tfw2v.processes.machine import keep_alive
+from gensim_tfw2v.processes.connections import keep_alive
 from gensim_tfw2v.processes.process_guards import prepare_environment
 
 #: What a task prints when its port takes calls.

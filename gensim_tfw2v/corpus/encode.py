@@ -36,8 +36,7 @@ from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, renumber, s
 from gensim_tfw2v.corpus.sentences import KnownNumbers, Numbers, packed_to_shards
 from gensim_tfw2v.corpus.text_files import FileRange, Text, bytes_of
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.processes.machine import usable_cores
-from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
 logger = logging.getLogger(__name__)
 

@@ -53,14 +53,6 @@ def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
         yield array[first : first + ROWS_AT_A_TIME]
 
 
-def all_finite(array: np.ndarray) -> bool:
-    """Return whether all numbers are finite."""
-    for rows in pieces(array):
-        if not np.isfinite(rows).all():
-            return False
-    return True
-
-
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
     """Zeros in a new ``.npy`` file, which has all its room on the disk.
 

@@ -32,6 +32,11 @@ class Tables(NamedTuple):
     nodes: Any
 
 
+def all_finite(array: np.ndarray) -> bool:
+    """Return whether all numbers are finite, without making an array of truth values."""
+    return bool(np.isfinite([array.min(initial=0), array.max(initial=0)]).all())
+
+
 def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
     """The name of a unit as two int32, well mixed."""
     words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)

@@ -24,7 +24,7 @@ from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.plugins.text.summary_v2 import text_pb
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from gensim_tfw2v.processes.machine import TcpBytes
+from gensim_tfw2v.processes.connections import TcpBytes
 
 #: A file without events, which makes a folder a run.
 EMPTY = "events.out.tfevents.0.projector"

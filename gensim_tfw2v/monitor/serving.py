@@ -15,7 +15,7 @@ from tensorboard.plugins.projector.projector_plugin import LRUCache, ProjectorPl
 from werkzeug.wrappers import Request
 
 from gensim_tfw2v.monitor.events import do_without_tensorflow
-from gensim_tfw2v.processes.machine import port_user
+from gensim_tfw2v.processes.connections import port_user
 
 #: How long the first page waits for the search for vectors.
 SEARCH_SECONDS = 5.0

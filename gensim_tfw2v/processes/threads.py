@@ -1,6 +1,7 @@
-"""Threads of this process: some that work until nothing is left, or results in order."""
+"""Threads: some that work until nothing is left, or results in order; and cores for them."""
 
 import contextlib
+import os
 import sys
 import threading
 import time
@@ -10,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from itertools import islice, takewhile
 from typing import TypeVar
 
-from gensim_tfw2v.processes.machine import usable_cores
 from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 #: Seconds between two reports.
@@ -21,6 +21,18 @@ T = TypeVar("T")
 
 #: Seconds between two looks: a wait without a limit cannot be interrupted on every platform.
 LOOK_SECONDS = 0.25
+
+
+def usable_cores() -> list[int]:
+    """The cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def cores_each(processes: int) -> int:
+    """Cores for each of so many processes that share this machine; one at least."""
+    return max(1, len(usable_cores()) // processes)
 
 
 def run_threads(

@@ -32,9 +32,16 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
-from gensim_tfw2v.files.mapped import all_finite, pieces, save_array
+from gensim_tfw2v.files.mapped import pieces, save_array
 from gensim_tfw2v.kernel.native import load_ops, why_not
-from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import (
+    Divergence,
+    Reporter,
+    Tables,
+    UnitReport,
+    UnitTask,
+    all_finite,
+)
 from gensim_tfw2v.monitor.events import TaskLog
 from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.regimes import RegimeOptions

@@ -5,8 +5,7 @@ from contextlib import closing
 
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
-from gensim_tfw2v.processes.machine import usable_cores
-from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.processes.threads import in_threads, usable_cores
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.local import LocalRegime
 

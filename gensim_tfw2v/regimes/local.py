@@ -8,10 +8,16 @@ from contextlib import closing
 
 import numpy as np
 
-from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import (
+    Divergence,
+    Reporter,
+    Tables,
+    UnitReport,
+    UnitTask,
+    all_finite,
+)
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.processes.threads import in_threads
 from gensim_tfw2v.regimes import Stop, never

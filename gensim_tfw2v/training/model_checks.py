@@ -6,8 +6,8 @@ import numpy as np
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
-from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.gensim_classes import Doc2Vec, FastText
+from gensim_tfw2v.kernel.tables import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock

@@ -17,8 +17,8 @@ from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
-from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.processes.process_guards import defer_interrupts
+from gensim_tfw2v.processes.threads import cores_each
 from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary

@@ -156,7 +156,7 @@ def test_what_keeps_processes_from_starting_is_shown(tmp_path, monkeypatch):
 
 
 def test_workers_share_the_cores_as_the_user_says_or_evenly(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.processes.machine.usable_cores", lambda: list(range(6)))
+    monkeypatch.setattr("gensim_tfw2v.processes.connections.usable_cores", lambda: list(range(6)))
     started = {}
 
     class Notes:

@@ -72,13 +72,6 @@ def test_another_model_keeps_its_arrays(tmp_path):
     np.testing.assert_array_equal(first.wv.vectors, before)
 
 
-def test_what_is_not_finite_is_found():
-    array = np.zeros((100_000, 2))
-    assert mapped.all_finite(array)
-    array[-1, 1] = np.nan
-    assert not mapped.all_finite(array)
-
-
 @pytest.mark.parametrize("reserves", [True, False], ids=["reserving", "writing zeros"])
 def test_a_full_disk_is_an_error_before_training(tmp_path, monkeypatch, reserves):
     if not reserves:

@@ -18,7 +18,7 @@ from tensorboard.plugins.hparams.backend_context import Context
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.monitor import events
 from gensim_tfw2v.monitor.events import EventLog, TaskLog
-from gensim_tfw2v.processes.machine import TcpBytes
+from gensim_tfw2v.processes.connections import TcpBytes
 from tests.monitor.runs import Runs
 
 

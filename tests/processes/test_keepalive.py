@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gensim_tfw2v.processes.machine import (
+from gensim_tfw2v.processes.connections import (
     GIVE_UP_SECONDS,
     IDLE_SECONDS,
     RESEND_SECONDS,

@@ -1,4 +1,4 @@
-"""Cores and TCP connections that this process has.
+"""TCP connections of this process: kept alive while the other host is, and their bytes counted.
 
 A process that ends closes its connections; a host that loses power, or its network, does not, and
 who waits for its answer waits for ever: TensorFlow turns on no keep-alive, neither gRPC's nor
@@ -35,18 +35,6 @@ LOOK_SECONDS = 2.0  # between two looks for new connections
 _TCP_RTO_MAX_MS = 44
 _BYTES_AT = 120
 _INFO_BYTES = 136
-
-
-def usable_cores() -> list[int]:
-    """The cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
-
-
-def cores_each(processes: int) -> int:
-    """Cores for each of so many processes that share this machine; one at least."""
-    return max(1, len(usable_cores()) // processes)
 
 
 def port_user(port: int) -> str:
