@@ -37,7 +37,7 @@ class Draws(NamedTuple):
 def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
     """Draw everything that training a unit needs; arguments as in `prepare_unit`."""
     shape = config.shape
-    keys = tf.random.split(key, 3)
+    keys = tf.unstack(tf.random.split(key, 3))
     ids, position_left, position_right = _subsample(entries, keys[0], words.keep)
     kept = tf.size(ids)
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
@@ -45,9 +45,7 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
     reach: tf.Tensor | int = shape.window
     if config.shrink_windows:  # to a uniform 1..w for each position, as in gensim
         max_window = config.max_window or shape.window
-        reach = tf.random.stateless_uniform(
-            [kept], keys[1], 1, max_window + 1, tf.int32, alg="philox"
-        )
+        reach = tf.random.stateless_uniform([kept], keys[1], 1, max_window + 1, tf.int32)
         reach = tf.minimum(reach, shape.window)
     left = tf.minimum(reach, position_left)
     right = tf.minimum(reach, position_right)
@@ -96,10 +94,11 @@ def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
 def in_halos(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
     """Something of every token [n] as what each halo has: [blocks, H], filled up with 0."""
     padded = _padded(x, shape, blocks + -(-shape.halo // shape.block), before=shape.window)
+    by_block = tf.reshape(padded, [-1, shape.block])
     parts = []  # a halo reaches over blocks of tokens; slices cost less than to gather each token
     for first in range(0, shape.halo, shape.block):
-        part = tf.reshape(padded[first : first + blocks * shape.block], [-1, shape.block])
-        parts.append(part[:, : shape.halo - first])
+        columns = min(shape.block, shape.halo - first)
+        parts.append(tf.slice(by_block, [first // shape.block, 0], [blocks, columns]))
     return tf.concat(parts, 1)
 
 
@@ -112,7 +111,7 @@ def _subsample(
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """The tokens left, and how many of its sentence stand before and after each: [kept] each."""
     ends = tf.cast(entries < 0, tf.int32)
-    chance = tf.random.stateless_uniform(tf.shape(entries), key, alg="philox")
+    chance = tf.random.stateless_uniform(tf.shape(entries), key)
     # a sentence end looks up word 0, and is dropped because its limit is then below 0
     limit = tf.gather(keep_probability, tf.maximum(entries, 0)) - tf.cast(ends, tf.float32)
     kept = tf.squeeze(tf.where(chance < limit), 1)
@@ -130,12 +129,12 @@ def draw_negatives(
     key: tf.Tensor, blocks: tf.Tensor, shared: int, noise: tf.Tensor, shards: int
 ) -> tf.Tensor:
     """Draw the negatives of each block from an `alias_table`: [blocks, shared], int32."""
-    keys = tf.random.split(key, 2)
+    keys = tf.unstack(tf.random.split(key, 2))
     number = blocks * shared
     vocabulary = tf.shape(noise)[0]
 
     def drawn(key: tf.Tensor, *limits: tf.Tensor | int | None) -> tf.Tensor:
-        return tf.random.stateless_uniform([number], key, *limits, tf.int32, alg="philox")
+        return tf.random.stateless_uniform([number], key, *limits, tf.int32)
 
     if shards == 1:
         bucket = drawn(keys[0], 0, vocabulary)

@@ -127,7 +127,7 @@ class StepPlan(NamedTuple):
 
     def of(self, step: tf.Tensor) -> StepPlan:
         """Take one step out of all."""
-        plan: StepPlan = tf.nest.map_structure(lambda x: x[step], self)
+        plan: StepPlan = tf.nest.map_structure(lambda x: tf.gather(x, step), self)
         return plan
 
 

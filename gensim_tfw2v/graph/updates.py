@@ -70,7 +70,8 @@ def group_rows(
         [tf.ones_like(in_order[:, :1], tf.bool), in_order[:, 1:] != in_order[:, :-1]], 1
     )
     # one running count over all steps: sums along rows are slower
-    count = running_sum(tf.cast(tf.reshape(new, [-1]), tf.int32))
+    new = tf.reshape(new, [-1])
+    count = running_sum(tf.cast(new, tf.int32))
     count = tf.reshape(count, tf.shape(in_order))
     ends = count[:, -1:]
     begin = tf.concat([[[0]], ends], 0)[:-1]
@@ -82,7 +83,7 @@ def group_rows(
         inverse=tf.reshape(tf.dynamic_stitch([order], [tf.reshape(segment, [-1])]), shape),
         distinct=RowSplits(begin, ends - begin),
     )
-    return groups, tf.boolean_mask(in_order, new)
+    return groups, tf.gather(tf.reshape(in_order, [-1]), tf.squeeze(tf.where(new), 1))
 
 
 def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.Tensor]:
