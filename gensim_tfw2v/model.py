@@ -143,6 +143,10 @@ class TFWord2Vec(Word2Vec):
         workers. Columns of every row stay where they are (Ordentlich et al. 2016,
         "Network-Efficient Distributed Word2vec Training System for Large Vocabularies"); they
         are for rows that are long and too many to fetch.
+    wire : {"int8", "bfloat16", "float32"}
+        Type in which numbers travel between a cluster's workers and ps tasks; their tables are
+        float32. With int8, a row has a scale, and changes are rounded at random so that their mean
+        is right. Where TensorFlow's own operations train, int8 means bfloat16.
     checkpoint_dir : str, optional
         Folder for checkpoints. If it holds one of the same training (corpus, vocabulary and
         options are compared), `train` resumes from it: after a crash, run the program again.
@@ -211,6 +215,7 @@ class TFWord2Vec(Word2Vec):
     cluster: str | Cluster | None
     regime: RegimeOptions | str | None
     layout: str
+    wire: str
     checkpoint_dir: str | os.PathLike[str] | None
     checkpoint_minutes: float
     log_dir: str | os.PathLike[str] | TensorBoardLog | None

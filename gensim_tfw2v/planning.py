@@ -22,10 +22,13 @@ BURST = 1.6
 ZIPF_OFFSET = 2.7
 ZIPF_EXPONENT = 1.15
 
-# Bytes, by the layouts. On the wire: a number, a row's id, a place in a step, a row's length or
-# size. In memory: a number of the tables, a word of the encoded text.
-NUMBER = 2
+# Bytes, by the layouts. On the wire: an element of a row and the row's scale (int8), its id; with
+# columns a number, a place in a step, a row's length or size. In memory: a number of the tables, a
+# word of the encoded text.
+ELEMENT = 1
+SCALE = 4
 ID = 4
+NUMBER = 2
 PLACE = 2
 SIZE = 4
 FLOAT = 4
@@ -229,7 +232,8 @@ def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
     These are the tokens of a job; of a step, where rows travel in each.
     """
     rows = sum(distinct_rows(work, tokens)) / tokens
-    return rows * NUMBER * work.vector_size, rows * (NUMBER * work.vector_size + ID)
+    row = ELEMENT * work.vector_size + SCALE
+    return rows * row, rows * (row + ID)
 
 
 def column_bytes(work: Workload, shards: int) -> tuple[float, float]:

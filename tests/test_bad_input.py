@@ -117,6 +117,7 @@ BAD_OPTIONS = [
     *(("layout", bad, ValueError, "layout is .*'columns'") for bad in ([], "diagonal")),
     *(("layout", bad, ValueError, "layout is .*give 'rows'") for bad in (None, 5, {})),
     ("layout", "columns", ValueError, "give a cluster"),
+    *(("wire", bad, ValueError, "wire is .*give 'int8'") for bad in (None, 8, "int4", [])),
     *(("cluster", bad, ValueError, "cluster is .*give") for bad in (5, "", [], "local", "x:1")),
     *(("cluster", bad, ValueError, "cluster is") for bad in ("local:ps=0,worker=1", "local:ps=1")),
     *(("cluster", f"local:ps={bad},worker=1", ValueError, "to 9999") for bad in ("1٣", "9" * 20)),
@@ -193,7 +194,9 @@ def test_options_of_the_constructor(name, bad, error, says, monkeypatch):
 
 
 #: What is not looked at again, or is a class's.
-CHANGED_LATER = [row for row in BAD_OPTIONS if row[0] not in ("cluster", "regime", "layout")]
+CHANGED_LATER = [
+    row for row in BAD_OPTIONS if row[0] not in ("cluster", "regime", "layout", "wire")
+]
 #: An attribute alone.
 OF_MODELS = [
     ("negative_shards", bad, BOTH, "negative_shards must be") for bad in (0, 1.5, "2", None)

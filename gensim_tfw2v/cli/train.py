@@ -188,6 +188,10 @@ def train(
             "How the ps tasks of a cluster share the vectors: rows, or columns, for long vectors."
         ),
     ] = None,
+    wire: Annotated[
+        str | None,
+        _running("Type in which a cluster's numbers travel: int8 (default), bfloat16 or float32."),
+    ] = None,
     checkpoint_dir: Annotated[
         Path | None,
         _running("Write checkpoints to this folder, and resume from the latest one in it."),

@@ -8,6 +8,9 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native.by_ctypes import stride
 
+#: Bytes of the scale of a row that travels in int8.
+SCALE_BYTES = 4
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -103,9 +106,9 @@ class KernelConfig:
         Worker tasks of a cluster, or threads of one machine.
     threads : int
         Threads of each worker, and work units that it trains at a time.
-    wire_dtype : {"bfloat16", "float32"}
-        Precision in which rows and their changes travel. On the ps they are float32: what is
-        rounded is a change, and the point at which it is computed.
+    wire_dtype : {"int8", "bfloat16", "float32"}
+        Type in which rows and their changes travel; int8 with a scale per row. On the ps they are
+        float32: only a change is rounded, and the point at which it is computed.
     shared_corpus : bool
         Whether workers read units from files, rather than being sent them.
     layout : {"rows", "columns"}
@@ -177,4 +180,5 @@ class KernelConfig:
     def row_bytes(self) -> int:
         """Bytes of a row that travels, with its sum of Adagrad."""
         squares = tf.float32.size if self.adagrad else 0
-        return self.vector_size * tf.as_dtype(self.wire_dtype).size + squares
+        scale = SCALE_BYTES if self.wire_dtype == "int8" else 0
+        return self.vector_size * tf.as_dtype(self.wire_dtype).size + scale + squares

@@ -38,6 +38,7 @@ class TrainingConfig:
     cluster: Cluster | LocalTasks | None
     regime: RegimeOptions | None  # None for the default: see `Plan`
     layout: str  # "rows" or "columns"
+    wire: str  # type in which rows travel: "int8", "bfloat16" or "float32"
     log: TensorBoardLog | None
     checkpoint_dir: Path | None
     checkpoint_seconds: float

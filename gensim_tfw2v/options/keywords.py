@@ -39,6 +39,7 @@ class CommonOptions(TypedDict, total=False):
     cluster: str | Cluster | None
     regime: RegimeOptions | str | None
     layout: str
+    wire: str
     checkpoint_dir: str | os.PathLike[str] | None
     checkpoint_minutes: float
     log_dir: str | os.PathLike[str] | TensorBoardLog | None

@@ -128,6 +128,7 @@ TABLE = (
     Option("cluster", lambda _, given: parse_cluster(given), None, "running refused fixed"),
     Option("regime", lambda _, given: parse_regime(given), None, "running refused fixed"),
     Option("layout", Choice(("rows", "columns")), "rows", "running fixed"),
+    Option("wire", Choice(("int8", "bfloat16", "float32")), "int8", "running fixed"),
     Option("checkpoint_dir", folder, None, "running folder refused fixed"),
     Option("checkpoint_minutes", minutes, 10.0, "running"),
     Option("log_dir", lambda _, given: parse_log(given), None, "running folder refused fixed"),

@@ -12,6 +12,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.parameter_server.wire import columns
 
 
 class GraphAccess:
@@ -63,7 +64,7 @@ class NativeAccess:
     def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         """Rows, [n, D]."""
         read = load_ops().tfw2v_fetch(_whole(shard), rows, shard.shape[1], dtype=dtype)
-        return tf.ensure_shape(read, [None, shard.shape[1]])
+        return tf.ensure_shape(read, [None, columns(shard.shape[1], dtype)])
 
     def write(self, shard: tf.Variable, rows: tf.Tensor, values: tf.Tensor) -> None:
         """Set rows, [n, D]."""
@@ -72,6 +73,7 @@ class NativeAccess:
 
     def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
         """Add changes to rows, one push at a time."""
+        changes = tf.ensure_shape(changes, [None, columns(shard.shape[1], changes.dtype)])
         return load_ops().tfw2v_add(_whole(shard), rows, changes)
 
     def free(self) -> None:

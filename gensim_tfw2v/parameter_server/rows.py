@@ -24,6 +24,7 @@ from gensim_tfw2v.parameter_server.combining import DirectedShare
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
 from gensim_tfw2v.parameter_server.scratch import Scratch, joined
+from gensim_tfw2v.parameter_server.wire import decoded
 
 
 class Split(NamedTuple):
@@ -161,7 +162,7 @@ class RowLayout(Layout):
         own_places = tf.split(places, [tf.size(rows) for rows, _ in staged], num=len(staged))
         shape = [tf.size(distinct), self.size]
         changes = [
-            tf.scatter_nd(own[:, None], tf.cast(changes, tf.float32), shape)
+            tf.scatter_nd(own[:, None], decoded(changes), shape)
             for own, (_, changes) in zip(own_places, staged, strict=True)
         ]
         while len(changes) > 1:  # by pairs, so that each counts alike
@@ -248,9 +249,11 @@ class RowJob(WorkerJob):
         return [
             self._push(
                 name,
-                self._scratch[name].changes(split.places, self._fetched[name], self._shares[name]),
+                self._scratch[name].changes(
+                    split.places, self._fetched[name], self._shares[name], self.job.key + [0, at]
+                ),
             )
-            for name, split in self._splits.items()
+            for at, (name, split) in enumerate(self._splits.items())
         ]
 
     def _push(self, name: str, changes: list[tf.Tensor]) -> tf.Operation:
@@ -264,7 +267,8 @@ class RowJob(WorkerJob):
         size = self.job.alpha * self.job.tokens
         # in the order of the ids, on whichever ps they are
         rows = {
-            name: joined(split.places, self._fetched[name]) for name, split in self._splits.items()
+            name: decoded(joined(split.places, self._fetched[name]))
+            for name, split in self._splits.items()
         }
         steepest = self.directions(rows, rates)
         return {name: steepest[name].of_rows(size * rate) for name, rate in rates.items()}

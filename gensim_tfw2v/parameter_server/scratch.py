@@ -161,15 +161,24 @@ class Scratch:
             return tf.group(*map(partial(load_ops().tfw2v_scatter, whole), places, parts))
 
     def changes(
-        self, places: list[tf.Tensor], known: list[tf.Tensor], share: DirectedShare | None
+        self,
+        places: list[tf.Tensor],
+        known: list[tf.Tensor],
+        share: DirectedShare | None,
+        key: tf.Tensor,
     ) -> list[tf.Tensor]:
-        """By how much rows differ from what was placed, in its dtype, or a share of it."""
+        """By how much rows differ from what was placed, in its dtype, or a share of it.
+
+        Changes that travel in int8 are rounded by draws that `key` [2], int32, names.
+        """
         if self._native:
             of_rows = share or (tf.zeros([0]), tf.zeros([0]), tf.zeros([0], tf.int32))
             with tf.device("CPU"):
                 whole = self._whole()
                 return [
-                    tf.ensure_shape(load_ops().tfw2v_change(whole, at, part, *of_rows), part.shape)
+                    tf.ensure_shape(
+                        load_ops().tfw2v_change(whole, at, part, *of_rows, key), part.shape
+                    )
                     for at, part in zip(places, known, strict=True)
                 ]
         rows = self.read()

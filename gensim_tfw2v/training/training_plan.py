@@ -234,6 +234,8 @@ class Plan:
             negative_shards=options.negative_shards,
             workers=workers,
             threads=threads,
+            # only compiled kernels make and read rows of int8
+            wire_dtype="bfloat16" if options.wire == "int8" and not self.native else options.wire,
             layout=options.layout,
             # a document's vector lacks nothing of other workers, and would only be longer
             max_growth=1.0 if options.has_documents else growth,

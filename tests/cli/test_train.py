@@ -48,6 +48,7 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
         "max_vocab_size": 5000, "max_final_vocab": 300, "workers": 1, "batch_words": 500,
         "encoded_dir": tmp_path, "tables_dir": tmp_path / "t",
         "cluster": "local:ps=1,worker=1", "regime": "synchronous:steps=8", "layout": "rows",
+        "wire": "float32",
         "checkpoint_dir": tmp_path, "checkpoint_minutes": 2.5,
         "log_dir": str(tmp_path / "log"),
     }  # fmt: skip

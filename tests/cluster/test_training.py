@@ -99,8 +99,9 @@ def test_several_tasks_of_each_kind(tasks, options):
     units = traffic.units - traffic.repeated
     assert units >= 80 and units % on_cluster.epochs == 0
     assert traffic.corpus_bytes == 0  # workers of this machine see the files
-    rows, left = divmod(traffic.fetched_bytes, 2 * on_cluster.vector_size)
-    assert rows > 0 == left and traffic.pushed_bytes == rows * (2 * on_cluster.vector_size + 4)
+    row = on_cluster.vector_size + 4  # an element is a byte, and a scale and an id are 4
+    rows, left = divmod(traffic.fetched_bytes, row)
+    assert rows > 0 == left and traffic.pushed_bytes == rows * (row + 4)
     assert len(traffic.staleness) >= units
     assert (traffic.seconds > 0).all()
 

@@ -102,7 +102,7 @@ def test_compiled_changes_are_those_of_the_graph(size, dtype):
         @tf.function(autograph=False)
         def of_rows():
             with tf.control_dependencies([scratch.place([tf.range(50)], [rows])]):
-                return scratch.changes(places, parts, share)
+                return scratch.changes(places, parts, share, tf.constant([1, 2]))
 
         return of_rows()
 

@@ -7,6 +7,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.parameter_server.wire import decoded
 
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
 
@@ -14,6 +15,7 @@ RANDOM = np.random.default_rng(4)
 
 #: Of a change, that all of it counts: no basis, shares or levels.
 ALL = tf.zeros([0]), tf.zeros([0]), tf.zeros([0], tf.int32)
+KEY = tf.constant([5, 6])
 
 
 def table_of(rows, stride):
@@ -73,7 +75,7 @@ def test_changes(sizes, dtype):
     ids = some_ids(rows, rows)
     known = tf.cast(RANDOM.normal(size=(rows, size)), dtype)
     whole = values[ids, :size] - tf.cast(known, tf.float32)
-    changes = load_ops().tfw2v_change(table, ids, known, *ALL)
+    changes = load_ops().tfw2v_change(table, ids, known, *ALL, KEY)
     np.testing.assert_array_equal(changes, tf.cast(whole, dtype))
     # and a share of them, by direction
     basis = np.linalg.qr(RANDOM.normal(size=(max(16, size), 16)))[0].T[:, :size]
@@ -81,7 +83,7 @@ def test_changes(sizes, dtype):
     rest, along = np.split(shares[levels][ids], [1], 1)
     expected = rest * whole + (whole @ basis.T * (along - rest)) @ basis
     of_rows = basis.astype(np.float32), shares.astype(np.float32), levels.astype(np.int32)
-    changes = load_ops().tfw2v_change(table, ids, known, *of_rows)
+    changes = load_ops().tfw2v_change(table, ids, known, *of_rows, KEY)
     precision = {} if dtype == tf.float32 else {"rtol": 2**-8}
     np.testing.assert_allclose(tf.cast(changes, tf.float32), expected, atol=1e-5, **precision)
 
@@ -112,7 +114,7 @@ def test_rows_that_are_not_there_are_refused(wrong, dtype):
     for do in (
         lambda: load_ops().tfw2v_fetch(table, ids, 5, dtype=dtype),
         lambda: load_ops().tfw2v_scatter(table, ids, rows),
-        lambda: load_ops().tfw2v_change(table, ids, rows, *ALL),
+        lambda: load_ops().tfw2v_change(table, ids, rows, *ALL, KEY),
         lambda: load_ops().tfw2v_add(table, ids, rows),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match="no such row"):
@@ -126,7 +128,7 @@ def test_other_sizes_are_refused():
 
     def change_by(basis=(16, 5), shares=(3, 17), levels=7, level=0):
         of_rows = tf.zeros(basis), tf.zeros(shares), tf.fill([levels], level)
-        return load_ops().tfw2v_change(table, ids, tf.zeros([2, 5]), *of_rows)
+        return load_ops().tfw2v_change(table, ids, tf.zeros([2, 5]), *of_rows, KEY)
 
     change_by()
     for do in (
@@ -134,7 +136,7 @@ def test_other_sizes_are_refused():
         lambda: load_ops().tfw2v_fetch(table, ids, 0, dtype=tf.float32),
         lambda: load_ops().tfw2v_scatter(table, ids, tf.zeros([3, 5])),
         lambda: load_ops().tfw2v_scatter(table, ids, tf.zeros([2, 17])),
-        lambda: load_ops().tfw2v_change(table, ids, tf.zeros([1, 5]), *ALL),
+        lambda: load_ops().tfw2v_change(table, ids, tf.zeros([1, 5]), *ALL, KEY),
         lambda: change_by(basis=(16, 4)),
         lambda: change_by(shares=(3, 16)),
         lambda: change_by(levels=2),
@@ -143,3 +145,95 @@ def test_other_sizes_are_refused():
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match="needs an id|wider"):
             do()
+
+
+def int8_of(rows):
+    """Rows [n, D] as they travel in int8, made by NumPy."""
+    scale = (np.abs(rows).max(1, keepdims=True) / 127).astype(np.float32)
+    elements = np.rint(rows / np.where(scale, scale, 1)).astype(np.int8)
+    return np.concatenate([elements, scale.view(np.int8)], 1)
+
+
+def test_int8_rows_are_fetched_with_the_smallest_error(sizes):
+    rows, stride, size = sizes
+    table, values = table_of(rows, stride)
+    ids = some_ids(rows, rows)
+    fetched = load_ops().tfw2v_fetch(table, ids, size, dtype=tf.int8)
+    assert fetched.shape == (rows, size + 4)
+    own = values[ids, :size]
+    scale = np.abs(own).max(1, keepdims=True) / 127
+    assert np.all(np.abs(decoded(fetched) - own) <= 0.501 * scale)
+    largest = np.abs(own).argmax(1)[:, None]
+    np.testing.assert_allclose(
+        np.take_along_axis(decoded(fetched).numpy(), largest, 1),
+        np.take_along_axis(own, largest, 1),
+        rtol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_int8_rows_that_are_not_finite_travel_as_nan(odd):
+    table = tf.constant([[1, 2, odd, 3], [1, 2, 3, 4]], tf.float32)
+    fetched = load_ops().tfw2v_fetch(table, [0, 1], 4, dtype=tf.int8)
+    assert np.isnan(decoded(fetched)[0]).all()
+    np.testing.assert_allclose(decoded(fetched)[1], [1, 2, 3, 4], atol=0.02)
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-38, 1e-30, 1e-20, 1e38])
+def test_int8_rows_of_any_magnitude_travel(factor):
+    rows = np.float32(factor) * np.linspace(-3, 3, 40, dtype=np.float32).reshape(2, 20)
+    fetched = load_ops().tfw2v_fetch(tf.constant(rows), [0, 1], 20, dtype=tf.int8)
+    np.testing.assert_allclose(decoded(fetched), rows, atol=max(3 * factor / 200, 1e-30))
+
+
+def test_int8_rows_are_placed_and_added_as_they_were_made(sizes):
+    rows, stride, size = sizes
+    table, values = table_of(rows, stride)
+    ids = some_ids(rows, -(-rows // 2))
+    new = int8_of(RANDOM.normal(size=(len(ids), size)).astype(np.float32))
+    load_ops().tfw2v_scatter(table, ids, new)
+    values[ids] = np.pad(decoded(tf.constant(new)), ((0, 0), (0, stride - size)))
+    np.testing.assert_array_equal(table, values)
+    load_ops().tfw2v_add(table, ids, new)
+    values[ids] *= 2
+    np.testing.assert_array_equal(table, values)
+
+
+def test_int8_changes_are_rounded_by_the_key_and_right_on_average():
+    table, values = table_of(40, 112)
+    ids = some_ids(40, 40)
+    known = int8_of(RANDOM.normal(size=(40, 100)).astype(np.float32))
+    whole = values[ids, :100] - decoded(tf.constant(known))
+
+    def changes(number):
+        return load_ops().tfw2v_change(table, ids, known, *ALL, [number, 7])
+
+    np.testing.assert_array_equal(changes(3), changes(3))
+    assert np.mean(changes(3) != changes(4)) > 0.2
+    drawn = np.array([decoded(changes(number)) for number in range(400)])
+    scale = np.abs(whole).max(1, keepdims=True) / 127
+    assert np.all(np.abs(drawn - whole) <= 1.001 * scale)
+    # the variance of an element is at most a quarter of the square of the scale
+    error = (drawn.mean(0) - whole) / (0.5 * scale / np.sqrt(400))
+    assert np.abs(error).max() < 5
+    assert np.sqrt(np.mean(error**2)) < 1
+    # elements and rows have draws of their own
+    noise = np.reshape((drawn - whole) / scale, (400, -1))
+    noise = noise[:, noise.std(0) > 0.1][:, :2000:20]  # of a row, the largest is exact
+    apart = np.corrcoef(noise.T) - np.eye(noise.shape[1])
+    assert np.abs(apart).max() < 0.3
+
+
+def test_int8_rows_of_other_sizes_are_refused():
+    table, values = table_of(7, 16)
+    ids = np.array([1, 2], np.int32)
+    for columns in (4, 3, 0, 21):
+        rows = tf.zeros([2, columns], tf.int8)
+        for do in (
+            lambda rows=rows: load_ops().tfw2v_scatter(table, ids, rows),
+            lambda rows=rows: load_ops().tfw2v_change(table, ids, rows, *ALL, KEY),
+            lambda rows=rows: load_ops().tfw2v_add(table, ids, rows),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="needs an id|wider"):
+                do()
+    np.testing.assert_array_equal(table, values)

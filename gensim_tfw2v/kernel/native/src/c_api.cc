@@ -89,7 +89,7 @@ const Kernel& chosen() {
 
 }  // namespace
 
-const RowKernel& row_kernel(bool is_bfloat16) { return chosen().rows[is_bfloat16]; }
+const RowKernel& row_kernel(Wire wire) { return chosen().rows[static_cast<int>(wire)]; }
 
 }  // namespace tfw2v
 

@@ -14,7 +14,7 @@ using Infer = void(const Tfw2vOptions&, const Tfw2vNoiseTable&, const Tfw2vTable
   namespace isa {                 \
   Train train;                    \
   Infer infer;                    \
-  extern const RowKernel rows[2]; \
+  extern const RowKernel rows[3]; \
   }
 TFW2V_KERNEL(portable)
 TFW2V_KERNEL(avx2)

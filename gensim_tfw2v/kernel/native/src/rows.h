@@ -1,5 +1,4 @@
-// Rows on their way between tables: gathered, changed and added in one pass each, in the type in
-// which they travel, float or bfloat16.
+// Rows that travel between a table and a worker: gathered, changed and added in one pass each.
 #pragma once
 #include <cstdint>
 
@@ -19,20 +18,24 @@ struct Share {
   const float* basis;     // [kDirections, size], orthonormal
 };
 
-// What is done with rows `ids` of a table; other rows are [count, size], of one type.
+// Types in which rows travel. A row of int8 has, after its elements q, a float s: it stands for s q.
+enum class Wire { kFloat, kBfloat16, kInt8 };
+
+// Functions on rows `ids` of a table; the other rows are [count, size], in the type of the kernel.
 struct RowKernel {
   // to[i] = table[ids[i]]
   void (*gather)(RowTable table, const int32_t* ids, int64_t count, void* to);
   // table[ids[i]] = rows[i], filled up with zeros
   void (*scatter)(RowTable table, const int32_t* ids, int64_t count, const void* rows);
-  // to[i] = the share that row ids[i] has of table[ids[i]] - known[i]
+  // to[i] = the share that row ids[i] has of table[ids[i]] - known[i]. In int8, elements are rounded
+  // up or down at random, by `key` and the row's id, so that their mean is what is rounded.
   void (*change)(RowTable table, const int32_t* ids, int64_t count, const void* known,
-                 const Share& share, void* to);
+                 const Share& share, uint64_t key, void* to);
   // table[ids[i]] += changes[i]
   void (*add)(RowTable table, const int32_t* ids, int64_t count, const void* changes);
 };
 
 // The kernel for this processor.
-const RowKernel& row_kernel(bool is_bfloat16);
+const RowKernel& row_kernel(Wire wire);
 
 }  // namespace tfw2v

@@ -1,6 +1,10 @@
-// What `RowKernel` says, for rows of floats and of bfloat16.
+// Functions of `RowKernel` for each type in which rows travel. A type has:
+//   bytes(size)                    bytes of a row of `size` elements
+//   decode(from, size, with)       with(d, x) for each element x of a row
+//   encode(row, size, to, seed)    a row from floats; a seed only where elements are rounded at random
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -29,6 +33,68 @@ static inline void from_float(float x, Bfloat16& to) {
   to.bits = static_cast<uint16_t>(x != x ? 0x7FC0 : rounded);
 }
 
+// Rows of `size` elements T.
+template <class T>
+struct Elements {
+  static int64_t bytes(int64_t size) { return size * sizeof(T); }
+  template <class With>
+  static void decode(const void* from, int64_t size, With with) {
+    const T* __restrict elements = static_cast<const T*>(from);
+    for (int64_t d = 0; d < size; ++d) with(d, to_float(elements[d]));
+  }
+  static void encode(const float* __restrict row, int64_t size, void* to, const uint32_t*) {
+    T* __restrict elements = static_cast<T*>(to);
+    for (int64_t d = 0; d < size; ++d) from_float(row[d], elements[d]);
+  }
+};
+
+// A hash of 32 bits (the finalizer of MurmurHash3).
+static inline uint32_t scrambled(uint32_t x) {
+  x = (x ^ x >> 16) * 0x85EBCA6Bu;
+  x = (x ^ x >> 13) * 0xC2B2AE35u;
+  return x ^ x >> 16;
+}
+
+// Rows of `size` int8 q in -127 .. 127 and a float s = max |x| / 127, which stand for s q. If an
+// element is not finite, s is NaN.
+struct Int8 {
+  static int64_t bytes(int64_t size) { return size + sizeof(float); }
+  template <class With>
+  static void decode(const void* from, int64_t size, With with) {
+    const int8_t* __restrict q = static_cast<const int8_t*>(from);
+    float scale;
+    std::memcpy(&scale, q + size, sizeof scale);
+    for (int64_t d = 0; d < size; ++d) with(d, scale * q[d]);
+  }
+  // Rounds x / s to nearest; with a seed, up with a probability that is its fraction, else down.
+  static void encode(const float* __restrict row, int64_t size, void* to, const uint32_t* seed) {
+    int8_t* __restrict q = static_cast<int8_t*>(to);
+    uint32_t most_bits = 0;  // of |x|, which bits order as numbers do, with infinity and NaN above
+    for (int64_t d = 0; d < size; ++d) {
+      uint32_t bits;
+      std::memcpy(&bits, row + d, sizeof bits);
+      most_bits = std::max(most_bits, bits & 0x7FFFFFFF);
+    }
+    float most;
+    std::memcpy(&most, &most_bits, sizeof most);
+    const bool finite = most_bits < 0x7F800000;
+    const float scale = finite ? most / 127 : NAN;
+    const float inverse = finite && most > 1e-30f ? 127 / most : 0;  // 127 / most is finite
+    for (int64_t d = 0; d < size; ++d) {
+      float x = finite ? row[d] * inverse : 0;
+      if (seed) {
+        const uint32_t drawn = scrambled(*seed + static_cast<uint32_t>(d)) >> 8;
+        x += static_cast<float>(drawn) * 0x1p-24f - 0.5f;
+      }
+      x = std::min(std::max(x, -127.f), 127.f) + 0x1.8p23f;  // whole numbers are 1 apart there
+      int32_t bits;
+      std::memcpy(&bits, &x, sizeof bits);
+      q[d] = static_cast<int8_t>(bits);
+    }
+    std::memcpy(q + size, &scale, sizeof scale);
+  }
+};
+
 // Calls `with(row, i)` for each row. They are scattered over memory that no cache holds.
 template <class With>
 static inline void each(RowTable table, const int32_t* ids, int64_t count, With with) {
@@ -43,17 +109,16 @@ static inline void each(RowTable table, const int32_t* ids, int64_t count, With 
 
 template <class T>
 void gather(RowTable table, const int32_t* ids, int64_t count, void* to) {
-  each(table, ids, count, [&, size = table.size](const float* __restrict row, int64_t i) {
-    T* __restrict own = static_cast<T*>(to) + i * size;
-    for (int64_t d = 0; d < size; ++d) from_float(row[d], own[d]);
+  each(table, ids, count, [&, size = table.size](const float* row, int64_t i) {
+    T::encode(row, size, static_cast<char*>(to) + i * T::bytes(size), nullptr);
   });
 }
 
 template <class T>
 void scatter(RowTable table, const int32_t* ids, int64_t count, const void* rows) {
   each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
-    const T* __restrict own = static_cast<const T*>(rows) + i * size;
-    for (int64_t d = 0; d < size; ++d) row[d] = to_float(own[d]);
+    T::decode(static_cast<const char*>(rows) + i * T::bytes(size), size,
+              [&](int64_t d, float x) { row[d] = x; });
     std::memset(row + size, 0, (table.stride - size) * sizeof(float));
   });
 }
@@ -78,33 +143,37 @@ static inline void take_share(const float* shares, const float* basis, int64_t w
 
 template <class T>
 void change(RowTable table, const int32_t* ids, int64_t count, const void* known,
-            const Share& share, void* to) {
+            const Share& share, uint64_t key, void* to) {
   const int64_t width = (table.size + W - 1) / W * W;
   std::vector<float> changed(width), basis(share.levels ? Share::kDirections * width : 0);
   for (size_t k = 0; k < basis.size() / width; ++k)
     std::copy_n(share.basis + k * table.size, table.size, basis.data() + k * width);
-  each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
-    const T* __restrict before = static_cast<const T*>(known) + i * size;
-    T* __restrict own = static_cast<T*>(to) + i * size;
+  const uint32_t mixed = scrambled(static_cast<uint32_t>(key)) ^ static_cast<uint32_t>(key >> 32);
+  each(table, ids, count, [&, size = table.size](const float* __restrict row, int64_t i) {
     float* __restrict change = changed.data();
-    for (int64_t d = 0; d < size; ++d) change[d] = row[d] - to_float(before[d]);
+    T::decode(static_cast<const char*>(known) + i * T::bytes(size), size,
+              [&](int64_t d, float x) { change[d] = row[d] - x; });
     if (share.levels)
       take_share(share.shares + share.levels[ids[i]] * (1 + Share::kDirections), basis.data(),
                  width, change);
-    for (int64_t d = 0; d < size; ++d) from_float(change[d], own[d]);
+    const uint32_t seed = scrambled(mixed + scrambled(static_cast<uint32_t>(ids[i])));
+    T::encode(change, size, static_cast<char*>(to) + i * T::bytes(size), &seed);
   });
 }
 
 template <class T>
 void add(RowTable table, const int32_t* ids, int64_t count, const void* changes) {
   each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
-    const T* __restrict own = static_cast<const T*>(changes) + i * size;
-    for (int64_t d = 0; d < size; ++d) row[d] += to_float(own[d]);
+    T::decode(static_cast<const char*>(changes) + i * T::bytes(size), size,
+              [&](int64_t d, float x) { row[d] += x; });
   });
 }
 
-// Of floats, and of bfloat16.
-extern const RowKernel rows[2] = {{gather<float>, scatter<float>, change<float>, add<float>},
-                           {gather<Bfloat16>, scatter<Bfloat16>, change<Bfloat16>, add<Bfloat16>}};
+template <class T>
+constexpr RowKernel kernel_of = {gather<T>, scatter<T>, change<T>, add<T>};
+
+// In the order of `Wire`.
+extern const RowKernel rows[3] = {kernel_of<Elements<float>>, kernel_of<Elements<Bfloat16>>,
+                                  kernel_of<Int8>};
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -62,7 +62,7 @@ void TF_DeleteTensor(TF_Tensor*);
 
 namespace {
 
-enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kUint8 = 4, kInt64 = 9, kBfloat16 = 14 };
+enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kUint8 = 4, kInt8 = 6, kInt64 = 9, kBfloat16 = 14 };
 constexpr int kInvalidArgument = 3;
 constexpr int kOptions = sizeof(Tfw2vOptions) / sizeof(int32_t);
 
@@ -207,13 +207,22 @@ struct Travel {
 };
 
 const tfw2v::RowKernel& rows_of(void* type) {
-  return tfw2v::row_kernel(*static_cast<int*>(type) == kBfloat16);
+  using tfw2v::Wire;
+  const int is = *static_cast<int*>(type);
+  return tfw2v::row_kernel(is == kFloat      ? Wire::kFloat
+                           : is == kBfloat16 ? Wire::kBfloat16
+                                             : Wire::kInt8);
 }
+
+// Columns of a row that travels beside its elements: bytes of the scale of int8.
+int64_t scale_columns(void* type) { return *static_cast<int*>(type) == kInt8 ? sizeof(float) : 0; }
 
 // Rows as an output, in the type of the op.
 void* row_output(void* type, TF_OpKernelContext* context, int64_t rows, int64_t size) {
-  if (*static_cast<int*>(type) == kFloat) return output<float>(context, 0, kFloat, rows, size);
-  return output<uint16_t>(context, 0, kBfloat16, rows, size);
+  const int64_t columns = size + scale_columns(type);
+  if (*static_cast<int*>(type) == kFloat) return output<float>(context, 0, kFloat, rows, columns);
+  if (*static_cast<int*>(type) == kInt8) return output<int8_t>(context, 0, kInt8, rows, columns);
+  return output<uint16_t>(context, 0, kBfloat16, rows, columns);
 }
 
 // Rows of a table, in the type in which they travel.
@@ -228,7 +237,7 @@ void fetch(void* type, TF_OpKernelContext* context) {
 // Writes rows into a table, in place.
 void scatter(void* type, TF_OpKernelContext* context) {
   const Input rows(context, 2);
-  const Travel of(context, rows.dim(1));
+  const Travel of(context, rows.dim(1) - scale_columns(type));
   if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vScatter: ") + wrong);
   if (rows.dim(0) != of.ids.size()) return fail(context, "Tfw2vScatter: each row needs an id");
   rows_of(type).scatter(of.table, of.ids.data<int32_t>(), of.ids.size(), rows.data<void>());
@@ -238,11 +247,12 @@ void scatter(void* type, TF_OpKernelContext* context) {
 // What has changed in rows since they were known, and the share of it that counts.
 void change(void* type, TF_OpKernelContext* context) {
   const Input known(context, 2), basis(context, 3), shares(context, 4), levels(context, 5);
-  const Travel of(context, known.dim(1));
+  const Input key(context, 6);
+  const Travel of(context, known.dim(1) - scale_columns(type));
   if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vChange: ") + wrong);
   constexpr int64_t kDirections = tfw2v::Share::kDirections;
   const bool shared = levels.size();
-  bool bad = known.dim(0) != of.ids.size();
+  bool bad = known.dim(0) != of.ids.size() || key.size() != 2;
   if (shared) {
     bad |= levels.size() != of.held.dim(0) || basis.size() != kDirections * of.table.size ||
            shares.dim(1) != 1 + kDirections;
@@ -254,13 +264,13 @@ void change(void* type, TF_OpKernelContext* context) {
                               basis.data<float>()};
   if (void* to = row_output(type, context, of.ids.size(), of.table.size))
     rows_of(type).change(of.table, of.ids.data<int32_t>(), of.ids.size(), known.data<void>(),
-                         share, to);
+                         share, *reinterpret_cast<const uint64_t*>(key.data<int32_t>()), to);
 }
 
 // Adds to rows of a table, in place, one op at a time: nothing is lost.
 void add(void* type, TF_OpKernelContext* context) {
   const Input changes(context, 2);
-  const Travel of(context, changes.dim(1));
+  const Travel of(context, changes.dim(1) - scale_columns(type));
   if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vAdd: ") + wrong);
   if (changes.dim(0) != of.ids.size()) return fail(context, "Tfw2vAdd: each row needs an id");
   static std::mutex mutexes[64];  // one for each table, nearly
@@ -396,7 +406,7 @@ struct Attribute {
 };
 constexpr Attribute kNone = {nullptr, nullptr, nullptr};
 constexpr Attribute kHasOptions = {"options: list(int)", make, destroy<Tfw2vOptions>};
-constexpr Attribute kTyped = {"dtype: {float, bfloat16}", make_typed, destroy<int>};
+constexpr Attribute kTyped = {"dtype: {float, bfloat16, int8}", make_typed, destroy<int>};
 
 void define(const char* name, std::initializer_list<const char*> inputs,
             std::initializer_list<const char*> outputs, Compute compute,
@@ -428,7 +438,7 @@ __attribute__((constructor)) void register_ops() {
   define("Tfw2vScatter", {"table: float", "ids: int32", "rows: dtype"}, {"scattered: int64"}, scatter,
          kTyped);
   define("Tfw2vChange", {"table: float", "ids: int32", "known: dtype", "basis: float", "shares: float",
-          "levels: int32"},
+          "levels: int32", "key: int32"},
          {"changes: dtype"}, change, kTyped);
   define("Tfw2vAdd", {"table: float", "ids: int32", "changes: dtype"}, {"added: int64"}, add,
          kTyped);
