@@ -1,4 +1,4 @@
-// Training drawn units, as each processor has it: the same source, compiled for each.
+// Entry points of the kernels: kernel.cc is compiled once per instruction set, each in its own namespace.
 #pragma once
 #include "rows.h"
 #include "unit.h"
