@@ -1,8 +1,8 @@
 // The three matrix products of a block of m inputs X [m, D] and C outputs Y [C, D]:
 //   Z = X Y' [m, C],  dX = G Y,  dY = G' X
 // They are most of skip-gram's multiply-adds. With AVX512-BF16, factors are rounded to bfloat16, and sums
-// stay float. dpbf16 adds two products per lane, so factors are packed in pairs along the
-// dimension that is summed over: D for Z, C for dX, m for dY.
+// stay float. dpbf16 adds two products per lane, so factors are packed in pairs along the dimension that is
+// summed over: D for Z, C for dX, m for dY.
 #pragma once
 
 #include <algorithm>

@@ -23,7 +23,8 @@ class CbowConcat : Windows {
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     for (int i = 0; i < nb; ++i)
-      if (o.concatenated == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))  // gensim skips others, too
+      // As in gensim, documents with a different number of tags are skipped.
+      if (o.concatenated == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))
         train(p + i, add_predicted(p + i, p / o.block, i, 0), alpha(p), with_loss);
   }
 

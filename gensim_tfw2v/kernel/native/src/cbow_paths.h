@@ -3,7 +3,8 @@
 // of the Huffman tree to a position's target has nodes y_k with codes b_k, 0 or 1; l_k = 1 - 2 b_k:
 //   p(target) = product over k of sigmoid(l_k h . y_k),  loss = -log p(target)
 //   g_k = alpha l_k sigmoid(-l_k h . y_k),  dh = sum_k g_k y_k,  dy_k = g_k h
-// Scores are of the rows at the start of the group. Positions are updated sequentially.
+// Scores are of the rows at the start of the group. Positions are updated sequentially: nodes
+// that paths share are read as updated.
 #pragma once
 
 #include "cbow_sums.h"

@@ -3,7 +3,8 @@
 // x_lo to before x_hi without x_e itself; its scales are those of cbow_blocks.h.
 //   prefix_j = x_0 + ... + x_{j - 1},  h_a = forward_scale (prefix_hi - prefix_lo - x_e)
 //   v_a = backward_scale dh_a:  deltas_lo += v_a,  deltas_hi -= v_a
-//   dx_j = lock_j (deltas_0 + ... + deltas_j - v_j), where v_j = 0 if j is not in the block
+//   dx_j = lock_j (deltas_0 + ... + deltas_j - v_j), where v_j is v of the position of x_j itself; 0 outside
+//          of the block
 // So no loop runs over a window: its random length would cost a branch misprediction.
 #pragma once
 
@@ -112,8 +113,8 @@ class WindowSums : UnitRows {
     }
   }
 
-  // Computes prefix sums, and each hidden layer w rows later than its own input: then its window is summed
-  // up, and its sums are in cache.
+  // Computes prefix sums, and each hidden layer w rows after its own input: then prefix_hi is known, and its
+  // prefix sums are in cache.
   template <int L>
   void sum_up(int64_t p, int nb, int64_t d) {
     Vector sum[L] = {};
@@ -147,7 +148,7 @@ class WindowSums : UnitRows {
       }
       if (j == rows_) break;
       const int32_t row = u.inputs[low_ + j];
-      const int64_t i = low_ + j - p;  // index in the block, if it is in it
+      const int64_t i = low_ + j - p;  // index in the block, or outside of it
       const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : zero_row_) + d;
       const float *x = x_[j] + d, factor = locked(row);
       float* to = to_[j] + d;

@@ -1,6 +1,6 @@
 // CBOW, window by window, with negative sampling and hierarchical softmax. For the words and tags x_j of
 // a window:
-//   h = forward_scale sum_j x_j,  z_c = h . y_c,  g_c as in trainer.h
+//   h = forward_scale sum_j x_j,  z_c = h . y_c, of the rows at the start of a group;  g_c as in trainer.h
 //   for each output or node c in order: dh += g_c y_c, then y_c += g_c h
 //   x_j += lock_j backward_scale dh
 // The scales are those of cbow_blocks.h.

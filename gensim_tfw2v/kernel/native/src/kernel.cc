@@ -1,4 +1,4 @@
-// Training, inference and copies of rows: compiled once per instruction set, TFW2V_ISA.
+// Training, inference and operations on rows, compiled once per instruction set: TFW2V_ISA.
 #include "kernel.h"
 
 #include "cbow_blocks.h"

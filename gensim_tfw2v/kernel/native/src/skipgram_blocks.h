@@ -1,9 +1,9 @@
 // Skip-gram with negative sampling (trainer.h) in blocks whose pairs share C negatives y_k (Ji et al. 2016,
-// "Parallelizing Word2Vec in Shared and Distributed Memory", section 4). Input x_i of a block and centre c
-// are a pair if i is in the window of c; P_i is the number of pairs of i.
+// "Parallelizing Word2Vec in Shared and Distributed Memory", section 4). Input x_i of a block and centre c,
+// not i itself, are a pair if i is in the window of c; P_i is the number of pairs of i.
 //   loss = sum over pairs (i, c) of softplus(-x_i . y_c) + (K / C) sum_k softplus(x_i . y_k)
 //   g_ic = alpha sigmoid(-x_i . y_c),  g_ik = -alpha (K / C) P_i sigmoid(x_i . y_k)
-//   dx_i = sum_c g_ic y_c + sum_k g_ik y_k,  dy_c = sum_i g_ic x_i,  dy_k = sum_i g_ik x_i
+//   dx_i = lock_i (sum_c g_ic y_c + sum_k g_ik y_k),  dy_c = sum_i g_ic x_i,  dy_k = sum_i g_ik x_i
 // All updates of a block are computed from the rows at its start, and are sums, not means.
 #pragma once
 
@@ -155,7 +155,8 @@ class SkipgramBlocks : Trainer {
     coefficients(g_, weights_, nb * Cr, a, g_, with_loss);
   }
 
-  // Sets weights_ if a pair's negatives depend on its centre: with shards, or where targets are skipped.
+  // Sets weights_ if a pair's negatives depend on its centre. With shards, each of a shard's
+  // negatives counts K / (their number); with skip_targets, the centre's target is left out.
   void select(int64_t p, int nb, int64_t low, int64_t high, float scale) {
     for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * Cr, C, 0.f);
     for (int64_t c = low; c < high; ++c) {
@@ -187,7 +188,7 @@ class SkipgramBlocks : Trainer {
   std::vector<const float*> columns_;
   BlockProducts products_;
   // x_rows_     [B + 3, S] copies of the inputs; score_run() may read 3 rows behind the last
-  // dx_rows_    [B, S] dx
+  // dx_rows_    [B, S] dx, without lock
   // g_          [B, Cr] z_ik, then g_ik
   // weights_    [B, Cr] weights of g_; 0 from column C on
   // gc_         [most + B] z_ic, then g_ic, centre by centre, each from a multiple of 4 on

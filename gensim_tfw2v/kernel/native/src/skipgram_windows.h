@@ -2,8 +2,8 @@
 // words x_i of a window predicts outputs y_c of its centre: path nodes, K negatives and the target.
 //   z_ic = x_i . y_c, of the rows at the start of the group; g_ic as in trainer.h
 //   dy_c = sum_i g_ic x_i
-//   dx_i = sum_c g_ic y_c + sum_{j < i} (g_i . g_j) x_j
-// The second term stands for gensim's order: each word meets outputs updated by the words before it,
+//   dx_i = lock_i (sum_c g_ic y_c + sum_{j < i} (g_i . g_j) x_j)
+// The second sum stands for gensim's order: each word meets outputs updated by the words before it,
 // y_c + sum_{j < i} g_jc x_j. Without it rows are a tenth shorter, and neighbours differ.
 #pragma once
 

@@ -35,7 +35,7 @@ class Subwords : UnitRows {
     made_.inputs = {rows_.of(2 * most * S), most};
   }
 
-  // Rows for the trainers: composed inputs instead of the table's.
+  // Unit and tables for the trainers, with the composed inputs.
   UnitRows unit() const { return {o, own_, made_}; }
 
   // Trains positions first to before last. Calls `train(begin, end)` with those of each span.

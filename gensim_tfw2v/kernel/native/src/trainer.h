@@ -2,7 +2,7 @@
 // Representations of Words and Phrases and their Compositionality", section 2.2) and hierarchical softmax
 // (Morin and Bengio 2005, "Hierarchical Probabilistic Neural Network Language Model").
 //
-// A hidden layer h predicts outputs or nodes y_c, whose weight v_c > 0 has label 1, v_c < 0 label 0:
+// A hidden layer h predicts outputs or nodes y_c with weights v_c: above 0 for label 1, below 0 for label 0.
 //   z_c = h . y_c,  loss = sum_c |v_c| log(1 + exp(-sign(v_c) z_c))
 //   g_c = -alpha dloss / dz_c = alpha v_c sigmoid(-sign(v_c) z_c)
 //   dh = sum_c g_c y_c,  dy_c = g_c h
@@ -29,7 +29,7 @@ struct Sums {
   }
   // Adds these sums to `result`. Its magnitude is infinite once the mean of abs(z) is kMeaningless.
   void into(Tfw2vResult& result) const {
-    constexpr double kMeaningless = 40;  // far out of range: there, scores are below 6 plus one update
+    constexpr double kMeaningless = 40;  // in range, abs(z) stays below 6 plus one update
     result.loss += loss;
     result.predictions += predictions;
     result.magnitude += scores && !(sizes / scores < kMeaningless) ? INFINITY : sizes;
@@ -117,7 +117,7 @@ class Trainer : protected UnitRows {
  private:
   static constexpr float kMaxMeanScore = 8;  // above it, positions are trained one by one
 
-  float alpha_, fall_;  // learning rate at the unit's first position; its change until after the last
+  float alpha_, fall_;  // learning rate at the first position; difference to that after the last
   // Sums per lane: abs(z) and loss since the last in_range(), loss since the last take().
   Vector new_sizes_ = {}, new_cost_ = {}, cost_ = {};
   Sums counted_;

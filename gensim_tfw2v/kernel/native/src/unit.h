@@ -16,7 +16,7 @@
 //   m, ld     rows x of a product; leading dimension: floats from a row of scores to the next
 //   R, Y      rows x and rows y of a tile of scores
 //   x, y, h   inputs; outputs or nodes; hidden layers. dx, dy, dh are their updates
-//   z, g      scores z = h . y; coefficients g of the updates: dh = g y, dy = g h
+//   z, g      scores, z = h . y; coefficients of the updates: dh = g y, dy = g h
 //
 // Floats D to S of every row, in a table or a buffer, are 0 and stay 0. So kernels compute N * W floats
 // per row, where D <= N * W <= S, and copy S. Only inference.h reads rows without such padding.
@@ -50,7 +50,7 @@ struct Tfw2vOptions {
   int32_t mean;           // CBOW: hidden layers are means (1) or sums (0) of the window's rows
   int32_t corrected;      // CBOW: 1: each row of a window gets the gradient of the loss; 0: as in gensim
   int32_t skip_targets;   // 1: a negative that equals the target is skipped, as in gensim
-  int32_t shards;         // number of shards of the negatives: a target's are words of its own shard
+  int32_t shards;         // number of shards of the words: negatives are of the target's shard
   int32_t shrink;         // 1: draw the width of each window
   int32_t window;         // w
   int32_t max_window;     // with shrink: widths are drawn from 1 to max_window, then limited to w
@@ -92,7 +92,7 @@ constexpr int kUnitFields = sizeof(UnitOf<char>);
 // as a hidden layer: H floats.
 struct Tfw2vTable {
   float* rows;
-  int64_t number;         // of rows of S floats
+  int64_t number;         // number of rows
 };
 
 struct Tfw2vTables {

@@ -17,8 +17,8 @@ struct Noise {
   int32_t operator[](int j) const { return negatives[column(j)]; }
 };
 
-// Base class of all trainers and their parts. Letters are those of unit.h. It relies on the padding of
-// rows, floats D to S, being 0, and every update keeps it 0: vectors beyond D add 0 to scores.
+// Base class of all trainers and their parts. Letters are those of unit.h. Invariant: floats D to S of each
+// row are 0. So kernels compute on N whole vectors: the padding adds 0 to scores, and its updates are 0.
 class UnitRows {
  public:
   UnitRows(const Tfw2vOptions& options, const Tfw2vUnit& unit, const Tfw2vTables& tables)

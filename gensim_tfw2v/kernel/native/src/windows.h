@@ -91,7 +91,7 @@ class Windows : protected Trainer {
   // Prefetches the rows of the window kWindows positions ahead, and every B-th of the next block's
   // negatives, from the i-th on: the i-th position's part.
   void prefetch_next(int64_t a, int64_t block, int i) const {
-    constexpr int kWindows = 3;  // about the latency of memory
+    constexpr int kWindows = 3;  // windows trained in about one memory latency
     if ((a += kWindows) >= n) return;
     prefetch_position(a, a + kWindows, sampled_);
     for (int k = i; k < o.shared && sampled_ && (block + 1) * o.block < n; k += o.block)
