@@ -58,7 +58,7 @@ class BlockProducts {
     for (int r = 0; r < number; ++r) pack_row(rows[r], N, packed[r] = to + r * size);
   }
 
-  // Packs rows 2r and 2r + 1, of n vectors, as one row of pairs, terms_[r]; behind the last row is 0.
+  // Packs rows 2r and 2r + 1, of n vectors, as one row of pairs, terms_[r]. A missing last row is 0.
   // Returns the number of packed rows.
   int pack_pairs(const float* const* rows, int number, int n, Buffer& buffer) {
     const int pairs = (number + 1) / 2;

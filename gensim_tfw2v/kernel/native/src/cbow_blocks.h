@@ -56,7 +56,7 @@ class CbowBlocks : Trainer {
     };
     if (o.negative) negatives_.predict(p / o.block, g, at), learn(negatives_);
     if (o.hierarchical) paths_.predict(at), learn(paths_);
-    prefetch_next(p + o.block, g);  // here the processor would wait for coefficients
+    prefetch_next(p + o.block, g);  // overlaps with computing the coefficients
     int valid = 0;
     for (int i = 0; i < kGroup; ++i) valid += at[i].valid;
     if (!in_range(valid * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {

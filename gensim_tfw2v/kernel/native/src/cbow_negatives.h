@@ -4,7 +4,7 @@
 //   g_ik = -alpha r_k sigmoid(z_ik),  g_iK = alpha sigmoid(-z_iK)
 //   dh_i = sum_k g_ik y_k,  dy_k = sum_i g_ik h_i
 // The caller computes g from z and `labels` (Trainer::coefficients), and adds the target's terms g_iK y_t(i)
-// and g_iK h_i. Negatives are updated kChunk at a time: a repeated one in a later chunk is read as updated.
+// and g_iK h_i. In place, kChunk negatives are updated at a time: a later repeat is read as updated.
 #pragma once
 
 #include "cbow_sums.h"
@@ -59,7 +59,7 @@ class GroupNegatives : UnitRows {
   static constexpr int kChunk = 5;  // negatives that registers have room for
 
   // Picks the g-th K of a block's negatives, cyclically, and sets labels. A repeated negative within a chunk
-  // is merged: the first one has r_k > 1, the others label 0 and zero_row_.
+  // is merged: the first one has r_k > 1, its repeats have label 0 and zero_row_.
   void choose(int64_t block, int g, const Position* group) {
     const int32_t* negatives = u.negatives.data + block * o.shared;
     int at = static_cast<int>(int64_t{g} * K % o.shared);

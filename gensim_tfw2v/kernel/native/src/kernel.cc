@@ -13,7 +13,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Trainers by options; the first line that matches counts:
+// Trainers by options; the first matching line applies:
 //   pool                                           DeterministicRounds of SkipgramBlocks or CbowBlocks
 //   CBOW, concatenated                             CbowConcat
 //   CBOW, sequential, several shards or documents  CbowWindows

@@ -187,7 +187,7 @@ class SkipgramBlocks : Trainer {
   std::vector<float> used_, lists_;
   std::vector<const float*> columns_;
   BlockProducts products_;
-  // x_rows_     [B + 3, S] copies of the inputs; score_run() may read 3 rows behind the last
+  // x_rows_     [B + 3, S] copies of the inputs; score_run() may read 3 rows after the last
   // dx_rows_    [B, S] dx, without lock
   // g_          [B, Cr] z_ik, then g_ik
   // weights_    [B, Cr] weights of g_; 0 from column C on

@@ -18,7 +18,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Sums over scores: loss, and the number of predictions it covers; abs(z), and the number of scores z.
+// Sums over scores z: `loss` of `predictions` predictions; `sizes`, the sum of abs(z), of `scores` scores.
 struct Sums {
   double loss = 0, predictions = 0, sizes = 0, scores = 0;
 
@@ -64,7 +64,7 @@ class Trainer : protected UnitRows {
 
  protected:
   // Learning rate at a position. It falls linearly over the unit's windows, and again over the (tag,
-  // token) pairs stored behind them: gensim interleaves the two, so each has the whole range.
+  // token) pairs stored after them: gensim interleaves the two, so each has the whole range.
   float alpha(int64_t position) const {
     const int64_t windows = n - tag_pairs;
     if (is_tag_pair(position)) return alpha_ + fall_ / tag_pairs * (position - windows);
@@ -81,7 +81,8 @@ class Trainer : protected UnitRows {
 
   // Coefficients g of scores z, as above. A weight of 0 gives g = 0: padding, or a skipped negative. As
   // with gensim's MAX_EXP, g = 0 where abs(z) >= `limit`: this bounds rows that concurrent updates have
-  // moved too far. `columns` is a multiple of W. `g` may be `scores`.
+  // moved too far. Loss and sizes count those scores, too. `columns` is a multiple of W. `g` may be
+  // `scores`.
   void coefficients(const float* scores, const float* weights, int columns, float alpha, float* g,
                     bool with_loss, float limit = 6.f) {
     Vector sizes = new_sizes_, cost = new_cost_;  // local, so that they stay in registers

@@ -18,7 +18,7 @@
 //   x, y, h   inputs; outputs or nodes; hidden layers. dx, dy, dh are their updates
 //   z, g      scores, z = h . y; coefficients of the updates: dh = g y, dy = g h
 //
-// Floats D to S of every row, in a table or a buffer, are 0 and stay 0. So kernels compute N * W floats
+// Floats [D, S) of every row, in a table or a buffer, are 0 and stay 0. So kernels compute N * W floats
 // per row, where D <= N * W <= S, and copy S. Only inference.h reads rows without such padding.
 #pragma once
 #include <cstdint>
@@ -42,7 +42,7 @@ struct Tfw2vLists {
   int64_t number() const { return first.size ? first.size - 1 : 0; }
 };
 
-// Options, the same for all units of a training. Flags are 0 or 1.
+// Options, the same for all units of a training, in the order of by_ctypes.Options. Flags are 0 or 1.
 struct Tfw2vOptions {
   int32_t skipgram;       // 1: skip-gram; 0: CBOW
   int32_t negative;       // K; 0: no negative sampling
@@ -86,7 +86,7 @@ struct UnitOf {
   Array counts;           // [2] number of (tag, token) pairs; number of tokens after subsampling
 };
 using Tfw2vUnit = UnitOf<Tfw2vInts>;
-constexpr int kUnitFields = sizeof(UnitOf<char>);
+constexpr int kUnitFields = sizeof(UnitOf<char>);  // number of arrays
 
 // A table of rows, each S floats. With o.concatenated, an output or a node is as many consecutive rows
 // as a hidden layer: H floats.
@@ -126,7 +126,7 @@ struct Tfw2vResult {
 struct Tfw2vInference {
   Tfw2vLists words;       // ids of each document's words
   Tfw2vFloats alphas;     // [epochs] learning rates
-  float* vectors;         // [documents, D] the result
+  float* vectors;         // [documents, D] result
   uint64_t seed;
 };
 

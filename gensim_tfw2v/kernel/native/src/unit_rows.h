@@ -8,8 +8,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Negatives of a block that count for a position: every `step`-th from `first` on, which are those of its
-// target's shard; all with one shard.
+// Negatives of a block that count for a position, because they are of its target's shard: every `step`-th
+// one from `first` on. With one shard, all of them.
 struct Noise {
   const int32_t* negatives;
   int first, step, number;
@@ -17,7 +17,7 @@ struct Noise {
   int32_t operator[](int j) const { return negatives[column(j)]; }
 };
 
-// Base class of all trainers and their parts. Letters are those of unit.h. Invariant: floats D to S of each
+// Base class of all trainers and their parts. Letters are those of unit.h. Invariant: floats [D, S) of each
 // row are 0. So kernels compute on N whole vectors: the padding adds 0 to scores, and its updates are 0.
 class UnitRows {
  public:
