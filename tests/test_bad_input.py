@@ -246,7 +246,7 @@ def test_bad_option_of_a_regime_or_log_object_raises(make, error, says):
 #: Texts, and exponents that give no usable weights for their counts.
 NO_NOISE = [
     *((common_texts, bad) for bad in (1000, -1e308, 600.0, "1000")),
-    ([["a"] * 9, ["b"] * 2], -2000),  # all 0
+    ([["a"] * 9, ["b"] * 2], -2000),  # all weights are 0
     ([["a"], ["b"] * 2], 2000),
 ]
 
@@ -258,7 +258,7 @@ def test_ns_exponent_without_usable_weights_raises(texts, exponent):
         model.build_vocab(texts)
 
 
-@pytest.mark.parametrize("counts", [{"a": -1, "b": 5}, {"a": -3, "b": -2}])
+@pytest.mark.parametrize("counts", [{"a": -1, "b": 5}, {"a": -3, "b": -2}], ids=str)
 def test_negative_counts_raise(counts):
     model = TFWord2Vec(min_count=-9, vector_size=4, sample=0)
     with pytest.raises(ValueError, match="ns_exponent=0.75 makes weights .* from -"):
@@ -276,6 +276,7 @@ def test_negative_counts_raise(counts):
         (common_texts, {"sample": 1e30}),
         (common_texts, {"batch_words": HUGE, "workers": HUGE, "max_vocab_size": HUGE}),
     ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
 )
 def test_extreme_options_that_gensim_trains_are_trained(texts, options):
     model = TFWord2Vec(texts, min_count=1, vector_size=4, **options)
@@ -411,7 +412,7 @@ BAD_STATES = [
         "'count'. must hold numbers from 0 up",
     ),
     (
-        *("count of text", NEGATIVE, expando("count", lambda of: of.astype(str)), ValueError),
+        *("count as text", NEGATIVE, expando("count", lambda of: of.astype(str)), ValueError),
         "'count'. must hold numbers",
     ),
     *(
@@ -422,7 +423,7 @@ BAD_STATES = [
             ("None", lambda of: None, r"cum_table has the shape \(\)"),
             ("falling", lambda of: of[::-1], "cum_table must be whole numbers that never fall"),
             ("zero", lambda of: of * 0, "cum_table must be whole numbers .*above 0"),
-            ("of floats", lambda of: of / 2, "cum_table must be whole numbers"),
+            ("as floats", lambda of: of / 2, "cum_table must be whole numbers"),
         )
     ),
     *(
@@ -436,10 +437,10 @@ BAD_STATES = [
             ),
             ("one NaN", np.array([NAN]), ValueError, "vectors_lockf holds factors that are not"),
             ("infinite", np.full(12, INF), ValueError, "vectors_lockf holds factors"),
-            ("of 5", np.ones(5), ValueError, "5 factors: give one for all words, or one for each"),
+            ("short", np.ones(5), ValueError, "5 factors: give one for all words, or one for each"),
             ("empty", np.ones(0), ValueError, "vectors_lockf has 0 factors"),
-            ("of text", np.array(["1"] * 12), TypeError, "vectors_lockf must hold numbers"),
-            ("of objects", np.array([None]), TypeError, "vectors_lockf must hold numbers"),
+            ("as text", np.array(["1"] * 12), TypeError, "vectors_lockf must hold numbers"),
+            ("as objects", np.array([None]), TypeError, "vectors_lockf must hold numbers"),
         )
     ),
 ]

@@ -54,7 +54,7 @@ DOCUMENT = {
 
 
 def cells(page: str, engine: str) -> list[list[str]]:
-    """The cells of the engine's rows, table by table."""
+    """Cells of an engine's row in each table."""
     found = re.findall(rf"^\| {re.escape(engine)} \|.*$", page, re.MULTILINE)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
 

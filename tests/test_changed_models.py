@@ -48,7 +48,7 @@ def train(model, texts=None, epochs=1):
         (TFDoc2Vec, ["wv.vectors", "dv.vectors", "syn1"]),
     ],
 )
-def test_any_array_layout_trains_to_the_same_bits(class_, names, form):
+def test_any_array_layout_or_dtype_trains_to_the_same_bits(class_, names, form):
     expected = small(class_)
     model = copy.deepcopy(expected)
     for name in names:
@@ -61,7 +61,7 @@ def test_any_array_layout_trains_to_the_same_bits(class_, names, form):
     np.testing.assert_array_equal(model.syn1neg, expected.syn1neg)
 
 
-@pytest.mark.parametrize("add", [("new",), ("new", "newer")])
+@pytest.mark.parametrize("add", [("new",), ("new", "newer")], ids=str)
 @pytest.mark.parametrize(
     ("class_", "options"),
     [
@@ -71,6 +71,7 @@ def test_any_array_layout_trains_to_the_same_bits(class_, names, form):
         (TFFastText, {}),
         (TFDoc2Vec, {"dm_concat": 1}),
     ],
+    ids=lambda value: str(value) if isinstance(value, dict) else None,
 )
 def test_words_added_by_add_vector_can_be_trained(class_, options, add):
     model = small(class_, **options)

@@ -28,7 +28,7 @@ OBJECTIVES = {
     "DBOW with words": {"dm": 0, "dbow_words": 1},
     "DBOW with both layers": {"dm": 0, "hs": 1},
     "DM": {"dm": 1},
-    "DM of sums": {"dm_mean": 0},
+    "DM, sum": {"dm_mean": 0},
     "DM with a tree": {"hs": 1, "negative": 0},
     "DM with both layers": {"hs": 1},
     "DM concatenated": {"dm_concat": 1, "window": 3},

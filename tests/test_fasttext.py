@@ -148,7 +148,9 @@ def test_rows_with_equal_updates_are_merged(bucket):
     np.testing.assert_allclose(trained, wv.vectors, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_grams", [{"max_n": 1}, {"max_n": 2, "bucket": 50}, {"max_n": 3}])
+@pytest.mark.parametrize(
+    "n_grams", [{"max_n": 1}, {"max_n": 2, "bucket": 50}, {"max_n": 3}], ids=str
+)
 @pytest.mark.parametrize("sg", [0, 1])
 def test_n_grams_of_nearly_all_words_do_not_diverge(sg, n_grams):
     news = {"corpus_file": datapath("lee_background.cor"), "sg": sg, "workers": 1, "epochs": 2}

@@ -51,7 +51,7 @@ GRID = [
 
 
 def sentences(words):
-    """Walks on a circle of words."""
+    """Random walks on a circle of words."""
     random = np.random.default_rng(words)
     steps = random.integers(0, 3, (60, 20)) + random.integers(0, words, (60, 20)) * (
         random.random((60, 20)) < 0.3

@@ -1,4 +1,4 @@
-"""The direction of imports inside the package, and no machine's paths in the sources."""
+"""Imports inside the package go one way, and sources name no paths of a machine."""
 
 from __future__ import annotations
 

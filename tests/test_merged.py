@@ -169,7 +169,7 @@ def test_merged_vectors_agree_with_a_model_of_the_whole_text(whole_and_halves, m
     assert agreement(merged) > 0.5
 
 
-@pytest.mark.parametrize("given", [["text"], [None]])
+@pytest.mark.parametrize("given", [["text"], [None]], ids=str)
 def test_objects_that_are_no_models_raise(given):
     with pytest.raises(TypeError, match="model 0 is a .*: give models of Word2Vec"):
         merge_models(given)

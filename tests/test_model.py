@@ -41,7 +41,7 @@ LEE = datapath("lee_background.cor")
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind(tmp_path_factory, monkeypatch):
-    """Redirect temporary files to a folder, which must be empty after the test."""
+    """Redirect temporary files to a new folder, which must hold none of ours after the test."""
     folder = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield
@@ -366,6 +366,7 @@ def test_ctrl_c_leaves_a_usable_model_and_no_files(tmp_path):
         ({"window": 10, "ngram_overlap": 0.2}, None),
         ({"ngram_overlap": 0.2}, 32),
     ],
+    ids=str,
 )
 def test_cbow_trains_in_blocks_if_the_effective_step_is_small(options, block):
     chosen = {"tokens": 12_000_000, "window": 5, "negative": 5, "hierarchical": False} | options
@@ -461,6 +462,7 @@ def test_max_growth_of_alpha_falls_with_the_effective_step():
         (True, 4, None, 0.875, {"sg": 1, "hs": 1, "negative": 0}),
         (True, 4, "asynchronous", 0.5, {}),  # like a cluster with one thread per worker
     ],
+    ids=str,
 )
 def test_learning_rates_match_gensims(monkeypatch, from_file, workers, regime, falls_to, objective):
     seen = []

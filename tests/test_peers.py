@@ -240,7 +240,7 @@ def test_measure_missing_in_one_run_is_ignored() -> None:
 
 
 def cells(page: str, peer: str) -> list[list[str]]:
-    """The cells of a tool's rows, table by table."""
+    """Cells of a tool's row in each table."""
     found = re.findall(rf"^\| {re.escape(peer)} \|.*$", page, re.MULTILINE)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
 

@@ -1,4 +1,4 @@
-"""A release has one version, the same Pythons everywhere, and links that an index can follow."""
+"""A release has one version, the same Pythons everywhere, and links that an index can show."""
 
 import os
 import re

@@ -47,7 +47,9 @@ def test_seed_set_later_may_be_any_integer(seed):
     assert (seeded_later(seed) != seeded_later(1)).any()
 
 
-@pytest.mark.parametrize("options", [{}, {"regime": "submodels:models=2"}], ids=["one", "two"])
+@pytest.mark.parametrize(
+    "options", [{}, {"regime": "submodels:models=2"}], ids=["one model", "sub-models"]
+)
 @pytest.mark.parametrize("seed", [None, np.int64(3)], ids=repr)
 def test_checkpoints_accept_numpy_seeds_and_none(tmp_path, seed, options):
     options = options | {"sample": np.float64(0), "ns_exponent": np.float32(0.5)}

@@ -218,7 +218,7 @@ def test_noise_shares_weight_shards_by_target_frequency():
     np.testing.assert_allclose(noise_shares(noise, frequency, 4), frequency)
 
 
-@pytest.mark.parametrize("key", [(1, 3), (2, 2), (2, 1), (-1, 2), (1, -2), (0, 0)])
+@pytest.mark.parametrize("key", [(1, 3), (2, 2), (2, 1), (-1, 2), (1, -2), (0, 0)], ids=str)
 def test_different_keys_give_different_draws(draws_of, key):
     entries = np.arange(50).repeat(20)
     same = draws_of(entries, key=(1, 2)), draws_of(entries, key=(1, 2))

@@ -167,6 +167,7 @@ def test_final_speed_is_not_taken_over_a_tiny_interval(tmp_path, monkeypatch):
         {"hs": 1, "negative": 0},
         pytest.param({"sg": 0, "hs": 1}, marks=pytest.mark.slow),
     ],
+    ids=str,
 )
 def test_every_objective_logs_its_loss(tmp_path, options):
     model = TFWord2Vec(**OPTIONS | options | {"workers": 1}, log_dir=tmp_path)
@@ -175,7 +176,7 @@ def test_every_objective_logs_its_loss(tmp_path, options):
     np.testing.assert_array_equal(model.wv.vectors, whole.wv.vectors)
 
 
-@pytest.mark.parametrize("options", [{}, {"regime": "asynchronous", "sg": 0, "hs": 1}])
+@pytest.mark.parametrize("options", [{}, {"regime": "asynchronous", "sg": 0, "hs": 1}], ids=str)
 def test_logged_graph_matches_the_objective(tmp_path, options):
     TFWord2Vec(**OPTIONS | {"epochs": 1} | options, log_dir=tmp_path)
     nodes = {node.name: node for node in Runs(tmp_path).graph(".").node}

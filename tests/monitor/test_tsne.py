@@ -48,7 +48,11 @@ def test_grid_repulsion_approximates_all_pairs():
     assert np.abs(found - exact).mean() < 0.1 * np.abs(exact).mean()
 
 
-@pytest.mark.parametrize("values", [np.zeros((60, 3)), np.ones((60, 3)), np.arange(60)[:, None]])
+@pytest.mark.parametrize(
+    "values",
+    [np.zeros((60, 3)), np.ones((60, 3)), np.arange(60)[:, None]],
+    ids=["zeros", "ones", "line"],
+)
 def test_degenerate_vectors_give_a_finite_layout(values):
     assert np.isfinite(tsne.tsne(values.astype(np.float32))).all()
 

@@ -77,6 +77,7 @@ def test_stopped_train_returns_the_words_it_trained():
         ({"min_delta": 1.5, "patience": 3}, 5, 3),
         ({}, 5, 4),
     ],
+    ids=str,
 )
 def test_mode_patience_and_min_delta_set_the_stop(options, epochs, best):
     stopping = EarlyStopping(Scores(1, 2, math.nan, 3, 4), **options)

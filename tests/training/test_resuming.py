@@ -92,9 +92,9 @@ def test_interrupt_after_merging_leaves_the_merged_vectors(tmp_path, caplog):
     corpus_file = options.pop("corpus_file")
     model = TFWord2Vec(**options, checkpoint_dir=tmp_path)
     model.build_vocab(corpus_file=corpus_file)
-    told = {"total_words": model.corpus_total_words, "epochs": model.epochs}
+    totals = {"total_words": model.corpus_total_words, "epochs": model.epochs}
     with pytest.raises(KeyboardInterrupt):
-        model.train(corpus_file=corpus_file, callbacks=[Watching(1)], **told)
+        model.train(corpus_file=corpus_file, callbacks=[Watching(1)], **totals)
     np.testing.assert_array_equal(model.wv.vectors, merged.wv.vectors)
     with caplog.at_level(logging.INFO):  # the next run may merge by a different method
         again = TFWord2Vec(**OPTIONS | {"regime": "submodels:models=2,merging=concat"},
