@@ -48,7 +48,7 @@ def train(model, texts=None, epochs=1):
         (TFDoc2Vec, ["wv.vectors", "dv.vectors", "syn1"]),
     ],
 )
-def test_any_array_layout_or_dtype_trains_to_the_same_bits(class_, names, form):
+def test_arrays_of_any_layout_and_dtype_train_to_the_same_bits(class_, names, form):
     expected = small(class_)
     model = copy.deepcopy(expected)
     for name in names:
@@ -160,7 +160,7 @@ def test_every_loader_returns_our_class(tmp_path):
 
 
 @pytest.mark.parametrize("word", [b"the", 3, None, ("a", "b")])
-def test_words_that_are_not_strings_raise(word):
+def test_non_string_words_raise(word):
     with pytest.raises(TypeError, match="must be strings"):
         small(TFDoc2Vec).infer_vector(["human", word])
 
@@ -176,7 +176,7 @@ def test_sentence_longer_than_a_batch_has_one_learning_rate(class_):
     assert model.min_alpha_yet_reached == 0.02
 
 
-@pytest.mark.skipif(not by_ctypes.is_available(), reason="no kernels")
+@pytest.mark.skipif(not by_ctypes.is_available(), reason="the kernels are not compiled")
 @pytest.mark.parametrize("value", ["", " ", "PORTABLE", " portable ", "bogus", "sse4"])
 def test_isa_is_case_insensitive_and_unknown_values_raise(value):
     program = (

@@ -285,7 +285,7 @@ def test_attributes_and_logs_are_gensims(caplog):
     ids=["int", "NumPy", "str", "mixed", "string", "some none", "negative", "objects", "large"],
 )
 @pytest.mark.parametrize("dm", [0, 1])
-def test_any_tags_give_gensims_rows(tags, dm):
+def test_tags_of_any_type_give_gensims_rows(tags, dm):
     documents = [document._replace(tags=tags(n)) for n, document in enumerate(DOCUMENTS)]
     model, other = (built(documents, cls, dm=dm) for cls in (TFDoc2Vec, Doc2Vec))
     assert model.dv.index_to_key == other.dv.index_to_key

@@ -189,7 +189,7 @@ def test_locked_rows_do_not_change(texts):
 
 
 @pytest.mark.parametrize("where", [{}, {"log_dir": "log"}], ids=["default", "log_dir"])
-def test_one_worker_reproduces_the_same_bits(where, texts, tmp_path, monkeypatch):
+def test_single_worker_reproduces_the_same_bits(where, texts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     models = [TFFastText(texts, **SMALL, seed=3, epochs=2, **options) for options in (where, {})]
     assert_same_rows(*models, atol=0)

@@ -66,7 +66,7 @@ def test_merged_counts_are_summed_and_sorted(halves, method):
 
 
 @methods
-def test_one_model_is_returned_up_to_a_rotation(halves, method):
+def test_single_model_is_returned_up_to_a_rotation(halves, method):
     merged = merge_models(halves[:1], method)
     assert merged.wv.index_to_key == halves[0].wv.index_to_key
     assert counts(merged) == counts(halves[0])
@@ -170,7 +170,7 @@ def test_merged_vectors_agree_with_a_model_of_the_whole_text(whole_and_halves, m
 
 
 @pytest.mark.parametrize("given", [["text"], [None]], ids=str)
-def test_objects_that_are_no_models_raise(given):
+def test_non_model_arguments_raise(given):
     with pytest.raises(TypeError, match="model 0 is a .*: give models of Word2Vec"):
         merge_models(given)
 

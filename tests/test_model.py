@@ -64,7 +64,7 @@ def train(model, corpus=common_texts, **options):
 
 @pytest.mark.parametrize("sg", [0, 1])
 @pytest.mark.parametrize("corpus", [{"corpus_file": LEE}, {"sentences": lee_corpus_list}])
-def test_one_worker_and_a_seed_give_the_same_bits(sg, corpus):
+def test_single_worker_with_a_seed_reproduces_the_same_bits(sg, corpus):
     models = [
         TFWord2Vec(**corpus, sg=sg, workers=1, seed=seed, vector_size=20, epochs=2)
         for seed in (5, 5, 6)

@@ -41,7 +41,7 @@ def test_group_rows_finds_equal_ids(ids, id_bits):
         np.testing.assert_array_equal(expected[place.numpy()], blocks)
 
 
-def test_one_id_bit_is_enough_for_two_rows():
+def test_ids_of_two_rows_need_only_one_bit():
     _, distinct = group_rows(tf.constant([[[1, 0, 1, 1]]]), 1, max_steps=1, max_rows=4)
     np.testing.assert_array_equal(distinct, [0, 1])
 

@@ -82,7 +82,7 @@ def test_table_has_all_methods():
 
 
 @methods
-def test_one_sub_model_is_returned_up_to_a_rotation(method, truth, pieces):
+def test_single_sub_model_is_returned_up_to_a_rotation(method, truth, pieces):
     merged = merge([SubModel(np.arange(V), truth, outputs=truth[::-1])], V, method.name)
     assert_rotated(merged.inputs, truth)
     np.testing.assert_allclose(merged.inputs @ merged.outputs.T, truth @ truth[::-1].T, atol=1e-3)
@@ -113,7 +113,7 @@ def test_result_equals_whole_matrix_reference(method, missing, rng, truth, piece
 
 @settings(max_examples=40)
 @given(data=st.data(), method=st.sampled_from(TABLE))
-def test_any_shape_equals_whole_matrix_reference(data, method):
+def test_random_shapes_equal_whole_matrix_reference(data, method):
     number, size = data.draw(st.integers(1, 5)), data.draw(st.integers(2, 4))
     words, missing = data.draw(st.integers(60, 120)), data.draw(st.sampled_from([0, 0.2, 0.5]))
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))

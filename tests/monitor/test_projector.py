@@ -126,7 +126,7 @@ def test_without_counts_the_first_words_are_written(tmp_path, counts):
 
 
 @given(st.lists(st.text(st.characters(), max_size=6), min_size=1, max_size=20, unique=True))
-def test_any_words_give_one_row_each(tmp_path, words):
+def test_words_with_any_characters_give_one_row_each(tmp_path, words):
     vectors = vectors_of(words)
     write_projector(vectors, tmp_path)
     _, values, table = read(tmp_path)
