@@ -89,6 +89,6 @@ def test_wrong_dtype_is_rejected():
 @pytest.mark.parametrize(
     "changes", [{"hierarchical": 1}, {"sequential": 1}, {"negative": 0}], ids=str
 )
-def test_pool_rejects_other_objectives_than_blocks_of_negative_sampling(changes):
+def test_pool_rejects_unsupported_options(changes):
     with pytest.raises(ValueError, match="deterministic training by threads needs"):
         train(make_case(**changes), 2, 8)

@@ -261,7 +261,7 @@ TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoi
 // Returns the instruction set of the kernel in use.
 TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }
 
-// Returns the names of the usable kernels if TFW2V_ISA names none of them, else null.
+// Returns the names of the usable kernels if TFW2V_ISA is set but names none of them, else null.
 TFW2V_EXPORT const char* tfw2v_unknown_isa(void) {
   if (tfw2v::asked().empty() || tfw2v::named(tfw2v::asked())) return nullptr;
   static std::string names;

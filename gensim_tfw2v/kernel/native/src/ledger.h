@@ -20,7 +20,7 @@ namespace tfw2v::TFW2V_ISA {
 // Row updates of one block, while the rows stay as they are: deterministic.h applies them later.
 class Ledger {
  public:
-  // `most`: number of updates that a block can record. There is no check.
+  // `most`: maximum number of updates of a block. `record` does not check it.
   Ledger(int64_t most, int64_t S) : S(S), changes_(most * S) {}
 
   void clear() { rows_.clear(), retry.clear(); }
@@ -32,12 +32,13 @@ class Ledger {
     return change(rows_.size() - 1);
   }
 
-  // Row of each update.
+  // Row of each update, in the order of recording.
   const std::vector<float*>& rows() const { return rows_; }
   // Floats of the update with this index in `rows()`.
   float* change(size_t number) const { return changes_ + static_cast<int64_t>(number) * S; }
 
-  // Positions with scores out of range, to be trained by `retrain`. Nothing is recorded for them.
+  // Positions (CBOW) or first positions of blocks (skip-gram) with scores out of range. Their updates
+  // are not recorded: `retrain` trains them after the round.
   std::vector<int64_t> retry;
 
  private:

@@ -49,7 +49,8 @@ static inline void transpose(const float* const* x, int rows, int n, float* out,
 }
 
 #if defined(__AVX512BF16__)
-// Packs each two neighbours of a row as a pair of bfloat16. n vectors make (n + 1) / 2.
+// Packs a row of n vectors as (n + 1) / 2 vectors of pairs: pair i is (row[2 i], row[2 i + 1]) in
+// bfloat16.
 static inline void pack_row(const float* row, int n, float* packed) {
   for (int d = 0; d < n; d += 2) {
     const Vector next = d + 1 < n ? load(row + (d + 1) * W) : Vector{};
@@ -57,7 +58,7 @@ static inline void pack_row(const float* row, int n, float* packed) {
   }
 }
 
-// Packs two rows of n vectors as n vectors of pairs: pair d is (even[d], odd[d]) in bfloat16.
+// Packs two rows of n vectors as n vectors of pairs: pair i is (even[i], odd[i]) in bfloat16.
 static inline void pack_two_rows(const float* even, const float* odd, int n, float* packed) {
   alignas(64) static const uint16_t order[32] = {
       0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,

@@ -2,7 +2,7 @@
 //   score         z[r][c] = x[r] . y[c]
 //   weighted_sum  out[r] += sum over k of a[r][k] y[k]: with coefficients g, dx = g y or dy = g' x
 //   backward      both updates of one hidden layer h. For c in order: dh += g[c] y[c], y[c] += g[c] h
-// Rows are processed in tiles or slices, which are small enough for their sums to stay in registers.
+// Tiles and slices of rows are sized for sums to stay in registers: 16 with AVX2, 32 with AVX-512.
 #pragma once
 #include <cstring>
 
@@ -14,7 +14,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Vectors per slice. `backward` keeps two slices in registers, which have room for 16 vectors with AVX2.
+// Vectors per slice. `backward` keeps two slices in registers.
 constexpr int kSlice = 7;
 
 // Calls use(l, d) for each slice of rows of N vectors. l is a constant: its number of vectors, at most

@@ -1,5 +1,5 @@
-// Conversion of UTF-8 text to word ids. A line is a sentence, and is split like Python's str.split()
-// does.
+// Conversion of UTF-8 text to word ids. A line is a sentence, split into words like Python's
+// str.split().
 //
 // Encoded text is a list of entries (int32): word ids, and the constants below.
 #pragma once
@@ -70,6 +70,7 @@ class Scanner {
     int64_t error = 0;  // errno of a failed write
   };
 
+  // Arguments:
   //   prefix   first part of the shards' file names
   //   longest  maximum number of words per sentence; longer sentences are split
   //   shard    maximum number of entries per shard; only a shard of one sentence may have more
@@ -94,10 +95,10 @@ class Scanner {
   const std::vector<Shard>& shards() const { return shards_; }
 
  private:
-  void take(const uint8_t* word, int64_t size, const uint8_t* end);
+  void take(const uint8_t* word, int64_t size, const uint8_t* end);  // adds a word to the sentence
   void end_sentence();
   void end_line();
-  void write(int64_t size);
+  void write(int64_t size);  // writes the first entries of ids_ to a shard, and removes them
 
   const std::string prefix_;
   const int64_t longest_, shard_;
