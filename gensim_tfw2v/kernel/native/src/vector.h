@@ -110,11 +110,11 @@ static inline Vector reduce_lanes(const Vector a[W], int few = W) {
 }
 
 static inline Vector exp(Vector x) {
-  const Vector t = x * 1.44269504f, magic = broadcast(12582912.f);  // t + 1.5 * 2^23 is rounded
+  const Vector t = x * 1.44269504f, magic = broadcast(12582912.f);  // adding 1.5 * 2^23 rounds t
   const Vector rounded = t + magic, f = t - (rounded - magic);
   Vector p = broadcast(1.3333558e-3f);
   for (float c : {9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f}) p = p * f + c;
-  // the lowest bits of `rounded` are k: shifted by 23, they add it to the exponent of 2^f
+  // the lowest bits of `rounded` are k: shifted left by 23, they are added to the exponent of 2^f
   return reinterpret_cast<Vector>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(rounded) << 23));
 }
 
