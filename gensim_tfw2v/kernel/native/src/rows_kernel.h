@@ -1,4 +1,4 @@
-// What `RowKernel` says, for rows of floats and of bfloat16.
+// The functions of `RowKernel`, for rows of float and of bfloat16.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -29,7 +29,8 @@ static inline void from_float(float x, Bfloat16& to) {
   to.bits = static_cast<uint16_t>(x != x ? 0x7FC0 : rounded);
 }
 
-// Calls `with(row, i)` for each row. They are scattered over memory that no cache holds.
+// Calls with(row, i) for each row ids[i], and prefetches: rows are scattered over more memory than
+// caches hold.
 template <class With>
 static inline void each(RowTable table, const int32_t* ids, int64_t count, With with) {
   constexpr int64_t kAhead = 8;
@@ -58,7 +59,9 @@ void scatter(RowTable table, const int32_t* ids, int64_t count, const void* rows
   });
 }
 
-// Takes of a change what counts; it and each direction fill `width` floats, a multiple of W.
+// Reduces a change c to the fractions that are pushed, in place:
+//   c = s_0 c + sum over k of (s_(k+1) - s_0) (c . b_k) b_k
+// s: `shares`; b_k: row k of `basis`. c and b_k have `width` floats, a multiple of W.
 static inline void take_share(const float* shares, const float* basis, int64_t width,
                               float* change) {
   constexpr int kDirections = Share::kDirections;
@@ -103,7 +106,7 @@ void add(RowTable table, const int32_t* ids, int64_t count, const void* changes)
   });
 }
 
-// Of floats, and of bfloat16.
+// For rows of float, and of bfloat16.
 extern const RowKernel rows[2] = {{gather<float>, scatter<float>, change<float>, add<float>},
                            {gather<Bfloat16>, scatter<Bfloat16>, change<Bfloat16>, add<Bfloat16>}};
 
