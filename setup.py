@@ -1,4 +1,4 @@
-"""Compiles the kernels in gensim_tfw2v/kernel/native; all metadata is in pyproject.toml."""
+"""Compile the kernels of gensim_tfw2v/kernel/native. All metadata is in pyproject.toml."""
 
 import importlib.util
 import logging
@@ -19,56 +19,55 @@ SOURCES = Path("gensim_tfw2v/kernel/native/src")
 FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wno-psabi"]
 LINK = ["-shared", *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-s"])]
 
-#: What wheels are made for, such as aarch64-linux-gnu.2.17; else this machine.
+#: Target of wheels, such as aarch64-linux-gnu.2.17; empty: this machine.
 TARGET = os.environ.get("TFW2V_TARGET", "")
 MACHINE = TARGET.split("-")[0] or platform.machine()
 
-#: The processors that the kernel is compiled for. Which of them is used, is chosen at run time.
+#: Flags of each instruction set that the kernels are compiled for. One is selected at run time.
 AVX512 = "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512"
 X86 = {"avx2": "-mavx2 -mfma", "avx512": AVX512, "avx512bf16": f"{AVX512} -mavx512bf16"}
 VARIANTS = {"portable": "", **(X86 if MACHINE == "x86_64" else {})}
 
-#: One library for TensorFlow, and one for programs without it.
+#: Libraries for ctypes and for TensorFlow, and their sources in addition to the common ones.
 LIBRARIES = {"kernels.so": [], "ops.so": ["tensorflow.cc"]}
 
 
 def compiler() -> list[str] | None:
-    """The command of a C++ compiler: CXX, one on PATH, or the one of the package ziglang."""
+    """Return the command of a C++ compiler: CXX, one on PATH, or the package ziglang's."""
     named = os.environ.get("CXX")
     for name in [] if TARGET else [named] if named else ["c++", "g++", "clang++"]:
         if found := shutil.which(name.split()[0]):
             return [found, *name.split()[1:]]
-    if importlib.util.find_spec(
-        "ziglang"
-    ):  # without a target, it compiles for this processor alone
+    if importlib.util.find_spec("ziglang"):
+        # without -target, it compiles for this processor only
         target = TARGET or f"{MACHINE}-linux-gnu.2.17"
         return [sys.executable, "-m", "ziglang", "c++", "-target", target]
     return None
 
 
 def requirements() -> list[str]:
-    """A compiler as a package, if there is no other, and pip can get it."""
-    asked = "egg_info" in sys.argv  # requirements are asked for, rather than the package built
+    """Return the package ziglang if no compiler is installed and pip can download it."""
+    asked = "egg_info" in sys.argv  # pip queries the requirements; nothing is built yet
     if not asked or compiler() or not sys.platform.startswith("linux"):
         return []
-    # -I leaves pip's isolated environment, which has no pip
+    # -I: run the pip outside of pip's isolated build environment, which has none
     pip = [sys.executable, "-I", "-m", "pip", "--retries=1", "install", "--dry-run", "--no-deps"]
     found = subprocess.run([*pip, "--ignore-installed", "ziglang"], capture_output=True, text=True)
     return [] if "No matching distribution" in found.stderr else ["ziglang>=0.15"]
 
 
 class BuildKernels(build_ext):
-    """Compiles the libraries; where that fails, the package is installed without them."""
+    """Compile the libraries. If that fails, the package is installed without them."""
 
     def run(self) -> None:
-        """Compile them into the package."""
-        for output in map(Path, self.get_outputs()):  # of other sources, or another machine
+        """Compile the libraries into the package."""
+        for output in map(Path, self.get_outputs()):  # may be old, or of a different machine
             output.unlink(missing_ok=True)
         try:
             command = compiler()
             if command is None:
                 raise FileNotFoundError(
-                    "there is no C++ compiler, and ziglang cannot be downloaded"
+                    "no C++ compiler was found, and ziglang cannot be downloaded"
                 )
             with (
                 tempfile.TemporaryDirectory() as folder,
@@ -78,7 +77,7 @@ class BuildKernels(build_ext):
         except (OSError, subprocess.CalledProcessError) as error:
             if TARGET:
                 raise
-            logging.warning("training will be several times slower, without kernels: %s", error)
+            logging.warning("without compiled kernels, training is several times slower: %s", error)
 
     def _build(self, command: list[str], folder: Path, pool: ThreadPoolExecutor) -> None:
         def compiled(source: str, *flags: str, name: str = "") -> str:
@@ -99,13 +98,13 @@ class BuildKernels(build_ext):
         }
         for name in list(kernels):
             if kernels[name].exception() and name != "portable":
-                logging.warning("this compiler makes no kernel for %s", name)
+                logging.warning("no kernel for %s: this compiler does not support it", name)
                 del kernels[name]
         c_api = compiled("c_api.cc", *(f"-DTFW2V_HAS_{name}" for name in kernels))
         for output, sources in zip(self.get_outputs(), LIBRARIES.values(), strict=True):
             Path(output).parent.mkdir(parents=True, exist_ok=True)
-            # Baseline first: of functions that several objects have, such as a vector's, the linker
-            # takes the first, and those of later objects need newer processors.
+            # Baseline first: of functions that several objects define, like those of std::vector,
+            # the linker uses the first definition. Later objects need newer processors.
             objects = [
                 c_api,
                 *(others[source].result() for source in ("draws.cc", "text.cc", *sources)),
@@ -114,24 +113,24 @@ class BuildKernels(build_ext):
             subprocess.run([*command, *LINK, *objects, "-o", output], check=True)
 
     def get_outputs(self) -> list[str]:
-        """The libraries' paths."""
+        """Return the paths of the libraries."""
         root = Path() if self.inplace else Path(self.build_lib)
         return [str(root / SOURCES.parent / name) for name in LIBRARIES]
 
     def get_output_mapping(self) -> dict[str, str]:
-        """Nothing is copied."""
+        """Return an empty mapping: no output is a copy of a source file."""
         return {}
 
     def get_source_files(self) -> list[str]:
-        """What a source distribution holds."""
+        """Return the sources, which source distributions include."""
         return sorted(map(str, SOURCES.iterdir()))
 
 
 class WheelOfAnyPython(bdist_wheel):
-    """The libraries are no extensions of Python: any version loads them."""
+    """Wheel for any version of Python: the libraries do not use Python's C API."""
 
     def get_tag(self) -> tuple[str, str, str]:
-        """Of the platform alone."""
+        """Return the tag, which depends on the platform only."""
         glibc = TARGET.partition("gnu.")[2].replace(".", "_")
         return "py3", "none", f"manylinux_{glibc}_{MACHINE}" if glibc else super().get_tag()[2]
 

@@ -1,4 +1,4 @@
-"""Disks that are full."""
+"""Small disks, and disks that are full."""
 
 import contextlib
 import subprocess
@@ -10,12 +10,12 @@ import pytest
 
 @contextlib.contextmanager
 def small_disk(folder: Path, size: str, options: str = "") -> Iterator[Path]:
-    """A disk of a size such as ``"64k"``, in a new folder; the test is skipped where none may be.
+    """Mount a disk of a size such as ``"64k"`` in a new folder; skip the test if not permitted.
 
     Parameters
     ----------
     options : str
-        Of the mount, such as ``"ro"``.
+        Mount options, such as ``"ro"``.
     """
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},{options}".rstrip(","), "tmpfs"]
@@ -28,17 +28,17 @@ def small_disk(folder: Path, size: str, options: str = "") -> Iterator[Path]:
     try:
         yield folder
     finally:
-        # lazily: a file may be open still
+        # lazy, because a file may still be open
         subprocess.run(["umount", "-l", folder], capture_output=True, check=False)
 
 
-def fill(folder: Path, but: int = 0) -> Path:
-    """Fill a disk, but for so many bytes, rounded to pages; the file that fills it."""
+def fill(folder: Path, free: int = 0) -> Path:
+    """Fill a disk except for `free` bytes, rounded to pages; return the file that fills it."""
     path = folder / "fill"
     with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(4096))
     size = path.stat().st_size
     with open(path, "r+b") as file:
-        file.truncate(max(0, size - but))
+        file.truncate(max(0, size - free))
     return path

@@ -1,4 +1,4 @@
-"""What tests run in processes that are forked."""
+"""Programs that tests run in forked processes."""
 
 import os
 import socket
@@ -16,9 +16,9 @@ def main():
         exec(sys.argv.pop(1), {"__name__": "__main__"})
     if what == "wait":
         sys.stdin.read()
-    if what == "tell":  # what nobody reads any more
+    if what == "tell":  # output that has no reader any more
         sys.stdin.read()
-        sys.stdout = os.fdopen(1, "w")  # buffered, whatever the environment has it
+        sys.stdout = os.fdopen(1, "w")  # buffered, even with PYTHONUNBUFFERED
         print("too late")
     if what == "listen":
         with socket.create_server(("127.0.0.1", int(sys.argv[2]))):

@@ -1,9 +1,9 @@
-"""Limits of time where others use the cores, too."""
+"""Time limits on a busy machine."""
 
 import os
 
 
 def stretched(seconds):
-    """So many seconds, or as many times more as there are threads that want a core."""
-    # a mean over a minute lags behind what has just begun
+    """Return `seconds`, multiplied by the number of threads per core if the machine is busy."""
+    # doubled, because the load is a mean over a minute and lags behind
     return seconds * max(1.0, 2.0 * os.getloadavg()[0] / (os.cpu_count() or 1))

@@ -1,4 +1,4 @@
-"""``tfw2v tensorboard`` in a process of its own."""
+"""``tfw2v tensorboard`` in a separate process."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ import urllib.request
 
 
 class Served:
-    """A TensorBoard that runs: its process, what it printed first, and what it answers."""
+    """A running TensorBoard: its process, its first line of output, and its answers."""
 
     def __init__(self, process, line):
         self.process, self.line = process, line
@@ -30,7 +30,7 @@ class Served:
         return json.loads(self.get(path))
 
     def wait_for(self, runs):
-        """Until TensorBoard has found these runs."""
+        """Wait until TensorBoard has found exactly these runs."""
         deadline = time.monotonic() + 120
         while sorted(self.json("data/runs")) != sorted(runs):
             assert time.monotonic() < deadline, f"{self.json('data/runs')}, not {runs}"

@@ -1,4 +1,4 @@
-"""What cannot be trained is refused by its name, and the model stays as it was, to the byte."""
+"""Invalid input raises an error that names it, and leaves the model unchanged to the byte."""
 
 import bz2
 import copy
@@ -35,7 +35,7 @@ def built(**options):
 
 
 def frozen(value):
-    """Something that tells a value from any other, arrays by their bytes."""
+    """Return a value that can be compared for equality; arrays are compared by their bytes."""
     if isinstance(value, np.ndarray):
         data = list(map(repr, value.ravel())) if value.dtype == object else value.tobytes()
         return value.shape, str(value.dtype), data
@@ -49,12 +49,12 @@ def frozen(value):
 
 
 def seen(model):
-    """All of a model but what it keeps for itself."""
+    """Return the public attributes of a model, for comparison."""
     return frozen({name: of for name, of in vars(model).items() if not name.startswith("_")})
 
 
 def refused(model, call, error, says):
-    """A call is refused, by an error that says so, and changes nothing of a model."""
+    """Assert that a call raises this error and leaves the model unchanged."""
     before = seen(model)
     with pytest.raises(error, match=says) as caught:
         call()
@@ -63,7 +63,7 @@ def refused(model, call, error, says):
 
 
 def rows(table):
-    """Parameters of a test with their names: rows of (option, value, error, what it says)."""
+    """Parameters of a test, with ids; rows are (option, value, error, message)."""
     found = []
     for name, *row in table:
         shown = re.sub(r"\W+", "-", repr(row[0]))[:40].strip("-")
@@ -71,7 +71,7 @@ def rows(table):
     return found
 
 
-#: Refused in the constructor, and as a changed attribute in `train`.
+#: (option, value, error, message), in the constructor or as an attribute that `train` checks.
 BAD_OPTIONS = [
     *(("vector_size", bad, TypeError, "vector_size must be a whole") for bad in ("100", 4.0)),
     *(("vector_size", bad, TypeError, "vector_size must be a") for bad in (None, [4], 4.5, NAN)),
@@ -150,7 +150,7 @@ BAD_OPTIONS = [
     ("regime", "sandblaster", ValueError, "set corrected_cbow=True"),
 ]  # fmt: skip
 
-#: Checked as what the constructor is given alone.
+#: Checked only by the constructor.
 OF_THE_CONSTRUCTOR = [
     ("epochs", "2", TypeError, "epochs must be a whole number"),
     ("epochs", 1.5, TypeError, "epochs must be a whole number"),
@@ -167,7 +167,7 @@ OF_THE_CONSTRUCTOR = [
     ("size", 100, TypeError, "has no 'size': gensim 4 calls it vector_size"),
 ]
 
-#: Arguments of `train`, beside a corpus, `total_examples` and `epochs`.
+#: Arguments of `train`, added to a corpus, `total_examples` and `epochs`.
 BAD_ARGUMENTS = [
     *(("epochs", bad, TypeError, "epochs must be a whole number") for bad in ("2", 1.5, [])),
     *(("epochs", bad, ValueError, "explicit epochs count") for bad in (0, -1, None, False)),
@@ -187,24 +187,24 @@ BAD_ARGUMENTS = [
 
 
 @pytest.mark.parametrize(("name", "bad", "error", "says"), rows(BAD_OPTIONS + OF_THE_CONSTRUCTOR))
-def test_options_of_the_constructor(name, bad, error, says, monkeypatch):
+def test_bad_constructor_option_raises(name, bad, error, says, monkeypatch):
     monkeypatch.delenv("TF_CONFIG", raising=False)
     with pytest.raises(error, match=says):
         TFWord2Vec(common_texts, **{"min_count": 1, "vector_size": 4, name: bad})
 
 
-#: What is not looked at again, or is a class's.
+#: Options that `train` checks again, as attributes.
 CHANGED_LATER = [
     row for row in BAD_OPTIONS if row[0] not in ("cluster", "regime", "layout", "wire")
 ]
-#: An attribute alone.
+#: Attributes that are no arguments of the constructor.
 OF_MODELS = [
     ("negative_shards", bad, BOTH, "negative_shards must be") for bad in (0, 1.5, "2", None)
 ]
 
 
 @pytest.mark.parametrize(("name", "bad", "error", "says"), rows(CHANGED_LATER[::2] + OF_MODELS))
-def test_attributes_that_were_changed(name, bad, error, says):
+def test_bad_attribute_raises_in_train(name, bad, error, says):
     model = built()
     setattr(model, name, bad)
     call = functools.partial(model.train, common_texts, total_examples=9, epochs=1)
@@ -212,7 +212,7 @@ def test_attributes_that_were_changed(name, bad, error, says):
 
 
 @pytest.mark.parametrize(("name", "bad", "error", "says"), rows(BAD_ARGUMENTS))
-def test_arguments_of_train(name, bad, error, says):
+def test_bad_argument_of_train_raises(name, bad, error, says):
     model = built()
     given = {"corpus_iterable": common_texts, "total_examples": 9, "epochs": 1, name: bad}
     refused(model, lambda: model.train(**given), error, says)
@@ -241,28 +241,28 @@ def test_arguments_of_train(name, bad, error, says):
         (lambda: TensorBoardLog("x", probe_words="the"), ValueError, "probe_words must be a list"),
     ],
 )
-def test_options_that_are_objects(make, error, says):
+def test_bad_option_of_a_regime_or_log_object_raises(make, error, says):
     with pytest.raises(error, match=says):
         make()
 
 
-#: Counts of words, and exponents that make no weights of them.
+#: Texts, and exponents that give no usable weights for their counts.
 NO_NOISE = [
     *((common_texts, bad) for bad in (1000, -1e308, 600.0, "1000")),
-    ([["a"] * 9, ["b"] * 2], -2000),  # all 0
+    ([["a"] * 9, ["b"] * 2], -2000),  # all weights are 0
     ([["a"], ["b"] * 2], 2000),
 ]
 
 
 @pytest.mark.parametrize(("texts", "exponent"), NO_NOISE)
-def test_exponents_that_make_no_noise(texts, exponent):
+def test_ns_exponent_without_usable_weights_raises(texts, exponent):
     model = TFWord2Vec(min_count=1, vector_size=4, ns_exponent=exponent)
     with pytest.raises(ValueError, match=r"ns_exponent=.* makes weights that are all 0, too large"):
         model.build_vocab(texts)
 
 
-@pytest.mark.parametrize("counts", [{"a": -1, "b": 5}, {"a": -3, "b": -2}])
-def test_counts_that_make_no_noise(counts):
+@pytest.mark.parametrize("counts", [{"a": -1, "b": 5}, {"a": -3, "b": -2}], ids=str)
+def test_negative_counts_raise(counts):
     model = TFWord2Vec(min_count=-9, vector_size=4, sample=0)
     with pytest.raises(ValueError, match="ns_exponent=0.75 makes weights .* from -"):
         model.build_vocab_from_freq(counts)
@@ -279,8 +279,9 @@ def test_counts_that_make_no_noise(counts):
         (common_texts, {"sample": 1e30}),
         (common_texts, {"batch_words": HUGE, "workers": HUGE, "max_vocab_size": HUGE}),
     ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
 )
-def test_extremes_that_gensim_trains(texts, options):
+def test_extreme_options_that_gensim_trains_are_trained(texts, options):
     model = TFWord2Vec(texts, min_count=1, vector_size=4, **options)
     expected = Word2Vec(min_count=1, vector_size=4, **options)
     expected.build_vocab(texts)
@@ -326,7 +327,7 @@ def nan_at_3(rows):
 
 NEGATIVE, TREE = {}, {"hs": 1, "negative": 0}
 ARRAYS = [("vectors", NEGATIVE), ("syn1neg", NEGATIVE), ("syn1", TREE)]
-#: Options of the model, what is changed of it, and what is said of that.
+#: (id, options of the model, change, error, message).
 BAD_STATES = [
     *(
         (f"{name}: {what}", options, table(name, change), error, f"{name} {says}")
@@ -345,7 +346,7 @@ BAD_STATES = [
                 ValueError,
                 r"has the shape \(12, 3",
             ),
-            ("turned", lambda rows: rows.T, ValueError, r"has the shape \(4, 12\)"),
+            ("transposed", lambda rows: rows.T, ValueError, r"has the shape \(4, 12\)"),
             ("flat", lambda rows: rows.ravel(), ValueError, r"has the shape \(48,\)"),
             ("three axes", lambda rows: rows[None], ValueError, r"has the shape \(1, 12, 4\)"),
             ("objects", lambda rows: rows.astype(object), TypeError, "must be .* of object"),
@@ -379,7 +380,7 @@ BAD_STATES = [
         *(ValueError, r"wv.vectors has the shape \(12, 4\), and 13 words"),
     ),
     (
-        *("a word taken away", NEGATIVE, lambda model: model.wv.index_to_key.pop()),
+        *("a word removed", NEGATIVE, lambda model: model.wv.index_to_key.pop()),
         *(ValueError, "wv.key_to_index has index 11 for .*11 words"),
     ),
     ("index too large", NEGATIVE, index("trees", 12), ValueError, "index 12 for 'trees'.*0 to 11"),
@@ -414,7 +415,7 @@ BAD_STATES = [
         "'count'. must hold numbers from 0 up",
     ),
     (
-        *("count of text", NEGATIVE, expando("count", lambda of: of.astype(str)), ValueError),
+        *("count as text", NEGATIVE, expando("count", lambda of: of.astype(str)), ValueError),
         "'count'. must hold numbers",
     ),
     *(
@@ -425,7 +426,7 @@ BAD_STATES = [
             ("None", lambda of: None, r"cum_table has the shape \(\)"),
             ("falling", lambda of: of[::-1], "cum_table must be whole numbers that never fall"),
             ("zero", lambda of: of * 0, "cum_table must be whole numbers .*above 0"),
-            ("of floats", lambda of: of / 2, "cum_table must be whole numbers"),
+            ("as floats", lambda of: of / 2, "cum_table must be whole numbers"),
         )
     ),
     *(
@@ -439,10 +440,10 @@ BAD_STATES = [
             ),
             ("one NaN", np.array([NAN]), ValueError, "vectors_lockf holds factors that are not"),
             ("infinite", np.full(12, INF), ValueError, "vectors_lockf holds factors"),
-            ("of 5", np.ones(5), ValueError, "5 factors: give one for all words, or one for each"),
-            ("of none", np.ones(0), ValueError, "vectors_lockf has 0 factors"),
-            ("of text", np.array(["1"] * 12), TypeError, "vectors_lockf must hold numbers"),
-            ("of objects", np.array([None]), TypeError, "vectors_lockf must hold numbers"),
+            ("short", np.ones(5), ValueError, "5 factors: give one for all words, or one for each"),
+            ("empty", np.ones(0), ValueError, "vectors_lockf has 0 factors"),
+            ("as text", np.array(["1"] * 12), TypeError, "vectors_lockf must hold numbers"),
+            ("as objects", np.array([None]), TypeError, "vectors_lockf must hold numbers"),
         )
     ),
 ]
@@ -452,7 +453,7 @@ BAD_STATES = [
     ("options", "change", "error", "says"),
     [pytest.param(*row, id=name) for name, *row in BAD_STATES],
 )
-def test_models_that_were_changed(options, change, error, says):
+def test_inconsistent_model_raises_in_train(options, change, error, says):
     model = built(**options)
     change(model)
     call = functools.partial(model.train, common_texts, total_examples=9, epochs=1)
@@ -473,12 +474,12 @@ class NotIterable:
         return 5
 
 
-#: Iterables for `train`, made anew for each case.
+#: Iterables for `train`: (factory, error, message).
 BAD_ITERABLES = {
     "a number": (lambda: 5, TypeError, "must be an iterable of lists of strings, got 5"),
     "a function": (lambda: broken_stream, TypeError, "must be an iterable of lists of strings"),
     "a generator": (lambda: (s for s in common_texts), TypeError, "generator.*can't support 2"),
-    "iter gives a number": (NotIterable, TypeError, "non-iterator"),
+    "iter returns a number": (NotIterable, TypeError, "non-iterator"),
     "numbers as sentences": (lambda: [1, 2], TypeError, "int"),
     "None as a sentence": (lambda: [["trees"], None], TypeError, "NoneType"),
     "floats as sentences": (lambda: [1.5], TypeError, "float"),
@@ -499,23 +500,23 @@ BAD_ITERABLES = {
 
 
 @pytest.mark.parametrize("name", BAD_ITERABLES)
-def test_iterables(name):
+def test_bad_iterable_raises_in_train(name):
     make, error, says = BAD_ITERABLES[name]
     model, corpus = built(), make()
     refused(model, lambda: model.train(corpus, total_examples=9, epochs=2), error, says)
 
 
 TEXT = b"human interface computer\nsurvey user\n" * 20
-#: Files, by their endings and contents; those that gensim refuses unread are for LineSentence.
+#: Files: (suffix, content, error, message). Those with compressed suffixes go to LineSentence.
 BAD_FILES = {
-    "gzip that is cut": (".gz", gzip.compress(TEXT, mtime=0)[:-10], EOFError, "damaged"),
+    "gzip cut short": (".gz", gzip.compress(TEXT, mtime=0)[:-10], EOFError, "damaged"),
     "gzip with a changed byte": (
         *(".gz", gzip.compress(TEXT, mtime=0)[:-8] + b"\0" * 8, OSError),
         "damaged",
     ),
     "text named gzip": (".gz", TEXT, gzip.BadGzipFile, "not what its name says"),
     "zeros named gzip": (".gz", b"\0" * 100, gzip.BadGzipFile, "not what its name says"),
-    "bzip2 that is cut": (".bz2", bz2.compress(TEXT)[:-10], EOFError, "damaged"),
+    "bzip2 cut short": (".bz2", bz2.compress(TEXT)[:-10], EOFError, "damaged"),
     "text named bzip2": (".bz2", TEXT, OSError, "not what its name says"),
     "text named xz": (".xz", TEXT, lzma.LZMAError, "not what its name says"),
     "gzip named text": (".txt", gzip.compress(TEXT, mtime=0), ValueError, "name it …"),
@@ -523,21 +524,21 @@ BAD_FILES = {
     "xz named text": (".txt", lzma.compress(TEXT), ValueError, "name it …"),
     "zip named text": (".txt", b"PK\x03\x04rest", ValueError, "zip data, not text"),
     "UTF-16": (".txt", TEXT.decode().encode("utf-16"), UnicodeDecodeError, "is not UTF-8"),
-    "UTF-16 without a mark": (".txt", "é à".encode("utf-16-le"), ValueError, "is not UTF-8"),
+    "UTF-16 without a BOM": (".txt", "é à".encode("utf-16-le"), ValueError, "is not UTF-8"),
     "UTF-32": (".txt", TEXT.decode().encode("utf-32"), UnicodeDecodeError, "is not UTF-8"),
     "Latin-1": (".txt", TEXT + "café à".encode("latin-1"), UnicodeDecodeError, "is not UTF-8"),
     "a surrogate": (".txt", TEXT + b"\xed\xa0\x80", UnicodeDecodeError, "is not UTF-8"),
-    "a cut character": (".txt", TEXT + b"\xe2\x82", UnicodeDecodeError, "is not UTF-8"),
+    "a truncated character": (".txt", TEXT + b"\xe2\x82", UnicodeDecodeError, "is not UTF-8"),
     "an image": (".txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff", UnicodeDecodeError, "is not UTF-8"),
     "unknown words": (".txt", b"no such words\n", RuntimeError, "none of the corpus's 3 words"),
     "zeros": (".txt", b"\0" * 100, RuntimeError, "none of the corpus's 1"),
-    "UTF-8 with a mark": (".txt", b"\xef\xbb\xbfhuman", RuntimeError, "none of the corpus's 1"),
+    "UTF-8 with a BOM": (".txt", b"\xef\xbb\xbfhuman", RuntimeError, "none of the corpus's 1"),
     "commas": (".txt", b"human,interface,computer", RuntimeError, "none of the corpus's 1"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_files(name, tmp_path):
+def test_bad_file_raises_in_train(name, tmp_path):
     ending, content, error, says = BAD_FILES[name]
     path = tmp_path / f"corpus{ending}"
     path.write_bytes(content)
@@ -569,7 +570,7 @@ def test_files(name, tmp_path):
         (lambda path: {}, TypeError, "Either one of corpus_file or corpus_iterable"),
     ],
 )
-def test_paths(source, error, says, tmp_path):
+def test_bad_path_raises_in_train_and_build_vocab(source, error, says, tmp_path):
     for name in ("a.gz", "a.bz2"):
         (tmp_path / name).write_bytes(TEXT)
     model, given = built(), source(tmp_path)
@@ -578,7 +579,7 @@ def test_paths(source, error, says, tmp_path):
     refused(model, lambda: model.build_vocab(**given), error, says)
 
 
-def test_a_corpus_file_without_its_words_counted(tmp_path):
+def test_corpus_file_without_total_words_raises(tmp_path):
     path = tmp_path / "corpus"
     path.write_bytes(TEXT)
     model = built()
@@ -624,7 +625,7 @@ def folder_of_mixed_files(folder: Path):
         (lambda m, f: m.build_vocab(folder_of_mixed_files(f)), UnicodeDecodeError, "b.txt"),
     ],
 )
-def test_other_methods(call, error, says, tmp_path):
+def test_bad_argument_of_other_methods_raises(call, error, says, tmp_path):
     model = built()
     refused(model, lambda: call(model, tmp_path), error, says)
 
@@ -638,7 +639,7 @@ def test_other_methods(call, error, says, tmp_path):
         ("submodels:models=3,rate=.0001", "rate=0.0001 of the corpus's 3,600 sentences"),
     ],
 )
-def test_more_sub_models_than_sentences(regime, says):
+def test_more_sub_models_than_sentences_raise(regime, says):
     model = built()
     model.regime = regime
     corpus = common_texts * 400
@@ -646,7 +647,7 @@ def test_more_sub_models_than_sentences(regime, says):
     refused(model, train, ValueError, says)
 
 
-def test_the_tables_are_large_and_say_each_thing_once():
+def test_tables_have_over_240_cases_without_duplicates():
     tables = (BAD_OPTIONS, OF_THE_CONSTRUCTOR, BAD_ARGUMENTS, CHANGED_LATER[::2], BAD_STATES)
     assert sum(map(len, (*tables, BAD_ITERABLES, BAD_FILES))) > 240
     of_option = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The benchmark: its arithmetic on made-up runs, its order, and (slow) a real small run."""
+"""The benchmark: arithmetic on made-up runs, order of its runs, and (slow) a small real run."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ DOCUMENT = {
 
 
 def cells(page: str, engine: str) -> list[list[str]]:
-    """The cells of the engine's rows, table by table."""
+    """Cells of an engine's row in each table."""
     found = re.findall(rf"^\| {re.escape(engine)} \|.*$", page, re.MULTILINE)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
 
 
-def test_figures_of_a_run() -> None:
+def test_run_derives_its_figures() -> None:
     one = run(OURS, 0, train_seconds=4.0)
     assert one.words_per_second == 500_000
     assert one.text_seconds == 6.0
@@ -67,7 +67,7 @@ def test_figures_of_a_run() -> None:
     assert json.loads(json.dumps(one.to_json()))["words_per_second"] == 500_000
 
 
-def test_ratios_are_paired_by_round_whatever_the_order() -> None:
+def test_ratios_are_paired_by_round_in_any_order() -> None:
     reference = [run(REFERENCE, 0, 20.0), run(REFERENCE, 1, 40.0)]
     ours = [run(OURS, 1, 5.0), run(OURS, 0, 5.0), run(OURS, 2, 5.0)]
     assert paired_ratios(ours, reference, lambda one: one.words_per_second) == [8.0, 4.0]
@@ -77,17 +77,17 @@ def test_ratios_are_paired_by_round_whatever_the_order() -> None:
     ("values", "expected"),
     [([], "–"), ([2.0], "2.00"), ([1.0, 4.0, 2.0], "2.00 (1.00–4.00)")],
 )
-def test_spread(values: list[float], expected: str) -> None:
+def test_spread_shows_median_and_range(values: list[float], expected: str) -> None:
     assert spread(values) == expected
 
 
-def test_quality_is_mean_half_range_and_difference_of_means() -> None:
+def test_quality_cell_shows_mean_half_range_and_difference() -> None:
     assert quality_cell([0.5, 0.7], [0.61, 0.63]) == "0.600 ± 0.100 (-0.020)"
     assert quality_cell([0.5], []) == "0.500"
     assert quality_cell([], [0.5]) == "–"
 
 
-def test_page() -> None:
+def test_page_shows_speed_quality_and_memory() -> None:
     runs = [run(OURS, 0, 5.0, 0.6), run(REFERENCE, 0, 20.0, 0.5)]
     runs += [run(REFERENCE, 1, 40.0, 0.52), run(OURS, 1, 5.0, 0.62)]
     page = markdown(DOCUMENT, runs)
@@ -103,13 +103,13 @@ def test_page() -> None:
     assert [cells(page, name)[0][-1] for name in ("cluster", OURS)] == ["89", "0"]
 
 
-def test_page_of_an_unfinished_benchmark() -> None:
+def test_unfinished_benchmark_gives_a_page_with_dashes() -> None:
     page = markdown(DOCUMENT, [run(OURS, 0, 5.0, None)])
     speed, quality = cells(page, OURS)
     assert speed[2] == "–" and quality[1] == "–"
 
 
-def test_every_engine_takes_its_turn_in_every_round_and_in_each_place(tmp_path: Path) -> None:
+def test_engines_rotate_through_the_places_of_a_round(tmp_path: Path) -> None:
     corpus = tmp_path / "text.txt"
     corpus.write_text("some words\n")
     options = [str(corpus), "--out", str(tmp_path), "--seeds", "3", "--iterable-rounds"]
@@ -125,7 +125,9 @@ def test_every_engine_takes_its_turn_in_every_round_and_in_each_place(tmp_path: 
     assert [task.round for task in plan if task.engine.from_file] == [0, 0, 1, 1, 2, 2]
 
 
-def test_settings_and_bad_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_are_parsed_and_bad_arguments_exit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert setting_options("cbow300") == {"sg": 0, "vector_size": 300}
     with pytest.raises(SystemExit, match="unknown setting 'glove'"):
         setting_options("glove")
@@ -144,12 +146,12 @@ def test_settings_and_bad_arguments(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert message in capsys.readouterr().err
 
 
-def test_a_failed_call_shows_its_error() -> None:
+def test_failed_call_raises_its_error() -> None:
     with pytest.raises(CommandError, match="No module named 'no_such_module'"):
         call("no_such_module:function", {})
 
 
-def test_memory_of_descendants_is_seen() -> None:
+def test_family_peak_includes_descendants() -> None:
     inner = "import sys; kept = bytearray(b'1') * 80_000_000; sys.stdin.read()"
     outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
     with subprocess.Popen([sys.executable, "-c", outer], stdin=subprocess.PIPE) as process:
@@ -163,8 +165,8 @@ def test_memory_of_descendants_is_seen() -> None:
     assert 80e6 < watch.peak < 200e6
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone ends children with their parent")
-def test_measurements_end_with_a_benchmark_that_is_killed() -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can end children with their parent")
+def test_killing_a_benchmark_ends_its_measurements() -> None:
     program = (
         "import os, time\n"
         "from benchmarks.options.run import fresh_processes\n"
@@ -183,7 +185,7 @@ def test_measurements_end_with_a_benchmark_that_is_killed() -> None:
 
 
 @pytest.mark.slow
-def test_lee_end_to_end(tmp_path: Path) -> None:
+def test_compare_runs_on_the_lee_corpus(tmp_path: Path) -> None:
     from gensim.test.utils import datapath
 
     command = [sys.executable, "-m", "benchmarks.compare", datapath("lee_background.cor")]
@@ -198,7 +200,7 @@ def test_lee_end_to_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_lee_pass_by_pass(tmp_path: Path) -> None:
+def test_sandblaster_benchmark_lowers_losses_pass_by_pass(tmp_path: Path) -> None:
     from gensim.test.utils import datapath
 
     command = [sys.executable, "-m", "benchmarks.sandblaster", datapath("lee_background.cor")]
@@ -213,7 +215,7 @@ def test_lee_pass_by_pass(tmp_path: Path) -> None:
     assert (tmp_path / "losses.png").stat().st_size > 1000
 
 
-def test_other_classes_are_compared(tmp_path):
+def test_reference_and_candidate_select_other_classes(tmp_path):
     corpus = tmp_path / "text.txt"
     corpus.write_text("some words\n")
     options = [str(corpus), "--out", str(tmp_path), "--also", "cluster=local:ps=1,worker=1"]
@@ -229,7 +231,7 @@ def test_other_classes_are_compared(tmp_path):
         assert targets[engine] == "gensim_tfw2v:TFFastText"
 
 
-def test_unknown_words_are_those_of_no_row(tmp_path):
+def test_unknown_words_scores_only_pairs_with_a_missing_word(tmp_path):
     class Vectors:
         key_to_index = {"known": 0, "other": 1}
 

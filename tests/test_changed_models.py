@@ -1,4 +1,4 @@
-"""Models that a program has changed between two trainings: their arrays, words and tags."""
+"""Models whose arrays, words or tags a program changes between two trainings."""
 
 import copy
 import os
@@ -48,7 +48,7 @@ def train(model, texts=None, epochs=1):
         (TFDoc2Vec, ["wv.vectors", "dv.vectors", "syn1"]),
     ],
 )
-def test_arrays_in_any_order_train_alike(class_, names, form):
+def test_arrays_of_any_layout_and_dtype_train_to_the_same_bits(class_, names, form):
     expected = small(class_)
     model = copy.deepcopy(expected)
     for name in names:
@@ -61,7 +61,7 @@ def test_arrays_in_any_order_train_alike(class_, names, form):
     np.testing.assert_array_equal(model.syn1neg, expected.syn1neg)
 
 
-@pytest.mark.parametrize("add", [("new",), ("new", "newer")])
+@pytest.mark.parametrize("add", [("new",), ("new", "newer")], ids=str)
 @pytest.mark.parametrize(
     ("class_", "options"),
     [
@@ -71,8 +71,9 @@ def test_arrays_in_any_order_train_alike(class_, names, form):
         (TFFastText, {}),
         (TFDoc2Vec, {"dm_concat": 1}),
     ],
+    ids=lambda value: str(value) if isinstance(value, dict) else None,
 )
-def test_words_that_were_added_need_no_vocabulary(class_, options, add):
+def test_words_added_by_add_vector_can_be_trained(class_, options, add):
     model = small(class_, **options)
     if len(add) == 1:
         model.wv.add_vector(*add, np.ones(4))
@@ -81,7 +82,7 @@ def test_words_that_were_added_need_no_vocabulary(class_, options, add):
     if class_ is TFDoc2Vec:
         assert np.isfinite(model.infer_vector(NEW)).all()
     train(model)
-    np.testing.assert_allclose(model.wv["new"], 1, atol=1e-3)  # it has n-grams of other words
+    np.testing.assert_allclose(model.wv["new"], 1, atol=1e-3)  # FastText: it shares n-grams
     updated = copy.deepcopy(model)
     texts = [TaggedDocument(NEW, [0])] * 3 if class_ is TFDoc2Vec else [NEW] * 3
     train(model, texts, epochs=20)
@@ -91,7 +92,7 @@ def test_words_that_were_added_need_no_vocabulary(class_, options, add):
     train(updated, texts)
 
 
-def test_short_output_layers_are_still_refused():
+def test_short_output_layer_raises():
     model = small(TFWord2Vec)
     model.syn1neg = model.syn1neg[:-1]
     with pytest.raises(ValueError, match="syn1neg has the shape"):
@@ -100,7 +101,7 @@ def test_short_output_layers_are_still_refused():
 
 @pytest.mark.parametrize("hook", ["prepare_vocab", "make_cum_table", "update_weights"])
 @pytest.mark.parametrize("class_", CORPORA)
-def test_an_update_that_is_interrupted_changes_nothing(class_, hook, monkeypatch):
+def test_interrupted_build_vocab_update_changes_nothing(class_, hook, monkeypatch):
     model = small(class_)
     before = copy.deepcopy(model)
 
@@ -126,7 +127,7 @@ def test_an_update_that_is_interrupted_changes_nothing(class_, hook, monkeypatch
     assert len(model.syn1neg) == len(model.wv) == len(before.wv) + 9
 
 
-def test_many_tags_are_added_to_as_in_gensim():
+def test_tags_are_added_as_in_gensim():
     documents = [*DOCUMENTS, TaggedDocument(["human"], [70_000])]
     ours, gensims = (
         class_(documents, vector_size=2, min_count=1, epochs=1) for class_ in (TFDoc2Vec, Doc2Vec)
@@ -142,14 +143,14 @@ def test_many_tags_are_added_to_as_in_gensim():
     assert ours.dv.vectors.shape == gensims.dv.vectors.shape
 
 
-def test_ranges_of_tags_become_lists_when_loaded(tmp_path):
+def test_range_of_tags_becomes_a_list_when_loaded(tmp_path):
     model = small(TFDoc2Vec)
     model.dv.index_to_key = range(len(model.dv))
     model.save(str(tmp_path / "model"))
     assert TFDoc2Vec.load(str(tmp_path / "model")).dv.index_to_key == list(range(9))
 
 
-def test_constructors_of_every_kind_make_our_class(tmp_path):
+def test_every_loader_returns_our_class(tmp_path):
     path = datapath("lee_fasttext.bin")
     assert type(TFFastText.load_fasttext_format(path)) is TFFastText
     for class_ in CORPORA:
@@ -159,25 +160,25 @@ def test_constructors_of_every_kind_make_our_class(tmp_path):
 
 
 @pytest.mark.parametrize("word", [b"the", 3, None, ("a", "b")])
-def test_words_of_another_kind_are_refused(word):
+def test_non_string_words_raise(word):
     with pytest.raises(TypeError, match="must be strings"):
         small(TFDoc2Vec).infer_vector(["human", word])
 
 
-def test_numbers_are_inferred_from_if_the_words_are_numbers():
+def test_vocabulary_of_numbers_accepts_numbers_in_inference():
     model = TFDoc2Vec([TaggedDocument([1, 2, 3], [0])] * 5, vector_size=2, min_count=1)
     assert np.isfinite(model.infer_vector([1, np.int64(2), 99, "a"])).all()
 
 
 @pytest.mark.parametrize("class_", [Word2Vec, TFWord2Vec])
-def test_a_sentence_longer_than_a_batch_has_one_learning_rate(class_):
+def test_sentence_longer_than_a_batch_has_one_learning_rate(class_):
     model = class_([list("abcdefghij") * 3], min_count=1, batch_words=4, epochs=1, alpha=0.02)
     assert model.min_alpha_yet_reached == 0.02
 
 
-@pytest.mark.skipif(not by_ctypes.is_available(), reason="no kernels")
+@pytest.mark.skipif(not by_ctypes.is_available(), reason="the kernels are not compiled")
 @pytest.mark.parametrize("value", ["", " ", "PORTABLE", " portable ", "bogus", "sse4"])
-def test_kernels_are_named_in_any_case_or_refused(value):
+def test_isa_is_case_insensitive_and_unknown_values_raise(value):
     program = (
         "from gensim_tfw2v.kernel.native import by_ctypes\n"
         "try:\n    print(by_ctypes.variant())\nexcept ValueError as error:\n    print(error)"
@@ -190,7 +191,7 @@ def test_kernels_are_named_in_any_case_or_refused(value):
         assert said.strip() == ("portable" if value.strip() else by_ctypes.variant())
 
 
-def test_added_vectors_alone_stay_as_gensims():
+def test_vector_added_after_from_vectors_gets_an_output_row():
     vectors = KeyedVectors(2)
     vectors.add_vectors(["a", "b"], np.eye(2))
     model = TFWord2Vec.from_vectors(vectors, min_count=1)

@@ -1,4 +1,4 @@
-"""What callbacks and other threads change during training: each row of the page's table."""
+"""Changes by callbacks and other threads during training: each row of the table in the docs."""
 
 import functools
 import re
@@ -24,7 +24,7 @@ ARRAYS = ("wv.vectors", "wv.vectors_vocab", "wv.vectors_ngrams", "dv.vectors", "
 
 
 class Change(CallbackAny2Vec):
-    """Changes a model after the second of three epochs, and watches the third."""
+    """Callback that changes a model after the second of three epochs, and records the third."""
 
     def __init__(self, change):
         self.change, self.epochs, self.seen, self.loss, self.moved = change, 0, [], 0, {}
@@ -49,7 +49,7 @@ class Change(CallbackAny2Vec):
 
 
 class Counted(CallbackAny2Vec):
-    """Counts the epochs that it sees."""
+    """Callback that counts epochs."""
 
     epochs = 0
 
@@ -60,8 +60,8 @@ class Counted(CallbackAny2Vec):
 class Run(NamedTuple):
     model: object
     words: int  # trained
-    loss: float  # of the third epoch
-    moved: dict  # how far the third epoch has moved the rows of each array
+    loss: float  # loss of the third epoch
+    moved: dict  # absolute changes of each array in the third epoch
 
 
 def built(model_class, **options):
@@ -149,7 +149,7 @@ LOSS = [lambda now, before: is_less(now.loss, before.loss)]
 MORE_LOSS = [lambda now, before: is_less(before.loss, now.loss)]
 FREEZES = [stays("wv.vectors")]
 
-#: Of each row of the table: class, change, and what is true of the third epoch.
+#: Cases of each row of the table: (class, change, check of the third epoch).
 CASES = {
     "`alpha`, `min_alpha`, `batch_words`, `window`, `shrink_windows`, `negative`, `sg`, "
     "`cbow_mean`, `compute_loss`, `workers`": [
@@ -222,7 +222,7 @@ CASES = {
     ],
 }
 
-#: Of each row of the table that is refused: class, change, and the error.
+#: Cases of each row of the table that raises: (class, change, error, message).
 REFUSED = {
     "`hs`, `vector_size`": [
         (TFWord2Vec, setting(hs=1), ValueError, "hs=1 needs a Huffman tree"),
@@ -281,7 +281,7 @@ def table():
     return {attribute: cells for attribute, *cells in lines[2:]}
 
 
-def test_the_page_has_a_row_for_each_case():
+def test_docs_table_has_a_row_for_each_case():
     page = table()
     methods = next(row for row in page if "`init_weights`" in row)
     assert set(re.findall(r"`(\w+)`", methods)) == METHODS.keys() | {"train", "partial_fit"}
@@ -294,22 +294,24 @@ def test_the_page_has_a_row_for_each_case():
 
 
 @pytest.mark.parametrize(("row", "model_class", "change", "is_so"), rows(CASES))
-def test_changes_in_callbacks(row, model_class, change, is_so):
+def test_change_in_a_callback_acts_as_documented(row, model_class, change, is_so):
     for one in dict.fromkeys([model_class, OURS.get(model_class, model_class)]):
         assert is_so(run(one, change), unchanged(one)), one
 
 
 @pytest.mark.parametrize(("row", "model_class", "change", "error", "message"), rows(REFUSED))
-def test_refused_changes_keep_what_was_trained(row, model_class, change, error, message):
+def test_refused_change_raises_and_keeps_the_trained_vectors(
+    row, model_class, change, error, message
+):
     model, corpus = built(model_class)
     alone, _ = built(model_class)
-    # the learning rate is that of three epochs
+    # stopped early, not epochs=2, so that the learning rate falls as over three epochs
     stop = Change(lambda model: setattr(model, "stop_training", True))
     alone.train(corpus, total_examples=len(corpus), epochs=3, callbacks=[stop])
     with pytest.raises(error, match=message):
         model.train(corpus, total_examples=len(corpus), epochs=3, callbacks=[Change(change)])
     words = len(alone.wv)
-    # FastText's are means, computed anew at the end
+    # FastText recomputes its means at the end
     np.testing.assert_allclose(model.wv.vectors[:words], alone.wv.vectors, rtol=1e-5)
 
 
@@ -337,7 +339,7 @@ def once_within_an_epoch(monkeypatch, change):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("model_class", OURS.values())
-def test_methods_that_replace_arrays_are_refused(model_class, method, monkeypatch):
+def test_methods_that_replace_arrays_raise_during_training(model_class, method, monkeypatch):
     model, corpus = built(model_class)
     errors = once_within_an_epoch(monkeypatch, lambda model: METHODS[method](model, corpus))
     model.train(corpus, total_examples=len(corpus), epochs=3)
@@ -349,8 +351,8 @@ def test_methods_that_replace_arrays_are_refused(model_class, method, monkeypatc
 
 
 @pytest.mark.parametrize("model_class", OURS.values())
-def test_vectors_added_within_an_epoch(model_class, monkeypatch):
-    """The error comes at the end of the epoch, whose vectors are kept, as those that were added."""
+def test_vectors_added_within_an_epoch_raise_at_its_end(model_class, monkeypatch):
+    """The vectors of that epoch are kept, and so are the added ones."""
     added = np.ones((2, 8), np.float32)
     model, corpus = built(model_class)
     alone, _ = built(model_class)
@@ -364,7 +366,7 @@ def test_vectors_added_within_an_epoch(model_class, monkeypatch):
     assert errors == [None]
     words = len(alone.wv)
     assert len(model.wv) == len(model.wv.vectors) == words + 2
-    # FastText's are means, computed anew at the end
+    # FastText recomputes its means at the end
     np.testing.assert_allclose(model.wv.vectors[:words], alone.wv.vectors, rtol=1e-5)
     np.testing.assert_array_equal(model.wv.vectors[words:], added)
     np.testing.assert_array_equal(model.syn1neg, alone.syn1neg)
@@ -373,7 +375,7 @@ def test_vectors_added_within_an_epoch(model_class, monkeypatch):
 
 
 @pytest.mark.parametrize("model_class", OURS.values())
-def test_models_are_saved_during_training(model_class, tmp_path, monkeypatch):
+def test_model_can_be_saved_during_training(model_class, tmp_path, monkeypatch):
     def save(model):
         model.save(str(tmp_path / f"{threading.get_ident()}.model"))
 
@@ -395,7 +397,7 @@ def test_models_are_saved_during_training(model_class, tmp_path, monkeypatch):
     ],
     ids=repr,
 )
-def test_changes_count_in_each_regime(options):
+def test_locks_set_in_a_callback_apply_in_each_regime(options):
     frozen = run(TFWord2Vec, in_place("wv", "vectors_lockf"), **options)
     assert frozen.moved["wv.vectors"].max() == 0 < frozen.moved["syn1neg"].max()
 
@@ -410,7 +412,7 @@ def test_changes_count_in_each_regime(options):
     ],
     ids=repr,
 )
-def test_falling_learning_rates_open_no_regime_anew(options, tmp_path, monkeypatch):
+def test_changed_alpha_keeps_the_regime_open(options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     regimes = []
 
@@ -425,12 +427,12 @@ def test_falling_learning_rates_open_no_regime_anew(options, tmp_path, monkeypat
     assert regimes == [regimes[0]] * 3
 
 
-def test_sub_models_have_trained_all_epochs():
+def test_change_during_sub_models_raises():
     with pytest.raises(RuntimeError, match="during training: window. .* With sub-models"):
         run(TFWord2Vec, setting(window=1), regime="submodels:models=2")
 
 
-def test_changes_before_the_first_epoch():
+def test_changes_before_the_first_epoch_apply():
     class Narrow(CallbackAny2Vec):
         def on_train_begin(self, model):
             model.window = 1

@@ -1,4 +1,4 @@
-"""The benchmark of other programs: its own pieces, without those programs."""
+"""The benchmark of client programs, tested without those programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gensim_tfw2v import TFWord2Vec
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """Another's module that has imported gensim's class."""
+    """Module of a client program that has imported gensim's class."""
     module = types.ModuleType("another_program")
     module.Word2Vec = Word2Vec  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -37,21 +37,21 @@ def client(run=None, **kwargs) -> Client:
     return Client(name="another", run=run or train, about="a task", **options)
 
 
-def test_a_class_is_replaced_and_put_back_whatever_happens(program) -> None:
+def test_replaced_class_is_restored_after_an_error(program) -> None:
     with pytest.raises(KeyError), replaced(["another_program.Word2Vec"], TFWord2Vec):
         assert program.Word2Vec is TFWord2Vec
         raise KeyError
     assert program.Word2Vec is Word2Vec
 
 
-def test_nothing_is_replaced_if_a_name_is_not_there(program) -> None:
+def test_missing_name_raises_and_replaces_nothing(program) -> None:
     names = ["another_program.Word2Vec", "another_program.Doc2Vec"]
     with pytest.raises(AttributeError, match="Doc2Vec"), replaced(names, TFWord2Vec):
         pass
     assert program.Word2Vec is Word2Vec
 
 
-def test_agreement_is_with_gensims_runs_of_other_seeds() -> None:
+def test_agreement_compares_with_gensims_other_seeds() -> None:
     assert agreement({"a": ["b", "c"]}, [{"a": ["c", "d"]}, {"a": ["b", "c"]}]) == 0.75
     gensims = {
         1: Measured({}, {"a": ["b", "c"]}),
@@ -64,7 +64,7 @@ def test_agreement_is_with_gensims_runs_of_other_seeds() -> None:
     assert with_agreement("shared", ours, {1: gensims[1]}) == {1: {"x": 1.0}}
 
 
-def test_cells_and_verdicts() -> None:
+def test_cell_shows_mean_and_verdict_compares_ranges() -> None:
     assert cell([0.5]) == "0.500" and cell([0.4, 0.6, 0.5]) == "0.500 ± 0.100"
     base = [0.4, 0.5, 0.6]
     assert verdict(base, [0.5, 0.6, 0.6]) == "within"
@@ -73,7 +73,7 @@ def test_cells_and_verdicts() -> None:
     assert verdict(base, [0.5]) == "–"
 
 
-def test_both_classes_are_run_and_the_page_says_what_failed_and_what_is_missing(
+def test_page_lists_results_failed_and_missing_clients(
     program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fails(word2vec: type, seed: int) -> Measured:
@@ -105,7 +105,7 @@ def test_both_classes_are_run_and_the_page_says_what_failed_and_what_is_missing(
     assert json.loads((tmp_path / "clients.json").read_text())["clients"] == {}
 
 
-def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_arguments_exit(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="no such client: word2vec"):
         command.main(["word2vec"])
     with pytest.raises(SystemExit, match="2"):

@@ -1,4 +1,4 @@
-"""The page that compares TFWord2Vec with gensim names everything that gensim has."""
+"""The page coming-from-gensim.md names every parameter, method and attribute of gensim."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "coming-from-gensim.md"
 
 
 def named(section: str) -> set[str]:
-    """What the first column of a section's table names."""
+    """Names in the first column of a section's table."""
     text = PAGE.read_text(encoding="utf-8").split(f"## {section}\n")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     return {name for row in rows for name in re.findall(r"`([\w.]+)`", row)}
@@ -29,14 +29,14 @@ def public(names) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-def test_every_parameter_is_named():
+def test_page_names_every_parameter():
     new = {*OWN, *RUNNING}
     assert named("Constructor") == parameters(Word2Vec) | new
     assert parameters(TFWord2Vec) == parameters(Word2Vec) | new
     assert named("train") == parameters(Word2Vec.train) == parameters(TFWord2Vec.train)
 
 
-def test_every_method_is_named():
+def test_page_names_every_method():
     methods = public(name for name, _ in inspect.getmembers(Word2Vec, callable))
     assert named("Methods") == methods | {
         "from_vectors",
@@ -47,7 +47,7 @@ def test_every_method_is_named():
 
 
 @pytest.mark.parametrize("model_class", [Word2Vec, TFWord2Vec])
-def test_every_attribute_is_named(model_class):
+def test_page_names_every_attribute(model_class):
     model = model_class(common_texts, min_count=1, hs=1, compute_loss=True)
     known = named("Attributes") | named("Constructor") | named("Methods")
     assert public(vars(model)) - known == set()

@@ -1,4 +1,4 @@
-"""What TFWord2Vec adds to gensim's Word2Vec: new ways to begin and to go on."""
+"""Additions to gensim's Word2Vec: `from_vectors`, `partial_fit`, `corrected_cbow` and losses."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def lee():
 
 
 @pytest.mark.parametrize("hs", [0, 1])
-def test_vectors_alone_train_on(lee, tmp_path, hs):
+def test_model_from_vectors_can_be_trained(lee, tmp_path, hs):
     path = str(tmp_path / "vectors.bin")
     lee.wv.save_word2vec_format(path, binary=True)
     vectors = KeyedVectors.load_word2vec_format(path, binary=True)
@@ -31,12 +31,12 @@ def test_vectors_alone_train_on(lee, tmp_path, hs):
     assert not np.shares_memory(vectors.vectors, model.wv.vectors)
 
 
-def test_vectors_keep_their_counts(lee):
+def test_from_vectors_keeps_their_counts(lee):
     model = TFWord2Vec.from_vectors(lee.wv)
     assert model.wv.expandos["count"].tolist() == lee.wv.expandos["count"].tolist()
 
 
-def test_counts_may_be_given(lee):
+def test_from_vectors_accepts_counts_of_all_words(lee):
     counts = {word: 5 + place for place, word in enumerate(lee.wv.index_to_key)}
     model = TFWord2Vec.from_vectors(lee.wv, counts)
     assert {word: model.wv.get_vecattr(word, "count") for word in counts} == counts
@@ -48,7 +48,7 @@ def test_counts_may_be_given(lee):
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0, -1, 1.5, 2**63, "3", None])
-def test_counts_that_are_none(lee, bad):
+def test_from_vectors_with_invalid_counts_raises(lee, bad):
     counts = dict.fromkeys(lee.wv.index_to_key, 5) | {"to": bad}
     with pytest.raises(ValueError, match="the count of 'to' is .*: give whole numbers from 1 up"):
         TFWord2Vec.from_vectors(lee.wv, counts)
@@ -62,7 +62,7 @@ def test_words_without_counts_follow_zipfs_law(lee, tmp_path):
     assert counts[[0, 1, 2, 1761]].tolist() == [1762, 881, 588, 1]
 
 
-def test_a_stream_is_learnt_part_by_part():
+def test_partial_fit_trains_on_successive_parts():
     model = TFWord2Vec(vector_size=8, min_count=2, workers=1, sample=0)
     trained, raw = model.partial_fit(iter(common_texts * 2))  # a generator will do
     assert trained == raw == 58
@@ -75,7 +75,7 @@ def test_a_stream_is_learnt_part_by_part():
     assert (model.alpha, model.min_alpha) == (0.025, 0.0001)
 
 
-def test_a_part_without_new_words():
+def test_partial_fit_without_new_words_keeps_the_vocabulary():
     model = TFWord2Vec(vector_size=8, min_count=1, workers=1)
     model.partial_fit(common_texts)
     words = list(model.wv.index_to_key)
@@ -83,7 +83,7 @@ def test_a_part_without_new_words():
     assert model.wv.index_to_key == words
 
 
-def test_a_file_as_a_part():
+def test_partial_fit_accepts_a_file():
     model = TFWord2Vec(vector_size=8, workers=1)
     assert model.partial_fit(corpus_file=LEE)[1] == 59890
 
@@ -109,7 +109,7 @@ def test_corrected_cbow_moves_inputs_by_the_gradient(cbow_mean):
     np.testing.assert_allclose(moved[1], moved[0] * ratio, rtol=2e-2, atol=1e-6)
 
 
-def test_corrected_cbow_is_saved_but_gensim_has_none(tmp_path):
+def test_corrected_cbow_is_saved_but_not_in_to_gensim(tmp_path):
     model = TFWord2Vec(common_texts, min_count=1, corrected_cbow=True)
     model.save(str(tmp_path / "model"))
     assert TFWord2Vec.load(str(tmp_path / "model")).corrected_cbow is True
@@ -132,7 +132,7 @@ def test_losses_have_gensims_scale(options):
         Word2Vec(**options).get_latest_training_loss(), rel=0.05
     )
     assert len(model.mean_losses) == 3
-    # a pair of negative sampling begins at 6 log 2
+    # the loss of a pair of negative sampling starts at 6 log 2
     assert model.mean_losses == sorted(model.mean_losses, reverse=True)
     if not options.get("hs"):
         assert 2 < model.mean_losses[0] < 6 * np.log(2)

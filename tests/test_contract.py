@@ -1,4 +1,4 @@
-"""One suite, run on gensim's Word2Vec and on TFWord2Vec: what holds for one holds for the other."""
+"""Contract of gensim's Word2Vec: each test runs on gensim's class and on TFWord2Vec."""
 
 import copy
 import logging
@@ -22,7 +22,7 @@ def model_class(request):
 
 
 class Recorder(CallbackAny2Vec):
-    """Notes every call, and what the vectors were."""
+    """Callback that records every call, and the vectors after each epoch."""
 
     def __init__(self):
         self.calls, self.vectors = [], []
@@ -43,7 +43,7 @@ class Recorder(CallbackAny2Vec):
 
 @pytest.mark.parametrize("sg", [0, 1])
 @pytest.mark.parametrize("source", ["sentences", "corpus_file"])
-def test_training_from_the_constructor(model_class, sg, source, caplog):
+def test_constructor_builds_and_trains_the_model(model_class, sg, source, caplog):
     corpus = {
         "sentences": {"sentences": LineSentence(LEE)},
         "corpus_file": {"corpus_file": LEE},
@@ -58,7 +58,7 @@ def test_training_from_the_constructor(model_class, sg, source, caplog):
     assert (model.train_count, model.epochs, model.layer1_size) == (1, 2, 16)
     assert model.total_train_time > 0
     assert model.wv.norms is None
-    if source == "sentences":  # for files gensim leaves it at alpha
+    if source == "sentences":  # with files, gensim leaves it at alpha
         assert model.min_alpha_yet_reached < 0.005
     events = [event["event"] for event in model.lifecycle_events]
     assert events == ["prepare_vocab"] * 3 + ["build_vocab"] + ["train"] * 2 + ["created"]
@@ -68,7 +68,7 @@ def test_training_from_the_constructor(model_class, sg, source, caplog):
     assert np.abs(model.syn1neg).max() > 0.01
 
 
-def test_counters_of_train(model_class):
+def test_train_returns_and_counts_words(model_class):
     model = model_class(vector_size=8, min_count=1, sample=0, workers=1)
     model.build_vocab(common_texts)
     trained, raw = model.train(common_texts, total_examples=model.corpus_count, epochs=3)
@@ -77,7 +77,7 @@ def test_counters_of_train(model_class):
     assert model.train_count == 2
 
 
-def test_words_kept_by_subsampling(model_class):
+def test_subsampling_keeps_the_expected_number_of_words(model_class):
     model = model_class(vector_size=8, sample=1e-3, workers=1)
     model.build_vocab(corpus_file=LEE)
     trained, raw = model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=4)
@@ -87,7 +87,7 @@ def test_words_kept_by_subsampling(model_class):
     assert trained == pytest.approx(expected, rel=0.01)
 
 
-def test_callbacks_come_in_order_with_current_vectors(model_class):
+def test_callbacks_are_called_in_order_with_current_vectors(model_class):
     recorder = Recorder()
     model = model_class(
         common_texts, min_count=1, epochs=3, callbacks=[recorder], vector_size=5, sample=0
@@ -99,7 +99,7 @@ def test_callbacks_come_in_order_with_current_vectors(model_class):
     np.testing.assert_array_equal(recorder.vectors[2], model.wv.vectors)
 
 
-def test_a_callback_may_change_the_vectors(model_class):
+def test_callback_may_change_the_vectors(model_class):
     class Freeze(CallbackAny2Vec):
         def on_epoch_begin(self, model):
             model.wv.vectors[:] = 0.25
@@ -111,7 +111,7 @@ def test_a_callback_may_change_the_vectors(model_class):
     model_class(common_texts, min_count=1, epochs=4, callbacks=[Freeze()], vector_size=5)
 
 
-def test_a_callback_may_save_and_pickle(model_class, tmp_path):
+def test_callback_may_save_and_pickle(model_class, tmp_path):
     class Saver(CallbackAny2Vec):
         def on_epoch_end(self, model):
             model.save(str(tmp_path / "model"))
@@ -124,12 +124,12 @@ def test_a_callback_may_save_and_pickle(model_class, tmp_path):
     np.testing.assert_array_equal(saver.copy.syn1neg, model.syn1neg)
 
 
-def test_loss(model_class):
+def test_compute_loss_gives_a_falling_loss(model_class):
     model = model_class(
         corpus_file=LEE, sg=1, vector_size=32, epochs=1, compute_loss=True, workers=1
     )
     first = model.get_latest_training_loss()
-    # gensim counts in float32: a mean over all pairs is what can be compared
+    # gensim sums in float32, so that only the order of magnitude can be compared
     assert 300_000 < first < 900_000
     model.train(
         corpus_file=LEE, total_words=59890, epochs=1, start_alpha=0.025, end_alpha=0.02,
@@ -140,7 +140,7 @@ def test_loss(model_class):
     assert model.get_latest_training_loss() == 0
 
 
-def test_training_goes_on(model_class):
+def test_second_training_changes_vectors_and_alpha(model_class):
     model = model_class(common_texts, min_count=1, vector_size=6)
     before = model.wv.vectors.copy()
     model.train(common_texts, total_examples=9, epochs=2, start_alpha=0.05, end_alpha=0.01)
@@ -148,7 +148,7 @@ def test_training_goes_on(model_class):
     assert (model.alpha, model.min_alpha) == (0.05, 0.01)
 
 
-def test_online_vocabulary(model_class):
+def test_vocabulary_update_adds_and_trains_new_words(model_class):
     model = model_class(common_texts, min_count=1, vector_size=6)
     old = dict(model.wv.key_to_index)
     new = [["graph", "network", "network", "router"], ["router", "graph", "network"]]
@@ -160,7 +160,7 @@ def test_online_vocabulary(model_class):
 
 
 @pytest.mark.parametrize("form", ["save", "pickle", "deepcopy"])
-def test_round_trips(model_class, form, tmp_path):
+def test_saved_or_copied_model_equals_the_original(model_class, form, tmp_path):
     model = model_class(common_texts, min_count=1, vector_size=6, seed=3)
     if form == "save":
         model.save(str(tmp_path / "m"))
@@ -174,7 +174,7 @@ def test_round_trips(model_class, form, tmp_path):
     copied.train(common_texts, total_examples=9, epochs=1)
 
 
-def test_vectors_alone(model_class, tmp_path):
+def test_saved_vectors_load_as_keyed_vectors(model_class, tmp_path):
     model = model_class(common_texts, min_count=1, vector_size=6)
     model.wv.save(str(tmp_path / "kv"))
     model.wv.save_word2vec_format(str(tmp_path / "kv.txt"))
@@ -185,7 +185,7 @@ def test_vectors_alone(model_class, tmp_path):
         np.testing.assert_allclose(loaded["graph"], model.wv["graph"], atol=1e-6)
 
 
-def test_predict_output_word(model_class):
+def test_predict_output_word_returns_sorted_words(model_class):
     model = model_class(common_texts, min_count=1, vector_size=6)
     words = model.predict_output_word(["graph", "trees"], topn=3)
     assert len(words) == 3
@@ -222,24 +222,24 @@ def built(model_class, **options):
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_raises_what_gensim_raises(model_class, name):
+def test_bad_input_raises_gensims_errors(model_class, name):
     call, error = BAD[name]
     with pytest.raises(error):
         call(model_class)
 
 
-def test_a_string_as_a_sentence_is_warned_of(model_class, caplog):
+def test_string_as_a_sentence_logs_a_warning(model_class, caplog):
     model_class(["graph", "trees"], min_count=1, vector_size=4)
     assert "Each 'sentences' item should be a list of words" in caplog.text
 
 
-def test_a_wrong_count_is_warned_of(model_class, caplog):
+def test_wrong_total_examples_logs_a_warning(model_class, caplog):
     model = built(model_class)
     model.train(common_texts, total_examples=100, epochs=1)
     assert "supplied example count (9) did not equal expected count (100)" in caplog.text
 
 
-def test_an_empty_iterator_is_warned_of(model_class, caplog):
+def test_empty_iterator_logs_a_warning(model_class, caplog):
     model = built(model_class)
     before = model.wv.vectors.copy()
     assert model.train([], total_examples=9, epochs=1) == (0, 0)
@@ -247,19 +247,19 @@ def test_an_empty_iterator_is_warned_of(model_class, caplog):
     np.testing.assert_array_equal(model.wv.vectors, before)
 
 
-def test_nearly_only_unknown_words(model_class):
+def test_unknown_words_are_counted_but_not_trained(model_class):
     model = built(model_class, sample=0)
     trained, raw = model.train([["no", "such"], ["trees"]], total_examples=2, epochs=2)
     assert (trained, raw) == (2, 6)
 
 
-def test_words_that_are_no_strings(model_class):
+def test_words_may_be_any_hashable_objects(model_class):
     model = model_class([[1, 2, 3, 2], [2, 3, (4, 5)]] * 3, min_count=1, vector_size=4)
     assert model.wv.index_to_key[0] == 2
     assert (4, 5) in model.wv.key_to_index
 
 
-def test_str(model_class):
+def test_str_shows_class_vocabulary_size_and_alpha(model_class):
     model = built(model_class)
     assert str(model) == f"{model_class.__name__}<vocab=12, vector_size=4, alpha=0.025>"
     if model_class is TFWord2Vec:
@@ -268,7 +268,7 @@ def test_str(model_class):
 
 @pytest.mark.parametrize("sg", [0, 1])
 @pytest.mark.parametrize("negative", [0, 5])
-def test_hierarchical_softmax(model_class, sg, negative):
+def test_hierarchical_softmax_trains_all_inner_nodes(model_class, sg, negative):
     options = {"sg": sg, "hs": 1, "negative": negative, "vector_size": 16, "min_count": 10}
     untrained = model_class(**options)
     untrained.build_vocab(lee_corpus_list)
@@ -284,7 +284,7 @@ def test_hierarchical_softmax(model_class, sg, negative):
 
 @pytest.mark.parametrize("sg", [0, 1])
 @pytest.mark.parametrize("hs", [0, 1])
-def test_locked_vectors_stay(model_class, sg, hs):
+def test_locked_vectors_do_not_change(model_class, sg, hs):
     model = model_class(
         min_count=1, vector_size=8, sg=sg, hs=hs, negative=5 * (1 - hs), sample=0, alpha=0.1
     )
@@ -307,7 +307,7 @@ def test_locks_scale_updates(model_class):
             min_count=1, vector_size=8, sample=0, workers=1, seed=2, alpha=1e-4, min_alpha=1e-4
         )
         model.build_vocab(common_texts)
-        # rows that word2vec starts with zeros would leave nothing to learn from
+        # output rows start as zeros, from which inputs would learn nothing
         model.syn1neg[:] = np.random.default_rng(0).normal(size=model.syn1neg.shape)
         before = model.wv.vectors.copy()
         model.wv.vectors_lockf = np.full(1, lock, np.float32)

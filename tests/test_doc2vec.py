@@ -1,4 +1,4 @@
-"""TFDoc2Vec: what gensim's class does, on the same documents; and what is ours alone."""
+"""TFDoc2Vec: gensim's contract on the same documents, and our additions."""
 
 import contextlib
 import copy
@@ -21,14 +21,14 @@ from gensim_tfw2v import EarlyStopping, TFDoc2Vec, patch_gensim
 LEE = datapath("lee_background.cor")
 SMALL = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3, "workers": 1}
 DOCUMENTS = [TaggedDocument(words, [str(n)]) for n, words in enumerate(common_texts)]
-TOLD = {"total_examples": len(DOCUMENTS), "epochs": 2}
+TOTALS = {"total_examples": len(DOCUMENTS), "epochs": 2}
 
 OBJECTIVES = {
     "DBOW": {"dm": 0},
     "DBOW with words": {"dm": 0, "dbow_words": 1},
     "DBOW with both layers": {"dm": 0, "hs": 1},
     "DM": {"dm": 1},
-    "DM of sums": {"dm_mean": 0},
+    "DM, sum": {"dm_mean": 0},
     "DM with a tree": {"hs": 1, "negative": 0},
     "DM with both layers": {"hs": 1},
     "DM concatenated": {"dm_concat": 1, "window": 3},
@@ -87,8 +87,8 @@ def test_documents_are_as_similar_as_in_gensim(name):
     assert of_pairs[2, 3] > between_gensims - 0.02
 
 
-def test_tags_are_trained_among_the_words():
-    """Trained after all words of a unit, vectors would be a third shorter."""
+def test_tags_are_trained_between_the_words():
+    """If tags were trained after all words of a unit, their vectors would be a third shorter."""
     options = {"dm": 0, "dbow_words": 1, "window": 30, "hs": 1, "negative": 0, "alpha": 0.05}
     options |= {"vector_size": 20, "epochs": 8, "min_count": 2, "workers": 1}
     documents = [d._replace(tags=[n, "x", "y"][: 1 + n % 3]) for n, d in enumerate(lee(60))]
@@ -100,7 +100,7 @@ def test_tags_are_trained_among_the_words():
 
 
 @of_all
-def test_inferred_vectors(options):
+def test_inferred_vectors_are_nearest_to_their_documents(options):
     documents = lee(60)
     model = TFDoc2Vec(
         documents, vector_size=30, epochs=30, min_count=2, alpha=0.05, workers=2, **options
@@ -113,7 +113,7 @@ def test_inferred_vectors(options):
     np.testing.assert_array_equal(model.infer_vectors(iter(texts)), inferred)
     scores = model.dv.get_normed_vectors() @ inferred.T
     found = np.mean(scores.argmax(0) == np.arange(60))
-    assert found > (0.1 if "dm_concat" in options else 0.9)  # that needs much more text
+    assert found > (0.1 if "dm_concat" in options else 0.9)  # dm_concat needs much more text
     alone = model.infer_vector(texts[7])
     np.testing.assert_array_equal(model.infer_vector(texts[7]), alone)
     assert (model.infer_vector(texts[7], epochs=1, alpha=0.01, min_alpha=0.01) != alone).any()
@@ -121,7 +121,7 @@ def test_inferred_vectors(options):
     assert long.shape == (3, 30) and np.isfinite(long).all()
 
 
-def test_inference_meets_what_the_model_is_now():
+def test_inference_uses_the_current_state_of_the_model():
     model = TFDoc2Vec(DOCUMENTS, dm=1, **SMALL)
     known = model.infer_vector(["human", "graph"])
     model.wv.vectors = model.wv.vectors * 3
@@ -136,7 +136,7 @@ def test_inference_meets_what_the_model_is_now():
     model.cbow_mean = np.int64(0)
     assert (model.infer_vector(["human", "graph"]) != known).any()
     known = model.infer_vector(["human", "graph"])
-    model.dv.vectors_lockf = np.zeros(3, np.float32)  # of fewer tags: inference needs none
+    model.dv.vectors_lockf = np.zeros(3, np.float32)  # wrong length: inference does not use them
     model.workers = 2
     np.testing.assert_array_equal(model.infer_vector(["human", "graph"]), known)
 
@@ -151,7 +151,7 @@ def test_inferred_vectors_depend_on_the_seed():
     assert len(np.unique(vectors, axis=0)) == 3
 
 
-def test_inference_in_another_process(tmp_path):
+def test_inference_in_another_process_gives_the_same_vector(tmp_path):
     model = TFDoc2Vec(DOCUMENTS, **SMALL)
     model.save(str(tmp_path / "model"))
     program = (
@@ -165,7 +165,7 @@ def test_inference_in_another_process(tmp_path):
 
 
 @of_all
-def test_any_number_of_workers_gives_the_same_bits(options, monkeypatch):
+def test_deterministic_gives_the_same_bits_for_any_workers(options, monkeypatch):
     monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 1024)
     models = []
     for workers in (1, 3):
@@ -180,7 +180,7 @@ def test_any_number_of_workers_gives_the_same_bits(options, monkeypatch):
 
 
 @of_all
-def test_files_and_copies(options, tmp_path):
+def test_saved_and_copied_models_equal_the_original(options, tmp_path):
     model = TFDoc2Vec(DOCUMENTS, **SMALL | options)
     path = str(tmp_path / "model")
     model.save(path, sep_limit=100)
@@ -189,19 +189,19 @@ def test_files_and_copies(options, tmp_path):
         assert type(other) is TFDoc2Vec
         assert_same(other, model)
         np.testing.assert_array_equal(other.infer_vector(["human"]), model.infer_vector(["human"]))
-    of_gensim = copy.deepcopy(model.to_gensim())  # which shares the model's arrays
+    of_gensim = copy.deepcopy(model.to_gensim())  # to_gensim() shares the model's arrays
     assert type(of_gensim) is Doc2Vec
     assert_same(of_gensim, model)
     before = {name: array.copy() for name, array in arrays(model).items()}
-    mapped.train(DOCUMENTS, **TOLD)
-    of_gensim.train(DOCUMENTS, **TOLD)
+    mapped.train(DOCUMENTS, **TOTALS)
+    of_gensim.train(DOCUMENTS, **TOTALS)
     assert (mapped.dv.vectors != before["dv"]).any()
     assert (of_gensim.dv.vectors != before["dv"]).any()
     for name, array in arrays(model).items():
         np.testing.assert_array_equal(array, before[name])
 
 
-def test_plain_gensim_trains_on_and_so_do_we(tmp_path):
+def test_gensim_and_tfdoc2vec_train_each_others_models(tmp_path):
     documents = [document._replace(tags=[n]) for n, document in enumerate(DOCUMENTS)]
     model = TFDoc2Vec(documents, dm=1, **SMALL)
     assert model.dv.index_to_key == list(range(9))
@@ -224,7 +224,7 @@ def test_plain_gensim_trains_on_and_so_do_we(tmp_path):
     again = TFDoc2Vec.load(path)
     assert type(again) is TFDoc2Vec and again.dv.index_to_key == list(range(9))
     before = again.dv.vectors.copy()
-    again.train(documents, **TOLD)
+    again.train(documents, **TOTALS)
     assert (again.dv.vectors != before).any()
     again.build_vocab([TaggedDocument(["human"], [11])], update=True)
     assert again.dv.index_to_key == list(range(12))
@@ -232,17 +232,17 @@ def test_plain_gensim_trains_on_and_so_do_we(tmp_path):
 
 
 @of_all
-def test_models_of_gensim_are_taken_over(options):
+def test_take_over_converts_gensims_model(options):
     model = Doc2Vec(DOCUMENTS, **SMALL | options)
     model = TFDoc2Vec.take_over(model)
     assert type(model) is TFDoc2Vec
     assert model.infer_vectors(common_texts).shape == (9, 8)
     before = model.dv.vectors.copy()
-    model.train(DOCUMENTS, **TOLD)
+    model.train(DOCUMENTS, **TOTALS)
     assert (model.dv.vectors != before).any() and np.isfinite(model.dv.vectors).all()
 
 
-def test_names_of_gensim(caplog):
+def test_attributes_and_logs_are_gensims(caplog):
     with caplog.at_level(logging.INFO):
         model = TFDoc2Vec(DOCUMENTS, dm=0, dbow_words=1, **SMALL)
     assert "from a corpus of 29 raw words and 9 documents" in caplog.text
@@ -258,7 +258,7 @@ def test_names_of_gensim(caplog):
     assert abs(model.similarity_unseen_docs(["human"], ["graph"])) <= 1
     again = TFDoc2Vec(dm=1, **SMALL)
     again.reset_from(model)
-    again.train(DOCUMENTS, **TOLD)
+    again.train(DOCUMENTS, **TOTALS)
     assert again.dv is not model.dv and (again.dv.vectors != model.dv.vectors).any()
     with patch_gensim():
         from gensim.models.doc2vec import Doc2Vec as Patched
@@ -282,17 +282,17 @@ def test_names_of_gensim(caplog):
         lambda n: [("a", n), None, 1.5],
         lambda n: [3 * n + 20],
     ],
-    ids=["int", "NumPy", "str", "mixed", "text", "none", "negative", "others", "far"],
+    ids=["int", "NumPy", "str", "mixed", "string", "some none", "negative", "objects", "large"],
 )
 @pytest.mark.parametrize("dm", [0, 1])
-def test_any_tags(tags, dm):
+def test_tags_of_any_type_give_gensims_rows(tags, dm):
     documents = [document._replace(tags=tags(n)) for n, document in enumerate(DOCUMENTS)]
     model, other = (built(documents, cls, dm=dm) for cls in (TFDoc2Vec, Doc2Vec))
     assert model.dv.index_to_key == other.dv.index_to_key
     np.testing.assert_array_equal(model.dv.vectors, other.dv.vectors)
     before = model.dv.vectors.copy()
     for one in (model, other):
-        one.train(documents, **TOLD)
+        one.train(documents, **TOTALS)
     for moved in ((one.dv.vectors != before).any(axis=1) for one in (model, other)):
         rows = [
             n in {model.dv.get_index(t, -1) for d in documents for t in d.tags}
@@ -302,7 +302,7 @@ def test_any_tags(tags, dm):
 
 
 @pytest.mark.parametrize("options", [{"dm": 1}, {"dm": 0}, {"dm": 0, "dbow_words": 1}], ids=str)
-def test_words_count_once_whatever_tags_their_documents_have(options):
+def test_words_count_once_for_any_number_of_tags(options):
     words = sum(len(document.words) for document in DOCUMENTS)
     for tags in ([], [0], [0, 1, "x"]):
         documents = [TaggedDocument(document.words, tags) for document in DOCUMENTS]
@@ -321,18 +321,18 @@ def test_words_count_once_whatever_tags_their_documents_have(options):
         ((document for document in DOCUMENTS), TypeError, "generator"),
     ],
 )
-def test_what_is_no_corpus_of_documents(documents, error, said):
+def test_invalid_corpus_of_documents_raises(documents, error, said):
     with pytest.raises(error, match=said):
         TFDoc2Vec(documents, **SMALL)
 
 
-def test_one_epoch_of_a_generator():
+def test_generator_trains_one_epoch():
     model = built()
     trained, _ = model.train((d for d in DOCUMENTS), total_examples=9, epochs=1)
     assert trained > 0
 
 
-def test_more_documents():
+def test_new_documents_are_added_and_trained():
     model = TFDoc2Vec(DOCUMENTS, dm=0, **SMALL)
     before = {name: array.copy() for name, array in arrays(model).items()}
     more = [TaggedDocument(["human", "new", "trees"], ["n"]), TaggedDocument(["graph"], ["0"])]
@@ -351,7 +351,7 @@ def test_more_documents():
     assert len(started.dv) == 9
 
 
-def test_a_stream_for_concatenated_windows():
+def test_partial_fit_works_with_concatenated_windows():
     """Each update adds gensim's null word again, under the same key."""
     model = TFDoc2Vec(DOCUMENTS, dm_concat=1, window=2, **SMALL)
     for number in range(4):
@@ -362,7 +362,7 @@ def test_a_stream_for_concatenated_windows():
     assert (model.wv["new 3 2"] != before).any()
 
 
-def test_windows_that_are_not_there():
+def test_window_0_is_accepted_only_by_dbow():
     model = TFDoc2Vec(DOCUMENTS, dm=0, window=0, **SMALL)
     same = TFDoc2Vec(DOCUMENTS, dm=0, window=9, **SMALL)
     assert (model.window, model.infer_vector(["human"]).shape) == (0, (8,))
@@ -373,7 +373,7 @@ def test_windows_that_are_not_there():
 
 
 @pytest.mark.parametrize("window", [1, 300])
-def test_concatenated_windows(window):
+def test_concatenated_windows_need_dm_tag_count_tags(window):
     documents = [d._replace(tags=[*d.tags, "all"]) for d in DOCUMENTS]
     options = SMALL | {"dm_concat": 1, "window": window}
     two = TFDoc2Vec(documents, dm_tag_count=2, **options)
@@ -385,7 +385,7 @@ def test_concatenated_windows(window):
     np.testing.assert_array_equal(everything_is_rare.dv.vectors, built().dv.vectors)
 
 
-def test_concatenated_windows_are_whole_as_in_gensim():
+def test_concatenated_windows_have_full_size_as_in_gensim():
     options = {"dm_concat": 1, "window": 2, "vector_size": 20, "epochs": 20, "min_count": 2}
     model, other = (cls(lee(100), workers=1, **options) for cls in (TFDoc2Vec, Doc2Vec))
     own, gensims = (np.linalg.norm(m.dv.vectors, axis=1).mean() for m in (model, other))
@@ -398,17 +398,17 @@ def test_concatenated_windows_are_whole_as_in_gensim():
     assert (products / lengths).mean() > 0.95
 
 
-# Arrays of the user's
+# Arrays set by the user
 
 
 @pytest.mark.parametrize("dm", [0, 1])
-def test_locked_rows_stay(dm):
+def test_locked_rows_do_not_change(dm):
     model = built(dm=dm)
     model.dv.vectors_lockf = np.ones(9, np.float32)
     model.dv.vectors_lockf[3] = 0
     model.wv.vectors_lockf = np.zeros(1, np.float32)
     before = {name: array.copy() for name, array in arrays(model).items()}
-    model.train(DOCUMENTS, **TOLD)
+    model.train(DOCUMENTS, **TOTALS)
     moved = (model.dv.vectors != before["dv"]).any(axis=1)
     assert moved.tolist() == [n != 3 for n in range(9)]
     np.testing.assert_array_equal(model.wv.vectors, before["wv"])
@@ -428,24 +428,24 @@ def test_replaced_vectors_are_trained(holder, change):
     model, as_made = built(), built()
     getattr(model, holder).vectors = change(getattr(model, holder).vectors)
     for one in (model, as_made):
-        one.train(DOCUMENTS, **TOLD)
-        one.train(DOCUMENTS, **TOLD)  # from arrays that are parts of one
+        one.train(DOCUMENTS, **TOTALS)
+        one.train(DOCUMENTS, **TOTALS)  # now from views of one array
     assert_same(model, as_made)
 
 
 @pytest.mark.parametrize("dm", [0, 1])
-def test_vectors_that_are_parts_of_one_array_in_another_order(dm):
+def test_vectors_sharing_an_array_in_another_order_are_trained(dm):
     model, as_made = (TFDoc2Vec(DOCUMENTS, **SMALL, dm=dm) for _ in range(2))
     for vectors in (model.dv, model.wv):
         vectors.vectors[:] = vectors.vectors[::-1].copy()
         vectors.vectors = vectors.vectors[::-1]
     for one in (model, as_made):
-        one.train(DOCUMENTS, **TOLD)
+        one.train(DOCUMENTS, **TOTALS)
     assert_same(model, as_made)
     whole = np.concatenate([model.dv.vectors, model.wv.vectors])
     model.dv.vectors, model.wv.vectors = whole[:9], whole[9:]
     for one in (model, as_made):
-        one.train(DOCUMENTS, **TOLD)
+        one.train(DOCUMENTS, **TOTALS)
     assert_same(model, as_made)
 
 
@@ -461,18 +461,18 @@ def test_vectors_that_are_parts_of_one_array_in_another_order(dm):
         ("index_to_key", lambda keys: keys[1:], ValueError, r"\(9, 8\), and 8 tags"),
     ],
 )
-def test_vectors_of_tags_that_cannot_be_trained(attribute, change, error, said):
+def test_invalid_vectors_of_tags_raise(attribute, change, error, said):
     model = built()
     setattr(model.dv, attribute, change(getattr(model.dv, attribute)))
     with pytest.raises(error, match=said):
-        model.train(DOCUMENTS, **TOLD)
+        model.train(DOCUMENTS, **TOTALS)
 
 
 # Trainings
 
 
 class Each:
-    """A callback that calls after each epoch."""
+    """Callback that calls a function after each epoch."""
 
     def __init__(self, call):
         self.on_epoch_end = call
@@ -495,8 +495,8 @@ def test_early_stopping_keeps_the_best_vectors_of_documents():
     np.testing.assert_allclose(model.dv.norms, np.linalg.norm(model.dv.vectors, axis=1))
 
 
-def test_losses_of_texts_held_out():
-    """Tags that are unknown are left out: words alone predict in DM, and nothing in DBOW."""
+def test_held_out_loss_skips_unknown_tags():
+    """Without known tags, only words predict in DM, and nothing does in DBOW."""
     strangers = [document._replace(tags=["stranger"]) for document in DOCUMENTS]
     for dm in (0, 1):
         model = TFDoc2Vec(DOCUMENTS, dm=dm, compute_loss=True, **SMALL | {"epochs": 40})
@@ -509,12 +509,12 @@ def test_losses_of_texts_held_out():
             with pytest.raises(ValueError, match="nothing was predicted"):
                 model.held_out_loss(strangers)
     untrained = built(dm=0)
-    # a negative that is the target counts for nothing
+    # a negative that equals the target is skipped
     assert 0 < untrained.held_out_loss(DOCUMENTS) <= 6 * math.log(2) + 1e-6
 
 
 @of_all
-def test_a_killed_training_goes_on(options, tmp_path, caplog):
+def test_killed_training_resumes_to_the_same_bits(options, tmp_path, caplog):
     def train(last=None):
         model = built(lee(20), **options)
         if last:

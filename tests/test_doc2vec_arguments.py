@@ -1,4 +1,4 @@
-"""What TFDoc2Vec and its inference accept, and what they refuse."""
+"""Arguments of TFDoc2Vec and its inference."""
 
 import gzip
 
@@ -29,23 +29,23 @@ def model():
         ({"sg": 1}, TypeError, "unexpected keyword argument 'sg'"),
     ],
 )
-def test_what_the_constructor_refuses(options, error, said):
+def test_bad_constructor_option_raises(options, error, said):
     with pytest.raises(error, match=said):
         TFDoc2Vec(DOCUMENTS, **SMALL, **options)
 
 
-def test_a_vocabulary_of_nothing():
+def test_build_vocab_without_a_corpus_raises():
     with pytest.raises(TypeError, match="give corpus_iterable or corpus_file"):
-        TFDoc2Vec().build_vocab(documents=DOCUMENTS)  # a name that gensim, too, takes for an option
+        TFDoc2Vec().build_vocab(documents=DOCUMENTS)  # gensim, too, reads it as an option
 
 
-def test_vectors_alone_have_no_documents(model):
+def test_from_vectors_raises(model):
     with pytest.raises(TypeError, match=r"TFWord2Vec\.from_vectors"):
         TFDoc2Vec.from_vectors(model.wv)
 
 
-def test_own_options_and_the_sum_of_inputs(tmp_path):
-    """gensim's dm_mean is overwritten by its default."""
+def test_dm_mean_sets_cbow_mean_with_own_options(tmp_path):
+    """In gensim, the default of cbow_mean overwrites dm_mean."""
     given = {"progress": False, "encoded_dir": tmp_path}
     for dm_mean, cbow_mean in ((0, 0), (1, 1), (None, 1)):
         model = TFDoc2Vec(DOCUMENTS, None, 8, dm_mean, min_count=1, epochs=1, **given)
@@ -53,7 +53,7 @@ def test_own_options_and_the_sum_of_inputs(tmp_path):
     assert TFDoc2Vec(cbow_mean=0).cbow_mean == 0 and Doc2Vec(dm_mean=0).cbow_mean == 1
 
 
-def test_files_whose_lines_are_documents(model, tmp_path):
+def test_lines_of_files_are_documents(model, tmp_path):
     first, second = TEXT[: TEXT.index("\n") + 1], TEXT[TEXT.index("\n") + 1 :]
     (tmp_path / "a").write_text(first)
     (tmp_path / "b.gz").write_bytes(gzip.compress(second.encode()))
@@ -65,7 +65,7 @@ def test_files_whose_lines_are_documents(model, tmp_path):
         np.testing.assert_array_equal(other.dv.vectors, model.dv.vectors)
 
 
-def test_documents_without_their_tags(model):
+def test_infer_vectors_accepts_tagged_documents(model):
     found = model.infer_vectors(iter(DOCUMENTS))
     np.testing.assert_array_equal(found, model.infer_vectors(common_texts))
     assert model.infer_vectors([]).shape == (0, 8)
@@ -80,17 +80,17 @@ def test_documents_without_their_tags(model):
         ({"epochs": -1}, ValueError, "epochs must be at least 0, got -1"),
     ],
 )
-def test_what_inference_refuses(model, options, error, said):
+def test_bad_option_of_inference_raises(model, options, error, said):
     with pytest.raises(error, match=said):
         model.infer_vector(["human"], **options)
 
 
 @pytest.mark.parametrize("text", ["human interface", TaggedDocument("human", [0])])
-def test_a_text_is_no_list_of_words(model, text):
+def test_string_as_a_document_raises(model, text):
     with pytest.raises(TypeError, match=r"a list of words, got 'human.*text\.split\(\)"):
         model.infer_vectors([text])
 
 
-def test_a_model_that_was_not_built():
+def test_inference_without_a_vocabulary_raises():
     with pytest.raises(RuntimeError, match="first build vocabulary"):
         TFDoc2Vec().infer_vector(["human"])

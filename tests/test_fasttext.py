@@ -26,7 +26,7 @@ OBJECTIVES = [
 
 @pytest.fixture(scope="module")
 def texts():
-    """Sentences of two topics; some words of either, made of known parts, are in none."""
+    """Sentences of two topics; the words of HELD, made of known parts, occur in none."""
     rng = random.Random(1)
     words = [
         [s + e for s, e in itertools.product(stems, ENDS) if s + e not in HELD] for stems in STEMS
@@ -35,7 +35,7 @@ def texts():
 
 
 def assert_knows_topics(model):
-    """Unknown words are nearest to words of their topic: also to those of other stems."""
+    """Assert that unknown words are nearer to their topic, even to words of other stems."""
     for word, topic in HELD.items():
         assert word not in model.wv.key_to_index
         others = [
@@ -72,7 +72,7 @@ def test_unknown_words_have_the_topic_of_their_parts(objective, texts):
     ids=str,
 )
 @pytest.mark.usefixtures("shared_forks")
-def test_on_clusters_and_by_regimes(where, texts):
+def test_clusters_and_regimes_learn_the_topics(where, texts):
     model = TFFastText(texts, **SMALL | {"workers": 2}, epochs=5, sg=1, **where)
     assert_knows_topics(model)
     size = 24 if "concat" in str(where) else 12
@@ -91,7 +91,7 @@ def test_on_clusters_and_by_regimes(where, texts):
     ],
     ids=str,
 )
-def test_what_n_grams_cannot_be_trained_by_is_refused(options):
+def test_options_without_n_gram_support_raise(options):
     with pytest.raises(ValueError, match="FastText"):
         TFFastText(**SMALL, **options)
 
@@ -107,13 +107,13 @@ def test_what_n_grams_cannot_be_trained_by_is_refused(options):
     ],
     ids=str,
 )
-def test_bad_options(options, error):
+def test_bad_options_raise(options, error):
     with pytest.raises(error, match=next(iter(options))):
         TFFastText(common_texts, **SMALL | options)
 
 
 @pytest.mark.parametrize("bucket", [0, 1, 40, 5000])
-def test_adjusted_vectors_are_gensims_bit_for_bit(bucket):
+def test_adjust_vectors_equals_gensim_bit_for_bit(bucket):
     model = FastText(common_texts, **SMALL | {"bucket": bucket})
     expected = model.wv.vectors.copy()
     model.wv.vectors = np.zeros_like(expected)
@@ -122,7 +122,7 @@ def test_adjusted_vectors_are_gensims_bit_for_bit(bucket):
 
 
 @pytest.mark.parametrize("bucket", [1, 40, 5000])
-def test_rows_that_gain_the_same_are_one(bucket):
+def test_rows_with_equal_updates_are_merged(bucket):
     wv = FastText(common_texts, **SMALL | {"bucket": bucket}, epochs=1).wv
     subwords = Subwords.of(wv, np.ones(len(wv)))
     rows = subwords.gather(wv)
@@ -136,11 +136,11 @@ def test_rows_that_gain_the_same_are_one(bucket):
         )
         assert subwords.weights[own].sum() == 1 + len(wv.buckets_word[word])
     vocab, ngrams = wv.vectors_vocab.copy(), wv.vectors_ngrams.copy()
-    gains = np.random.default_rng(0).normal(size=rows.shape).astype(np.float32)
-    subwords.scatter(wv, rows + subwords.weights[:, None] * gains)
-    np.testing.assert_allclose(wv.vectors_vocab - vocab, gains[: len(wv)], atol=1e-5)
+    updates = np.random.default_rng(0).normal(size=rows.shape).astype(np.float32)
+    subwords.scatter(wv, rows + subwords.weights[:, None] * updates)
+    np.testing.assert_allclose(wv.vectors_vocab - vocab, updates[: len(wv)], atol=1e-5)
     changes = (wv.vectors_ngrams - ngrams)[subwords.buckets]
-    np.testing.assert_allclose(changes, gains[subwords.of_buckets], atol=1e-5)
+    np.testing.assert_allclose(changes, updates[subwords.of_buckets], atol=1e-5)
     unused = np.setdiff1d(np.arange(bucket), subwords.buckets)
     np.testing.assert_array_equal(wv.vectors_ngrams[unused], ngrams[unused])
     trained = wv.vectors.copy()
@@ -148,9 +148,11 @@ def test_rows_that_gain_the_same_are_one(bucket):
     np.testing.assert_allclose(trained, wv.vectors, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_grams", [{"max_n": 1}, {"max_n": 2, "bucket": 50}, {"max_n": 3}])
+@pytest.mark.parametrize(
+    "n_grams", [{"max_n": 1}, {"max_n": 2, "bucket": 50}, {"max_n": 3}], ids=str
+)
 @pytest.mark.parametrize("sg", [0, 1])
-def test_rows_that_nearly_all_words_share_do_not_diverge(sg, n_grams):
+def test_n_grams_of_nearly_all_words_do_not_diverge(sg, n_grams):
     news = {"corpus_file": datapath("lee_background.cor"), "sg": sg, "workers": 1, "epochs": 2}
     options = SMALL | {"min_count": 5, "vector_size": 50, "min_n": 1} | n_grams | news
     ours, gensims = TFFastText(**options), FastText(**options)
@@ -162,7 +164,7 @@ def test_rows_that_nearly_all_words_share_do_not_diverge(sg, n_grams):
     assert losses[0] == pytest.approx(losses[1], rel=0.02) and losses[0] < 6 * np.log(2)
 
 
-def test_rows_that_no_word_has_stay(texts):
+def test_unused_buckets_do_not_change(texts):
     untrained, model = (TFFastText(**SMALL, sg=1) for _ in range(2))
     for each in (untrained, model):
         each.build_vocab(texts)
@@ -172,7 +174,7 @@ def test_rows_that_no_word_has_stay(texts):
     np.testing.assert_array_equal(np.flatnonzero(changed), used)
 
 
-def test_locked_rows_stay(texts):
+def test_locked_rows_do_not_change(texts):
     model = TFFastText(**SMALL, sg=1)
     model.build_vocab(texts)
     before = [rows.copy() for rows in rows_of(model)]
@@ -186,14 +188,14 @@ def test_locked_rows_stay(texts):
     assert np.flatnonzero(stayed).tolist() == [3]
 
 
-@pytest.mark.parametrize("where", [{}, {"log_dir": "log"}], ids=["plain", "by TensorFlow"])
-def test_one_worker_gives_the_same_bits_again(where, texts, tmp_path, monkeypatch):
+@pytest.mark.parametrize("where", [{}, {"log_dir": "log"}], ids=["default", "log_dir"])
+def test_single_worker_reproduces_the_same_bits(where, texts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     models = [TFFastText(texts, **SMALL, seed=3, epochs=2, **options) for options in (where, {})]
     assert_same_rows(*models, atol=0)
 
 
-def test_without_n_grams_it_is_word2vec(texts):
+def test_max_n_0_equals_word2vec(texts):
     options = {"vector_size": 12, "min_count": 1, "workers": 1, "sg": 1, "epochs": 2}
     words, subwords = TFWord2Vec(**options), TFFastText(**options, max_n=0)
     for model in (words, subwords):
@@ -204,7 +206,7 @@ def test_without_n_grams_it_is_word2vec(texts):
     np.testing.assert_allclose(subwords.wv.vectors, words.wv.vectors, rtol=0, atol=1e-5)
 
 
-def test_the_loss_is_told(texts):
+def test_compute_loss_gives_falling_losses(texts):
     model = TFFastText(texts, **SMALL, sg=1, epochs=3, compute_loss=True)
     assert model.get_latest_training_loss() > 0
     first, _, last = model.mean_losses
@@ -214,14 +216,14 @@ def test_the_loss_is_told(texts):
         FastText(compute_loss=True)
 
 
-def test_callbacks_see_the_vectors_of_their_epoch(texts):
+def test_callbacks_get_the_vectors_of_their_epoch(texts):
     class Freeze(CallbackAny2Vec):
         def __init__(self):
             self.seen = []
 
         def on_epoch_end(self, model):
             self.seen.append(model.wv["kickable"].copy())
-            model.wv.vectors_ngrams[:] = 0  # of which the next epoch begins
+            model.wv.vectors_ngrams[:] = 0  # the next epoch starts from these
 
     freeze = Freeze()
     model = TFFastText(texts, **SMALL, sg=1, epochs=3, callbacks=[freeze])
@@ -229,7 +231,7 @@ def test_callbacks_see_the_vectors_of_their_epoch(texts):
     np.testing.assert_array_equal(model.wv["kickable"], np.zeros(12))
 
 
-def test_new_words_of_a_stream(texts):
+def test_partial_fit_adds_and_trains_new_words(texts):
     model = TFFastText(**SMALL, sg=1)
     model.partial_fit(texts)
     known = len(model.wv)
@@ -239,7 +241,7 @@ def test_new_words_of_a_stream(texts):
     assert model.wv.similarity("kickable", "goals") > model.wv.similarity("kickable", "banks")
 
 
-def test_files_are_gensims(texts, tmp_path):
+def test_files_can_be_exchanged_with_gensim(texts, tmp_path):
     model = TFFastText(texts, **SMALL, epochs=2)
     model.to_gensim().save(str(tmp_path / "plain"))
     plain = FastText.load(str(tmp_path / "plain"))
@@ -253,7 +255,7 @@ def test_files_are_gensims(texts, tmp_path):
     assert_knows_topics(loaded)
 
 
-def test_models_of_facebook_go_on_and_back(texts, tmp_path):
+def test_facebook_models_are_loaded_trained_and_saved(texts, tmp_path):
     path = tmp_path / "model.bin"
     model = TFFastText(texts, **SMALL, sg=1)
     model.save_facebook_model(path)
@@ -265,12 +267,12 @@ def test_models_of_facebook_go_on_and_back(texts, tmp_path):
     back = fasttext.load_facebook_model(str(path))
     assert_same_rows(back, loaded, atol=0)
     np.testing.assert_array_equal(back.wv["kickable"], loaded.wv["kickable"])
-    classifier = datapath("crime-and-punishment.bin")  # one that fastText itself has written
+    classifier = datapath("crime-and-punishment.bin")  # written by fastText itself
     assert len(TFFastText.load_facebook_model(classifier).wv) > 0
 
 
 @pytest.mark.parametrize("where", [{}, {"regime": "submodels:models=2"}], ids=str)
-def test_a_killed_training_goes_on(where, texts, tmp_path, caplog):
+def test_interrupted_training_resumes_from_its_checkpoint(where, texts, tmp_path, caplog):
     class Killed(Exception):
         pass
 
@@ -281,7 +283,7 @@ def test_a_killed_training_goes_on(where, texts, tmp_path, caplog):
 
     options = {**SMALL, "sg": 1, "epochs": 4, "seed": 5, "compute_loss": True, **where}
     whole = TFFastText(texts, **options)
-    if not where:  # sub-models train all epochs at once
+    if not where:  # callbacks cannot interrupt sub-models between epochs
         with pytest.raises(Killed):
             TFFastText(texts, **options, checkpoint_dir=tmp_path, callbacks=[Kill()])
     else:
@@ -292,7 +294,7 @@ def test_a_killed_training_goes_on(where, texts, tmp_path, caplog):
     assert_same_rows(model, whole, atol=1e-4)
 
 
-def test_vectors_alone_are_refused():
+def test_from_vectors_raises():
     with pytest.raises(TypeError, match="are not a FastText model: load a whole model"):
         TFFastText.from_vectors(FastText(common_texts, **SMALL).wv)
 
@@ -308,7 +310,7 @@ def test_vectors_alone_are_refused():
     ],
     ids=["shape", "none", "nan", "lists", "locks"],
 )
-def test_arrays_that_do_not_fit_are_refused(change, error, said):
+def test_inconsistent_arrays_raise(change, error, said):
     model = TFFastText(common_texts, **SMALL)
     change(model.wv)
     with pytest.raises(error, match=said):
@@ -320,13 +322,13 @@ def test_arrays_that_do_not_fit_are_refused(change, error, said):
     [({}, 512), ({"bucket": 1000}, 128), ({"min_n": 1, "max_n": 3}, 64), ({"max_n": 0}, 512)],
     ids=str,
 )
-def test_spans_are_short_where_words_share_much(n_grams, span):
+def test_span_is_short_if_words_share_many_n_grams(n_grams, span):
     model = TFFastText(**{"min_n": 3, "vector_size": 4} | n_grams)
     model.build_vocab(corpus_file=datapath("lee_background.cor"))
     vocabulary = Vocabulary.of(model)
     overlap = vocabulary.subwords.ngram_overlap
     assert choose_span(overlap, 0.9, skipgram=False) == span
-    shorter = choose_span(overlap, 90, skipgram=False)  # a hundred times as many steps
+    shorter = choose_span(overlap, 90, skipgram=False)  # effective step 100 times as long
     assert shorter == 1 or 100 * shorter * overlap <= 4
     assert choose_span(overlap, 0.9, skipgram=True) == (1 if overlap > 0.05 else span)
     if overlap > 0.05:

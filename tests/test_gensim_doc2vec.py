@@ -11,14 +11,14 @@ from gensim_tfw2v import patch_gensim
 
 @pytest.fixture(autouse=True)
 def in_place(tmp_path, monkeypatch):
-    """Its tests write files of fixed names, and may run side by side."""
+    """Run gensim's tests, which write files of fixed names, in a folder per test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with patch_gensim():
         yield
 
 
-# pytest collects what it finds here
+# pytest collects the classes of this module
 for name, found in vars(suite).items():
     if isinstance(found, type) and issubclass(found, unittest.TestCase):
         globals()[name] = found

@@ -1,4 +1,4 @@
-"""gensim's own tests of Word2Vec and of what builds on it, run with TFWord2Vec in its place."""
+"""gensim's own tests of Word2Vec and of classes that use it, run on TFWord2Vec."""
 
 import tempfile
 
@@ -12,7 +12,7 @@ from gensim_tfw2v import TFWord2Vec, patch_gensim
 
 @pytest.fixture(autouse=True)
 def in_place():
-    """Its modules find the class as ``word2vec.Word2Vec`` or ``Word2Vec``."""
+    """Patch the class, which gensim's tests use as ``word2vec.Word2Vec`` or ``Word2Vec``."""
     with patch_gensim():
         assert suite.word2vec.Word2Vec is similarities.Word2Vec is TFWord2Vec
         yield
@@ -20,26 +20,26 @@ def in_place():
 
 @pytest.fixture(autouse=True)
 def folder_of_its_own(tmp_path, monkeypatch):
-    """Its tests write files of fixed names, and may run side by side."""
+    """Run gensim's tests, which write files of fixed names, in a folder per test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 class TestKeyedVectors(keyedvectors.TestKeyedVectors):
-    """On vectors that a model has taken."""
+    """gensim's tests, run on vectors that have gone through `TFWord2Vec.from_vectors`."""
 
     def setUp(self) -> None:
         super().setUp()
         self.vectors = TFWord2Vec.from_vectors(self.vectors).wv
 
 
-# pytest collects what it finds here
+# pytest collects the classes of this module
 for name, found in vars(suite).items():
     if name.startswith("Test"):
         globals()[name] = found
 Gensim320Test = keyedvectors.Gensim320Test
 LoadWord2VecFormatTest = keyedvectors.LoadWord2VecFormatTest
-#: Those of its tests of similarities that train a Word2Vec.
+#: gensim's tests of similarities that train a Word2Vec.
 TestWmdSimilarity = similarities.TestWmdSimilarity
 TestWord2VecAnnoyIndexer = similarities.TestWord2VecAnnoyIndexer
 TestWord2VecNmslibIndexer = similarities.TestWord2VecNmslibIndexer

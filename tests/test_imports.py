@@ -1,4 +1,4 @@
-"""The direction of imports inside the package, and no machine's paths in the sources."""
+"""Imports inside the package go one way, and sources name no paths of a machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGE = "gensim_tfw2v"
 
 # A component is a folder or file directly inside the package. It may import components of
 # lower levels only; those not listed (files, processes, ...) are level 0 and may import each
-# other, which the test for circles keeps in order. "" is the package's own __init__, which the
+# other, as long as there are no circles. "" is the package's own __init__, which the
 # command line may import as any user does.
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
@@ -27,7 +27,7 @@ LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOV
 
 CLASSES = {"Word2Vec", "FastText", "Doc2Vec"}
 
-#: Axes that are modules of components: none imports another.
+#: Groups of modules that must not import each other.
 APART = (
     ("graph.objectives",),
     ("parameter_server.layout", "parameter_server.rows", "parameter_server.columns"),
@@ -44,7 +44,7 @@ def modules(root: Path, package: str) -> dict[str, Path]:
 
 
 def statements(body: list[ast.stmt], *, deferred: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Import statements of a module: all of them, or only those that run as it is imported."""
+    """Import statements of a module: all, or without `deferred` those that run on import."""
     for node in body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
@@ -80,7 +80,7 @@ def component(name: str) -> str:
 
 
 def violations(known: dict[str, Path]) -> list[str]:
-    """Imports that go against the direction, anywhere in a module, also inside functions."""
+    """Imports of components that are not of a lower level, also inside functions."""
     wrong = []
     for name in known:
         here = component(name)
@@ -112,13 +112,13 @@ def circle(known: dict[str, Path]) -> list[str]:
     return next((found for name in graph if (found := visit(name, []))), [])
 
 
-def test_imports_go_one_way() -> None:
+def test_imports_go_down_the_levels() -> None:
     known = modules(ROOT, PACKAGE)
     assert known, f"no modules found in {PACKAGE}"
     assert not violations(known), "see CONTRIBUTING.md, Layout; a new level goes into LEVELS"
 
 
-def test_axes_do_not_know_each_other() -> None:
+def test_groups_apart_do_not_import_each_other() -> None:
     known = modules(ROOT, PACKAGE)
     axes = [tuple(f"{PACKAGE}.{module}" for module in axis) for axis in APART]
     for here, there in itertools.permutations(axes, 2):
@@ -129,7 +129,7 @@ def test_axes_do_not_know_each_other() -> None:
             assert not [target for target in found if target.startswith(there)], name
 
 
-def test_no_import_circles() -> None:
+def test_modules_have_no_import_circle() -> None:
     found = circle(modules(ROOT, PACKAGE))
     assert not found, " -> ".join(found)
 
@@ -151,7 +151,9 @@ def test_no_import_circles() -> None:
         ("corpus/b.py", "from gensim_tfw2v import TFWord2Vec", True),
     ],
 )
-def test_the_rule_itself(tmp_path: Path, path: str, source: str, wrong: bool) -> None:
+def test_violations_finds_imports_of_higher_levels(
+    tmp_path: Path, path: str, source: str, wrong: bool
+) -> None:
     names = (
         "__init__",
         "files",
@@ -171,7 +173,7 @@ def test_the_rule_itself(tmp_path: Path, path: str, source: str, wrong: bool) ->
     assert bool(violations(modules(tmp_path, PACKAGE))) is wrong
 
 
-def test_a_circle_is_found_and_a_deferred_import_is_none(tmp_path: Path) -> None:
+def test_circle_is_found_but_deferred_imports_are_allowed(tmp_path: Path) -> None:
     folder = tmp_path / PACKAGE
     folder.mkdir()
     (folder / "a.py").write_text("from . import b")
@@ -182,7 +184,7 @@ def test_a_circle_is_found_and_a_deferred_import_is_none(tmp_path: Path) -> None
 
 
 def loaded_with(module: str, known: dict[str, Path]) -> set[str]:
-    """Modules of the package that importing one of them runs, with itself."""
+    """Modules of the package that importing `module` runs, including itself."""
     reached: set[str] = set()
     waiting = [f"{PACKAGE}.{module}"]
     while waiting:
@@ -195,7 +197,7 @@ def loaded_with(module: str, known: dict[str, Path]) -> set[str]:
     return reached
 
 
-#: What a training on one machine does without.
+#: Modules that training on one machine must not load.
 FOR_CLUSTERS = (
     *("parameter_server", "regimes.parameter_server", "regimes.coordinator"),
     *("processes.children", "processes.launcher", "evaluation", "merging"),
@@ -203,7 +205,7 @@ FOR_CLUSTERS = (
 )
 
 
-def test_the_model_loads_nothing_for_clusters() -> None:
+def test_importing_the_model_loads_no_cluster_modules() -> None:
     found = loaded_with("model", modules(ROOT, PACKAGE))
     assert f"{PACKAGE}.training.session" in found
     others = tuple(f"{PACKAGE}.{module}" for module in FOR_CLUSTERS)
@@ -212,9 +214,9 @@ def test_the_model_loads_nothing_for_clusters() -> None:
     assert cluster == {f"{PACKAGE}.cluster", f"{PACKAGE}.cluster.spec"}
 
 
-# A second for each of a cluster's processes: gensim brings SciPy.
+# gensim imports SciPy, which would cost each process of a cluster a second.
 @pytest.mark.parametrize("process", ["cluster.server", "regimes.coordinator"])
-def test_processes_of_a_cluster_do_without_gensim(process: str) -> None:
+def test_processes_of_a_cluster_do_not_import_gensim(process: str) -> None:
     known = modules(ROOT, PACKAGE)
     reached = loaded_with(process, known)
     for name in reached:
@@ -225,8 +227,8 @@ def test_processes_of_a_cluster_do_without_gensim(process: str) -> None:
     assert len(reached) > 5
 
 
-def test_importing_does_not_log() -> None:
-    """gensim.test.utils makes a vocabulary when it is imported, and logs it as INFO."""
+def test_modules_do_not_import_gensim_test() -> None:
+    """gensim.test.utils builds a vocabulary on import, and logs that at level INFO."""
     for name, path in modules(ROOT, PACKAGE).items():
         for node in statements(ast.parse(path.read_text("utf-8")).body, deferred=False):
             found = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
@@ -234,7 +236,7 @@ def test_importing_does_not_log() -> None:
 
 
 def test_gensims_classes_come_from_one_module() -> None:
-    """gensim's modules may have other classes by their names when a module is imported."""
+    """gensim's modules may hold patched classes under these names when a module is imported."""
     for name, path in modules(ROOT, PACKAGE).items():
         for node in statements(ast.parse(path.read_text("utf-8")).body, deferred=False):
             names = {alias.name for alias in node.names if isinstance(node, ast.ImportFrom)}
@@ -242,13 +244,13 @@ def test_gensims_classes_come_from_one_module() -> None:
             assert not is_gensims or name.endswith(".gensim_classes") or not names & CLASSES, name
 
 
-# Written so that this file does not hold what it looks for.
+# Split, so that this file does not match itself.
 MACHINE_PATH = re.compile(r"(?<![\w./~-])/(tmp/" + r"w|work|root)(?![\w-])")
 SKIPPED = {".git", ".venv", "build", "dist", "__pycache__"}
 SOURCES = {".py", ".md", ".toml", ".cfg", ".yaml", ".yml", ".json", ".ipynb", ".sh", ""}
 
 
-def test_no_machine_paths_in_sources() -> None:
+def test_sources_contain_no_machine_paths() -> None:
     wrong = []
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts

@@ -1,4 +1,4 @@
-"""Vectors of files that name a word twice, where gensim's loader leaves rows without a word."""
+"""Vectors of files with duplicate words, for which gensim's loader leaves rows without a word."""
 
 import logging
 
@@ -22,13 +22,13 @@ def loaded(tmp_path):
 
 
 def named():
-    """Preallocated for more words than it was given, which went behind these rows."""
+    """Return vectors with two preallocated rows, behind which gensim has added the words."""
     vectors = KeyedVectors(2, count=2)
     vectors.add_vectors(list("abcd"), np.array(ROWS, np.float32))
     return vectors
 
 
-def test_the_first_vector_counts(loaded, caplog):
+def test_duplicate_words_keep_the_first_vector(loaded, caplog):
     assert loaded.index_to_key == ["a", "b", "c", "d", None, None]
     for vectors in (loaded, named()):
         caplog.clear()
@@ -37,12 +37,12 @@ def test_the_first_vector_counts(loaded, caplog):
         np.testing.assert_array_equal(found.vectors, ROWS)
         assert [found.get_index(word) for word in "abcd"] == [0, 1, 2, 3]
         assert "left out 2 of 6 rows" in caplog.text
-        assert None in vectors.index_to_key  # which stays as it was
+        assert None in vectors.index_to_key  # the argument is unchanged
         found.add_vector("e", np.ones(2))
         assert found.get_index("e") == 4
 
 
-def test_counts():
+def test_counts_of_words_are_kept():
     vectors = KeyedVectors(2, count=3)
     for word, count in (("a", 9), ("b", 8)):
         vectors.add_vector(word, np.ones(2))
@@ -50,7 +50,7 @@ def test_counts():
     assert with_keys(vectors).expandos["count"].tolist() == [9, 8]
 
 
-def test_vectors_without_such_rows_are_not_touched(caplog):
+def test_vectors_without_empty_rows_are_returned_as_is(caplog):
     plain, documents = KeyedVectors(2), KeyedVectors(2, count=2)
     plain.add_vectors(["a", "b"], np.eye(2))
     documents.index_to_key = [0, 1]
@@ -58,7 +58,7 @@ def test_vectors_without_such_rows_are_not_touched(caplog):
     assert not caplog.records
 
 
-def test_what_takes_vectors(loaded, tmp_path, caplog):
+def test_functions_of_vectors_ignore_rows_without_a_word(loaded, tmp_path, caplog):
     (tmp_path / "pairs.txt").write_text("a b 2\nb c 1\na d 3\n")
     (tmp_path / "analogies.txt").write_text("a b c d\n")
     whole = KeyedVectors(2)
@@ -75,24 +75,24 @@ def test_what_takes_vectors(loaded, tmp_path, caplog):
         model = TFWord2Vec.from_vectors(vectors)
         assert model.wv.index_to_key == list("abcd")
         np.testing.assert_array_equal(model.wv.vectors, ROWS)
-        # by Zipf's law, as without the rows
+        # Zipf's law, for the words only
         assert model.wv.expandos["count"].tolist() == [4, 2, 2, 1]
     warned = [record for record in caplog.records if record.name == with_keys.__module__]
     assert len(warned) == 2 * 7 and {one.levelno for one in warned} == {logging.WARNING}
 
 
-def test_vectors_of_no_words(tmp_path):
+def test_vectors_without_words_are_summarized_but_not_projected(tmp_path):
     nothing = KeyedVectors(2, count=3)
     assert summary(nothing)["words"] == 0
     with pytest.raises(ValueError, match="no vectors"):
         write_projector(nothing, tmp_path)
 
 
-def test_text_holds_the_same_as_gensims(tmp_path):
+def test_saved_text_equals_gensims_when_loaded(tmp_path):
     rng = np.random.default_rng(1)
     rows = (rng.normal(size=(2345, 7)) * 10.0 ** rng.integers(-6, 6, (2345, 1))).astype(np.float32)
     vectors = keyed([f"wört%{row}" for row in range(len(rows))], rows)
-    vectors.expandos["count"] = rng.integers(1, 50, len(rows))  # by which gensim sorts
+    vectors.expandos["count"] = rng.integers(1, 50, len(rows))  # gensim sorts by them
     ours, theirs = tmp_path / "ours.txt.gz", tmp_path / "theirs.txt.gz"
     save_text(vectors, str(ours))
     vectors.save_word2vec_format(str(theirs))
@@ -101,6 +101,6 @@ def test_text_holds_the_same_as_gensims(tmp_path):
     np.testing.assert_array_equal(read[0].vectors, read[1].vectors)
 
 
-def test_text_of_no_words(tmp_path):
+def test_saved_text_without_words_is_only_a_header(tmp_path):
     save_text(keyed([], np.zeros((0, 3), np.float32)), str(tmp_path / "none"))
     assert (tmp_path / "none").read_text() == "0 3\n"

@@ -1,4 +1,4 @@
-"""Models trained apart to one that gensim's class and this library's go on with."""
+"""`merge_models`: separately trained models become one, which gensim and TFWord2Vec can train."""
 
 import numpy as np
 import pytest
@@ -28,12 +28,12 @@ def counts(model):
     return {word: int(model.wv.get_vecattr(word, "count")) for word in model.wv.index_to_key}
 
 
-def test_it_is_a_public_name():
+def test_merge_models_is_a_public_name():
     assert "merge_models" in dir(gensim_tfw2v)
 
 
 @methods
-def test_the_merged_model_goes_on(halves, method, tmp_path):
+def test_merged_model_can_be_trained_further(halves, method, tmp_path):
     merged = merge_models(halves, method)
     assert type(merged) is TFWord2Vec
     size = 20 if method == "concat" else 10
@@ -51,7 +51,7 @@ def test_the_merged_model_goes_on(halves, method, tmp_path):
 
 
 @methods
-def test_words_and_counts(halves, method):
+def test_merged_counts_are_summed_and_sorted(halves, method):
     merged = merge_models(halves, method)
     summed = {word: 0 for half in halves for word in half.wv.index_to_key}
     for half in halves:
@@ -66,7 +66,7 @@ def test_words_and_counts(halves, method):
 
 
 @methods
-def test_one_model_alone(halves, method):
+def test_single_model_is_returned_up_to_a_rotation(halves, method):
     merged = merge_models(halves[:1], method)
     assert merged.wv.index_to_key == halves[0].wv.index_to_key
     assert counts(merged) == counts(halves[0])
@@ -79,7 +79,7 @@ def test_one_model_alone(halves, method):
     )
 
 
-def test_counts_of_the_whole_corpus_are_kept():
+def test_equal_vocabularies_keep_their_counts():
     models = []
     for seed, texts in enumerate((TEXTS[:150], TEXTS[150:])):
         model = Word2Vec(vector_size=10, seed=seed, workers=1)
@@ -92,8 +92,8 @@ def test_counts_of_the_whole_corpus_are_kept():
 
 
 @pytest.mark.parametrize("negative", [0, 5])
-def test_hierarchical_softmax(negative):
-    """Nodes belong to a tree: they are merged where all models have the same."""
+def test_nodes_are_merged_only_if_all_trees_are_equal(negative):
+    """Nodes belong to a Huffman tree: those of different trees do not correspond."""
     options = {"hs": 1, "negative": negative}
     whole = trained(TEXTS, **options)
     merged = merge_models([whole, whole])
@@ -107,7 +107,7 @@ def test_hierarchical_softmax(negative):
 
 
 @methods
-def test_vectors_alone(halves, method, tmp_path):
+def test_keyed_vectors_are_merged_without_output_layers(halves, method, tmp_path):
     halves[0].wv.save_word2vec_format(str(tmp_path / "vectors.txt"))
     bare = KeyedVectors.load_word2vec_format(str(tmp_path / "vectors.txt"))
     for given in ([half.wv for half in halves], [halves[0], halves[1].wv], [bare, halves[1].wv]):
@@ -117,12 +117,12 @@ def test_vectors_alone(halves, method, tmp_path):
         merged.train(TEXTS[:50], total_examples=50, epochs=1)
     summed = counts(merge_models([half.wv for half in halves], method))
     assert summed == counts(merge_models(halves, method))
-    # by the order of the words, as one of the two has no counts
+    # counts from the order of the words, because one of the two has none
     assert merged.wv.index_to_key[0] == "the"
     assert merged.wv.get_vecattr("the", "count") == len(halves[0].wv) + len(halves[1].wv)
 
 
-def test_given_models_stay_as_they_were(halves):
+def test_merging_leaves_the_inputs_unchanged(halves):
     before = [half.wv.vectors.copy() for half in halves]
     merged = merge_models(halves[:1], "concat")
     merged.train(TEXTS[:50], total_examples=50, epochs=1)
@@ -130,7 +130,7 @@ def test_given_models_stay_as_they_were(halves):
 
 
 @methods
-def test_mapped_files(halves, method, tmp_path):
+def test_memory_mapped_models_are_merged(halves, method, tmp_path):
     mapped = []
     for number, half in enumerate(halves):
         half.save(str(tmp_path / str(number)), sep_limit=0)
@@ -151,8 +151,8 @@ def whole_and_halves():
 
 
 @methods
-def test_quality_is_that_of_a_model_of_the_whole_text(whole_and_halves, method):
-    """Similarities of frequent words follow a single model's as well as those of a sub-model do."""
+def test_merged_vectors_agree_with_a_model_of_the_whole_text(whole_and_halves, method):
+    """Similarities of frequent words match a single model's no worse than a sub-model's do."""
     single, *halves = whole_and_halves
     merged = merge_models(halves, method)
     words = [w for w in halves[0].wv.index_to_key if w in halves[1].wv][20:200]
@@ -169,12 +169,12 @@ def test_quality_is_that_of_a_model_of_the_whole_text(whole_and_halves, method):
     assert agreement(merged) > 0.5
 
 
-@pytest.mark.parametrize("given", [["text"], [None]])
-def test_what_is_no_model(given):
+@pytest.mark.parametrize("given", [["text"], [None]], ids=str)
+def test_non_model_arguments_raise(given):
     with pytest.raises(TypeError, match="model 0 is a .*: give models of Word2Vec"):
         merge_models(given)
 
 
-def test_no_models():
+def test_no_models_raise():
     with pytest.raises(ValueError, match="no sub-models"):
         merge_models([])

@@ -1,4 +1,4 @@
-"""Values that messages quote are short, whatever they are."""
+"""Values quoted in messages are cut to a short length."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gensim_tfw2v.messages import quoted
 
 
 @pytest.mark.parametrize("value", ["a", b"a", 5, -1.5, None, [1, "a"], {"a": (1, 2)}, np.int64(3)])
-def test_short_values_are_as_they_are(value):
+def test_short_values_are_quoted_in_full(value):
     assert quoted(value) == repr(value)
 
 
@@ -22,7 +22,7 @@ def doubled(value, times):
     "value",
     [
         "a" * 10**6,
-        10**5000,  # Python refuses to write it
+        10**5000,  # Python refuses to convert it to text
         [10**5000],
         list(range(10**6)),
         doubled("a", 9),
@@ -50,7 +50,7 @@ def test_long_values_are_cut(value):
     ],
     ids=lambda options: next(iter(options)),
 )
-def test_what_is_refused_is_named_and_quoted_short(options):
+def test_error_names_the_option_and_quotes_it_short(options):
     with pytest.raises((TypeError, ValueError), match=next(iter(options))) as caught:
         TFWord2Vec(**options)
     assert len(str(caught.value)) < 1000

@@ -1,4 +1,4 @@
-"""What TFWord2Vec adds to gensim's contract, and what it keeps when things go wrong."""
+"""TFWord2Vec beyond gensim's contract: reproducibility, chosen sizes, and errors in training."""
 
 import errno
 import inspect
@@ -41,7 +41,7 @@ LEE = datapath("lee_background.cor")
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind(tmp_path_factory, monkeypatch):
-    """Temporary files go to a folder of the test's, which must be empty in the end."""
+    """Redirect temporary files to a new folder, which must hold none of ours after the test."""
     folder = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield
@@ -64,7 +64,7 @@ def train(model, corpus=common_texts, **options):
 
 @pytest.mark.parametrize("sg", [0, 1])
 @pytest.mark.parametrize("corpus", [{"corpus_file": LEE}, {"sentences": lee_corpus_list}])
-def test_one_worker_and_a_seed_give_the_same_bits(sg, corpus):
+def test_single_worker_with_a_seed_reproduces_the_same_bits(sg, corpus):
     models = [
         TFWord2Vec(**corpus, sg=sg, workers=1, seed=seed, vector_size=20, epochs=2)
         for seed in (5, 5, 6)
@@ -74,7 +74,7 @@ def test_one_worker_and_a_seed_give_the_same_bits(sg, corpus):
     assert (models[0].wv.vectors != models[2].wv.vectors).any()
 
 
-def test_a_scanned_corpus_trains_like_one_read_again():
+def test_scanned_corpus_trains_as_one_that_is_read_again():
     at_once = TFWord2Vec(corpus_file=LEE, workers=1, vector_size=10, epochs=1)
     stepwise = TFWord2Vec(workers=1, vector_size=10)
     stepwise.build_vocab(LineSentence(LEE))  # an iterable: the file is read again
@@ -82,7 +82,7 @@ def test_a_scanned_corpus_trains_like_one_read_again():
     np.testing.assert_array_equal(at_once.wv.vectors, stepwise.wv.vectors)
 
 
-def test_a_file_that_changed_after_the_scan_is_read_again(tmp_path):
+def test_file_that_changed_after_the_scan_is_read_again(tmp_path):
     path = tmp_path / "corpus"
     path.write_text("a b c d\n" * 20)
     model = TFWord2Vec(min_count=1, vector_size=4, sample=0)
@@ -92,7 +92,7 @@ def test_a_file_that_changed_after_the_scan_is_read_again(tmp_path):
     assert (trained, raw) == (120, 120)
 
 
-def test_an_iterable_is_read_once_by_the_constructor():
+def test_constructor_reads_an_iterable_once():
     class Counted:
         reads = 0
 
@@ -111,7 +111,7 @@ def attacks_rank(model):
 
 
 def most_are_below(limit, rank_of, seeds):
-    """Whether two of three seeds give a smaller rank: the third is asked if the others differ."""
+    """Return whether two of three seeds give a rank below `limit`; stop if two runs agree."""
     ranks = []
     for seed in seeds:
         ranks.append(rank_of(seed))
@@ -127,7 +127,7 @@ def most_are_below(limit, rank_of, seeds):
     [
         {"sg": 1, "window": 4, "negative": 15, "epochs": 10},
         {"sg": 0, "alpha": 0.05, "negative": 15, "epochs": 10, "sample": 0},
-        # windows of one length are in gensim's own tests, too
+        # slow, because gensim's own tests cover fixed windows, too
         pytest.param(
             {"sg": 1, "window": 5, "negative": 15, "epochs": 10, "shrink_windows": False},
             marks=pytest.mark.slow,
@@ -143,7 +143,7 @@ def most_are_below(limit, rank_of, seeds):
 @pytest.mark.parametrize(
     "each_engine", ["kernels", pytest.param("graph", marks=pytest.mark.slow)], indirect=True
 )
-def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(each_engine, options):
+def test_small_corpus_reaches_the_rank_of_gensims_tests(each_engine, options):
     def rank_of(seed):
         model = TFWord2Vec(lee_corpus_list, min_count=5, workers=2, seed=seed, **options)
         return attacks_rank(model)
@@ -159,8 +159,8 @@ def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(each_engine, opt
     ],
     ids=["skipgram", "cbow"],
 )
-def test_the_graph_learns_as_it_did_and_as_kernels_do(options, expected, monkeypatch):
-    """A tenth more or less of a step size, of `sample` or of negatives gives other losses."""
+def test_fallback_losses_match_recorded_ones_and_the_kernels(options, expected, monkeypatch):
+    """The tolerance is small enough to detect changes of 10 % in alpha, `sample` or negatives."""
     corpus = lee_corpus_list[:100]
     options = options | {"vector_size": 20, "min_count": 3, "negative": 15, "epochs": 2}
 
@@ -185,7 +185,7 @@ def test_many_threads_on_few_words_reach_gensims_rank():
     assert most_are_below(6, rank_of, (1, 2, 3))
 
 
-def test_signature_is_gensims():
+def test_signature_is_gensims_plus_own_options():
     ours = inspect.signature(TFWord2Vec).parameters
     for name, parameter in inspect.signature(Word2Vec).parameters.items():
         assert ours[name] == parameter
@@ -204,10 +204,10 @@ def test_signature_is_gensims():
     }
     trains = [inspect.signature(class_.train).parameters for class_ in (TFWord2Vec, Word2Vec)]
     ours, theirs = ({n: (p.kind, p.default) for n, p in of.items()} for of in trains)
-    assert ours == theirs and list(ours) == list(theirs)  # with types
+    assert ours == theirs and list(ours) == list(theirs)  # annotations may differ
 
 
-def test_a_gensim_model_goes_where_this_package_is_not(tmp_path):
+def test_to_gensim_model_trains_without_this_package(tmp_path):
     model = TFWord2Vec(common_texts, min_count=1, vector_size=4, hs=1)
     plain = model.to_gensim()
     assert type(plain) is Word2Vec
@@ -242,7 +242,7 @@ def test_divergence_keeps_the_last_finite_vectors():
     train(model)
 
 
-def test_a_failed_corpus_leaves_the_vectors_alone(tmp_path):
+def test_failing_corpus_leaves_the_vectors_unchanged(tmp_path):
     model = built()
     before = model.wv.vectors.copy()
 
@@ -260,7 +260,7 @@ def test_a_failed_corpus_leaves_the_vectors_alone(tmp_path):
     np.testing.assert_array_equal(model.wv.vectors, before)
 
 
-def test_a_full_disk_is_told_of():
+def test_full_disk_raises_and_keeps_the_vectors():
     model = built()
     before = model.wv.vectors.copy()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -274,12 +274,12 @@ def test_a_full_disk_is_told_of():
     np.testing.assert_array_equal(model.wv.vectors, before)
 
 
-def test_a_missing_folder_is_told_of():
+def test_missing_encoded_dir_raises():
     with pytest.raises(FileNotFoundError, match="make the folder first"):
         TFWord2Vec(common_texts, min_count=1, encoded_dir="/no/such/folder")
 
 
-def test_a_folder_for_the_encoded_corpus(tmp_path):
+def test_encoded_dir_holds_the_corpus_only_during_training(tmp_path):
     seen = []
 
     class Look(CallbackAny2Vec):
@@ -291,7 +291,7 @@ def test_a_folder_for_the_encoded_corpus(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_plain_gensim_model_goes_on(tmp_path):
+def test_loaded_gensim_model_can_be_trained(tmp_path):
     Word2Vec(common_texts, min_count=1, vector_size=6, sample=0).save(str(tmp_path / "plain"))
     model = TFWord2Vec.load(str(tmp_path / "plain"))
     before = model.wv.vectors.copy()
@@ -300,7 +300,7 @@ def test_a_plain_gensim_model_goes_on(tmp_path):
     assert (model.wv.vectors != before).any()
 
 
-def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
+def test_ctrl_c_leaves_a_usable_model_and_no_files(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         textwrap.dedent(
@@ -342,7 +342,7 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
         output, errors = process.communicate(timeout=300)
     finally:
         process.kill()
-    assert time.monotonic() - start < 10  # the interpreter's end included
+    assert time.monotonic() - start < 10  # including the exit of the interpreter
     assert process.returncode == 0, errors
     assert output.endswith("interrupted\n")
     assert list(temporary.glob("tfw2v*")) == []
@@ -366,8 +366,9 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
         ({"window": 10, "ngram_overlap": 0.2}, None),
         ({"ngram_overlap": 0.2}, 32),
     ],
+    ids=str,
 )
-def test_cbow_trains_in_blocks_where_steps_are_short(options, block):
+def test_cbow_trains_in_blocks_if_the_effective_step_is_small(options, block):
     chosen = {"tokens": 12_000_000, "window": 5, "negative": 5, "hierarchical": False} | options
     negative, hierarchical = chosen.pop("negative"), chosen.pop("hierarchical")
     objective = Objective(False, negative, mean=True, hierarchical=hierarchical)
@@ -391,7 +392,7 @@ def test_cbow_trains_in_blocks_where_steps_are_short(options, block):
         (12_000_000, False, 100_000, 64, 16),
     ],
 )
-def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
+def test_tokens_per_step_grow_with_the_corpus(tokens, skipgram, vector_size, step, shared):
     def chosen(negative, hierarchical=False, **size):
         objective = Objective(skipgram, negative, hierarchical=hierarchical)
         return choose_step(objective, tokens, window=5, pairs=6, **size)
@@ -402,13 +403,13 @@ def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
     assert chosen(0, True, vector_size=vector_size).tokens == min(step, 256)
 
 
-def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
+def test_each_epoch_trains_all_units_in_a_new_order(monkeypatch):
     orders = []
     original = LocalRegime.train_epoch
 
     def watched(self, tasks, report, stop):
         orders.append([task.unit.index for task in tasks])
-        # the step size falls with what has been trained, in whatever order
+        # the learning rate falls with the number of words trained, in any order
         begins = [task.alphas[0] for task in tasks]
         assert begins == sorted(begins, reverse=True)
         original(self, tasks, report, stop)
@@ -416,7 +417,7 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
     monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 64)
     TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, batch_words=1)
-    assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
+    assert orders == [list(range(len(orders[0])))] * 2  # a small corpus is trained in text order
     orders.clear()
     monkeypatch.setattr("gensim_tfw2v.training.session.SMALL_CORPUS", 0)
     for seed in (1, 1, 2):
@@ -435,22 +436,20 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     [(1, True, 8), (64, True, 8)]
     + [(1, False, 8), (2, False, 12), (3, False, 14), (9, False, 24), (64, False, 32)],
 )
-def test_threads_train_a_few_units_each_or_more_with_the_root_of_their_number(
-    threads, directed, units
-):
+def test_units_per_thread_grow_with_the_square_root_of_threads(threads, directed, units):
     tokens = 100_000 * threads * units
     assert choose_unit_entries(tokens, threads, directed) == 100_000
     assert choose_unit_entries(80 * tokens, threads, directed) == 1 << 22
     assert choose_unit_entries(100, threads, directed) == 4096
 
 
-def test_one_worker_begins_with_two_million_words_or_two_fifths_of_an_epoch():
+def test_warm_up_is_2_million_words_but_at_most_40_percent():
     assert choose_warm_units(1000, 100_000) == 21
     assert choose_warm_units(14, 4096) == 6
     assert choose_warm_units(1, 4096) == 1
 
 
-def test_steps_of_workers_grow_the_less_the_more_a_position_takes():
+def test_max_growth_of_alpha_falls_with_the_effective_step():
     assert [choose_max_growth(1e7, steps) for steps in (0.0, 0.5, 1.0, 5.8)] == [1, 4, 2, 1]
     assert choose_max_growth(1e6, 0.5) == 1
 
@@ -461,10 +460,11 @@ def test_steps_of_workers_grow_the_less_the_more_a_position_takes():
         (False, 4, None, 0.5, {}),
         (True, 1, None, 0.5, {"sg": 1}),
         (True, 4, None, 0.875, {"sg": 1, "hs": 1, "negative": 0}),
-        (True, 4, "asynchronous", 0.5, {}),  # as on a cluster of workers of one thread
+        (True, 4, "asynchronous", 0.5, {}),  # like a cluster with one thread per worker
     ],
+    ids=str,
 )
-def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_to, objective):
+def test_learning_rates_match_gensims(monkeypatch, from_file, workers, regime, falls_to, objective):
     seen = []
 
     def note(self, tasks, report, stop):
@@ -479,8 +479,8 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_t
     steps = {"alpha": 0.2, "min_alpha": 0.0, "epochs": 2, "batch_words": 1}
     monkeypatch.setattr("gensim_tfw2v.training.epoch.FILE_BATCH_WORDS", 1)
     TFWord2Vec(**corpus, vector_size=2, workers=workers, regime=regime, **steps, **objective)
-    # with files each of gensim's threads counts what it has trained itself; the last batch is a
-    # sentence, one of 300
+    # gensim's threads each count only the words of a file that they have trained themselves;
+    # abs: the last batch is one sentence of 300
     assert seen == [
         (pytest.approx(0.2), pytest.approx(0.2 * falls_to, abs=0.1 / 300)),
         (pytest.approx(0.1), pytest.approx(0.1 - 0.2 * (1 - falls_to), abs=0.1 / 300)),
@@ -488,7 +488,7 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_t
 
 
 @pytest.mark.parametrize("from_file", [False, True])
-def test_the_last_step_size_is_that_of_gensims_last_batch(monkeypatch, from_file):
+def test_last_learning_rate_matches_gensims_last_batch(monkeypatch, from_file):
     seen, original = [], LocalRegime.train_epoch
 
     def note(self, tasks, *arguments):
@@ -496,18 +496,18 @@ def test_the_last_step_size_is_that_of_gensims_last_batch(monkeypatch, from_file
         original(self, tasks, *arguments)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", note)
-    corpus = {"sentences": [["a", "b"] * 4000] * 5}  # of 8,000 words
+    corpus = {"sentences": [["a", "b"] * 4000] * 5}  # 8,000 words each
     if from_file:
         corpus = {"corpus_file": datapath("lee_background.cor")}
     model = TFWord2Vec(**corpus, alpha=0.2, min_alpha=0.0, epochs=1, vector_size=2, workers=1)
     words = model.corpus_total_words
     (alphas,) = seen
     assert alphas[0][0] == 0.2
-    assert alphas[-1][1] == pytest.approx(0.2 * 10_000 / words)  # which is where gensim's ends
+    assert alphas[-1][1] == pytest.approx(0.2 * 10_000 / words)  # where gensim's ends
 
 
 @pytest.mark.parametrize("ns_exponent", [0.75, 0.5, 0, -1, 1])
-def test_the_noise_table_is_gensims(ns_exponent):
+def test_noise_table_equals_gensims(ns_exponent):
     tables = []
     for kind in (Word2Vec, TFWord2Vec):
         model = kind(min_count=1, ns_exponent=ns_exponent)
@@ -548,9 +548,9 @@ def test_odd_corpora_and_options_train_to_finite_vectors(each_engine, sentences,
     check_that_all_is_finite(sentences, options)
 
 
-@odd_settings(5)  # each is another graph
+@odd_settings(5)  # each example traces a new graph
 @ODD
-def test_the_graph_trains_odd_corpora_to_finite_vectors(monkeypatch, sentences, options):
+def test_fallback_trains_odd_corpora_to_finite_vectors(monkeypatch, sentences, options):
     train_by_graph(monkeypatch)
     check_that_all_is_finite(sentences, options)
 
@@ -563,17 +563,16 @@ def check_that_all_is_finite(sentences, options):
     assert model.corpus_total_words == sum(map(len, sentences))
 
 
-def test_a_sentence_of_100_000_words():
+def test_sentence_of_100_000_words_is_trained_in_full():
     words = [str(i % 50) for i in range(100_000)]
     model = TFWord2Vec([words], min_count=1, vector_size=4, sample=0, epochs=1)
     assert model.corpus_count == 1
     trained, raw = model.train([words], total_examples=1, epochs=1)
-    assert trained == raw == 100_000  # gensim leaves out what follows the first 10,000
+    assert trained == raw == 100_000  # gensim skips all but the first 10,000
 
 
 @pytest.mark.parametrize("model_class", [TFWord2Vec, TFFastText, TFDoc2Vec])
-def test_names_of_gensim_3(model_class):
-    """Each error names what gensim 4 has in their place."""
+def test_names_of_gensim_3_raise_with_the_new_name(model_class):
     for old, new in (("size", "vector_size"), ("iter", "epochs"), ("vocabulary", "wv")):
         with pytest.raises(TypeError, match=f"{old!r}: gensim 4 calls it {new}"):
             model_class(**{old: 5})

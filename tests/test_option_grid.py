@@ -1,4 +1,4 @@
-"""Vectors are as sane as gensim's far from the defaults: a cut of `benchmarks.options`."""
+"""Options far from the defaults give vectors like gensim's: a part of `benchmarks.options`."""
 
 import json
 
@@ -10,8 +10,8 @@ from benchmarks.options.judge import judge
 from benchmarks.options.page import markdown, summary
 from benchmarks.options.run import measured, record_path, seeds
 
-#: Multiplications of cells that gensim trains in a fraction of a second, where a row of few numbers
-#: takes as long as one of `FEW`.
+#: Maximum cost of a cell in multiplications, for which gensim needs a fraction of a second.
+#: Vectors shorter than `FEW` cost as much as those of size `FEW`.
 CHEAP, FEW = 6e8, 50
 CELLS = [
     cell
@@ -19,10 +19,10 @@ CELLS = [
     if cell.cost * max(1, FEW / cell.vector_size) < CHEAP and cell.corpus != "words"
 ][:60]
 
-#: How many of them are trained always: they were drawn in random order.
+#: Number of cells that are not marked slow. They were drawn in random order.
 ALWAYS = 30
 
-#: What differs: it is on the benchmark's page, too.
+#: Known differences, also listed on the benchmark's page.
 DIFFERENT = {
     ("walks", "CBOW", 5, 5): "loss",
 }
@@ -35,7 +35,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def few_seeds():
-    """Two trainings of each class, where the benchmark may have more."""
+    """Limit the judge to two seeds per class; the benchmark may have more."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
             "benchmarks.options.judge.seeds", lambda cell, engine: seeds(cell, engine)[:2]
@@ -50,7 +50,7 @@ def few_seeds():
         for number, cell in enumerate(CELLS)
     ],
 )
-def test_cells(cell, files, few_seeds, tmp_path):
+def test_cell_has_no_fault_against_gensim(cell, files, few_seeds, tmp_path):
     for engine in ("gensim", "machine"):
         for seed in seeds(cell, engine)[:2]:
             record = measured(cell, files[cell.corpus], engine, seed)
@@ -59,14 +59,14 @@ def test_cells(cell, files, few_seeds, tmp_path):
     faults = {*verdict.faults} - {
         DIFFERENT.get((cell.corpus, cell.objective, cell.window, cell.negative))
     }
-    if cell.corpus == "ten words":  # whose few neighbours differ by chance
+    if cell.corpus == "ten words":  # its few neighbours differ by chance
         faults -= {"neighbours"}
     assert not faults, verdict
     assert "1 cells, of which gensim is sane in 1" in summary([verdict])
     assert f"| {cell.objective} | {cell.window} |" in markdown([verdict], "machine")
 
 
-def test_the_grid():
+def test_grid_has_300_distinct_reproducible_cells():
     cells = draw_cells()
     assert len(cells) >= 300 and len({cell.name for cell in cells}) == len(cells)
     assert cells == draw_cells() and len(CELLS) == 60

@@ -1,4 +1,4 @@
-"""For random options TFWord2Vec does what gensim's Word2Vec does, errors and warnings included."""
+"""With random options TFWord2Vec behaves as gensim's Word2Vec, including errors and warnings."""
 
 import contextlib
 import logging
@@ -57,7 +57,7 @@ OPTIONS = st.fixed_dictionaries(
 
 
 class Notes(logging.Handler):
-    """Warnings of gensim and of this package, without what is measured."""
+    """Handler that collects warnings of gensim and of this package, with numbers masked."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -70,7 +70,7 @@ class Notes(logging.Handler):
 def outcome(
     model_class: type[Word2Vec], corpus: dict[str, Any], options: dict[str, Any], folder: Path
 ) -> dict[str, Any]:
-    """What can be seen of a model after construction, another training, and from its files."""
+    """Observable state of a model after construction, a second training, and loading."""
     notes, seen = Notes(), {}
     loggers = [logging.getLogger(name) for name in ("gensim", "gensim_tfw2v")]
     for logger in loggers:
@@ -85,7 +85,7 @@ def outcome(
             total_words=model.corpus_total_words,
             epochs=2,
         )
-        if "sentences" in corpus or options["workers"] == 1:  # its threads count some words twice
+        if "sentences" in corpus or options["workers"] == 1:  # else gensim counts some words twice
             seen["raw words"] = counts[1]
         seen["trained on"] = state(model)
         path = str(folder / model_class.__name__)
@@ -109,7 +109,7 @@ def outcome(
 
 
 def state(model: Word2Vec) -> dict[str, Any]:
-    """All of a model but the values of its vectors and what only a clock or a draw decides."""
+    """Attributes of a model, without values of vectors and without timed or random values."""
     ours = {
         *OWN,
         "mean_losses",
@@ -140,7 +140,7 @@ def state(model: Word2Vec) -> dict[str, Any]:
 
 
 class DeadThread(BaseException):
-    """One of gensim's threads has ended by an error, and its main thread would wait for ever."""
+    """A thread of gensim's has died of an error, for which its main thread would wait forever."""
 
 
 @contextlib.contextmanager
@@ -163,7 +163,7 @@ def dead_threads_end_the_wait():
 
 @settings(
     max_examples=30,
-    derandomize=True,  # always: others now and then meet one more fault of gensim's
+    derandomize=True,  # fixed, because random examples sometimes meet a further fault of gensim's
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking would take minutes
 )
 @given(SENTENCES, OPTIONS, st.booleans())
@@ -175,7 +175,7 @@ def dead_threads_end_the_wait():
 @example([["w1", "w2", "w1"]] * 5, {"workers": 1, "min_count": 9, "epochs": 1}, False)
 @example([], {"workers": 1, "min_count": 1, "epochs": 1}, False)
 @example([["w1", "w2"]] * 3, {"workers": 1, "min_count": 1, "epochs": 0}, False)
-def test_both_classes_agree(tmp_path, sentences, options, from_file):
+def test_random_options_give_the_same_outcome_as_gensim(tmp_path, sentences, options, from_file):
     corpus: dict[str, Any] = {"sentences": sentences}
     if from_file:
         path = tmp_path / "corpus.txt"
@@ -191,7 +191,7 @@ def test_both_classes_agree(tmp_path, sentences, options, from_file):
     assert outcome(TFWord2Vec, corpus, options, tmp_path) == gensim
 
 
-def test_an_attribute_that_is_missing_is_named():
+def test_missing_attribute_error_names_it():
     model = TFWord2Vec([["a", "b"]] * 9, min_count=1, vector_size=2)
     del model.negative
     with pytest.raises(AttributeError, match="negative"):

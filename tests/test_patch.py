@@ -1,4 +1,4 @@
-"""Our classes under the names of gensim's: what gensim's code looks up by its name still works."""
+"""Our classes under the names of gensim's: gensim's code that looks up its class still works."""
 
 import copy
 import pickle
@@ -22,7 +22,7 @@ OURS = pytest.mark.parametrize("ours", list(GENSIMS))
 
 @pytest.fixture(params=["assigned", "patched"])
 def in_place(request, monkeypatch):
-    """As a user does it by hand, and by the call."""
+    """Replace gensim's classes by assignments, as a user might, and by `patch_gensim`."""
     if request.param == "patched":
         with patch_gensim():
             yield
@@ -51,7 +51,7 @@ def trains(model, **text):
 
 
 @OURS
-def test_our_models(in_place, ours, tmp_path):
+def test_our_models_load_pickle_and_copy_while_patched(in_place, ours, tmp_path):
     model = trained(ours)
     model.save(str(tmp_path / "model"))
     for other in (
@@ -71,7 +71,7 @@ def test_our_models(in_place, ours, tmp_path):
 
 
 @OURS
-def test_gensims_models(in_place, ours, tmp_path):
+def test_gensims_models_copy_as_gensims_and_load_as_ours(in_place, ours, tmp_path):
     gensims = GENSIMS[ours]
     (tmp_path / "text").write_text("".join(" ".join(text) + "\n" for text in common_texts))
     model = trained(gensims, sentences=None, corpus_file=str(tmp_path / "text"))
@@ -81,14 +81,14 @@ def test_gensims_models(in_place, ours, tmp_path):
     model.build_vocab([["new", "words"]], update=True)
     assert trains(model, corpus_file=str(tmp_path / "text"))
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        # what has gensim's name is what a file of gensim's names
+        # a pickle names gensim's class, whose name now stands for ours
         other = pickle.loads(pickle.dumps(model, protocol))
         assert type(other) is ours and same(model, other)
     model.save(str(tmp_path / "model"))
     assert type(gensims.load(str(tmp_path / "model"))) is ours
 
 
-def test_old_files_of_gensim(in_place):
+def test_old_files_of_gensim_load_as_our_class(in_place):
     for model in (
         TFWord2Vec.load(datapath("word2vec_old")),
         gensim.models.Word2Vec.load(datapath("model-from-gensim-3.8.0.w2v")),
@@ -96,14 +96,14 @@ def test_old_files_of_gensim(in_place):
         assert type(model) is TFWord2Vec and len(model.wv)
 
 
-def test_gensims_loader_of_fasttexts_files(in_place, tmp_path):
+def test_gensims_fasttext_loader_returns_our_class(in_place, tmp_path):
     model = fasttext.load_facebook_model(datapath("crime-and-punishment.bin"))
     assert type(model) is TFFastText
     fasttext.save_facebook_model(model, str(tmp_path / "model.bin"))
     assert same(model, TFFastText.load_facebook_model(tmp_path / "model.bin"))
 
 
-def test_doc2vec(in_place, tmp_path):
+def test_doc2vec_loads_as_the_patched_class(in_place, tmp_path):
     texts = [TaggedDocument(text, [number]) for number, text in enumerate(common_texts)]
     model = Doc2Vec(texts, vector_size=4, min_count=1)
     model.save(str(tmp_path / "model"))
@@ -113,7 +113,7 @@ def test_doc2vec(in_place, tmp_path):
 
 
 @OURS
-def test_saved_while_patched_for_where_this_package_is_not(in_place, ours, tmp_path):
+def test_model_saved_while_patched_loads_without_this_package(in_place, ours, tmp_path):
     model, name = trained(ours), GENSIMS[ours].__name__
     model.to_gensim().save(str(tmp_path / "model"))
     (tmp_path / "pickle").write_bytes(pickle.dumps(model.to_gensim()))
@@ -132,7 +132,7 @@ assert "gensim_tfw2v" not in sys.modules
 
 
 @OURS
-def test_saved_while_patched_for_later(ours, tmp_path):
+def test_model_saved_while_patched_loads_afterwards(ours, tmp_path):
     with patch_gensim():
         model = trained(ours)
         model.save(str(tmp_path / "ours"))
@@ -145,12 +145,12 @@ def test_saved_while_patched_for_later(ours, tmp_path):
 
 
 def named():
-    """Classes that gensim's modules have by the names."""
+    """Return the classes that gensim's modules hold as `Word2Vec` and as `FastText`."""
     found = [vars(module)["Word2Vec"] for module in (gensim.models, word2vec, fasttext, doc2vec)]
     return {*found}, {gensim.models.FastText, fasttext.FastText}
 
 
-def test_it_ends_once_and_with_the_last(monkeypatch):
+def test_nested_patches_end_with_the_last(monkeypatch):
     ours, gensims = ({TFWord2Vec}, {TFFastText}), tuple({one} for one in GENSIMS.values())
     assert named() == gensims
     first = patch_gensim()
@@ -160,7 +160,7 @@ def test_it_ends_once_and_with_the_last(monkeypatch):
         first.restore()
         assert named() == ours
         later = types.ModuleType("gensim.later")
-        later.Word2Vec = TFWord2Vec  # as a module imports it now
+        later.Word2Vec = TFWord2Vec  # as imported by a module while patched
         monkeypatch.setitem(sys.modules, later.__name__, later)
     second.restore()
     assert named() == gensims and later.Word2Vec is GENSIMS[TFWord2Vec]
@@ -169,7 +169,7 @@ def test_it_ends_once_and_with_the_last(monkeypatch):
     assert named() == gensims
 
 
-def test_in_threads():
+def test_patches_in_parallel_threads_are_all_undone():
     wrong, begin = [], threading.Barrier(4)
 
     def work():
@@ -186,7 +186,7 @@ def test_in_threads():
     assert not wrong and gensim.models.Word2Vec is GENSIMS[TFWord2Vec]
 
 
-def test_a_foreign_class_is_left_alone(monkeypatch):
+def test_class_set_by_others_is_not_patched(monkeypatch):
     class Mine(TFWord2Vec):
         pass
 

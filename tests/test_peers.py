@@ -1,4 +1,4 @@
-"""Tools side by side: configuration, what a command took, time to quality, and real small runs."""
+"""Benchmark of several tools: configuration, cost of commands, time to quality, small real runs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def python(text: str) -> list[str]:
     return [sys.executable, "-c", text]
 
 
-# what a command took
+# cost of a command
 
 
 def burning(how: str) -> list[str]:
-    """A command whose child burns 0.6 s of CPU, while it does what `how` says."""
+    """Return a command whose child uses 0.6 s of CPU, while its main process runs `how`."""
     child = f"import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', {BURN!r}])"
     return python(f"{child}\n{how}")
 
@@ -53,8 +53,8 @@ def burning(how: str) -> list[str]:
         pytest.param("while p.poll() is None: time.sleep(0.01)", id="polled"),
         pytest.param(
             "import os; os._exit(0)",
-            id="left alone",
-            marks=pytest.mark.skipif(sys.platform != "linux", reason="comes to Linux's first"),
+            id="orphaned",
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers"),
         ),
     ],
 )
@@ -63,12 +63,12 @@ def test_cpu_seconds_of_children_are_counted(how: str) -> None:
     assert 0.6 <= found.cpu_seconds < 2.5
 
 
-def test_cpu_seconds_are_of_the_command_alone() -> None:
+def test_cpu_seconds_exclude_earlier_commands() -> None:
     run(python(BURN))
     assert run(python("pass")).cpu_seconds < 0.4
 
 
-def test_memory_is_of_the_family() -> None:
+def test_peak_memory_sums_all_children() -> None:
     inner = "import sys; kept = bytearray(b'1') * 80_000_000; print('kept'); sys.stdin.read()"
     outer = (
         "import subprocess, sys, time\n"
@@ -82,14 +82,14 @@ def test_memory_is_of_the_family() -> None:
     assert run(python(outer)).peak_bytes > 160e6
 
 
-def test_a_failing_command_is_named_with_the_end_of_what_it_wrote() -> None:
+def test_failing_command_error_shows_the_end_of_its_output() -> None:
     with pytest.raises(CommandError, match=r"(?s)raise SystemExit.*exit code 1:\nno luck"):
         run(python("raise SystemExit('no luck')"))
     with pytest.raises(CommandError, match="(?s)no-such-program.*could not be started"):
         run(["no-such-program"])
 
 
-def test_a_command_that_takes_too_long_is_killed_with_its_children() -> None:
+def test_command_over_its_limit_is_killed_with_its_children() -> None:
     text = "import subprocess, time; subprocess.Popen(['sleep', '77.25']); time.sleep(60)"
     began = time.monotonic()
     with pytest.raises(CommandError, match="took longer than 1 s"):
@@ -110,7 +110,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_shipped_tools() -> None:
+def test_shipped_configuration_fills_the_commands() -> None:
     shipped = {peer.name: peer for peer in read(SHIPPED)}
     assert REFERENCE in shipped and len(shipped) == 7
     values = {**Settings().placeholders(), "python": "py", "corpus": "a b", "vectors": "v"}
@@ -120,7 +120,7 @@ def test_shipped_tools() -> None:
     assert shipped["Spark MLlib"].missing(Settings(sg=0)) == "it needs sg=1"
 
 
-def test_commented_examples_are_right(tmp_path: Path) -> None:
+def test_commented_examples_are_valid(tmp_path: Path) -> None:
     text = SHIPPED.read_text().split("joins by a table each:\n")[1]
     peers = read(written(tmp_path, re.sub(r"^# ?", "", text, flags=re.MULTILINE)))
     assert [peer.name for peer in peers] == ["word2vec.c", "pWord2Vec"]
@@ -145,19 +145,19 @@ def test_commented_examples_are_right(tmp_path: Path) -> None:
         ("[a\n", "mine.toml"),
     ],
 )
-def test_bad_configuration(text: str, message: str, tmp_path: Path) -> None:
+def test_bad_configuration_raises(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=message):
         read(written(tmp_path, text))
 
 
-def test_a_tool_without_its_module_is_left_out_with_the_cure() -> None:
+def test_tool_without_its_module_is_reported_with_the_fix() -> None:
     peer = Peer("x", "{python} {vectors}", modules=("no_such_module",))
     missing = peer.missing(Settings())
     assert missing == "Python finds no module no_such_module; run: pip install '.[peers]'"
     assert Peer("x", "{python} {vectors}", modules=("json",)).missing(Settings()) is None
 
 
-def test_seconds_of_training() -> None:
+def test_train_seconds_are_read_from_the_output() -> None:
     assert train_seconds(Peer("x", ""), 'so\n{"train_seconds": 2.5}\n') == 2.5
     assert train_seconds(Peer("x", ""), "so\n") is None
     assert train_seconds(Peer("x", ""), "3\n") is None
@@ -165,7 +165,7 @@ def test_seconds_of_training() -> None:
     assert train_seconds(Peer("x", "", seconds="took ([0-9.]+)"), "") is None
 
 
-def test_another_file_takes_the_place_of_a_shipped_tool(tmp_path: Path) -> None:
+def test_own_file_overrides_a_shipped_tool(tmp_path: Path) -> None:
     mine = written(tmp_path, "[fastText]\ncommand = 'fasttext {corpus} {vectors}'")
     given = parser().parse_args([LEE, "--out", ".", "--peers", str(mine), "--only", "fastText"])
     assert chosen(given)["fastText"].command == "fasttext {corpus} {vectors}"
@@ -177,7 +177,7 @@ def test_another_file_takes_the_place_of_a_shipped_tool(tmp_path: Path) -> None:
 # rounds, and time to quality
 
 
-def test_each_tool_is_the_first_of_a_round() -> None:
+def test_tools_rotate_through_the_rounds() -> None:
     plan = list(jobs(["a", "b", "c"], rounds=3, first_seed=4, epochs=2, fewer_rounds=1))
     assert [(job.peer, job.epochs) for job in plan if job.round == 0] == [
         *(("a", 2), ("b", 2), ("c", 2)),
@@ -216,10 +216,10 @@ RUNS = [
 ]
 
 
-def test_time_to_quality() -> None:
+def test_time_to_quality_takes_the_quickest_good_run() -> None:
     aim = goal(RUNS)
     assert aim is not None
-    assert aim.measures == ("WS353", "analogies")  # once
+    assert aim.measures == ("WS353", "analogies")  # "analogies, all" does not count again
     assert aim.epochs == 3
     assert (aim.mean, aim.tolerance) == pytest.approx((0.60, 0.02))
     best = reached(RUNS, "quick", aim)
@@ -232,7 +232,7 @@ def test_time_to_quality() -> None:
     assert goal([one for one in RUNS if one.peer != REFERENCE]) is None
 
 
-def test_a_measure_that_one_run_lacks_does_not_count() -> None:
+def test_measure_missing_in_one_run_is_ignored() -> None:
     without = made_up("x", 0, 1, 1.0, 0.5)
     without.quality["WS353"] = None
     aim = goal([*RUNS, without])
@@ -240,12 +240,12 @@ def test_a_measure_that_one_run_lacks_does_not_count() -> None:
 
 
 def cells(page: str, peer: str) -> list[list[str]]:
-    """The cells of a tool's rows, table by table."""
+    """Cells of a tool's row in each table."""
     found = re.findall(rf"^\| {re.escape(peer)} \|.*$", page, re.MULTILINE)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
 
 
-def test_page() -> None:
+def test_page_shows_speed_quality_and_times() -> None:
     document = {
         "date": "2025-01-31",
         "corpus": {"name": "text.txt", "bytes": 5_000_000, "words": 1_000_000},
@@ -273,10 +273,10 @@ def test_page() -> None:
     assert len(cells(markdown(document, RUNS), "quick")) == 2
 
 
-# real ones
+# small real runs
 
 
-def test_words_come_in_the_order_of_their_counts() -> None:
+def test_in_order_sorts_vectors_by_word_count() -> None:
     vectors = KeyedVectors(2)
     vectors.add_vectors(["</s>", "rare", "frequent"], [[0, 0], [1, 2], [3, 4]])
     ordered = in_order(vectors, ["frequent", "unknown", "rare"])
@@ -317,7 +317,9 @@ def bench(folder: Path, *options: str) -> dict:
     return json.loads((folder / "lee.json").read_text())
 
 
-def test_lee_side_by_side(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_bench_compares_tools_on_the_lee_corpus(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     script = tmp_path / "made up.py"
     script.write_text(MADE_UP)
     mine = written(tmp_path, MINE.replace("MADE_UP", f"'{script}'"))
@@ -346,7 +348,7 @@ def test_lee_side_by_side(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [peer.name for peer in read(SHIPPED)])
 @pytest.mark.parametrize("sg", [1, 0])
-def test_each_shipped_tool(name: str, sg: int, tmp_path: Path) -> None:
+def test_shipped_tool_trains_the_lee_corpus(name: str, sg: int, tmp_path: Path) -> None:
     peer = next(peer for peer in read(SHIPPED) if peer.name == name)
     if why := peer.missing(Settings(sg=sg)):
         pytest.skip(why)

@@ -1,4 +1,4 @@
-"""What is predicted to travel is what workers count; what is advised follows from its limits."""
+"""Predicted traffic equals what workers count, and advice follows from the limits of machines."""
 
 import functools
 from dataclasses import replace
@@ -39,7 +39,7 @@ def independent(frequencies, tokens, seed=1):
 
 
 def counted(frequencies, size, shards, layout, objective, shape, entries):
-    """Bytes a token that a job counts: fetched, and pushed."""
+    """Bytes per token that a job fetches and pushes, by its own counters."""
     config = KernelConfig(objective, shape, size, 12, len(entries), skip_targets=False)
     words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise)
     tables = Tables(*(LAYOUTS[layout][0](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
@@ -62,7 +62,7 @@ OBJECTIVES = {
 @pytest.mark.parametrize(("size", "shards", "layout"), [
     (40, 2, "rows"), (100, 1, "rows"), (40, 1, "columns"), (10, 3, "columns"),
 ])  # fmt: skip
-def test_counters_agree_with_the_formulas(name, size, shards, layout):
+def test_predicted_bytes_equal_the_counted_ones(name, size, shards, layout):
     objective, shape = OBJECTIVES[name]
     frequencies = Frequencies.zipf(VOCABULARY, sample=0)._replace(burst=1.0)
     entries = independent(frequencies, 4096)
@@ -77,7 +77,7 @@ def test_counters_agree_with_the_formulas(name, size, shards, layout):
 
 
 @pytest.mark.parametrize("tokens", [100, 10_000, 1_000_000])
-def test_distinct_words_of_a_run(tokens):
+def test_distinct_rows_predicts_the_distinct_words(tokens):
     frequencies = Frequencies.zipf(VOCABULARY, sample=0)._replace(burst=1.0)
     shape = StepShape(64, 32, 5, 16)
     ids = independent(frequencies, tokens)
@@ -86,7 +86,7 @@ def test_distinct_words_of_a_run(tokens):
     assert inputs < outputs <= VOCABULARY
 
 
-def test_columns_do_not_depend_on_the_size_and_rows_do():
+def test_traffic_of_rows_grows_with_vector_size_but_not_columns():
     work = {
         size: Workload(Frequencies.zipf(VOCABULARY), size, StepShape(512, 32, 5, 16, "centres"))
         for size in (100, 500)
@@ -98,7 +98,7 @@ def test_columns_do_not_depend_on_the_size_and_rows_do():
     assert sum(column_bytes(work[500], 2)) < 0.5 * for_rows[1]
 
 
-def test_counts_are_subsampled_as_gensim_does():
+def test_frequencies_are_subsampled_as_in_gensim():
     counts = np.array([1000, 100, 10])
     of_counts = Frequencies.of_counts(counts, sample=0.1, ns_exponent=0.5)
     share = counts / 1110
@@ -109,7 +109,7 @@ def test_counts_are_subsampled_as_gensim_does():
 
 
 SHAPE = StepShape(512, 32, 5, 16, "centres")
-#: Words, and the size of their vectors.
+#: (number of words, vector size).
 SMALL, LARGE, HUGE = (100_000, 100), (1_000_000, 100), (5_000_000, 500)
 
 
@@ -122,7 +122,7 @@ def by_name(choices):
     return {one.name.split(",")[0]: one for one in choices}
 
 
-def test_fast_networks_take_rows():
+def test_fast_network_favours_rows():
     choices = compare(work(*SMALL), 1e9, Machines(workers=8, shards=8))
     assert choices[0].name == "rows, asynchronous"
     assert choices[0].bound == "cores"
@@ -130,17 +130,17 @@ def test_fast_networks_take_rows():
     assert choices[0].words_a_second == pytest.approx(8 * one.words_a_second, rel=0.1)
 
 
-def test_slow_networks_take_sub_models():
+def test_slow_network_favours_sub_models():
     machines = Machines(workers=16, shards=2, threads=2, net=1e8)
     choices = compare(work(*LARGE), 10e9, machines)
     assert choices[0].name == "sub-models"
     assert by_name(choices)["rows"].bound == "network"
-    small = compare(work(*LARGE), 1e8, machines)  # of which a sub-model would see too little
+    small = compare(work(*LARGE), 1e8, machines)  # too little text for sub-models
     assert [one.bound for one in small] == ["cores", "network", "network", "corpus"]
     assert small[0].name == ALONE
 
 
-def test_many_long_rows_take_columns():
+def test_large_tables_favour_columns():
     machines = Machines(workers=4, shards=2, net=3e8, latency=2e-5, memory=12e9)
     choices = compare(work(*HUGE), 100e9, machines)
     assert choices[0].name == "columns"
@@ -148,7 +148,7 @@ def test_many_long_rows_take_columns():
     assert choices[-1].bound == "memory"
 
 
-def test_few_machines_are_not_worth_a_cluster():
+def test_few_machines_favour_a_single_one():
     small = compare(work(*SMALL), 1e9, Machines(workers=2, shards=1))
     assert small[0].name == ALONE and small[0].bound == "cores"
     rows = by_name(small)["rows"].words_a_second
@@ -167,14 +167,14 @@ def test_few_machines_are_not_worth_a_cluster():
         (1e12, 40e-3, 185e3, 76e3),
     ],
 )
-def test_rows_over_slow_links_train_as_was_measured(net, latency, alone, measured):
-    # words/s of 2 workers with a thread each and 2 ps; 169 bytes per word that is kept, 70 %
+def test_predicted_speed_over_slow_links_matches_measurements(net, latency, alone, measured):
+    # words/s of 2 workers with one thread each, and 2 ps; 169 bytes per kept word; 70 % are kept
     machines = Machines(2, 2, 1, net / 8, latency)
     waiting = sum(transfer_seconds(0.7 * 169, machines))
     assert 2 / (2 / alone + waiting) == pytest.approx(measured, rel=0.1)
 
 
-def test_slow_links_and_round_trips_slow_rows_down():
+def test_low_bandwidth_and_high_latency_slow_rows_down():
     fast, slow, far = (
         by_name(compare(work(*SMALL), 17e6, Machines(2, 2, 1, net, latency)))["rows"]
         for net, latency in ((1.25e9, 0.0), (12.5e6, 0.0), (1.25e9, 20e-3))
@@ -187,20 +187,20 @@ def test_slow_links_and_round_trips_slow_rows_down():
     ("size", "skipgram", "measured"),
     [(100, False, 19.26e6), (300, False, 7.45e6), (100, True, 10.86e6), (300, True, 3.77e6)],
 )
-def test_one_machine_is_as_fast_as_measured(size, skipgram, measured):
+def test_predicted_speed_of_one_machine_matches_measurements(size, skipgram, measured):
     work = Workload.of_text(230_000, 17e6, size, skipgram=skipgram)
     one = by_name(compare(work, 17e6, Machines(workers=1, shards=1, threads=2)))[ALONE]
     assert one.words_a_second == pytest.approx(measured, rel=0.25)  # docs/benchmarks/speed.md
 
 
-def test_workers_are_as_fast_as_in_the_study():
+def test_predicted_speed_of_workers_matches_the_simulation():
     work = Workload.of_text(230_000, 1e9)
     for workers, shards, simulated in ((1, 1, 4.1e6), (4, 2, 17.2e6), (32, 16, 109.7e6)):
         found = by_name(compare(work, 1e9, Machines(workers, shards, threads=2)))["rows"]
         assert found.words_a_second == pytest.approx(simulated, rel=0.2)
 
 
-def test_what_does_not_fit():
+def test_too_little_memory_is_the_bound():
     choices = compare(work(*HUGE), 1e9, Machines(workers=4, shards=1, memory=1e9))
     assert {one.bound for one in choices} == {"memory"}
     tables = 2 * 5_000_000 * 500 * 4
@@ -209,17 +209,17 @@ def test_what_does_not_fit():
     assert by_name(eight)["rows"].ps_memory == tables / 8
     assert by_name(eight)["sub-models"].worker_memory == tables
     slow = compare(work(*HUGE), 1e11, Machines(workers=4, shards=8, net=1e6, memory=16e9))
-    assert by_name(slow)["sub-models"].bound == "memory"  # whatever the network
+    assert by_name(slow)["sub-models"].bound == "memory"  # even if the network is slow
 
 
 @pytest.mark.parametrize("net", [1e6, 1e8, 1e10])
-def test_no_task_is_asked_for_more_than_its_network_has(net):
+def test_predicted_traffic_stays_within_the_network(net):
     for workers, shards in ((1, 4), (8, 2)):
         for one in compare(work(*HUGE), 1e9, Machines(workers, shards, net=net)):
             assert max(one.ps_net, one.worker_net) <= net * (1 + 1e-9)
 
 
-def test_waiting_slows_columns_most():
+def test_latency_slows_columns_most():
     near = Machines(workers=4, shards=2, latency=1e-5)
     far = replace(near, latency=1e-2)
     fast, slow = (by_name(compare(work(*SMALL), 1e9, machines)) for machines in (near, far))

@@ -1,4 +1,4 @@
-"""A release has one version, the same Pythons everywhere, and links that an index can follow."""
+"""A release has one version, the same Pythons everywhere, and links that an index can show."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def linked(tmp_path):
     return tmp_path
 
 
-def test_links_of_a_release_are_whole(linked):
+def test_readme_links_of_a_release_are_absolute(linked):
     links = re.findall(r"(!?)\[[^]]*\]\(([^)]+)\)", (linked / "README.md").read_text("utf-8"))
     assert len(links) > 15 and {picture for picture, _ in links} == {"", "!"}
     for picture, link in links:
@@ -42,7 +42,7 @@ def test_links_of_a_release_are_whole(linked):
         assert kind == ("raw" if picture else "blob") and (ROOT / path).is_file(), link
 
 
-def test_metadata_of_a_release_has_addresses(linked):
+def test_release_metadata_has_project_urls(linked):
     before, after = (
         tomllib.loads((folder / "pyproject.toml").read_text("utf-8")) for folder in (ROOT, linked)
     )
@@ -52,20 +52,20 @@ def test_metadata_of_a_release_has_addresses(linked):
     assert all(url.startswith("https://host/some/one") for url in urls.values())
 
 
-def test_one_version():
+def test_citation_has_the_package_version():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert cited["version"] == gensim_tfw2v.__version__
 
 
-def test_pythons_are_those_that_are_tested():
+def test_python_classifiers_equal_the_tested_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
     assert WORKFLOW["jobs"]["test"]["strategy"]["matrix"]["python"] == named
     assert f">={named[0]}," in project["requires-python"]
 
 
-def test_nobody_is_sent_to_an_index():
-    """Until the package is there, somebody else could publish under its name."""
+def test_pages_do_not_install_from_an_index():
+    """The package is not on an index yet, and someone else could publish under its name."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("cluster/*.md"), *ROOT.glob("docs/**/*.md")]
     pages += [*ROOT.glob("examples/*"), *ROOT.glob("gensim_tfw2v/**/*.py")]
     assert len(pages) > 100

@@ -1,4 +1,4 @@
-"""Packages that are too old are named with the cure."""
+"""Packages that are too old raise an error with the fix."""
 
 import importlib.metadata
 import subprocess
@@ -19,19 +19,19 @@ else:
 @pytest.mark.parametrize(
     ("package", "found"), [("tensorflow", "2.20.1"), ("gensim", "4.3.3"), ("gensim", "3.8")]
 )
-def test_old_packages_are_refused_with_the_cure(package, found, monkeypatch):
+def test_old_package_raises_with_the_fix(package, found, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: found)
     with pytest.raises(ImportError, match=rf"{found} is installed. Run: pip install --upgrade"):
         _tensorflow.require(package)
 
 
 @pytest.mark.parametrize(("package", "found"), [("tensorflow", "2.21.0"), ("gensim", "10.0")])
-def test_new_ones_are_fine(package, found, monkeypatch):
+def test_new_package_is_accepted(package, found, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: found)
     _tensorflow.require(package)
 
 
-def test_each_requirement_says_from_which_version():
+def test_each_requirement_has_a_minimum_version():
     text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
     needed = [Requirement(one) for one in tomllib.loads(text)["project"]["dependencies"]]
     lowest = {
@@ -42,12 +42,12 @@ def test_each_requirement_says_from_which_version():
     }
     assert lowest.keys() == {one.name for one in needed}
     assert lowest.items() >= _tensorflow.MINIMUM.items()
-    # TensorBoard 2.20 imports pkg_resources, which setuptools has no longer
+    # TensorBoard 2.20 imports pkg_resources, which setuptools has removed
     assert lowest["tensorboard"] >= (2, 21)
 
 
-def test_keras_is_imported_when_it_is_asked_for():
-    """5 s of CPU: the import is what is tested."""
+def test_keras_is_imported_on_first_use():
+    """Takes 5 s of CPU, because it really imports Keras."""
     code = """
 import sys
 from gensim_tfw2v._tensorflow import tf
@@ -60,7 +60,7 @@ assert keras is not None and "keras.src.optimizers" in sys.modules
 
 
 @pytest.mark.parametrize("collects", [True, False])
-def test_garbage_is_collected_after_the_import_as_before_and_not_during_it(collects):
+def test_import_pauses_garbage_collection_and_restores_it(collects):
     code = f"""
 import gc
 collects, looks = {collects}, []
@@ -68,6 +68,6 @@ gc.enable() if collects else gc.disable()
 gc.callbacks.append(lambda phase, _: looks.append(phase))
 from gensim_tfw2v import TFWord2Vec
 assert gc.isenabled() == collects
-assert len(looks) < 100, len(looks)  # more than a thousand, if garbage were looked for
+assert len(looks) < 100, len(looks)  # over 1,000 with garbage collection
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,4 +1,4 @@
-"""Seeds that NumPy takes, None among them."""
+"""Seeds of every kind that NumPy accepts, including None."""
 
 import json
 
@@ -15,8 +15,8 @@ def trained(**options):
     )
 
 
-def going_on(seed):
-    """The output rows of a model that is given a seed after it was built, and trained."""
+def seeded_later(seed):
+    """Output rows of a model whose seed is set after its vocabulary is built."""
     model = TFWord2Vec(min_count=1, vector_size=4, workers=1, sample=0)
     model.build_vocab(common_texts)
     model.seed = seed
@@ -24,11 +24,11 @@ def going_on(seed):
     return model.syn1neg
 
 
-def test_without_a_seed_each_training_is_another():
+def test_seed_none_gives_different_vectors_each_time():
     first, second = trained(seed=None), trained(seed=None)
     assert first.seed is None
     assert (first.wv.vectors != second.wv.vectors).all()
-    assert (going_on(None) != going_on(None)).any()
+    assert (seeded_later(None) != seeded_later(None)).any()
 
 
 @pytest.mark.parametrize(
@@ -36,37 +36,39 @@ def test_without_a_seed_each_training_is_another():
     [(np.int64(7), 7), (np.uint32(7), 7), (True, 1), (np.array([3, 4]), [3, 4]), ((3, 4), [3, 4])],
     ids=repr,
 )
-def test_seeds_that_are_equal(seed, same):
+def test_equal_seeds_give_equal_vectors(seed, same):
     np.testing.assert_array_equal(trained(seed=seed).wv.vectors, trained(seed=same).wv.vectors)
-    np.testing.assert_array_equal(going_on(seed), going_on(same))
+    np.testing.assert_array_equal(seeded_later(seed), seeded_later(same))
 
 
 @pytest.mark.parametrize("seed", [-5, 2**32, 2**100])
-def test_seeds_that_were_set_later_may_be_any_whole_number(seed):
-    np.testing.assert_array_equal(going_on(seed), going_on(seed))
-    assert (going_on(seed) != going_on(1)).any()
+def test_seed_set_later_may_be_any_integer(seed):
+    np.testing.assert_array_equal(seeded_later(seed), seeded_later(seed))
+    assert (seeded_later(seed) != seeded_later(1)).any()
 
 
-@pytest.mark.parametrize("options", [{}, {"regime": "submodels:models=2"}], ids=["one", "two"])
+@pytest.mark.parametrize(
+    "options", [{}, {"regime": "submodels:models=2"}], ids=["one model", "sub-models"]
+)
 @pytest.mark.parametrize("seed", [None, np.int64(3)], ids=repr)
-def test_checkpoints_go_on(tmp_path, seed, options):
+def test_checkpoints_accept_numpy_seeds_and_none(tmp_path, seed, options):
     options = options | {"sample": np.float64(0), "ns_exponent": np.float32(0.5)}
     folder = tmp_path / "checkpoints"
     options |= {"checkpoint_dir": folder, "seed": seed, "epochs": np.int64(1)}
     first = TFWord2Vec(common_texts, min_count=1, vector_size=4, **options)
     again = TFWord2Vec(common_texts, min_count=1, vector_size=4, **options)
-    np.testing.assert_array_equal(first.wv.vectors, again.wv.vectors)  # of the checkpoint
+    np.testing.assert_array_equal(first.wv.vectors, again.wv.vectors)  # loaded from the checkpoint
     for path in folder.rglob("*.json"):
         json.loads(path.read_text())
 
 
-def test_arrays_in_files(tmp_path):
+def test_seed_none_with_tables_dir_gives_different_vectors(tmp_path):
     first, second = (
         trained(seed=None, tables_dir=tmp_path / name).wv.vectors for name in ("a", "b")
     )
     assert (first != second).all()
 
 
-def test_the_loss_of_a_text_stays_without_a_seed():
+def test_held_out_loss_is_reproducible_with_seed_none():
     model = trained(seed=None)
     assert model.held_out_loss(common_texts) == model.held_out_loss(common_texts)

@@ -1,4 +1,4 @@
-"""Everything that gensim reads sentences from."""
+"""Corpora of every kind that gensim reads sentences from."""
 
 import bz2
 import gzip
@@ -34,7 +34,7 @@ def bzipped(folder):
 
 
 def address(folder):
-    """smart_open knows others (s3://, https://, …), which a test cannot reach."""
+    """A file:// URI; tests cannot reach smart_open's remote ones (s3://, https://, …)."""
     return LineSentence((folder / plain(folder).source).as_uri())
 
 
@@ -66,7 +66,7 @@ def brown(folder):
     "source",
     [plain, gzipped, bzipped, address, open_file, folder_of_files, text8, brown],
 )
-def test_a_source_gives_both_classes_the_same_words(source, tmp_path):
+def test_source_gives_both_classes_the_same_words(source, tmp_path):
     gensim, ours = (
         model_class(source(folder), vector_size=5, min_count=1, workers=1, sample=0)
         for model_class, folder in ((Word2Vec, tmp_path / "a"), (TFWord2Vec, tmp_path / "b"))
@@ -93,22 +93,22 @@ def compressed(tmp_path, request):
 
 
 @pytest.mark.parametrize("compressed", [gzip, bz2, lzma], indirect=True)
-def test_a_compressed_corpus_file_gives_what_its_lines_give(compressed):
+def test_compressed_corpus_file_trains_as_its_lines(compressed):
     lines = TFWord2Vec(LineSentence(compressed), **OPTIONS)
     at_once = TFWord2Vec(corpus_file=compressed, **OPTIONS)
     stepwise = TFWord2Vec(**OPTIONS)
     stepwise.build_vocab(corpus_file=compressed)
-    told = dict(total_words=stepwise.corpus_total_words, total_examples=stepwise.corpus_count)
-    stepwise.train(corpus_file=compressed, epochs=2, **told)
+    totals = dict(total_words=stepwise.corpus_total_words, total_examples=stepwise.corpus_count)
+    stepwise.train(corpus_file=compressed, epochs=2, **totals)
     for model in (at_once, stepwise):
         assert (model.corpus_count, model.corpus_total_words) == (60, 360)
         np.testing.assert_array_equal(model.wv.vectors, lines.wv.vectors)
-    assert stepwise.train(corpus_file=compressed, epochs=1, **told)[1] == 360
+    assert stepwise.train(corpus_file=compressed, epochs=1, **totals)[1] == 360
     assert at_once.held_out_loss(corpus_file=compressed) == at_once.held_out_loss(SENTENCES)
     assert at_once.partial_fit(corpus_file=compressed)[1] == 360
 
 
-def test_a_damaged_corpus_file_leaves_the_model_as_it_was(tmp_path):
+def test_damaged_corpus_file_raises_and_leaves_the_model_unchanged(tmp_path):
     path = tmp_path / "text.gz"
     path.write_bytes(gzip.compress(TEXT.encode())[:-9])
     model = TFWord2Vec(SENTENCES, **OPTIONS)
@@ -127,7 +127,7 @@ def test_a_damaged_corpus_file_leaves_the_model_as_it_was(tmp_path):
 
 @pytest.fixture
 def pipe(tmp_path):
-    """A named pipe, into which the text is written once."""
+    """A named pipe into which a thread writes the text once."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=(TEXT,), daemon=True)
@@ -136,7 +136,7 @@ def pipe(tmp_path):
     writer.join(120)
 
 
-def test_a_pipe_is_read_once(pipe, tmp_path):
+def test_named_pipe_is_read_once(pipe, tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
     expected = TFWord2Vec(corpus_file=str(tmp_path / "text.txt"), **OPTIONS)
     model = TFWord2Vec(**OPTIONS)
@@ -146,13 +146,13 @@ def test_a_pipe_is_read_once(pipe, tmp_path):
     np.testing.assert_array_equal(model.wv.vectors, expected.wv.vectors)
 
 
-def test_what_cannot_be_read_from_a_pipe(tmp_path):
+def test_pipe_with_max_vocab_size_raises(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TypeError, match="can be read once"):
         TFWord2Vec(corpus_file=str(tmp_path / "pipe"), max_vocab_size=9)
 
 
-def test_compressed_data_in_a_pipe_are_refused(tmp_path):
+def test_compressed_data_in_a_pipe_raise(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     packed = gzip.compress(TEXT.encode())
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(packed,), daemon=True)
@@ -163,7 +163,7 @@ def test_compressed_data_in_a_pipe_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("compressed", [gzip], indirect=True)
-def test_gensims_code_trains_no_compressed_file(compressed):
+def test_compressed_file_with_overridden_hook_raises(compressed):
     class Watched(TFWord2Vec):
         def _do_train_job(self, *args):
             return super()._do_train_job(*args)
@@ -172,7 +172,7 @@ def test_gensims_code_trains_no_compressed_file(compressed):
         Watched(corpus_file=compressed, **OPTIONS)
 
 
-def test_an_iterator_that_is_gone_through_once_is_trained_on_in_every_epoch():
+def test_iterator_is_trained_on_in_every_epoch():
     sentences = [["a", "b", "c", "d"] * 3] * 5
     model = TFWord2Vec(min_count=1, vector_size=4, sample=0)
     model.build_vocab(iter(sentences))

@@ -1,4 +1,4 @@
-"""One training of a model at a time; two models side by side."""
+"""One training per model at a time; different models are trained in parallel."""
 
 import copy
 import gc
@@ -29,7 +29,7 @@ def built(**options):
 
 
 class Call(CallbackAny2Vec):
-    """Calls a function once, in the middle of a training."""
+    """Callback that calls a function once, after the first epoch."""
 
     def __init__(self, function):
         self.function, self.given, self.error = function, None, None
@@ -70,7 +70,7 @@ def train(model, **options):
     "second", [train, lambda model: model.partial_fit([["new", "words"] * 9])], ids=["train", "fit"]
 )
 @pytest.mark.parametrize("where", [lambda call: call, in_a_thread], ids=["callback", "thread"])
-def test_the_second_training_is_refused_and_the_first_goes_on(where, second):
+def test_concurrent_training_raises_and_the_first_continues(where, second):
     alone, model, call = built(), built(), Call(where(second))
     train(alone)
     assert train(model, callbacks=[call]) == (87, 87)
@@ -79,10 +79,10 @@ def test_the_second_training_is_refused_and_the_first_goes_on(where, second):
     assert "this model is being trained" in str(error)
     np.testing.assert_array_equal(model.wv.vectors, alone.wv.vectors)
     assert model.train_count == 1
-    train(model)  # nothing is left of it
+    train(model)  # the model is free again
 
 
-def test_what_a_callback_may_do_meanwhile():
+def test_callback_may_copy_pickle_and_evaluate_the_model():
     def look(model):
         twin = copy.deepcopy(model)
         train(twin)
@@ -97,7 +97,7 @@ def test_what_a_callback_may_do_meanwhile():
     assert (twin.train_count, model.train_count) == (1, 1)
 
 
-def test_a_training_that_failed_lets_the_next_begin():
+def test_failed_training_allows_the_next():
     model = built()
     with pytest.raises(RuntimeError, match="none of the corpus's"):
         model.train([["no"]], total_examples=1, epochs=1)
@@ -106,7 +106,7 @@ def test_a_training_that_failed_lets_the_next_begin():
     assert train(model) == (87, 87)
 
 
-def test_two_models_are_trained_at_the_same_time():
+def test_two_models_can_train_in_parallel():
     alone = built()
     train(alone)
     models, barrier = [built(), built()], threading.Barrier(2)
@@ -139,7 +139,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("of", ["words", "n-grams"])
-def test_queries_while_another_thread_trains(of):
+def test_queries_during_training_do_not_fail(of):
     model = built()
     if of == "n-grams":
         model = TFFastText(common_texts, min_count=1, vector_size=4, sample=0, bucket=50)
@@ -172,7 +172,7 @@ def test_queries_while_another_thread_trains(of):
 
 
 @pytest.mark.parametrize("regime", [None, "submodels:models=2"])
-def test_norms_are_never_taken_away(regime):
+def test_norms_are_never_none_during_training(regime):
     class Watched(KeyedVectors):
         taken = False
 
@@ -194,7 +194,7 @@ def test_norms_are_never_taken_away(regime):
 
 
 @pytest.mark.parametrize("regime", [*sorted(REGIMES.keys() - {"submodels"}), "submodels:models=2"])
-def test_trainings_in_one_process_leave_no_threads_and_no_variables(regime, monkeypatch):
+def test_repeated_trainings_leave_no_threads_or_variables(regime, monkeypatch):
     names, name = [], WorkerVariables.name
 
     def noted(variables, what):
@@ -212,7 +212,7 @@ def test_trainings_in_one_process_leave_no_threads_and_no_variables(regime, monk
     for _ in range(2):
         train(built(regime=regime, sg=1))
     deadline = time.monotonic() + 30
-    # the system may take a while to end one that Python has seen the end of
+    # the system may still count a thread that Python has joined
     while (number := psutil.Process().num_threads()) > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert number <= before and variables() <= variables_before

@@ -1,4 +1,4 @@
-"""What type checkers make of a user's script."""
+"""Type annotations, as the type checker of a user's script reads them."""
 
 import inspect
 import re
@@ -40,8 +40,8 @@ TFDoc2Vec(documents=[], dm=0, dbow_words=1, alpha=0.05, compute_loss=True, log_d
 """
 
 
-def test_mistakes_are_found(tmp_path):
-    """5 s of CPU, or 10 if mypy has not run before: it reads all that the script imports."""
+def test_type_checker_finds_mistakes_in_a_script(tmp_path):
+    """Takes 5 s of CPU, or 10 without mypy's cache: mypy reads everything that is imported."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     checked = subprocess.run(

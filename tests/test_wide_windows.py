@@ -1,4 +1,4 @@
-"""Windows wider than any sentence: the same training, by a program no wider than the sentences."""
+"""Windows wider than any sentence: the same vectors by kernels with narrower windows."""
 
 from pathlib import Path
 
@@ -29,12 +29,12 @@ SENTENCES = [[f"w{(7 * i + j) % 20}" for j in range(i % 19 + 1)] for i in range(
         *((1000, 34, 64), (1000, 500, 512), (1000, 10_000, 1000), (WIDEST_WINDOW, 10_000, 16384)),
     ],
 )
-def test_windows_reach_as_far_as_sentences(window, longest, expected):
+def test_window_is_cut_to_the_longest_sentence(window, longest, expected):
     assert choose_window(window, longest) == expected
     assert expected >= min(window, longest - 1)
 
 
-def test_the_longest_sentence(tmp_path):
+def test_longest_sentence_is_recorded_when_encoding(tmp_path):
     vocabulary = {f"w{number}": number for number in range(20)}
     with encode_sentences([["w1", "no", "w2"], ["w3"] * 5, [], ["w4"] * 3], vocabulary) as corpus:
         assert corpus.longest_sentence == 5
@@ -46,7 +46,7 @@ def test_the_longest_sentence(tmp_path):
 
 @pytest.mark.parametrize("side", ["inputs", "centres"])
 @pytest.mark.parametrize("shrinks", [True, False])
-def test_draws_are_those_of_the_wide_window(side, shrinks):
+def test_narrowed_window_draws_the_same_windows(side, shrinks):
     lengths = [1, 9, 4, 9, 2, 7]
     entries = np.concatenate([[*range(length), -1] for length in lengths]).astype(np.int32)
     found = []
@@ -56,7 +56,7 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
         words = word_tensors(WordArrays.of(np.full(9, 0.8)))
         draws = draw(config, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)
-        if side == "centres":  # of the block's own places
+        if side == "centres":  # only the block's own positions
             windows = windows[:, window : window + shape.block]
         found.append(np.stack(np.divmod(windows, window + 1)).tolist())
     assert found[0] == found[1]
@@ -65,8 +65,8 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
 @pytest.mark.parametrize(
     "options", [{"sg": 1}, {"sg": 0, "shrink_windows": False}], ids=["skipgram", "cbow-fixed"]
 )
-def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
-    # as many negatives a block
+def test_narrowed_window_trains_the_same_vectors(options, monkeypatch):
+    # equal numbers of negatives per block
     monkeypatch.setattr("gensim_tfw2v.kernel.sizes.MAX_POSITION_NEGATIVES", 1)
     models = []
     for cut in (True, False):
@@ -83,7 +83,7 @@ def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
 
 
 @pytest.mark.parametrize("regime", [None, "downpour"])
-def test_a_window_of_a_million_words(regime):
+def test_window_of_a_million_words_trains(regime):
     model = TFWord2Vec(
         common_texts, window=1_000_000, min_count=1, vector_size=4, epochs=1, regime=regime
     )
@@ -100,5 +100,5 @@ def test_vectors_of_wide_windows_stay_short(shrink_windows):
         sentences, sg=1, window=60, shrink_windows=shrink_windows, vector_size=16, min_count=3,
         epochs=3, seed=3, workers=1,
     )  # fmt: skip
-    # gensim's are 3 long
+    # norms of gensim's vectors go up to 3
     assert 1 < np.linalg.norm(model.wv.vectors, axis=1).max() < 10

@@ -34,6 +34,7 @@ class Tables(NamedTuple):
 
 def all_finite(array: np.ndarray) -> bool:
     """Return whether all numbers are finite, without making an array of truth values."""
+    array = np.asarray(array)  # a np.matrix has other arguments
     return bool(np.isfinite([array.min(initial=0), array.max(initial=0)]).all())
 
 

@@ -1,4 +1,4 @@
-"""Slow loops that anyone can read, for expected values."""
+"""Slow, readable loops for expected values."""
 
 from math import sqrt
 

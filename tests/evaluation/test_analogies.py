@@ -41,10 +41,10 @@ def test_metric_gensim_equals_gensim(random_vectors, case_insensitive):
         random_vectors, restrict_vocab=600, case_insensitive=case_insensitive
     )
     assert our_counts(score) == expected
-    assert score.correct > 0  # or the comparison shows nothing
+    assert score.correct > 0  # otherwise the comparison shows nothing
 
 
-def test_metric_all_equals_gensim_with_dummies(lee):
+def test_metric_all_equals_gensim_with_dummy4unknown(lee):
     expected = gensim_counts(lee, datapath("questions-words.txt"), dummy4unknown=True)
     score = evaluate_analogies(lee, metric="all")
     assert our_counts(score) == expected
@@ -52,20 +52,20 @@ def test_metric_all_equals_gensim_with_dummies(lee):
     assert evaluate_analogies(lee).counted == sum(s.known for s in score.sections) > 0
 
 
-def test_default_restriction_of_each_metric(monkeypatch, lee):
+def test_only_metric_gensim_restricts_the_vocabulary_by_default(monkeypatch, lee):
     monkeypatch.setattr(analogies, "GENSIM_RESTRICT_VOCAB", 300)
     known = {m: sum(s.known for s in evaluate_analogies(lee, metric=m).sections)
              for m in ("gensim", "all")}  # fmt: skip
     assert known["gensim"] < known["all"]
 
 
-def test_blocks_do_not_matter(monkeypatch, random_vectors):
+def test_smaller_blocks_give_the_same_score(monkeypatch, random_vectors):
     whole = evaluate_analogies(random_vectors)
     monkeypatch.setattr(analogies, "BLOCK_BYTES", 4 * 7 * len(random_vectors))
     assert evaluate_analogies(random_vectors) == whole
 
 
-def test_equals_slow_reference(keyed, tmp_path):
+def test_score_equals_slow_reference(keyed, tmp_path):
     rng = np.random.default_rng(0)
     words = {name: rng.normal(size=3) for name in "abcdefg"}
     path = tmp_path / "questions.txt"
@@ -77,7 +77,7 @@ def test_equals_slow_reference(keyed, tmp_path):
     assert 0 < right < len(asked)
 
 
-def test_semantic_and_syntactic_totals(keyed, tmp_path):
+def test_sections_give_semantic_and_syntactic_totals(keyed, tmp_path):
     words = {"king": (1, 1), "queen": (1, -1), "man": (0.2, 1), "woman": (0.2, -1), "x": (-1, 0)}
     path = tmp_path / "questions.txt"
     path.write_text(
@@ -102,7 +102,7 @@ spellings = sorted({"".join(s) for w in ("ab", "c", "d", "e") for s in
 
 @settings(max_examples=150)
 @given(data=st.data())
-def test_equals_gensim_on_odd_vocabularies(data, tmp_path):
+def test_odd_vocabularies_score_as_in_gensim(data, tmp_path):
     words = data.draw(st.lists(st.sampled_from(spellings), min_size=2, unique=True))
     values = st.lists(st.integers(-2, 2), min_size=2, max_size=2)
     rows = data.draw(st.lists(values, min_size=len(words), max_size=len(words)))
@@ -124,12 +124,12 @@ def test_equals_gensim_on_odd_vocabularies(data, tmp_path):
         assert our_counts(score) == expected
 
 
-def test_unknown_metric(lee):
+def test_unknown_metric_raises(lee):
     with pytest.raises(ValueError, match="known metrics: 'gensim', 'all'"):
         evaluate_analogies(lee, metric="both")
 
 
-def test_no_known_question(keyed, tmp_path):
+def test_no_known_question_gives_total_0(keyed, tmp_path):
     path = tmp_path / "questions.txt"
     path.write_text("eins zwei drei vier\n")
     vectors = keyed({"one": (1, 0), "two": (0, 1)})
@@ -137,7 +137,7 @@ def test_no_known_question(keyed, tmp_path):
     assert evaluate_analogies(vectors, path, metric="all").counted == 1
 
 
-def test_empty_file(lee, tmp_path):
+def test_empty_file_raises(lee, tmp_path):
     (tmp_path / "empty").touch()
     with pytest.raises(EvaluationFileError):
         evaluate_analogies(lee, tmp_path / "empty")

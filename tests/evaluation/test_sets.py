@@ -36,15 +36,15 @@ def file(tmp_path):
         "old\tnew\t1.58\t1\t2\nhappy\tglad\t9\t8\t10\n",
         "\ufeffold new 1.58\r\nhappy glad 9\r\n",
     ],
-    ids=["tab", "comma", "semicolon", "blanks", "comments", "names", "raters", "windows"],
+    ids=["tab", "comma", "semicolon", "spaces", "comments", "header", "raters", "BOM and CRLF"],
 )
-def test_pairs_are_read_whatever_separates_them(file, text):
+def test_pairs_are_read_with_any_separator(file, text):
     path = file(text)
     assert read_pairs(path) == [("old", "new", 1.58), ("happy", "glad", 9.0)]
     assert file_kind(path) == "pairs"
 
 
-def test_compressed_file(tmp_path):
+def test_compressed_pairs_are_read(tmp_path):
     path = tmp_path / "pairs.tsv.gz"
     path.write_bytes(gzip.compress(b"old\tnew\t1.58\n"))
     assert read_pairs(path) == [("old", "new", 1.58)]
@@ -54,14 +54,14 @@ NO_RATINGS = [f"old new {bad}" for bad in ("nan", "inf", "-inf", "1_0", "٣", "1
 
 
 @pytest.mark.parametrize("bad", ["old new", "old new x", "old", "old new young 3", *NO_RATINGS])
-def test_bad_pair_is_named_with_its_line(file, bad):
+def test_bad_pair_error_names_its_line(file, bad):
     path = file(f"# comment\na b 1\n{bad}\n")
     with pytest.raises(EvaluationFileError, match=rf"file.txt, line 3: .*{bad}"):
         read_pairs(path)
 
 
 @pytest.mark.parametrize("rating", ["nan", "inf", "1_0", "٣"])
-def test_a_bad_rating_is_no_column_name(file, rating):
+def test_bad_rating_in_line_1_is_not_taken_for_a_header(file, rating):
     path = file(f"old new {rating}\na b 1\n")
     assert file_kind(path) == "pairs"
     with pytest.raises(EvaluationFileError, match="line 1: expected two words and a finite number"):
@@ -69,51 +69,51 @@ def test_a_bad_rating_is_no_column_name(file, rating):
 
 
 @pytest.mark.parametrize("rating", ["1", "+1.", "1e0", "1.0E+0", ".1e1", "01"])
-def test_ways_to_write_a_rating(file, rating):
+def test_rating_formats_are_accepted(file, rating):
     assert read_pairs(file(f"old new {rating}\n")) == [("old", "new", 1.0)]
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])
 @pytest.mark.parametrize("read", [read_pairs, read_questions, file_kind])
-def test_nothing_to_evaluate(file, read, text):
+def test_file_without_data_lines_raises(file, read, text):
     with pytest.raises(EvaluationFileError, match="holds no line"):
         read(file(text))
 
 
-def test_column_names_alone(file):
+def test_header_without_pairs_raises(file):
     with pytest.raises(EvaluationFileError, match="no pair"):
         read_pairs(file("first,second,rating\n"))
 
 
 @pytest.mark.parametrize("read", [read_pairs, read_questions])
-def test_missing_file(tmp_path, read):
+def test_missing_file_raises(tmp_path, read):
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "missing.txt")
 
 
 @pytest.mark.parametrize("read", [read_pairs, read_questions, file_kind])
-def test_no_text(tmp_path, read):
+def test_binary_file_raises(tmp_path, read):
     path = tmp_path / "binary"
     path.write_bytes(b"\xff\xfe\x00\x81" * 10)
     with pytest.raises(EvaluationFileError, match="not UTF-8"):
         read(path)
 
 
-def test_wrong_bytes_are_placed(tmp_path):
+def test_invalid_utf8_error_names_the_byte_offset(tmp_path):
     path = tmp_path / "latin.tsv"
     path.write_bytes(b"old\tnew\t1\nb\xe4r\tb\xe4ume\t2\n")
     with pytest.raises(EvaluationFileError, match=r"latin.tsv: is not UTF-8 text: .* at byte 11 "):
         read_pairs(path)
 
 
-def test_what_decompresses_is_named(tmp_path, monkeypatch):
+def test_missing_decompressor_error_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lz4", None)
     (tmp_path / "pairs.lz4").write_bytes(b"anything")
     with pytest.raises(ImportError, match=r"pairs.lz4: .*pip install .smart_open\[lz4\]"):
         read_pairs(tmp_path / "pairs.lz4")
 
 
-def test_questions_by_section(file):
+def test_questions_are_grouped_by_section(file):
     path = file(": family\nking queen man woman\n\n: gram1\ngood better bad worse\n: none\n")
     assert read_questions(path) == {
         "family": [("king", "queen", "man", "woman")],
@@ -123,23 +123,23 @@ def test_questions_by_section(file):
     assert file_kind(path) == "analogies"
 
 
-def test_questions_without_a_header(file):
+def test_questions_without_a_header_are_one_section(file):
     path = file("king queen man woman\n")
     assert list(read_questions(path)) == [UNNAMED_SECTION]
     assert file_kind(path) == "analogies"
 
 
-def test_bad_question_is_named_with_its_line(file):
+def test_bad_question_error_names_its_line(file):
     with pytest.raises(EvaluationFileError, match="line 2: expected four words"):
         read_questions(file(": family\nking queen man\n"))
 
 
-def test_sections_without_questions(file):
+def test_sections_without_questions_raise(file):
     with pytest.raises(EvaluationFileError, match="no question"):
         read_questions(file(": family\n"))
 
 
-def test_files_that_come_with_gensim():
+def test_files_of_gensim_are_read_completely():
     assert len(read_pairs(datapath("wordsim353.tsv"))) == 353
     assert len(read_pairs(datapath("simlex999.txt"))) == 999
     questions = read_questions(datapath("questions-words.txt"))
@@ -155,9 +155,9 @@ def test_files_that_come_with_gensim():
         ("pairs.xz", lzma.compress(b"old new 1\n" * 99)[:-9]),
         ("pairs.bz2", b"old new 1\n"),
     ],
-    ids=["cut gzip", "no gzip", "no xz", "cut xz", "no bz2"],
+    ids=["cut gzip", "text named gz", "text named xz", "cut xz", "text named bz2"],
 )
-def test_damaged_files_are_named(tmp_path, name, content):
+def test_damaged_file_error_names_the_file(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(EvaluationFileError, match=f"{name}: is damaged, cut short, or not what"):
         read_pairs(tmp_path / name)

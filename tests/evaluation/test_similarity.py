@@ -13,7 +13,7 @@ from tests.evaluation import reference
 @pytest.mark.parametrize(
     ("name", "file"), [("ws353", "wordsim353.tsv"), ("simlex999", "simlex999.txt")]
 )
-def test_equals_gensim(lee, name, file, options):
+def test_score_equals_gensim(lee, name, file, options):
     pearson, spearman, oov_percent = lee.evaluate_word_pairs(datapath(file), **options)
     score = evaluate_pairs(lee, name, **options)
     assert score.pearson == pytest.approx(pearson[0], abs=1e-12)
@@ -21,7 +21,7 @@ def test_equals_gensim(lee, name, file, options):
     assert 100 * score.oov_ratio == pytest.approx(oov_percent)
 
 
-def test_equals_slow_reference(keyed, tmp_path):
+def test_score_equals_slow_reference(keyed, tmp_path):
     words = {"one": (1, 0.2), "Two": (0.5, 0.5), "three": (-1, 0.1), "four": (0.3, -1)}
     ratings = [("one", "two", 8), ("one", "three", 1), ("two", "four", 4), ("three", "four", 4)]
     path = tmp_path / "pairs.csv"
@@ -46,14 +46,15 @@ def test_too_few_known_pairs_give_nan_and_json_null(keyed, tmp_path, text):
     assert json.loads(json.dumps(score.to_dict(), allow_nan=False))["spearman"] is None
 
 
-def test_bad_line_is_an_error(keyed, tmp_path):
+def test_bad_line_raises(keyed, tmp_path):
     path = tmp_path / "pairs.txt"
     path.write_text("one two 3\none two\n")
     with pytest.raises(EvaluationFileError, match="line 2"):
         evaluate_pairs(keyed({"one": (1, 0), "two": (0, 1)}), path)
 
 
-def test_the_vectors_keep_their_keys_for_other_threads(keyed, tmp_path):
+def test_evaluation_sets_no_attribute_of_the_vectors(keyed, tmp_path):
+    """Threads may use the vectors during an evaluation."""
     path = tmp_path / "pairs.txt"
     path.write_text("one two 3\none three 1\n")
     vectors = keyed({"one": (1, 0), "two": (0, 1), "three": (1, 1)})
@@ -86,7 +87,7 @@ def test_agreement_equals_slow_reference(keyed):
     assert found.jaccard == pytest.approx(np.mean(jaccards))
 
 
-def test_a_model_agrees_with_itself_whatever_its_rotation(lee):
+def test_rotated_vectors_agree_with_the_original(lee):
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(20, 20)))[0]
     turned = type(lee)(20)
     turned.add_vectors(lee.index_to_key, lee.vectors @ rotation.astype(np.float32))
@@ -96,24 +97,24 @@ def test_a_model_agrees_with_itself_whatever_its_rotation(lee):
     assert neighbour_agreement(lee, lee).overlap == 1
 
 
-def test_restricted_to_frequent_words(keyed):
+def test_restrict_vocab_limits_the_neighbours(keyed):
     first, second = keyed(random_words(1)), keyed(random_words(2))
     assert neighbour_agreement(first, second, k=3, restrict_vocab=4).overlap > 0.5
 
 
 @pytest.mark.parametrize("k", [0, 10, 11])
-def test_k_out_of_range(keyed, k):
+def test_k_out_of_range_raises(keyed, k):
     vectors = keyed(random_words(1))
     with pytest.raises(ValueError, match="k must be from 1 to 9"):
         neighbour_agreement(vectors, vectors, k=k)
 
 
-def test_no_shared_probe(keyed):
+def test_no_shared_probe_raises(keyed):
     with pytest.raises(ValueError, match="no probe word"):
         neighbour_agreement(keyed(random_words(1)), keyed(random_words(1, "klmnopqrst")), k=2)
 
 
-def test_a_string_is_no_list_of_words(keyed):
+def test_string_of_probes_raises(keyed):
     vectors = keyed(random_words(1))
     with pytest.raises(ValueError, match="list of words"):
         neighbour_agreement(vectors, vectors, "ab", k=2)

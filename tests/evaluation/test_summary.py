@@ -5,7 +5,7 @@ import pytest
 from gensim_tfw2v.evaluation import EvaluationFileError, evaluate_pairs, summary
 
 
-def test_standard_sets_and_own_files(lee, tmp_path):
+def test_summary_scores_standard_sets_and_own_files(lee, tmp_path):
     pairs, questions = tmp_path / "pairs.csv", tmp_path / "questions.txt"
     pairs.write_text("the,a,1\nthe,of,2\nto,of,3\n")
     questions.write_text("the a of to\n")
@@ -18,13 +18,13 @@ def test_standard_sets_and_own_files(lee, tmp_path):
     assert (result["words"], result["vector_size"]) == (len(lee), 20)
 
 
-def test_own_files_alone(lee, tmp_path):
+def test_standard_false_scores_only_own_files(lee, tmp_path):
     (tmp_path / "questions.txt").write_text("the a of to\n")
     result = summary(lee, [tmp_path / "questions.txt"], standard=False)
     assert (len(result["pairs"]), len(result["analogies"])) == (0, 1)
 
 
-def test_bad_file_is_found_before_any_work(lee, tmp_path):
+def test_bad_own_file_raises(lee, tmp_path):
     (tmp_path / "empty.txt").touch()
     with pytest.raises(EvaluationFileError, match="empty.txt"):
         summary(lee, [tmp_path / "empty.txt"])

@@ -1,4 +1,4 @@
-"""A saved model is whole, or the older one stays."""
+"""A model is saved completely, or the older file stays."""
 
 import io
 import logging
@@ -19,7 +19,7 @@ from gensim_tfw2v.files.atomic import save_atomically
 from tests.disks import fill, small_disk
 
 
-def test_files_beside_the_model_come_along(tmp_path):
+def test_separate_arrays_are_moved_with_the_model(tmp_path):
     vectors = KeyedVectors(2)
     vectors.add_vectors(["a", "b"], np.eye(2))
     path = tmp_path / "model"
@@ -31,7 +31,7 @@ def test_files_beside_the_model_come_along(tmp_path):
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
-def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
+def test_failed_write_leaves_only_the_old_file(tmp_path, error):
     path = tmp_path / "model"
     path.write_text("old")
 
@@ -55,8 +55,8 @@ def older():
     return TFWord2Vec(common_texts, vector_size=5, min_count=1, workers=1)
 
 
-@pytest.mark.parametrize("apart", [[], ["syn1neg"]], ids=["one file", "arrays apart"])
-def test_a_full_disk_leaves_the_older_model(tmp_path, model, older, apart):
+@pytest.mark.parametrize("apart", [[], ["syn1neg"]], ids=["one file", "separate arrays"])
+def test_full_disk_leaves_the_older_model(tmp_path, model, older, apart):
     with small_disk(tmp_path / "disk", "512k") as disk:
         path = disk / "model"
         older.save(str(path), separately=apart)
@@ -72,7 +72,7 @@ def test_a_full_disk_leaves_the_older_model(tmp_path, model, older, apart):
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_logs_and_events_name_the_file(tmp_path, model, caplog, suffix):
+def test_logs_and_lifecycle_events_name_the_target_file(tmp_path, model, caplog, suffix):
     path = tmp_path / f"model{suffix}"
     with caplog.at_level(logging.INFO, logger="gensim"):
         model.save(str(path), sep_limit=100)
@@ -92,30 +92,30 @@ def test_logs_and_events_name_the_file(tmp_path, model, caplog, suffix):
     assert [event["fname_or_handle"] for event in found.lifecycle_events if "sav" in event["event"]]
     assert found.lifecycle_events[-2]["fname_or_handle"] == str(path)
     if not suffix:
-        found.save(str(path), sep_limit=100)  # over the very files that it has mapped
+        found.save(str(path), sep_limit=100)  # over the files that it maps
         np.testing.assert_array_equal(TFWord2Vec.load(str(path)).syn1neg, model.syn1neg)
 
 
 @pytest.fixture
 def null(tmp_path):
-    """A null device of one's own: the machine's is not to be put at risk."""
+    """A null device in a temporary folder, so that the machine's own is not at risk."""
     path = tmp_path / "null"
     try:
         os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
         path.write_bytes(b"")
     except OSError:
-        pytest.skip("no devices can be made here")
+        pytest.skip("no permission to create devices")
     return path
 
 
-def test_a_device_stays_one(null, older):
+def test_saving_to_a_device_keeps_the_device(null, older):
     save_atomically(null, older.save)
     older.save(str(null), separately=["syn1neg"])
     assert null.is_char_device()
     assert list(null.parent.iterdir()) == [null]
 
 
-def test_a_full_device_is_named(null, older):
+def test_full_device_error_names_it(null, older):
     null.unlink()
     os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 7))
     with pytest.raises(OSError, match=f"No space.*{null}"):
@@ -123,7 +123,7 @@ def test_a_full_device_is_named(null, older):
     assert null.is_char_device()
 
 
-def test_a_pipe_is_written_to(tmp_path, older):
+def test_named_pipe_receives_the_model(tmp_path, older):
     path, read = tmp_path / "pipe", []
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
@@ -135,8 +135,8 @@ def test_a_pipe_is_written_to(tmp_path, older):
 
 
 @pytest.mark.parametrize("is_dangling", [False, True])
-def test_what_a_link_names_is_replaced(tmp_path, older, is_dangling):
-    """At once; and arrays are beside the link, by whose name the model is loaded."""
+def test_saving_through_a_symlink_replaces_its_target(tmp_path, older, is_dangling):
+    """Separate arrays are written next to the link, because the model is loaded by its name."""
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     there.mkdir()
@@ -157,7 +157,7 @@ def test_what_a_link_names_is_replaced(tmp_path, older, is_dangling):
         assert target.stat().st_mode & 0o777 == 0o640
 
 
-def test_failure_leaves_what_a_link_names(tmp_path):
+def test_failed_write_leaves_the_symlink_target(tmp_path):
     link, target = tmp_path / "link", tmp_path / "target"
     target.write_text("old")
     link.symlink_to(target)
@@ -171,16 +171,16 @@ def test_failure_leaves_what_a_link_names(tmp_path):
     assert target.read_text() == "old" and link.is_symlink()
 
 
-def test_a_file_in_a_folder_that_takes_no_others_is_written_to(tmp_path, older):
+def test_file_in_a_read_only_folder_is_overwritten_in_place(tmp_path, older):
     folder = tmp_path / "folder"
     path = folder / "model"
     folder.mkdir()
     path.touch()
-    try:  # not by its mode, which the superuser does not mind
+    try:  # root ignores the folder's mode
         subprocess.run(["chattr", "+i", folder], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         if not os.geteuid():
-            pytest.skip("the superuser may write everywhere here")
+            pytest.skip("root can write to every folder here")
         folder.chmod(0o500)
     try:
         older.save(str(path), separately=["syn1neg"])
@@ -191,7 +191,7 @@ def test_a_file_in_a_folder_that_takes_no_others_is_written_to(tmp_path, older):
     np.testing.assert_array_equal(TFWord2Vec.load(str(path)).syn1neg, older.syn1neg)
 
 
-def test_other_places_are_gensims(tmp_path, older, monkeypatch):
+def test_handles_uris_and_relative_paths_save_as_in_gensim(tmp_path, older, monkeypatch):
     handle = io.BytesIO()
     older.save(handle)
     np.testing.assert_array_equal(pickle.loads(handle.getvalue()).syn1neg, older.syn1neg)

@@ -1,4 +1,4 @@
-"""Arrays in files: the same model as in memory, and nothing of it whole in memory."""
+"""Models with `tables_dir` equal those in memory; their arrays are mapped from files."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
 
 
 @pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"hs": 1}], ids=str)
-def test_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
+def test_tables_dir_gives_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "ROWS_AT_A_TIME", 7)
     options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
     inside, outside = (
@@ -38,13 +38,13 @@ def test_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("options", [{"dm": 0}, {"dm_concat": 1, "hs": 1}], ids=str)
-def test_the_same_vectors_of_documents_as_in_memory(options, tmp_path, monkeypatch):
+def test_tables_dir_gives_the_same_document_vectors_as_in_memory(options, tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "ROWS_AT_A_TIME", 7)
     options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
     documents = [TaggedDocument(words, [number]) for number, words in enumerate(SENTENCES)]
     inside, outside = (TFDoc2Vec(tables_dir=of, **options) for of in (None, tmp_path))
     for model in (inside, outside):
-        model.dv.add_vectors([f"t{n}" for n in range(3)], np.eye(3, 5))  # which stay
+        model.dv.add_vectors([f"t{n}" for n in range(3)], np.eye(3, 5))  # kept by build_vocab
         model.build_vocab(documents)
         np.testing.assert_array_equal(model.dv.vectors[:3], np.eye(3, 5))
         model.train(documents, total_examples=300, epochs=2)
@@ -57,7 +57,7 @@ def test_the_same_vectors_of_documents_as_in_memory(options, tmp_path, monkeypat
     np.testing.assert_array_equal(outside.syn1neg, inside.syn1neg)
 
 
-def test_saved_vectors_open_mapped(tmp_path):
+def test_saved_vectors_load_with_mmap(tmp_path):
     model = TFWord2Vec(SENTENCES, vector_size=5, min_count=1, tables_dir=tmp_path / "tables")
     model.wv.save(str(tmp_path / "wv"), separately=["vectors"])
     found = KeyedVectors.load(str(tmp_path / "wv"), mmap="r")
@@ -65,15 +65,15 @@ def test_saved_vectors_open_mapped(tmp_path):
     np.testing.assert_array_equal(found.vectors, model.wv.vectors)
 
 
-def test_another_model_keeps_its_arrays(tmp_path):
+def test_second_model_in_the_folder_leaves_the_first_unchanged(tmp_path):
     first = TFWord2Vec(SENTENCES, vector_size=5, min_count=1, tables_dir=tmp_path)
     before = np.array(first.wv.vectors)
     TFWord2Vec(SENTENCES, vector_size=5, min_count=1, seed=9, tables_dir=tmp_path)
     np.testing.assert_array_equal(first.wv.vectors, before)
 
 
-@pytest.mark.parametrize("reserves", [True, False], ids=["reserving", "writing zeros"])
-def test_a_full_disk_is_an_error_before_training(tmp_path, monkeypatch, reserves):
+@pytest.mark.parametrize("reserves", [True, False], ids=["posix_fallocate", "writing zeros"])
+def test_full_disk_raises_before_training(tmp_path, monkeypatch, reserves):
     if not reserves:
         monkeypatch.delattr(os, "posix_fallocate", raising=False)
     with small_disk(tmp_path / "disk", "512k") as disk:
@@ -88,7 +88,7 @@ def test_a_full_disk_is_an_error_before_training(tmp_path, monkeypatch, reserves
 
 
 @pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.zeros((0, 4)), np.zeros(0, "i4")])
-def test_arrays_are_saved_as_numpy_does(tmp_path, array):
+def test_saved_arrays_load_in_numpy(tmp_path, array):
     mapped.save_array(tmp_path / "array.npy", array)
     found = np.load(tmp_path / "array.npy")
     assert found.dtype == array.dtype

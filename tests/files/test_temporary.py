@@ -1,4 +1,4 @@
-"""Temporary folders, and those whose programs were killed."""
+"""Temporary folders, and removal of those left by killed programs."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from gensim_tfw2v.files import temporary
 from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
 
-pytestmark = pytest.mark.skipif(temporary.fcntl is None, reason="no locks that end with a program")
+pytestmark = pytest.mark.skipif(temporary.fcntl is None, reason="needs fcntl locks")
 
 OWNER = """
 import os, sys
@@ -23,7 +23,7 @@ made = TemporaryFolder("corpus", sys.argv[1], is_hidden="hidden" in sys.argv)
 (made.folder / "inside").mkdir()
 (made.folder / "inside" / "file").touch()
 if "fork" in sys.argv and not (child := os.fork()):
-    os.read(0, 1)  # until the end of the input
+    os.read(0, 1)  # waits for the end of the input
     os._exit(0)
 print(made.folder, flush=True)
 sys.stdin.read()
@@ -32,7 +32,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def owner(tmp_path):
-    """Start processes with a folder in ``tmp_path``; give each with its folder."""
+    """Return a function that starts a process with a folder in ``tmp_path`` and returns both."""
     started = []
 
     def start(*arguments):
@@ -50,7 +50,7 @@ def owner(tmp_path):
 
 
 def next_program(place):
-    """Make a folder as a program does that has made none in this place."""
+    """Create a folder as a new program does: its first one removes abandoned folders."""
     temporary._remove_abandoned.cache_clear()
     with TemporaryFolder("next", place) as made:
         assert made.is_dir()
@@ -63,29 +63,29 @@ def kill(process):
 
 
 @pytest.mark.parametrize("arguments", [[], ["hidden"]])
-def test_what_a_killed_program_leaves_goes_when_the_next_begins(tmp_path, owner, arguments):
+def test_folder_of_a_killed_program_is_removed_by_the_next(tmp_path, owner, arguments):
     (killed, left), (living, used) = owner(*arguments), owner(*arguments)
     kill(killed)
     assert (left / "inside" / "file").exists()
     next_program(tmp_path)
     assert not left.exists() and (used / "inside" / "file").exists()
-    living.communicate("")  # which ends it
+    living.communicate("")  # end of input: it exits
     assert living.returncode == 0 and not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_a_forked_child_may_use_stays_as_long_as_it_runs(tmp_path, owner):
+def test_folder_stays_while_a_forked_child_runs(tmp_path, owner):
     process, folder = owner("fork")
-    kill(process)  # its child still has its input, and the folder
+    kill(process)  # the child keeps the input open, and the folder
     next_program(tmp_path)
     assert (folder / "inside" / "file").exists()
-    process.communicate("")  # which ends the child
+    process.communicate("")  # end of input: the child exits
     deadline = time.monotonic() + 60
     while folder.exists() and time.monotonic() < deadline:
         next_program(tmp_path)
     assert not folder.exists()
 
 
-def test_only_folders_that_are_known_to_be_abandoned_go(tmp_path, owner):
+def test_unmarked_foreign_and_linked_folders_are_kept(tmp_path, owner):
     process, abandoned = owner()
     kill(process)
     kept = [tmp_path / name for name in ("tfw2v-unmarked", "tfw2v-elsewhere", "other", "target")]
@@ -96,7 +96,7 @@ def test_only_folders_that_are_known_to_be_abandoned_go(tmp_path, owner):
     (kept[3] / OWNED).touch()
     kept.append(tmp_path / "tfw2v-link")
     kept[-1].symlink_to(kept[3])
-    if os.geteuid() == 0:  # only root can give away
+    if os.geteuid() == 0:  # only root can change the owner
         kept.append(tmp_path / "tfw2v-of-another-user")
         shutil.copytree(abandoned, kept[-1])
         os.chown(kept[-1], 12345, 12345)
@@ -104,8 +104,8 @@ def test_only_folders_that_are_known_to_be_abandoned_go(tmp_path, owner):
     assert sorted(tmp_path.iterdir()) == sorted(kept)
 
 
-@pytest.mark.parametrize("answer", [True, False], ids=["all succeed", "none does"])
-def test_where_locks_say_nothing_nothing_is_removed(tmp_path, monkeypatch, answer):
+@pytest.mark.parametrize("answer", [True, False], ids=["all locks succeed", "no lock succeeds"])
+def test_unreliable_locks_remove_nothing(tmp_path, monkeypatch, answer):
     with monkeypatch.context() as patch:
         patch.setattr(temporary, "locked", lambda file: answer)
         made = TemporaryFolder("corpus", tmp_path)
@@ -116,7 +116,7 @@ def test_where_locks_say_nothing_nothing_is_removed(tmp_path, monkeypatch, answe
     assert not list(tmp_path.iterdir())
 
 
-def test_a_removal_that_is_interrupted_is_ended_by_the_next_program(tmp_path, monkeypatch, owner):
+def test_interrupted_removal_is_finished_by_the_next_program(tmp_path, monkeypatch, owner):
     process, folder = owner()
     kill(process)
 
@@ -132,8 +132,8 @@ def test_a_removal_that_is_interrupted_is_ended_by_the_next_program(tmp_path, mo
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_while_a_folder_is_removed_leaves_none(tmp_path, monkeypatch):
-    """The signal comes while the folder of a saved file is removed; the file is whole."""
+def test_ctrl_c_during_removal_leaves_no_folder(tmp_path, monkeypatch):
+    """The signal arrives while the temporary folder of a saved file is removed."""
     own = shutil.rmtree
 
     def interrupted(*arguments, **options):

@@ -1,7 +1,7 @@
-"""Word2vec as slow loops over pairs, that anyone can read.
+"""Word2vec as slow, readable loops over pairs.
 
-Same draws as the block kernel: they are given, not drawn. All updates of a step are computed
-from the rows at its beginning, as in a minibatch.
+Draws are arguments, so that they equal those of the tested step. All updates of a step are computed
+from the rows at its start, as in a minibatch.
 """
 
 import numpy as np
@@ -12,10 +12,10 @@ def sigmoid(x: float) -> float:
 
 
 def windows(centres, block_inputs, left, right, shift):
-    """Give (block, centre, words of its window within the block's inputs) of every centre.
+    """Yield (block, centre, words of its window within the block's inputs) for each centre.
 
-    centres [N, O], block_inputs [N, I], left, right [N, O]: word ids and reaches of N blocks.
-    Centre o is the same token as input ``o + shift``.
+    centres [N, O] and block_inputs [N, I] are word ids of N blocks, left and right [N, O] the sides
+    of the windows. Centre o is the same token as input ``o + shift``.
     """
     for block in range(len(centres)):
         for o, centre in enumerate(centres[block]):
@@ -26,7 +26,7 @@ def windows(centres, block_inputs, left, right, shift):
 
 
 def sampled(negatives, negative, skip_targets, shards=1):
-    """Targets of negative sampling, (row, label, weight); negatives [N, S]."""
+    """Function that returns a centre's targets, (row, label, weight); negatives [N, S]."""
 
     def targets(block, centre):
         own = [n for n in negatives[block] if n % shards == centre % shards]
@@ -38,12 +38,12 @@ def sampled(negatives, negative, skip_targets, shards=1):
 
 
 def turns(paths):
-    """Targets of hierarchical softmax; paths: for each word (nodes, codes)."""
+    """Function that returns targets of hierarchical softmax; paths: (nodes, codes) per word."""
     return lambda _, centre: [(n, 1.0 - code, 1.0) for n, code in zip(*paths[centre], strict=True)]
 
 
 def predict(hidden, outputs, targets, alpha, d_outputs):
-    """Predict targets from a row: (its update, loss); `d_outputs` takes theirs."""
+    """Predict targets from a row; return its update and the loss. Add theirs to `d_outputs`."""
     d_hidden, loss = np.zeros_like(hidden), 0.0
     for target, label, weight in targets:
         score = sigmoid(hidden @ outputs[target])
@@ -68,7 +68,7 @@ def skipgram_step(inputs, outputs, windows, targets, alpha):
 
 
 def cbow_step(inputs, outputs, windows, targets, alpha, mean):
-    """As `skipgram_step`, for CBOW; `mean` is gensim's cbow_mean."""
+    """Return the same as `skipgram_step`, for CBOW; `mean` is gensim's cbow_mean."""
     d_inputs, d_outputs, loss = np.zeros_like(inputs), np.zeros_like(outputs), 0.0
     for block, centre, context in windows:
         if context:
@@ -81,6 +81,6 @@ def cbow_step(inputs, outputs, windows, targets, alpha, mean):
 
 
 def clipped(updates, max_norm):
-    """Rows scaled down to at most `max_norm`."""
+    """Rows scaled down to a norm of at most `max_norm`."""
     norms = np.linalg.norm(updates, axis=1, keepdims=True)
     return updates * np.minimum(1.0, max_norm / np.maximum(norms, 1e-12))

@@ -23,7 +23,7 @@ SHAPE = StepShape(64, 16, 5, 8)
 
 
 class Drawn(NamedTuple):
-    """Tokens and reaches of their windows, [n] each, and negatives [blocks, S]."""
+    """Tokens and the sides of their windows, [n] each, and negatives [blocks, S]."""
 
     tokens: np.ndarray
     left: np.ndarray
@@ -82,7 +82,7 @@ def test_tokens_keep_their_order(draws_of):
     assert len(draws_of([]).tokens) == len(draws_of([-1, -1]).tokens) == 0
 
 
-def test_the_inputs_of_a_block_are_its_tokens_and_those_around():
+def test_block_inputs_are_its_tokens_and_a_halo():
     entries, shape = tf.constant([*range(10), -1, *range(10, 25), -1]), StepShape(16, 8, 3, 4)
     words = word_tensors(WordArrays.of(np.ones(50), np.ones(50)))
     draws = draw(
@@ -104,14 +104,14 @@ def test_windows_end_at_sentence_ends(draws_of):
     np.testing.assert_array_equal(draws.right, [2, 1, 0, 0, 2, 2, 2, 1, 0])
 
 
-def test_the_last_sentence_may_lack_its_end(draws_of):
+def test_last_sentence_needs_no_end_mark(draws_of):
     draws = draws_of([-1, 1, 2, -1, -1, 3, 4], shrink=False)
     np.testing.assert_array_equal(draws.left, [0, 1, 0, 1])
     np.testing.assert_array_equal(draws.right, [1, 0, 1, 0])
 
 
 def test_windows_span_dropped_words(draws_of):
-    # subsampling comes before windows, as in gensim: neighbours of a dropped word become adjacent
+    # subsampling precedes windows, as in gensim: neighbours of a dropped word become adjacent
     keep = np.ones(50)
     keep[0] = 0.0
     draws = draws_of([1, 0, 0, 2, 0, 3, -1], keep=keep, shape=StepShape(16, 16, 2, 4), shrink=False)
@@ -120,21 +120,21 @@ def test_windows_span_dropped_words(draws_of):
 
 
 @pytest.mark.parametrize("max_window", [None, 7, 20])
-def test_reduced_windows_are_uniform(draws_of, max_window):
+def test_shrunk_window_sizes_are_uniform(draws_of, max_window):
     draws = draws_of(
         np.ones(20000, np.int32), shape=StepShape(1024, 32, 5, 8), max_window=max_window
     )
     inner = draws.left[5:19000]
     np.testing.assert_array_equal(inner, draws.right[5:19000])
     assert inner.min() == 1
-    # reduced from max_window, and cut
+    # drawn from 1..max_window, and cut to 5
     expected = np.ones(5)
     expected[-1] += (max_window or 5) - 5
     observed = np.bincount(inner, minlength=6)[1:]
     assert stats.chisquare(observed, expected / expected.sum() * len(inner)).pvalue > 1e-3
 
 
-def test_windows_and_subsampling_are_drawn_apart(draws_of):
+def test_windows_and_subsampling_are_independent(draws_of):
     draws = draws_of([7] * 40_000, keep=np.full(50, 0.3), shape=StepShape(1024, 32, 5, 8))
     observed = np.bincount(draws.left[5:-5], minlength=6)[1:]
     assert stats.chisquare(observed).pvalue > 1e-3
@@ -172,20 +172,20 @@ def test_negatives_follow_the_unigram_distribution(draws_of, exponent):
 
 
 @pytest.mark.parametrize("shards", [2, 3, 8])
-def test_each_shard_has_negatives_of_its_own_in_each_block(draws_of, shards):
+def test_each_block_has_negatives_of_each_shard(draws_of, shards):
     negatives = draws_of([0] * 20_000, vocabulary=1001, shards=shards).negatives
     np.testing.assert_array_equal(negatives % shards, [np.arange(8) % shards] * len(negatives))
     for shard in range(shards):
         of_shard = negatives[:, shard::shards].ravel()
         words = np.arange(shard, 1001, shards)
-        # all but those that are missed by as many draws as there are in the pool
+        # expected fraction of words that so few draws miss
         missed = np.exp(-len(of_shard) / len(words))
         assert len(np.unique(of_shard)) / len(words) == pytest.approx(1 - missed, abs=0.08)
         found = np.bincount(of_shard, minlength=1001)[words]
         assert stats.chisquare(found).pvalue > 1e-3
 
 
-def test_negatives_of_a_shard_follow_its_words_weights(draws_of):
+def test_negatives_within_a_shard_follow_the_weights(draws_of):
     weights = np.array([100, 10, 1, 50, 5, 0, 7, 3.0])
     shape = StepShape(16, 16, 2, 96)
     draws = draws_of([0] * 30_000, (3, 4), np.ones(8), shape, shards=3, noise=weights)
@@ -200,8 +200,8 @@ def test_negatives_of_a_shard_follow_its_words_weights(draws_of):
             assert stats.chisquare(found[of_shard][real], expected[real]).pvalue > 1e-3
 
 
-def test_shards_are_even():
-    # the words of a text: those of a shard are never more frequent than the most frequent word
+def test_shards_have_even_noise_weights():
+    # Zipf's law: weights of shards differ by at most the weight of the most frequent word
     counts = (np.arange(1, 70_001) + 2.7) ** -1.15
     noise = counts**0.75
     for shards, most in ((2, 1.01), (8, 1.06), (32, 1.32)):
@@ -210,22 +210,22 @@ def test_shards_are_even():
         assert of_shard.max() / of_shard.mean() < most
 
 
-def test_the_share_of_a_word_among_negatives():
+def test_noise_shares_weight_shards_by_target_frequency():
     noise, frequency = np.array([4.0, 3, 2, 1]), np.array([0.5, 0.3, 0.1, 0.1])
     np.testing.assert_allclose(noise_shares(noise, frequency, 1), noise / 10)
-    # of targets 0.6 are in the first shard, whose words are drawn as 4 to 2
+    # 0.6 of the targets are in the first shard, whose two words are drawn 4 : 2
     np.testing.assert_allclose(noise_shares(noise, frequency, 2), [0.4, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(noise_shares(noise, frequency, 4), frequency)
 
 
-@pytest.mark.parametrize("key", [(1, 3), (2, 2), (2, 1), (-1, 2), (1, -2), (0, 0)])
-def test_other_keys_give_other_draws(draws_of, key):
+@pytest.mark.parametrize("key", [(1, 3), (2, 2), (2, 1), (-1, 2), (1, -2), (0, 0)], ids=str)
+def test_different_keys_give_different_draws(draws_of, key):
     entries = np.arange(50).repeat(20)
     same = draws_of(entries, key=(1, 2)), draws_of(entries, key=(1, 2))
     other = draws_of(entries, key=key)
     for a, b in zip(*same, strict=True):
         np.testing.assert_array_equal(a, b)
-    # about as many agree as do by chance
+    # draws agree no more often than by chance
     assert (same[0].left == other.left).mean() < 0.3
     assert (same[0].negatives == other.negatives).mean() < 0.1
 
@@ -236,7 +236,7 @@ def test_other_keys_give_other_draws(draws_of, key):
         st.one_of(st.integers(0, 5), st.floats(0, 1e6), st.floats(1e-9, 1e-3)), min_size=1
     ).filter(lambda weights: sum(weights) > 1e-9)
 )
-def test_buckets_add_up_to_the_weights(weights):
+def test_alias_table_reproduces_the_weights(weights):
     weights = np.array(weights, float)
     table = alias_table(weights)
     share, other = table[:, 0] / (2**31 - 1), table[:, 1]
@@ -245,7 +245,7 @@ def test_buckets_add_up_to_the_weights(weights):
     np.testing.assert_allclose(chance / len(weights), weights / weights.sum(), atol=1e-8)
 
 
-def test_a_band_is_a_centres_window():
+def test_window_band_marks_the_inputs_of_each_window():
     shape = StepShape(16, 4, 3, 2)
     left, right = np.array([[0, 3, 1, 2], [0, 0, 3, 1]]), np.array([[2, 3, 0, 1], [0, 1, 3, 3]])
     windows = tf.constant(left * 4 + right, tf.int32)
@@ -262,7 +262,7 @@ def test_a_band_is_a_centres_window():
             )
 
 
-def test_a_band_of_centres_around_the_block():
+def test_window_band_of_halo_centres_marks_the_block_inputs():
     shape = StepShape(16, 4, 3, 2, "centres")
     left, right = np.random.default_rng(0).integers(0, 4, (2, 5, shape.halo))
     windows = tf.constant(left * 4 + right, tf.int32)
@@ -277,7 +277,7 @@ def test_a_band_of_centres_around_the_block():
 
 @pytest.mark.parametrize("window", [1, 3, 8, 11, 20])
 @pytest.mark.parametrize("tokens", [29, 32])
-def test_a_halo_may_reach_over_several_blocks(window, tokens):
+def test_wide_halo_spans_several_blocks(window, tokens):
     shape = StepShape(16, 4, window, 1)
     ids = np.arange(1, tokens + 1)
     halos = in_halos(tf.constant(ids, tf.int32), shape, tf.constant(8)).numpy()
@@ -298,6 +298,6 @@ def test_a_halo_may_reach_over_several_blocks(window, tokens):
         ((16, 4, 1, 1, "outputs"), "halo_side must be"),
     ],
 )
-def test_impossible_shapes_are_refused(arguments, message):
+def test_invalid_step_shapes_raise(arguments, message):
     with pytest.raises(ValueError, match=message):
         StepShape(*arguments)

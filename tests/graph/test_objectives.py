@@ -20,7 +20,7 @@ from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
 from tests.graph import reference, unit_function
 from tests.graph.unit_function import word_tensors
 
-#: Adding an objective is one row here: (objective, its slow loop, the halo's side).
+#: One row per objective: (objective, its slow loop, side of the halo).
 OBJECTIVES = {
     "skipgram": (
         Objective(True, 5),
@@ -48,7 +48,7 @@ VOCABULARY, SIZE = 40, 7
 
 @pytest.fixture(scope="module", autouse=True)
 def traced_once():
-    """Keep more traced programs than trainings do: some tests run those of tests long before."""
+    """Cache traced functions without limit, because later tests use those of earlier ones."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (unit_function, "unit_function"), (unit_module, "_planning"):
             uncached = getattr(module, name).__wrapped__
@@ -65,10 +65,10 @@ def unit(seed: int, tokens: int, sentence: int) -> np.ndarray:
 def run(
     objective, shape, entries, key, alpha, keep, inputs, outputs, paths=None, slices=0, **options
 ):
-    """Train a unit with the program; return the tables, the result and what draws it again.
+    """Train a unit; return the tables, the result and a function that repeats its draws.
 
-    `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
-    With `slices`, columns are dealt out to so many variables.
+    `outputs` are the output rows: of hierarchical softmax with `paths`, else of negative sampling.
+    With `slices`, columns are distributed over that number of variables.
     """
     config = KernelConfig(
         objective, shape, SIZE, id_bits=6, max_entries=2048, loss_every=1, **options
@@ -91,7 +91,7 @@ def run(
 
 
 def run_sliced(config, arrays, slices, arguments):
-    """Train a unit on tables in columns; return arrays of them and the result."""
+    """Train a unit on tables sliced into columns; return them as arrays, and the result."""
     layouts, train = sliced_function(config, tuple(map(len, arrays)), slices)
     for layout, array in zip(layouts, arrays, strict=True):
         layout.load(array)
@@ -104,7 +104,7 @@ def run_sliced(config, arrays, slices, arguments):
 
 @functools.cache
 def sliced_function(config, rows, slices):
-    """Tables in columns, and the function that trains a unit on them, traced once for all units."""
+    """Tables sliced into columns, and a function that trains a unit on them, traced only once."""
     layouts = [ColumnLayout(number, SIZE, slices) for number in rows]
     link = layouts[0].link(tf.as_dtype(config.product_dtype))
 
@@ -117,7 +117,7 @@ def sliced_function(config, rows, slices):
 
 
 def slow_unit(slow_step, inputs, outputs, draws, shape, targets_of):
-    """Train the same draws by a slow loop, at alpha .05: the rows and the loss."""
+    """Train the same draws by a slow loop with alpha 0.05; return the rows and the loss."""
     reaches = shape.window + 1
     shift = shape.window if shape.halo_side == "inputs" else -shape.window
     loss = 0.0
@@ -144,7 +144,7 @@ SHAPES = [(32, 8, 3, 4), (16, 16, 5, 3), (24, 4, 6, 8)]
 @pytest.mark.parametrize(
     ("name", "tokens", "block", "window", "shared", "skip_targets", "product_dtype", "tolerance"),
     [
-        # each objective in each shape, in each of the other ways, and each of these in each shape
+        # all objectives with all shapes and with both other settings; all settings with all shapes
         *((name, *shape, True, "float32", 2e-5) for name in OBJECTIVES for shape in SHAPES),
         *(
             (name, *SHAPES[(number + turn) % 3], *way)
@@ -153,7 +153,7 @@ SHAPES = [(32, 8, 3, 4), (16, 16, 5, 3), (24, 4, 6, 8)]
         ),
     ],
 )
-def test_a_unit_equals_the_slow_loop(
+def test_unit_equals_the_slow_loop(
     name, tokens, block, window, shared, skip_targets, product_dtype, tolerance, slices=0, shards=1
 ):
     objective, slow_step, halo_side = OBJECTIVES[name]
@@ -195,8 +195,10 @@ def test_a_unit_equals_the_slow_loop(
     ("skip_targets", "product_dtype", "tolerance", "slices"),
     [(True, "float32", 2e-5, 3), (False, "bfloat16", 1e-2, 2)],
 )
-def test_so_does_a_unit_whose_rows_are_sliced(name, skip_targets, product_dtype, tolerance, slices):
-    test_a_unit_equals_the_slow_loop(
+def test_unit_with_sliced_rows_equals_the_slow_loop(
+    name, skip_targets, product_dtype, tolerance, slices
+):
+    test_unit_equals_the_slow_loop(
         name, 24, 4, 6, 8, skip_targets, product_dtype, tolerance, slices
     )
 
@@ -204,21 +206,19 @@ def test_so_does_a_unit_whose_rows_are_sliced(name, skip_targets, product_dtype,
 @pytest.mark.parametrize(
     ("name", "shared", "shards", "skip_targets", "slices"),
     [
-        # each objective in both shapes and in both ways, and each shape in each way
+        # each objective with both (shared, shards) and both settings; each pair with both settings
         (name, *((4, 4), (8, 3))[(number + turn) % 2], *((True, 0), (False, 2))[turn])
         for number, name in enumerate(OBJECTIVES)
         for turn in range(2)
     ],
 )
-def test_so_does_a_unit_whose_negatives_are_of_the_targets_shard(
-    name, shared, shards, skip_targets, slices
-):
-    test_a_unit_equals_the_slow_loop(
+def test_unit_with_negative_shards_equals_the_slow_loop(name, shared, shards, skip_targets, slices):
+    test_unit_equals_the_slow_loop(
         name, 24, 4, 6, shared, skip_targets, "float32", 2e-5, slices, shards
     )
 
 
-#: The same for hierarchical softmax.
+#: Objectives of hierarchical softmax: (objective, its slow loop).
 TREES = {
     "skipgram": (Objective(True, 0, hierarchical=True), reference.skipgram_step),
     "cbow-mean": (
@@ -246,7 +246,7 @@ def huffman_paths(counts):
     ("product_dtype", "tolerance", "slices"),
     [("float32", 2e-5, 0), ("bfloat16", 1e-2, 0), ("float32", 2e-5, 2)],
 )
-def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(
+def test_unit_of_hierarchical_softmax_equals_the_slow_loop(
     name, tree, product_dtype, tolerance, slices
 ):
     objective, slow_step = TREES[name]
@@ -270,7 +270,7 @@ def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(
 
 
 @pytest.mark.parametrize("words", [2, 3, 40])
-def test_a_laid_out_tree_holds_every_path(words):
+def test_huffman_tree_returns_the_padded_path_of_each_word(words):
     points, codes = huffman_paths(1.3 ** np.arange(words) + 1)
     tree = tf.nest.map_structure(tf.constant, huffman_tree(points, codes))
     centres = np.random.default_rng(5).integers(0, words, (2, 3, 4)).astype(np.int32)
@@ -287,7 +287,7 @@ def test_a_laid_out_tree_holds_every_path(words):
 
 @pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("entries", [[], [-1], [0, -1, 0, -1]])
-def test_a_tree_of_one_word_has_no_node(name, entries):
+def test_tree_of_one_word_trains_nothing(name, entries):
     inputs = np.ones((1, SIZE), np.float32)
     trained, result, _ = run(
         TREES[name][0], StepShape(32, 8, 3, 1), np.array(entries, np.int32), [0, 0], 0.1,
@@ -299,7 +299,7 @@ def test_a_tree_of_one_word_has_no_node(name, entries):
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_updates_are_clipped(name):
+def test_large_updates_are_clipped(name):
     objective, _, halo_side = OBJECTIVES[name]
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(0, 2, (2, VOCABULARY, SIZE))
@@ -313,7 +313,7 @@ def test_updates_are_clipped(name):
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_a_unit_run_twice_gives_the_same_bits(name):
+def test_unit_run_twice_gives_the_same_bits(name):
     objective, _, halo_side = OBJECTIVES[name]
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
@@ -348,7 +348,7 @@ def test_units_without_a_pair_change_nothing(name, entries):
 
 
 @pytest.mark.parametrize("shrink", [True, False])
-def test_both_sides_of_the_halo_hold_the_same_pairs(shrink):
+def test_both_halo_sides_give_the_same_loss(shrink):
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
     results = [
@@ -369,7 +369,7 @@ def test_both_sides_of_the_halo_hold_the_same_pairs(shrink):
     assert float(first.loss) == pytest.approx(float(second.loss), rel=1e-3)
 
 
-def test_cbow_needs_whole_windows():
+def test_cbow_with_a_halo_of_centres_raises():
     with pytest.raises(ValueError, match='halo_side="inputs"'):
         run(
             Objective(False, 5, mean=True), StepShape(16, 8, 2, 4, "centres"), unit(0, 20, 9),

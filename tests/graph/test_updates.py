@@ -1,4 +1,4 @@
-"""Which rows of a step are the same row of a table; summing, clipping and adding their updates."""
+"""Row updates of a step: duplicates are grouped, summed, clipped and added to a table."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ from gensim_tfw2v.graph.updates import (
     ),
     st.sampled_from([6, 7, 9]),
 )
-def test_groups_bring_equal_ids_together(ids, id_bits):
+def test_group_rows_finds_equal_ids(ids, id_bits):
     groups, distinct = group_rows(tf.constant(ids), id_bits, max_steps=8, max_rows=12)
     for step, blocks in enumerate(ids):
         (rank, segment, place, span) = tf.nest.map_structure(lambda x, s=step: x[s], groups)
@@ -41,7 +41,7 @@ def test_groups_bring_equal_ids_together(ids, id_bits):
         np.testing.assert_array_equal(expected[place.numpy()], blocks)
 
 
-def test_one_id_bit_is_enough_for_two_rows():
+def test_ids_of_two_rows_need_only_one_bit():
     _, distinct = group_rows(tf.constant([[[1, 0, 1, 1]]]), 1, max_steps=1, max_rows=4)
     np.testing.assert_array_equal(distinct, [0, 1])
 
@@ -73,7 +73,7 @@ def test_duplicates_are_summed_then_clipped(alpha):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e30])
-def test_a_non_finite_update_shows_in_the_magnitude(bad):
+def test_nonfinite_update_gives_nonfinite_magnitude(bad):
     groups, distinct = step_of(*group_rows(tf.constant([[[0, 1]]]), 1, max_steps=1, max_rows=2), 0)
     updates = np.zeros((1, 2, 3), np.float32)
     updates[0, 1, 2] = bad
@@ -81,7 +81,7 @@ def test_a_non_finite_update_shows_in_the_magnitude(bad):
     assert not np.isfinite(clipped(sums, 0.1, 0.5)[1])
 
 
-def test_short_rows_take_the_step_size():
+def test_updates_are_scaled_by_the_learning_rate_and_clipped():
     rows = tf.constant([[0.3, 0.4], [3.0, 4.0], [0.0, 0.0]])
     np.testing.assert_allclose(
         clipped(Slices([rows]), 0.5, 0.6)[0].parts[0],
@@ -90,7 +90,7 @@ def test_short_rows_take_the_step_size():
     )
 
 
-def test_each_row_has_a_step_size_of_its_own():
+def test_adagrad_scales_each_row_by_its_squared_gradients():
     rng = np.random.default_rng(1)
     rows, squares = np.zeros((4, 3)), np.zeros((4, 1))
     table, summed = (tf.Variable(x.astype(np.float32)) for x in (rows, squares))
@@ -113,7 +113,7 @@ def test_each_row_has_a_step_size_of_its_own():
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e30])
-def test_adagrad_hides_no_update_that_is_not_finite(bad):
+def test_nonfinite_update_with_adagrad_gives_nonfinite_magnitude(bad):
     sums = Slices([tf.constant([[1.0, 0.0], [bad, 0.0]])])
     sizes, _ = adagrad(sums, tf.zeros([2, 1]), 0.1)
     assert not np.isfinite(clipped(sums, sizes, 0.5)[1])
@@ -121,11 +121,11 @@ def test_adagrad_hides_no_update_that_is_not_finite(bad):
 
 @settings(max_examples=50)
 @given(st.lists(st.integers(0, 1000), max_size=300))
-def test_running_sums(numbers):
+def test_running_sum_equals_cumsum(numbers):
     sums = running_sum(tf.constant(numbers, tf.int32))
     np.testing.assert_array_equal(sums, np.cumsum(np.array(numbers, np.int32)))
 
 
-def test_running_sums_are_exact_beyond_floats():
+def test_running_sum_is_exact_beyond_float_precision():
     numbers = np.full(100_000, 2**14 + 1, np.int32)
     np.testing.assert_array_equal(running_sum(tf.constant(numbers)), np.cumsum(numbers))

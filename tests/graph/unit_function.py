@@ -1,4 +1,4 @@
-"""A unit trained by a function of its own, as a worker trains it in a job."""
+"""A traced function that trains one unit, as a worker does within a job."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 
-def concrete_unit_function(program, tables):
-    """The traced function that trains a unit, for any vocabulary and any number of entries.
+def concrete_unit_function(config, tables):
+    """Return the traced function that trains a unit, for any vocabulary and number of entries.
 
     Parameters
     ----------
     tables : Tables of Variable [None, D]
-        Like the ones to be trained; with shape [None, D], no matter how many rows they have.
+        Variables of the same dtype as the trained ones. Their number of rows does not matter.
 
     Returns
     -------
     function (tables, words, entries, key, alphas) -> UnitResult
-        It updates the tables in place. Entries are token ids [n], int32, -1 after each sentence, at
-        most ``program.max_entries``; the key [2], int32, is the unit's name; alphas [2], float32,
-        are the step sizes at its first and last step.
+        It updates the tables in place. Entries [n], int32, are token ids with -1 after each
+        sentence, at most ``config.max_entries``. The key [2], int32, seeds the unit's draws.
+        alphas [2], float32, are the learning rates at its first and last step.
     """
-    return unit_function(program).get_concrete_function(
+    return unit_function(config).get_concrete_function(
         tables,
         _word_specs(),
         tf.TensorSpec([None], tf.int32),
@@ -35,26 +35,26 @@ def concrete_unit_function(program, tables):
 
 
 @functools.lru_cache(maxsize=32)
-def unit_function(program):
-    """Build, once per program, what `concrete_unit_function` traces once for all models."""
+def unit_function(config):
+    """Build the function that `concrete_unit_function` traces, once per config."""
 
-    # written with tf.while_loop: converting Python loops would take as long as all the rest
+    # loops are tf.while_loop: AutoGraph would take as long as everything else together
     @tf.function(autograph=False)
     def train_unit(tables, words, entries, key, alphas):
-        prepared = prepare_unit(program, words, entries, key, alphas)
-        return prepared.train(program, whole_rows(table.handle for table in tables), words)
+        prepared = prepare_unit(config, words, entries, key, alphas)
+        return prepared.train(config, whole_rows(table.handle for table in tables), words)
 
     return train_unit
 
 
 def word_tensors(words):
-    """The same word arrays as tensors, on the CPU."""
+    """Word arrays as tensors on the CPU."""
     with tf.device("CPU"):
         return tf.nest.map_structure(tf.constant, words)
 
 
 def _word_specs():
-    """Shapes and dtypes of word arrays, of any vocabulary."""
+    """Shapes and dtypes of word arrays for any vocabulary."""
     lists = Lists(*[tf.TensorSpec([None], tf.int32)] * 2)
     floats, noise = tf.TensorSpec([None], tf.float32), tf.TensorSpec([None, 2], tf.int32)
     return WordArrays(floats, noise, lists, floats, lists, floats)

@@ -1,4 +1,4 @@
-"""Memory of merging sub-models that are mapped from files, in a process of its own."""
+"""Memory of merging sub-models mapped from files, measured in a separate process."""
 
 import threading
 from pathlib import Path
@@ -8,15 +8,15 @@ import psutil
 
 from gensim_tfw2v.merging import SubModel, merge
 
-#: Share of the words that each sub-model holds.
+#: Fraction of the words in each sub-model.
 HELD = 0.9
 
-#: Rows that are drawn at a time.
+#: Rows per batch of random numbers.
 ROWS = 1 << 16
 
 
 class Peak(threading.Thread):
-    """Samples memory of this process's own, without pages of mapped files, until it is stopped."""
+    """Samples the memory of this process, without pages of mapped files, until it is stopped."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -33,7 +33,7 @@ class Peak(threading.Thread):
 
 
 def write_models(folder, models, words, size):
-    """Sub-models of random numbers in files, each without some of the words."""
+    """Write sub-models of random numbers to files, each without some of the words."""
     for number in range(models):
         rng = np.random.default_rng(number)
         held = np.flatnonzero(rng.random(words) < HELD)
@@ -48,7 +48,7 @@ def write_models(folder, models, words, size):
 
 
 def measure(folder, models, words, method):
-    """Merge once: bytes of this process, and of the result."""
+    """Merge once; return the peak bytes of this process and the bytes of the result."""
     sub_models = [
         SubModel(
             *(np.load(Path(folder, f"{number}-{name}.npy"), "r") for name in ("words", "inputs")),

@@ -1,6 +1,7 @@
-"""Merging with whole matrices in float64, that anyone can read.
+"""Merging with whole matrices in float64, as a readable reference.
 
-Sub-models are pairs (words, rows): which words of the V a sub-model holds, and their vectors.
+Sub-models are pairs (words, rows): the indices of a sub-model's words among all V, and their
+vectors.
 """
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.linalg import orthogonal_procrustes
 
 
 def side_by_side(sub_models, number, scale=lambda rows: rows):
-    """All sub-models' rows [V, C], zeros where a word is missing; and who holds what [V, N]."""
+    """Concatenated rows [V, C], 0 for missing words, and a mask of the words held [V, N]."""
     parts, held = [], np.zeros((number, len(sub_models)), bool)
     for n, (words, rows) in enumerate(sub_models):
         part = np.zeros((number, rows.shape[1]))
@@ -32,11 +33,11 @@ def pca(sub_models, number, size):
 
 
 def alir(sub_models, number, iterations=3):
-    """Merged rows with the maps [D, D] that lead to them, for sub-models of one size."""
+    """Merged rows, and each sub-model's map [D, D] to them; all sub-models have one size."""
     size = sub_models[0][1].shape[1]
     rows, held = side_by_side(sub_models, number, unit)
     holders = np.maximum(1, held.sum(axis=1))[:, None]
-    # Y at first: the SVD of the rows, each weighted by how many hold it
+    # initial Y: SVD of the rows, weighted by the number of sub-models that hold the word
     y = rows @ np.linalg.svd(rows / np.sqrt(holders), full_matrices=False)[2][:size].T / holders
     for _ in range(iterations):
         maps = [orthogonal_procrustes(unit(own), y[words])[0] for words, own in sub_models]

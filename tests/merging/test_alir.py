@@ -21,7 +21,7 @@ def truth(rng):
     return rng.standard_normal((V, D)) * np.arange(1, D + 1)
 
 
-def test_the_polar_factor_is_the_map_of_procrustes(rng):
+def test_polar_factor_equals_scipys_procrustes_map(rng):
     for _ in range(5):
         rows, target = rng.standard_normal((2, 30, 4))
         expected, _ = orthogonal_procrustes(rows, target)
@@ -29,8 +29,8 @@ def test_the_polar_factor_is_the_map_of_procrustes(rng):
 
 
 @pytest.mark.parametrize(("size", "target"), [(3, 5), (5, 3)])
-def test_the_polar_factor_of_two_sizes(rng, size, target):
-    """Orthonormal rows or columns; no map of that kind, of many, is nearer."""
+def test_polar_factor_of_different_sizes_is_the_best_map(rng, size, target):
+    """The map has orthonormal rows or columns. None of 200 random maps of that kind is nearer."""
     rows, y = rng.standard_normal((30, size)), rng.standard_normal((30, target))
     found = polar(rows.T @ y)[0]
     narrow = found if size > target else found.T
@@ -40,8 +40,8 @@ def test_the_polar_factor_of_two_sizes(rng, size, target):
         assert np.trace(found.T @ rows.T @ y) >= np.trace(other.T @ rows.T @ y)
 
 
-def test_a_word_that_one_sub_model_never_saw_is_rebuilt(rng, truth):
-    """In whichever sub-models it is missing, as long as one holds it."""
+def test_words_missing_in_some_sub_models_are_rebuilt(rng, truth):
+    """A single sub-model that holds the word is enough."""
     models = rotated(rng, truth, 4, missing=0.5)
     merged = merge(sub_models(models), V)
     held = merged.held > 0
@@ -52,7 +52,7 @@ def test_a_word_that_one_sub_model_never_saw_is_rebuilt(rng, truth):
     np.testing.assert_allclose(lengths[held], np.linalg.norm(truth, axis=1)[held], rtol=1e-4)
 
 
-def test_without_noise_iterations_lead_to_the_truth(rng, truth, monkeypatch):
+def test_many_iterations_without_noise_converge_to_the_truth(rng, truth, monkeypatch):
     monkeypatch.setattr(methods, "ITERATIONS", 300)
     merged = merge(sub_models(rotated(rng, truth, 4, missing=0.4)), V)
     held = merged.held > 0
@@ -67,15 +67,15 @@ def test_no_word_needs_to_be_in_all_sub_models(rng, truth):
     np.testing.assert_allclose(similarities(merged.inputs), similarities(truth), atol=0.05)
 
 
-def test_products_of_inputs_and_outputs_are_the_mean_of_the_sub_models(rng, truth):
-    """The maps are orthogonal; a mean of maps of different models would not keep products."""
+def test_orthogonal_maps_keep_products_of_inputs_and_outputs(rng, truth):
+    """A mean of the maps of different sub-models would not keep them."""
     outputs, turns = rng.standard_normal((V, D)), [rotation(rng, D) for _ in range(3)]
     models = [SubModel(np.arange(V), truth @ turn, outputs @ turn) for turn in turns]
     merged = merge(models, V)
     np.testing.assert_allclose(merged.inputs @ merged.outputs.T, truth @ outputs.T, atol=1e-3)
 
 
-def test_outputs_are_the_mean_of_the_mapped_ones(rng, truth):
+def test_outputs_are_the_mean_of_mapped_outputs(rng, truth):
     models = rotated(rng, truth, 3, missing=0.3, noise=0.2)
     outputs = [rng.standard_normal(rows.shape) for _, rows in models]
     merged = merge([SubModel(*model, own) for model, own in zip(models, outputs, strict=True)], V)
@@ -87,7 +87,7 @@ def test_outputs_are_the_mean_of_the_mapped_ones(rng, truth):
     np.testing.assert_allclose(merged.outputs, expected / np.maximum(1, holders), atol=1e-3)
 
 
-def test_a_node_is_the_mean_over_the_sub_models_trained_on_it(truth):
+def test_node_is_the_mean_over_sub_models_that_trained_it(truth):
     everything, nodes = np.arange(V), truth[: V - 1].copy()
     untrained = nodes.copy()
     untrained[7] = 0
@@ -96,12 +96,12 @@ def test_a_node_is_the_mean_over_the_sub_models_trained_on_it(truth):
     np.testing.assert_allclose(merged.nodes, nodes, atol=1e-4)
 
 
-def test_lengths_are_the_mean_of_the_sub_models(rng, truth):
+def test_vector_lengths_are_the_mean_of_the_sub_models(rng, truth):
     models = [SubModel(np.arange(V), factor * truth @ rotation(rng, D)) for factor in (1, 3)]
     assert_rotated(merge(models, V).inputs, 2 * truth, atol=1e-2)
 
 
-def test_it_is_in_the_axes_of_the_first_sub_model(rng, truth):
+def test_result_has_the_axes_of_the_first_sub_model(rng, truth):
     merged = merge(sub_models(rotated(rng, truth, 3)), V)
     first = merge(sub_models(rotated(np.random.default_rng(3), truth, 1)), V)
     assert merged.inputs.shape == first.inputs.shape
@@ -109,8 +109,8 @@ def test_it_is_in_the_axes_of_the_first_sub_model(rng, truth):
     np.testing.assert_allclose(merge(models, V).inputs, truth, atol=1e-3)
 
 
-def test_sub_models_of_different_sizes(rng, truth):
-    """Of vectors that lie in 3 dimensions, a model of 5 and one of 3 make the same."""
+def test_sub_models_of_different_sizes_are_merged(rng, truth):
+    """For vectors of rank 3, sub-models of sizes 5 and 3 merge to the same vectors."""
     flat = truth @ np.diag([1, 1, 1, 0, 0])
     models = [SubModel(np.arange(V), flat), SubModel(np.arange(V), flat[:, :3] @ rotation(rng, 3))]
     for order in (models, models[::-1]):
@@ -119,7 +119,7 @@ def test_sub_models_of_different_sizes(rng, truth):
 
 
 @pytest.mark.parametrize("groups", [[0, 1], [0, 0, 1, 1], [0, 1, 1]])
-def test_groups_without_a_word_in_common(groups, truth):
+def test_groups_without_a_common_word_raise(groups, truth):
     halves = np.arange(V).reshape(2, -1)
     models = [SubModel(halves[group], truth[halves[group]]) for group in groups]
     with pytest.raises(ValueError, match="have no word in common with .* larger samples"):
@@ -127,7 +127,7 @@ def test_groups_without_a_word_in_common(groups, truth):
     merge(models, V, "concat"), merge(models, V, "pca")
 
 
-def test_few_words_in_common_are_warned_of(truth, caplog):
+def test_few_common_words_log_a_warning(truth, caplog):
     models = [SubModel(np.arange(160), truth[:160]), SubModel(np.arange(157, V), truth[157:])]
     with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
         merge(models, V)

@@ -1,4 +1,4 @@
-"""What each way of merging has to hold to: one row a method in the table."""
+"""Requirements of every merging method; the table has one row per method."""
 
 from typing import NamedTuple
 
@@ -14,9 +14,9 @@ from tests.merging import reference
 
 class Method(NamedTuple):
     name: str
-    reference: object  # (sub-models, V, D) to merged rows
-    rebuilds: bool  # words that some sub-models miss
-    any_size: bool  # can project
+    reference: object  # function of (sub-models, V, D) that returns merged rows
+    rebuilds: bool  # reconstructs words missing in some sub-models
+    any_size: bool  # accepts any smaller vector_size
 
 
 TABLE = [
@@ -55,7 +55,7 @@ def similarities(rows):
 
 
 def assert_rotated(found, expected, atol=1e-4):
-    """Equal up to a rotation: all products are the same."""
+    """Assert equality up to a rotation, by all dot products."""
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=atol)
 
 
@@ -77,22 +77,22 @@ def pieces(request, monkeypatch):
     monkeypatch.setattr(ways, "PIECE_BYTES", request.param)
 
 
-def test_the_table_has_all_methods():
+def test_table_has_all_methods():
     assert {method.name for method in TABLE} == set(METHODS)
 
 
 @methods
-def test_one_sub_model_is_given_back_up_to_a_rotation(method, truth, pieces):
+def test_single_sub_model_is_returned_up_to_a_rotation(method, truth, pieces):
     merged = merge([SubModel(np.arange(V), truth, outputs=truth[::-1])], V, method.name)
     assert_rotated(merged.inputs, truth)
     np.testing.assert_allclose(merged.inputs @ merged.outputs.T, truth @ truth[::-1].T, atol=1e-3)
     assert merged.inputs.dtype == merged.outputs.dtype == np.float32
-    if method.name != "pca":  # whose axes are the principal ones
+    if method.name != "pca":  # rotates to the principal axes
         np.testing.assert_allclose(merged.inputs, truth, atol=1e-5)
 
 
 @methods
-def test_rotations_of_one_model_give_it_back(method, rng, truth, pieces):
+def test_rotations_of_one_model_merge_to_that_model(method, rng, truth, pieces):
     outputs = rng.standard_normal((V, D))
     turns = [rotation(rng, D) for _ in range(4)]
     models = [SubModel(np.arange(V), truth @ turn, outputs @ turn, outputs[1:] @ turn)
@@ -105,7 +105,7 @@ def test_rotations_of_one_model_give_it_back(method, rng, truth, pieces):
 
 @methods
 @pytest.mark.parametrize("missing", [0, 0.3])
-def test_equals_whole_matrices(method, missing, rng, truth, pieces):
+def test_result_equals_whole_matrix_reference(method, missing, rng, truth, pieces):
     models = rotated(rng, truth, 3, missing, noise=0.3)
     merged = merge(sub_models(models), V, method.name)
     assert_rotated(merged.inputs, method.reference(models, V, D), atol=1e-3)
@@ -113,7 +113,7 @@ def test_equals_whole_matrices(method, missing, rng, truth, pieces):
 
 @settings(max_examples=40)
 @given(data=st.data(), method=st.sampled_from(TABLE))
-def test_equals_whole_matrices_of_any_shape(data, method):
+def test_random_shapes_equal_whole_matrix_reference(data, method):
     number, size = data.draw(st.integers(1, 5)), data.draw(st.integers(2, 4))
     words, missing = data.draw(st.integers(60, 120)), data.draw(st.sampled_from([0, 0.2, 0.5]))
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
@@ -130,8 +130,8 @@ def test_equals_whole_matrices_of_any_shape(data, method):
 
 @methods
 @pytest.mark.parametrize("missing", [0.25, 0.5])
-def test_words_that_some_sub_models_miss(method, missing, rng, truth):
-    """Similarities keep 90 % of what they have in common with the truth."""
+def test_missing_words_keep_most_of_the_similarity(method, missing, rng, truth):
+    """The correlation with the true similarities falls by 10 % at most, if rebuilt by 5 %."""
     noisy = rotated(rng, truth, 5, 0, noise=0.4)
     thinned = [
         (words[keep], rows[keep])
@@ -154,22 +154,22 @@ def test_words_that_some_sub_models_miss(method, missing, rng, truth):
 
 
 @methods
-def test_words_in_any_order_and_rows_of_the_whole_vocabulary(method, rng, truth):
+def test_word_order_and_unused_rows_do_not_matter(method, rng, truth):
     models = rotated(rng, truth, 3, 0.3, noise=0.1)
     expected = merge(sub_models(models), V, method.name).inputs
     shuffled, spread = [], []
     for words, rows in models:
         order = rng.permutation(len(words))
         shuffled.append(SubModel(words[order], rows[order]))
-        whole = np.full((V, D), np.nan)  # what is not held is not read
+        whole = np.full((V, D), np.nan)  # rows of missing words are not read
         whole[words] = rows
         spread.append(SubModel(words, whole))
-    for given_so in (shuffled, spread):
-        np.testing.assert_allclose(merge(given_so, V, method.name).inputs, expected, atol=1e-3)
+    for variant in (shuffled, spread):
+        np.testing.assert_allclose(merge(variant, V, method.name).inputs, expected, atol=1e-3)
 
 
 @methods
-def test_files_mapped_into_memory(method, rng, truth, tmp_path):
+def test_memory_mapped_rows_give_the_same_result(method, rng, truth, tmp_path):
     models = sub_models(rotated(rng, truth, 3, 0.2))
     mapped = []
     for n, model in enumerate(models):
@@ -180,7 +180,7 @@ def test_files_mapped_into_memory(method, rng, truth, tmp_path):
 
 
 @methods
-def test_sizes(method, rng, truth):
+def test_vector_size_is_checked_and_applied(method, rng, truth):
     models = sub_models([(np.arange(V), truth @ rng.standard_normal((D, size))) for size in (5, 3)])
     default = {"alir": 5, "pca": 5, "concat": 8}[method.name]
     assert merge(models, V, method.name).inputs.shape == (V, default)
@@ -197,7 +197,7 @@ def test_sizes(method, rng, truth):
 
 
 @methods
-def test_many_columns_are_merged_in_passes(method, rng, truth, monkeypatch):
+def test_merging_many_columns_in_passes_gives_the_same_result(method, rng, truth, monkeypatch):
     models = rotated(rng, truth, 4, 0.3, noise=0.2)
     expected = merge(sub_models(models), V, method.name).inputs
     monkeypatch.setattr(ways, "LARGEST_MATRIX", 5)
@@ -206,7 +206,7 @@ def test_many_columns_are_merged_in_passes(method, rng, truth, monkeypatch):
 
 
 @methods
-def test_outputs_and_nodes_are_merged_where_all_have_them(method, truth):
+def test_outputs_and_nodes_are_merged_only_if_all_have_them(method, truth):
     everything = np.arange(V)
     whole, bare = SubModel(everything, truth, truth, truth[1:]), SubModel(everything, truth)
     merged = merge([whole, whole], V, method.name)
@@ -217,7 +217,7 @@ def test_outputs_and_nodes_are_merged_where_all_have_them(method, truth):
 
 
 @methods
-def test_rows_of_zeros(method, truth):
+def test_zero_rows_stay_zero(method, truth):
     truth[3] = 0
     merged = merge([SubModel(np.arange(V), truth)] * 2, V, method.name)
     assert not merged.inputs[3].any()
@@ -226,7 +226,7 @@ def test_rows_of_zeros(method, truth):
 
 @methods
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_not_finite(method, value, truth, pieces):
+def test_nonfinite_rows_raise(method, value, truth, pieces):
     broken = truth.copy()
     broken[123, 2] = value
     for name in ("inputs", "outputs"):
@@ -256,11 +256,11 @@ def test_numbers_that_are_not_finite(method, value, truth, pieces):
         ),
     ],
 )
-def test_what_cannot_be_merged(models, message):
+def test_invalid_sub_models_raise(models, message):
     with pytest.raises(ValueError, match=message):
         merge(models, 4, "concat")
 
 
-def test_unknown_method():
+def test_unknown_method_raises():
     with pytest.raises(ValueError, match="unknown merging 'mean': give alir, pca or concat"):
         merge([SubModel(np.arange(2), np.ones((2, 2)))], 2, "mean")

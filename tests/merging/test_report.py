@@ -10,7 +10,7 @@ def report_of(held, models, words=None):
     return Merged(np.zeros((len(held), 2)), None, None, held, models).report(words)
 
 
-def test_counts_and_examples():
+def test_report_has_counts_and_examples():
     report = report_of(HELD, 2, WORDS)
     assert report.words == (1, 2, 2)
     assert (report.in_all, report.missing) == (2, 3)
@@ -20,17 +20,17 @@ def test_counts_and_examples():
     )
 
 
-def test_without_the_words():
+def test_report_without_words_has_no_examples():
     report = report_of(HELD, 3)
     assert report.words == (1, 2, 2, 0) and not report.examples
     assert str(report) == "words of 3 sub-models: in all: 0; in 2 of 3: 2; in 1 of 3: 2; in none: 1"
 
 
-def test_examples_are_few():
+def test_report_has_at_most_5_examples_each():
     held = np.zeros(50, int)
     assert len(report_of(held, 1, list(map(str, held))).examples[0]) == 5
 
 
-def test_of_a_merging():
+def test_merge_result_reports_missing_words():
     models = [SubModel(np.array(rows), np.ones((len(rows), 2))) for rows in ([0, 1], [1, 2, 4])]
     assert merge(models, 5, "concat").report(WORDS).examples == {0: ("d",), 1: ("a", "c", "e")}

@@ -21,14 +21,14 @@ def rows():
     return rng.standard_normal((500, 60)) * 1.1 ** -np.arange(60.0)
 
 
-def test_products(rows, largest):
+def test_gram_times_vectors_equals_numpy(rows, largest):
     right = np.random.default_rng(1).standard_normal((60, 4))
     found = gram_of(rows) @ right
     np.testing.assert_allclose(found, rows.T @ rows @ right, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("number", [1, 10, 60])
-def test_right_singular_vectors_are_numpys(rows, largest, number):
+def test_right_singular_vectors_equal_numpys(rows, largest, number):
     found = right_singular_vectors(gram_of(rows), number)
     assert found.shape == (60, number)
     np.testing.assert_allclose(found.T @ found, np.eye(number), atol=1e-8)
@@ -38,8 +38,8 @@ def test_right_singular_vectors_are_numpys(rows, largest, number):
 
 
 @pytest.mark.parametrize("decay", [1.0, 1.01])
-def test_what_is_left_over_is_close_to_the_least(decay, largest):
-    """Where the spectrum falls slowly, directions differ, but what they keep does not."""
+def test_flat_spectrum_keeps_nearly_the_optimal_energy(decay, largest):
+    """If singular values fall slowly, directions differ, but the norm that they keep does not."""
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((600, 100)) * decay ** -np.arange(100.0)
     found = right_singular_vectors(gram_of(rows), 20)
@@ -48,13 +48,13 @@ def test_what_is_left_over_is_close_to_the_least(decay, largest):
     assert kept >= 0.97 * most
 
 
-def test_the_seed_decides(rows, monkeypatch):
+def test_equal_seeds_give_equal_vectors(rows, monkeypatch):
     monkeypatch.setattr(methods, "LARGEST_MATRIX", 0)
     first, again = (right_singular_vectors(gram_of(rows), 5, seed=2) for _ in range(2))
     np.testing.assert_array_equal(first, again)
 
 
-def test_fewer_rows_than_columns(largest):
+def test_fewer_rows_than_columns_give_orthonormal_vectors(largest):
     rows = np.random.default_rng(0).standard_normal((3, 8))
     found = right_singular_vectors(gram_of(rows), 5)
     np.testing.assert_allclose(found.T @ found, np.eye(5), atol=1e-8)

@@ -14,7 +14,7 @@ def united(*counts):
 
 
 @given(st.lists(counters, min_size=1, max_size=4))
-def test_every_word_once_and_in_its_row(counts):
+def test_union_has_every_word_once_with_its_row(counts):
     words, _, rows_of = united(*counts)
     assert sorted(words) == sorted(set().union(*counts))
     for rows, one in zip(rows_of, counts, strict=True):
@@ -36,7 +36,7 @@ def test_counts_are_summed_unless_all_agree(counts):
         assert total == sum(map(Counter, counts), Counter())
 
 
-def test_falling_counts_with_ties_in_order():
+def test_words_are_sorted_by_count_with_ties_in_order():
     assert united({"a": 1, "b": 2}, {"c": 2, "a": 3})[0] == ["a", "b", "c"]
 
 

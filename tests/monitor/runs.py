@@ -1,4 +1,4 @@
-"""Reads runs as TensorBoard does."""
+"""Runs as TensorBoard reads them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What TensorBoard's pages make of the files, and what processes take of their machine."""
+"""Event files as TensorBoard's pages read them; CPU, memory and network use of processes."""
 
 import json
 import socket
@@ -22,7 +22,7 @@ from gensim_tfw2v.processes.connections import TcpBytes
 from tests.monitor.runs import Runs
 
 
-def test_hyperparameters_go_by_the_names_of_runs(tmp_path):
+def test_hyperparameters_are_listed_by_run_name(tmp_path):
     for name, size in (("sizes/50", 50), ("sizes/100", 100), ("again/100", 100)):
         log = EventLog(str(tmp_path / name))
         log.hyperparameters({"vector_size": size, "sg": True})
@@ -40,7 +40,7 @@ def test_hyperparameters_go_by_the_names_of_runs(tmp_path):
     groups = {group.name: group for group in found.session_groups}
     assert set(groups) == {"sizes/50", "sizes/100", "again/100"}
     assert groups["sizes/50"].hparams["vector_size"].number_value == 50
-    # the page shows the first metrics unless asked for more
+    # by default, the page shows only the first metrics
     metrics = [value.name.tag for value in groups["sizes/50"].metric_values]
     assert metrics[:2] == ["loss/epoch", "quality/ws353"]
 
@@ -52,7 +52,7 @@ CURVES = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a process's bytes")
-def test_bytes_of_connections_are_counted():
+def test_tcp_bytes_are_counted():
     counted = TcpBytes()
     before = counted.look()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -72,14 +72,14 @@ def test_bytes_of_connections_are_counted():
                 assert time.monotonic() < deadline, f"{sent} bytes were confirmed"
                 time.sleep(0.01)
             received = counted.look()[1] - before[1]
-            # the first byte of a connection is its opening
+            # opening a connection counts as one byte
             assert sent - 3_000_000 < 10
             assert received == 3_000_000
-        # what has been carried stays counted
+        # bytes of closed connections stay counted
         assert counted.look()[0] - before[0] == sent
 
 
-def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
+def test_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(events, "SECONDS", 0.2)
     written, point = [], TaskLog._point
     monkeypatch.setattr(TaskLog, "_point", lambda log: written.append(point(log)))
@@ -87,7 +87,7 @@ def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
     began, used = time.monotonic(), time.process_time()
     while time.monotonic() - began < 1.0 or len(written) < 4:
         pass
-    share = 100 * (time.process_time() - used) / (time.monotonic() - began)  # others work, too
+    share = 100 * (time.process_time() - used) / (time.monotonic() - began)  # cores are shared
     log.close()
     again = TaskLog(str(tmp_path), "worker-0")
     until = len(written) + 4
@@ -99,7 +99,7 @@ def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
     cpu = runs.points("tasks/worker-0", "usage/cpu_percent")
     assert sum(value for _, value in cpu[:4]) > 4 * share / 3
     assert cpu[-2][1] < 50
-    # the second process has gone on where the first one ended
+    # the second log continues where the first ended
     assert [step for step, _ in cpu] == sorted(step for step, _ in cpu)
     assert cpu[-1][0] >= 1
     memory = [value for _, value in runs.points("tasks/worker-0", "usage/memory_MiB")]
@@ -142,7 +142,7 @@ def test_every_task_of_a_cluster_writes_a_run(tmp_path, short_layouts):
         )
     ]
     assert shares == pytest.approx([1.0] * len(shares))
-    # what the tasks' kernels have counted while it trained is at least what the rows take
+    # the operating system's counters include the bytes of the fetched rows
     seconds = events.SECONDS
     sent = seconds * 1e6 * sum(value for _, value in runs.points("tasks/ps-0", CURVES_SENT))
     assert sent > 0.5 * model.traffic.fetched_bytes

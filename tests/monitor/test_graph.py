@@ -1,4 +1,4 @@
-"""The graph that TensorBoard shows: TensorFlow runs it, and a loop over pairs finds the same."""
+"""The graph shown in TensorBoard: TensorFlow runs it and gets the results of a loop over pairs."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def sigmoid(x):
 
 
 def expected(objective, tables, batch, drawn):
-    """Loss, and the tables after a step, by a loop over predictions."""
+    """Return the loss and the tables after a step, by a loop over predictions."""
     vectors, syn1neg, syn1 = tables
     after, loss = [table.copy() for table in tables], 0.0
     inputs = batch["inputs"].reshape(B, -1)
@@ -50,17 +50,17 @@ def expected(objective, tables, batch, drawn):
         if objective.hierarchical:
             path = zip(batch["path"][b], batch["turns"][b], strict=True)
             predicted += [(2, syn1, row, label, 1.0) for row, label in path if label]
-        gain = np.zeros(D)
+        update = np.zeros(D)
         for table, rows, row, label, weight in predicted:
             score = label * hidden @ rows[row]
             loss -= weight * np.log(sigmoid(score))
             g = weight * label * sigmoid(-score)
-            gain += g * rows[row]
+            update += g * rows[row]
             after[table][row] += ALPHA * g * hidden
         divided = is_cbow and objective.mean == objective.corrected
         for w in real:
             for row in inputs[b, w][ngrams[b, w] > 0]:
-                after[0][row] += ALPHA * gain / (len(real) if divided else 1)
+                after[0][row] += ALPHA * update / (len(real) if divided else 1)
     return loss, after
 
 
@@ -85,11 +85,11 @@ def batch_of(objective, rows, rng):
 
 @pytest.mark.parametrize("rows", [V, ROWS], ids=["words", "n-grams"])
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_tensorflow_runs_it(name, rows):
+def test_graph_run_by_tensorflow_equals_the_loop(name, rows):
     objective, rng = OBJECTIVES[name], np.random.default_rng(3)
     made = tf.compat.v1.GraphDef.FromString(objective_graph(objective, V, rows, D, S, 0.75))
     for node in made.node:
-        if node.op == "FixedUnigramCandidateSampler":  # the counts of its words are not shown
+        if node.op == "FixedUnigramCandidateSampler":  # the shown graph omits the counts of words
             node.attr["unigrams"].list.f[:] = range(V, 0, -1)
     sizes = {"wv.vectors": rows, "syn1neg": V, "syn1": V}
     tables = [rng.normal(size=(size, D)) for size in sizes.values()]
@@ -119,7 +119,7 @@ def test_tensorflow_runs_it(name, rows):
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_its_boxes_are_connected(name):
+def test_graph_boxes_are_connected(name):
     made = tf.compat.v1.GraphDef.FromString(objective_graph(OBJECTIVES[name], V, V, D, S, 0.75))
     box = {node.name: node.name.partition("/")[0] for node in made.node}
     assert {"batch", "embedding_lookup", "scores", "sigmoid", "loss", "gradients", "update"} <= set(
@@ -139,7 +139,7 @@ def test_its_boxes_are_connected(name):
     assert [dim.size for dim in lookup.attr["_output_shapes"].list.shape[0].dim][-1] == D
 
 
-def test_a_log_needs_no_tensorflow(tmp_path):
+def test_log_dir_needs_no_tensorflow(tmp_path):
     code = (
         "import sys; from gensim.test.utils import common_texts\n"
         "from gensim_tfw2v import TFWord2Vec\n"

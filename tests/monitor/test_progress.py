@@ -1,4 +1,4 @@
-"""What is shown while a model is made: on terminals, or when asked for."""
+"""Progress bars: shown on terminals, or with progress=True."""
 
 import builtins
 import fcntl
@@ -30,7 +30,7 @@ LEE = datapath("lee_background.cor")
 
 
 def shown(text):
-    """What each line or bar is called, in the order of their first showing."""
+    """Names of the lines and bars, in the order in which they first appear."""
     return list(dict.fromkeys(re.findall(r"\r([a-z][a-zA-Z0-9 ]+?)(?: /\S+)?(?: \.\.\.|:)", text)))
 
 
@@ -39,20 +39,20 @@ WITH_GRAPH = [*PHASES[:2], "building the training graph", *PHASES[2:]]
 
 
 @pytest.mark.parametrize("by_graph", [False, True])
-def test_each_phase_is_shown_where_asked_for(by_graph, capfd, monkeypatch):
+def test_progress_true_shows_each_phase(by_graph, capfd, monkeypatch):
     if by_graph:
         train_by_graph(monkeypatch)
     model = TFWord2Vec(corpus_file=LEE, vector_size=5, epochs=1, workers=1, progress=True)
     errors = capfd.readouterr().err
     assert shown(errors) == (WITH_GRAPH if by_graph else PHASES)
-    assert errors.endswith("\r")  # the last of them is gone
+    assert errors.endswith("\r")  # the last bar is erased
     model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=1)
     assert shown(capfd.readouterr().err)[0] == "reading the corpus"
     held_out_loss(model, [["the", "of", "in"]] * 9)
     assert shown(capfd.readouterr().err)[0] == "reading the text"
 
 
-def test_nothing_is_shown_in_a_pipe_or_where_forbidden(capfd):
+def test_pipe_or_progress_false_shows_nothing(capfd):
     options = dict(vector_size=5, epochs=1, workers=1)
     TFWord2Vec(corpus_file=LEE, **options)
     TFWord2Vec(corpus_file=LEE, progress=False, max_vocab_size=5000, **options)
@@ -67,12 +67,12 @@ def test_nothing_is_shown_in_a_pipe_or_where_forbidden(capfd):
          "waiting for 1 ps and 2 workers"),
     ],
 )  # fmt: skip
-def test_tasks_are_named(which, text):
+def test_setup_description_counts_the_tasks(which, text):
     assert describe_setup(which) == text
 
 
 def program(text, *closed):
-    """Run a program, with some of its standard files closed from its start."""
+    """Run a Python program that starts with these file descriptors closed."""
     shell = 'exec "$@" ' + " ".join(f"{number}>&-" for number in closed)
     command = ["sh", "-c", shell, "sh", sys.executable, "-c", textwrap.dedent(text)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
@@ -91,7 +91,7 @@ TRAIN = """
 
 
 def test_training_needs_no_standard_error():
-    """As of services, and of programs without a console."""
+    """Services, and programs without a console, may have none."""
     program(
         f"""{TRAIN}
     class Logger:
@@ -101,16 +101,16 @@ def test_training_needs_no_standard_error():
     for stream in None, Logger(), closed:
         sys.stdout = sys.stderr = stream
         train(None, True)
-    os._exit(0)  # which the interpreter itself would miss, when it ends
+    os._exit(0)  # a normal exit would need the streams
     """
     )
 
 
-def test_training_needs_no_standard_files():
+def test_training_needs_no_standard_streams():
     program(f"{TRAIN}\n    train(None, True)", 0, 1, 2)
 
 
-def test_training_goes_on_when_nobody_reads_its_bars():
+def test_training_continues_if_stderr_has_no_reader():
     program(
         f"""{TRAIN}
     theirs, ours = os.pipe()
@@ -122,13 +122,13 @@ def test_training_goes_on_when_nobody_reads_its_bars():
     )
 
 
-def test_bars_make_room_for_what_tqdm_writes(capfd):
+def test_tqdm_write_clears_the_bar(capfd):
     with phase("working", True):
         tqdm.write("a line", file=sys.stderr)
     assert "\ra line\n" in capfd.readouterr().err.replace(" ", "").replace("aline", "a line")
 
 
-def test_what_there_is_to_read(tmp_path):
+def test_find_text_returns_unit_and_total(tmp_path):
     config = TFWord2Vec()._current_config()
 
     def extent(source):
@@ -139,13 +139,13 @@ def test_what_there_is_to_read(tmp_path):
     path.write_text("a b\n" * 10)
     assert extent(path) == ("B", 40)
     assert extent([["a"]] * 3) == ("sentences", 3)
-    assert extent(iter([["a"]])) == ("sentences", 1)  # which a list's iterator knows
+    assert extent(iter([["a"]])) == ("sentences", 1)  # a list's iterator has a length hint
     assert extent(line for line in [["a"]]) == ("words", None)
     os.mkfifo(tmp_path / "pipe")
     assert extent(tmp_path / "pipe") == ("words", None)
 
 
-def test_a_terminal_shows_what_a_command_does_from_its_start(tmp_path):
+def test_terminal_shows_all_phases_of_a_command(tmp_path):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 400, 0, 0))  # paths are long
     command = [sys.executable, "-m", "gensim_tfw2v", "train", LEE, "-o", str(tmp_path / "model")]
@@ -162,7 +162,7 @@ def test_a_terminal_shows_what_a_command_does_from_its_start(tmp_path):
     try:
         while block := os.read(ours, 4096):
             text += block
-    except OSError:  # the terminal has no other end any more
+    except OSError:  # the other end of the terminal is closed
         pass
     finally:
         os.close(ours)
@@ -173,8 +173,8 @@ def test_a_terminal_shows_what_a_command_does_from_its_start(tmp_path):
     assert text.endswith(b"\r")
 
 
-def test_forked_children_show_nothing_in_a_notebook(monkeypatch):
-    """The page would keep their widgets, of which it never hears that they have ended."""
+def test_forked_child_in_a_notebook_shows_no_bar(monkeypatch):
+    """The notebook would keep the child's widget, because it never hears of its end."""
     shell = type("ZMQInteractiveShell", (), {})
     monkeypatch.setattr(builtins, "get_ipython", shell, raising=False)
     assert not progress_bar("training", None).disable

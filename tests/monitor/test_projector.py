@@ -55,7 +55,7 @@ def embeddings(folder):
 
 
 def read(folder, embedding=None):
-    """What TensorBoard gets to know: the configuration, the vectors and the table."""
+    """Return the configuration, the vectors and the table, as TensorBoard reads them."""
     if embedding is None:
         (embedding,) = embeddings(folder)
     path = folder / embedding.tensor_path
@@ -70,7 +70,7 @@ def read(folder, embedding=None):
     return embedding, values, [row.split("\t") for row in content[:-1].split("\n")]
 
 
-def test_what_is_written(tmp_path):
+def test_projector_files_hold_vectors_and_metadata(tmp_path):
     vectors = vectors_of(["the", "cat", "sat"], counts=[30, 20, 20])
     written = write_projector(vectors, tmp_path)
     embedding, values, table = read(tmp_path)
@@ -108,7 +108,7 @@ def test_documents_are_a_second_tensor(tmp_path):
     assert len(list((tmp_path / "projector").iterdir())) == 3 and len(embeddings(tmp_path)) == 1
 
 
-def test_the_most_frequent_words_in_their_order(tmp_path):
+def test_most_frequent_words_are_written_in_order(tmp_path):
     vectors = vectors_of(["a", "b", "c", "d"], counts=[1, 7, 1, 9])
     write_projector(vectors, tmp_path, words=3)
     _, values, table = read(tmp_path)
@@ -116,8 +116,8 @@ def test_the_most_frequent_words_in_their_order(tmp_path):
     np.testing.assert_array_equal(values, vectors.vectors[[3, 1, 0]])
 
 
-@pytest.mark.parametrize("counts", [None, [3, 2, 1]], ids=["none", "numbers of a word2vec file"])
-def test_without_counts_the_first_words(tmp_path, counts):
+@pytest.mark.parametrize("counts", [None, [3, 2, 1]], ids=["no counts", "ranks as counts"])
+def test_without_counts_the_first_words_are_written(tmp_path, counts):
     vectors = vectors_of(["x", "y", "z"], counts=counts)
     write_projector(vectors, tmp_path, words=2)
     _, values, table = read(tmp_path)
@@ -126,7 +126,7 @@ def test_without_counts_the_first_words(tmp_path, counts):
 
 
 @given(st.lists(st.text(st.characters(), max_size=6), min_size=1, max_size=20, unique=True))
-def test_a_row_a_word_whatever_the_words(tmp_path, words):
+def test_words_with_any_characters_give_one_row_each(tmp_path, words):
     vectors = vectors_of(words)
     write_projector(vectors, tmp_path)
     _, values, table = read(tmp_path)
@@ -138,7 +138,7 @@ def test_a_row_a_word_whatever_the_words(tmp_path, words):
     np.testing.assert_array_equal(values, vectors.vectors)
 
 
-def test_words_in_one_direction_are_a_cluster(tmp_path):
+def test_words_of_one_direction_form_a_cluster(tmp_path):
     rng = np.random.default_rng(5)
     middles = np.eye(MAX_CLUSTERS, 12)
     own = np.arange(300) * len(middles) // 300
@@ -152,7 +152,7 @@ def test_words_in_one_direction_are_a_cluster(tmp_path):
     write_projector(vectors_of(["a", "b"], np.zeros((2, 3))), tmp_path)
 
 
-def test_bands_of_ranks():
+def test_bands_cover_all_ranks_by_powers_of_ten():
     assert [name for name, _ in bands(2500)] == ["1-100", "101-1000", "1001-10000"]
     assert dict(bands(200_000))["from 100001"] == slice(100_000, 200_000)
     for words in (1, 100, 101, 123_456):
@@ -160,7 +160,7 @@ def test_bands_of_ranks():
         assert [rank for of in covered for rank in of] == list(range(words))
 
 
-def test_norms_of_each_band():
+def test_norms_are_grouped_by_band():
     counts = np.random.default_rng(1).permutation(25_000) + 1
     values = counts[:, None] * [3.0, 4.0]
     found = norms(vectors_of([f"w{n}" for n in range(len(counts))], values, counts.tolist()))
@@ -171,7 +171,7 @@ def test_norms_of_each_band():
 
 @given(
     st.lists(
-        # 0.5, its like and numbers without a zero byte: their bytes can be text
+        # floats whose bytes can be text, such as 0.5 and those without a zero byte
         st.sampled_from([0.0, 0.5, 2.0, 3.0517578e-05, 0.1, -1.5, 1.4e-45, 3.4e38])
         | st.floats(width=32, allow_nan=False, allow_infinity=False)
         | st.integers(0, 2**31 - 1).map(lambda bits: np.uint32(bits & 0x7F7F7F7F).view("<f4")),
@@ -179,8 +179,8 @@ def test_norms_of_each_band():
         max_size=12,
     )
 )
-def test_tensorboard_reads_the_vectors_as_they_are(tmp_path, values):
-    """Its own functions, called as its server does."""
+def test_tensorboard_reads_the_exact_vectors(tmp_path, values):
+    """Calls TensorBoard's own functions, as its server does."""
     from tensorboard.plugins.projector import projector_plugin as plugin
 
     values = np.array(values, dtype=np.float32)
@@ -197,19 +197,19 @@ def test_tensorboard_reads_the_vectors_as_they_are(tmp_path, values):
     np.testing.assert_array_equal(found, values)
 
 
-def test_written_again(tmp_path):
+def test_rewriting_reuses_file_names_only_for_the_same_words(tmp_path):
     words = ["a", "b", "c"]
     first = write_projector(vectors_of(words), tmp_path)
     again = write_projector(vectors_of(words, np.ones((3, 5)) / 3), tmp_path)
-    assert again == first  # the same words: a TensorBoard that runs finds the new vectors
+    assert again == first  # same words: a running TensorBoard finds the new vectors
     assert (read(tmp_path)[1] == np.float32(1 / 3)).all()
     others = write_projector(vectors_of(["a", "b", "d"]), tmp_path)
-    assert not set(others[:2]) & set(first[:2])  # others: it must not mix the two
+    assert not set(others[:2]) & set(first[:2])  # different words: it must not mix the two
     names = sorted(path.name for path in (tmp_path / "projector").iterdir())
     assert names == sorted(path.name for path in others[:2])
 
 
-def test_read_while_it_is_written(tmp_path):
+def test_reader_never_sees_partial_files(tmp_path):
     vectors = vectors_of([f"w{number}" for number in range(2000)])
     (tensor, table, config) = write_projector(vectors, tmp_path, laid_out=False)
     ended = threading.Event()
@@ -232,7 +232,7 @@ def test_read_while_it_is_written(tmp_path):
     assert [len(found) for found in sizes.values()] == [1, 1, 1]
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+def test_failed_write_keeps_the_old_files(tmp_path, monkeypatch):
     vectors = vectors_of(["a", "b"])
     write_projector(vectors, tmp_path)
     before = read(tmp_path)[1]
@@ -256,25 +256,25 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         (vectors_of(["a", "b"], [[1, 2], [3, np.nan]]), 10, "NaN or infinite"),
     ],
 )
-def test_what_cannot_be_shown(tmp_path, vectors, words, message):
+def test_invalid_vectors_or_words_raise(tmp_path, vectors, words, message):
     with pytest.raises(ValueError, match=message):
         write_projector(vectors, tmp_path / "new", words)
     assert not (tmp_path / "new").exists()
 
 
-def test_no_more_words_than_the_page_takes(tmp_path, monkeypatch):
+def test_words_are_cut_to_the_limit_of_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr(projector, "MAX_WORDS", 3)
     write_projector(vectors_of("abcdef"), tmp_path)
     assert len(read(tmp_path)[1]) == 3
 
 
-def test_a_run_of_a_training_gets_no_file_of_events(tmp_path):
+def test_run_of_a_training_gets_no_second_event_file(tmp_path):
     (tmp_path / "events.out.tfevents.1.host").touch()
     write_projector(vectors_of(["a"]), tmp_path)
     assert [path.name for path in tmp_path.glob("*tfevents*")] == ["events.out.tfevents.1.host"]
 
 
-def test_needs_no_tensorflow(tmp_path):
+def test_write_projector_needs_no_tensorflow(tmp_path):
     code = (
         "import sys; from gensim.models import KeyedVectors\n"
         "from gensim_tfw2v.monitor.projector import write_projector\n"
@@ -285,8 +285,8 @@ def test_needs_no_tensorflow(tmp_path):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_tensorboard_answers_with_what_is_there(tmp_path):
-    """Runs below the folder, odd words, and what is written again while it runs."""
+def test_running_tensorboard_serves_current_vectors(tmp_path):
+    """Covers nested runs, odd words, and files that are rewritten while it runs."""
     first, second = vectors_of(ODD_WORDS), vectors_of(["x", "y"], [[0.5, 0.5], [0.5, 2]])
     write_projector(first, tmp_path / "first")
     write_projector(second, tmp_path / "nested" / "second")

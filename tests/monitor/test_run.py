@@ -1,4 +1,4 @@
-"""What a training logs, as TensorBoard reads it."""
+"""Logs of a training, as TensorBoard reads them."""
 
 import copy
 import logging
@@ -24,14 +24,14 @@ OPTIONS = dict(corpus_file=LEE, sg=1, vector_size=24, workers=2, epochs=6, seed=
 
 @pytest.fixture(autouse=True)
 def points_at_once(monkeypatch, short_layouts):
-    """Write a point for each unit, for these trainings are short."""
+    """Write a point per unit, because these trainings are short."""
     monkeypatch.setattr(monitor_run, "SECONDS", 0.0)
     monkeypatch.setattr(monitor_run, "POINTS", 10**9)
     monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 8192)
 
 
 class Scores:
-    """A callback that keeps what word pairs say after each epoch."""
+    """Callback that records the score of word pairs and the nearest word after each epoch."""
 
     def __init__(self):
         self.scores, self.near = [], []
@@ -45,7 +45,7 @@ class Scores:
         self.near.append(model.wv.most_similar("Australia", topn=1)[0][0])
 
 
-def test_a_training_is_a_run(tmp_path):
+def test_training_logs_one_run_with_all_curves(tmp_path):
     scores = Scores()
     log = TensorBoardLog(
         tmp_path / "run", word_pairs=["simlex999"], probe_words=["Australia", "no such word"]
@@ -67,7 +67,7 @@ def test_a_training_is_a_run(tmp_path):
     alphas = [value for _, value in runs.points("run", "training/alpha")]
     assert alphas == sorted(alphas, reverse=True)
     assert 0.8 * model.alpha < alphas[0] <= model.alpha
-    # that of gensim's last batch, which is trained with the step size at its beginning
+    # gensim's last batch is trained with the learning rate at its start
     last_batch = model.batch_words / words * (model.alpha - model.min_alpha)
     np.testing.assert_allclose(alphas[-1], model.min_alpha + last_batch, rtol=1e-3)
     losses = [value for _, value in runs.points("run", "loss/running")]
@@ -97,11 +97,11 @@ def test_a_training_is_a_run(tmp_path):
     assert made_with["vector_size"] == 24
     assert made_with["sg"] is True
     assert made_with["cluster"] == "none"
-    assert "ns_exponent" not in made_with  # as nearly everybody has it
+    assert "ns_exponent" not in made_with  # omitted at its default
     assert made_with["vocabulary"] == len(model.wv)
 
 
-def test_gensims_sum_of_losses_is_that_of_its_own_option(tmp_path):
+def test_log_dir_changes_neither_vectors_nor_gensims_loss(tmp_path):
     options = OPTIONS | {"workers": 1, "epochs": 2}
     computed = TFWord2Vec(**options, compute_loss=True)
     sampled = TFWord2Vec(**options, log_dir=tmp_path)
@@ -121,13 +121,13 @@ def trained():
 @pytest.mark.parametrize(
     ("sg", "regime"),
     [
-        # each regime, and the other objectives by kernels and by their ops
+        # skip-gram by each regime; CBOW by the kernels and by their ops
         *((1, regime) for regime in (None, "asynchronous", "synchronous", "submodels:models=2")),
         *((0, regime) for regime in (None, "asynchronous")),
     ],
 )
-def test_the_loss_is_the_same_however_it_is_trained(tmp_path, trained, sg, regime):
-    """Of vectors that stay where they are: a sample's, by any regime, is that of all."""
+def test_sampled_loss_equals_the_full_loss_in_each_regime(tmp_path, trained, sg, regime):
+    """A tiny learning rate keeps the vectors, so that the loss of a sample is that of all."""
     model, losses = copy.deepcopy(trained[sg]), {}
     for name, compute_loss in ("all", True), ("some", False):
         model.log_dir, model.regime = (None, None) if compute_loss else (tmp_path, regime)
@@ -143,7 +143,7 @@ def test_the_loss_is_the_same_however_it_is_trained(tmp_path, trained, sg, regim
     assert [step for step, _ in Runs(tmp_path).points(".", "vs_epoch/loss")] == [1, 2, 3]
 
 
-def test_the_last_speed_is_not_that_of_a_moment(tmp_path, monkeypatch):
+def test_final_speed_is_not_taken_over_a_tiny_interval(tmp_path, monkeypatch):
     now = [0.0]
     clock = types.SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr(monitor_run, "time", clock)
@@ -167,6 +167,7 @@ def test_the_last_speed_is_not_that_of_a_moment(tmp_path, monkeypatch):
         {"hs": 1, "negative": 0},
         pytest.param({"sg": 0, "hs": 1}, marks=pytest.mark.slow),
     ],
+    ids=str,
 )
 def test_every_objective_logs_its_loss(tmp_path, options):
     model = TFWord2Vec(**OPTIONS | options | {"workers": 1}, log_dir=tmp_path)
@@ -175,8 +176,8 @@ def test_every_objective_logs_its_loss(tmp_path, options):
     np.testing.assert_array_equal(model.wv.vectors, whole.wv.vectors)
 
 
-@pytest.mark.parametrize("options", [{}, {"regime": "asynchronous", "sg": 0, "hs": 1}])
-def test_the_graph_is_that_of_the_objective(tmp_path, options):
+@pytest.mark.parametrize("options", [{}, {"regime": "asynchronous", "sg": 0, "hs": 1}], ids=str)
+def test_logged_graph_matches_the_objective(tmp_path, options):
     TFWord2Vec(**OPTIONS | {"epochs": 1} | options, log_dir=tmp_path)
     nodes = {node.name: node for node in Runs(tmp_path).graph(".").node}
     assert ("hidden/window/mean" in nodes) == ("scores/nodes" in nodes) == (options != {})
@@ -185,19 +186,19 @@ def test_the_graph_is_that_of_the_objective(tmp_path, options):
     assert nodes["negative_samples/sampled"].attr["distortion"].f == 0.75
 
 
-def test_trainings_of_one_model_are_one_run(tmp_path, caplog):
+def test_repeated_training_of_a_model_continues_its_run(tmp_path, caplog):
     model = TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
     with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
         model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=2)
     assert not caplog.records
     steps = [step for step, _ in Runs(tmp_path).points(".", "loss/epoch")]
-    # files of one second are read in any order
+    # event files of the same second are read in any order
     assert sorted(steps) == [model.corpus_total_words * epoch for epoch in (1, 2, 3)]
     numbers = [number for number, _ in Runs(tmp_path).points(".", "vs_epoch/loss")]
     assert sorted(numbers) == [1, 2, 3]
 
 
-def test_another_training_in_the_folder_is_warned_of(tmp_path, caplog):
+def test_log_dir_of_another_training_logs_a_warning(tmp_path, caplog):
     for _ in range(2):
         caplog.clear()
         with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
@@ -208,7 +209,7 @@ def test_another_training_in_the_folder_is_warned_of(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("each_epoch", [False, True])
-def test_the_projector_gets_the_frequent_words(tmp_path, each_epoch, monkeypatch):
+def test_projector_shows_the_most_frequent_words(tmp_path, each_epoch, monkeypatch):
     written = []
     whole = monitor_run.write_projector
     monkeypatch.setattr(
@@ -223,12 +224,12 @@ def test_the_projector_gets_the_frequent_words(tmp_path, each_epoch, monkeypatch
     )
 
 
-def test_no_projector(tmp_path):
+def test_projector_words_0_writes_no_projector(tmp_path):
     TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=TensorBoardLog(tmp_path, projector_words=0))
     assert not list(tmp_path.glob("projector*"))
 
 
-def test_the_log_is_not_saved_with_the_model(tmp_path):
+def test_log_dir_is_not_saved_with_the_model(tmp_path):
     model = TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path / "run")
     model.save(str(tmp_path / "model"))
     loaded = TFWord2Vec.load(str(tmp_path / "model"))
@@ -246,12 +247,12 @@ def test_the_log_is_not_saved_with_the_model(tmp_path):
         (lambda: TensorBoardLog("x", word_pairs=["nothing.tsv"]), OSError, "nothing.tsv"),
     ],
 )
-def test_what_cannot_be_logged_is_refused_at_once(log_dir, error, message):
+def test_invalid_log_dir_raises_in_the_constructor(log_dir, error, message):
     with pytest.raises(error, match=message):
         TFWord2Vec(**OPTIONS, log_dir=log_dir() if callable(log_dir) else log_dir)
 
 
-def test_probe_words_are_from_frequent_to_rare():
+def test_default_probe_words_range_from_frequent_to_rare():
     vectors = KeyedVectors(4)
     words = [f"w{rank}" for rank in range(3000)]
     vectors.add_vectors(words, np.ones((3000, 4), np.float32))
@@ -268,7 +269,7 @@ SMALL = {"sentences": [["a", "b", "c", "d"] * 50] * 40, "vector_size": 8, "min_c
 
 @pytest.mark.parametrize("how", ["full", "fills"])
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
-def test_training_outlives_its_log(tmp_path, caplog, how):
+def test_full_disk_stops_the_log_but_not_training(tmp_path, caplog, how):
     options = SMALL | {"epochs": 30 if how == "fills" else 2, "workers": 1, "seed": 3}
     with small_disk(tmp_path / "disk", "16k") as disk:
         if how == "full":
@@ -282,7 +283,7 @@ def test_training_outlives_its_log(tmp_path, caplog, how):
     np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**options).wv.vectors)
 
 
-def test_a_folder_that_cannot_be_written_to_is_refused_before_training(tmp_path):
+def test_unwritable_folder_raises_before_training(tmp_path):
     (tmp_path / "file").write_text("")
     folders = {"/proc/x": "No such file or directory", f"{tmp_path}/file": "Not a directory"}
     for folder, reason in folders.items():
@@ -303,10 +304,10 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_training(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "file"]
 
 
-def test_documents_are_shown_beside_words(tmp_path):
+def test_projector_shows_documents_and_words(tmp_path):
     documents = [TaggedDocument(text, [f"text {n}"]) for n, text in enumerate(lee_corpus_list)]
     log = TensorBoardLog(tmp_path, projector_words=30)
-    # one worker: the form of a file depends on the bits of its first numbers
+    # one worker: the form of the file depends on the exact bits of its first floats
     model = TFDoc2Vec(
         documents, vector_size=8, dm=0, dbow_words=1, epochs=2, workers=1, log_dir=log
     )

@@ -1,4 +1,4 @@
-"""What is said of a cluster's work, and the timeline of its jobs."""
+"""Report of a cluster's work, and the timeline of its jobs."""
 
 import json
 from collections import defaultdict
@@ -18,7 +18,7 @@ def phases(folder):
     return [event for event in events if event["ph"] == "X"]
 
 
-def test_jobs_that_overlap_are_in_other_slots(tmp_path):
+def test_overlapping_jobs_get_different_slots(tmp_path):
     began = 1.7e9
     spans = [(0, 3), (1, 4), (4.5, 6), (3.5, 5), (5.5, 7)]
     jobs = [
@@ -39,7 +39,7 @@ def test_jobs_that_overlap_are_in_other_slots(tmp_path):
     assert push["args"]["staleness"] == 2
 
 
-def test_a_training_writes_each_job(tmp_path, short_layouts):
+def test_trace_contains_each_job(tmp_path, short_layouts):
     options = {"vector_size": 8, "workers": 2, "epochs": 2}
     model = TFWord2Vec(corpus_file=LEE, **options, regime="asynchronous", log_dir=tmp_path)
     jobs, events = model.traffic.jobs, phases(tmp_path)
@@ -55,12 +55,12 @@ def test_a_training_writes_each_job(tmp_path, short_layouts):
     assert 1 <= len(ends) <= 2
 
 
-def test_threads_that_share_rows_have_no_jobs(tmp_path, short_layouts):
+def test_training_by_threads_writes_no_trace(tmp_path, short_layouts):
     TFWord2Vec(corpus_file=LEE, vector_size=8, epochs=1, log_dir=tmp_path)
     assert not (tmp_path / "trace.json").exists()
 
 
-def test_printed_it_is_what_a_user_wants_to_know():
+def test_str_of_traffic_shows_all_figures():
     traffic = Traffic(420, 0, 10_000, 1_000_000, 2_000_000, 0, [0, 1] * 210, np.array([3, 5, 2]))
     assert str(traffic).splitlines() == [
         "network    3.0 MB, 300 bytes per trained word",
@@ -71,7 +71,7 @@ def test_printed_it_is_what_a_user_wants_to_know():
     assert len(repr(traffic)) < 300
 
 
-def test_what_has_not_been_counted_is_left_out():
+def test_str_of_traffic_omits_uncounted_figures():
     traffic = Traffic(units=4, repeated=2, tokens=10, corpus_bytes=50)
     assert str(traffic).splitlines() == [
         "network    50 bytes, 5 bytes per trained word",

@@ -1,4 +1,4 @@
-"""Regimes are chosen by objects or by names; what is none is refused, with what there is."""
+"""Regimes are chosen by objects or names; errors list the valid ones."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ from gensim_tfw2v.training.vocabulary import Vocabulary
         ("sandblaster:history=4", Sandblaster(4)),
     ],
 )
-def test_names_and_objects(given, meant):
+def test_regime_is_parsed_from_name_or_object(given, meant):
     assert parse_regime(given) == meant
 
 
@@ -48,7 +48,7 @@ def test_names_and_objects(given, meant):
         ("sandblaster:history=0", "history must be a whole number from 1 up, got 0"),
     ],
 )
-def test_what_is_none_is_refused(given, said):
+def test_invalid_regime_raises(given, said):
     with pytest.raises(ValueError, match=said):
         parse_regime(given)
     with pytest.raises(ValueError, match=said):
@@ -56,12 +56,12 @@ def test_what_is_none_is_refused(given, said):
 
 
 @pytest.mark.parametrize("steps", [0, -1, 2.5, True, "4"])
-def test_objects_are_checked_where_they_are_made(steps):
+def test_regime_objects_check_their_options(steps):
     with pytest.raises(ValueError, match="steps must be a whole number from 1 up"):
         Synchronous(steps=steps)
 
 
-def test_a_regime_is_imported_when_it_is_made():
+def test_importing_the_model_imports_no_regime():
     program = (
         "import sys, gensim_tfw2v.model\n"
         "names = ('asynchronous', 'synchronous', 'downpour', 'sandblaster', 'sub_models')\n"
@@ -80,7 +80,7 @@ def test_a_regime_is_imported_when_it_is_made():
         *((name, False) for name in ("submodels", "sandblaster")),
     ],
 )
-def test_workers_that_overlap_take_turns_on_little_text_by_long_steps(regime, turns, caplog):
+def test_small_corpus_with_long_steps_trains_one_worker_at_a_time(regime, turns, caplog):
     caplog.set_level("INFO")
     model = TFWord2Vec(sg=1, negative=20, window=10, regime=regime, workers=2, min_count=1)
     model.build_vocab([["a", "b"]])

@@ -11,7 +11,7 @@ from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.options.table import DEFAULTS, TABLE, Option
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 
-#: What has no values to check, or what gensim checks.
+#: Parameters without values to check, or checked by gensim.
 UNCHECKED = {
     *("sentences", "documents", "corpus_file", "comment", "compute_loss", "hashfxn", "null_word"),
     *("sorted_vocab", "word_ngrams", "dm_mean", "dv", "dv_mapfile"),
@@ -25,7 +25,7 @@ def test_every_parameter_is_in_the_table(class_):
 
 
 @pytest.mark.parametrize("class_", [Word2Vec, FastText, Doc2Vec])
-def test_defaults_are_gensims(class_):
+def test_defaults_equal_gensims(class_):
     parameters = inspect.signature(class_).parameters
     defaults = {name: parameters[name].default for name in parameters.keys() & DEFAULTS.keys()}
     if class_ is Doc2Vec:
@@ -33,32 +33,32 @@ def test_defaults_are_gensims(class_):
     assert defaults == {name: DEFAULTS[name] for name in defaults}
 
 
-def test_uses_are_described():
+def test_every_use_is_described():
     described = re.findall(r"^ +- ([\w, -]+):", str(Option.__doc__), re.MULTILINE)
     known = {use for uses in described for use in uses.split(", ")}
     assert {use for option in TABLE for use in option.uses.split()} == known
 
 
-def test_layouts_are_those_that_there_are():
+def test_layout_option_lists_all_layouts():
     (layout,) = (option.kind for option in TABLE if option.name == "layout")
     assert layout.values == tuple(LAYOUTS)
 
 
-def test_options_are_parsed_again_only_if_one_was_replaced():
+def test_options_are_parsed_again_only_after_a_change():
     model = TFWord2Vec([["a", "b"]] * 9, min_count=1, vector_size=2, workers="2")
     config = model._current_config()
     assert model._current_config() is config
     assert config.workers == 2
     model.window = 3
     assert model._current_config().window == 3
-    model.window = 3.0  # equal, but another value
+    model.window = 3.0  # equal, but a different object
     assert model._current_config() is not config
     model.window = "3"
     with pytest.raises(TypeError, match="window must be a whole number"):
         model._current_config()
 
 
-def test_the_environment_is_read_again(monkeypatch):
+def test_changed_tf_config_is_read_again(monkeypatch):
     addresses = {"ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}
     task = {"type": "worker", "index": 0}
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": addresses, "task": task}))

@@ -1,4 +1,4 @@
-"""Whatever has become of a checkpoint: the one before it is taken, or training begins anew."""
+"""Damaged checkpoints: training resumes from the previous one, or restarts."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ TRAINING = {"vector_size": 4}
 
 
 def position(epoch, done):
-    """Where a training stands that has trained these units of an epoch."""
+    """Position of a training that has trained these units of an epoch."""
     return Position(
         epoch=epoch, done=set(done), sentences=2 * len(done), trained=7 * len(done),
         raw_words=12 * len(done), losses=[[1.5, 3.0]], finished=[(28, 50, 4)] * epoch,
@@ -59,7 +59,7 @@ def folder(good, tmp_path):
 
 
 def file(name, change):
-    """Change the bytes of a file."""
+    """Return a function that changes the bytes of a checkpoint's file."""
 
     def damage(checkpoint):
         path = checkpoint / name
@@ -104,7 +104,7 @@ def a_link_to_nothing(name):
 
 
 def described(change):
-    """Change the description, with a checksum that is right: what a faulty program would write."""
+    """Change the description and its checksum, as a faulty program would."""
 
     def damage(checkpoint):
         path = checkpoint / DESCRIPTION
@@ -117,7 +117,7 @@ def described(change):
 
 
 def unchecked(change):
-    """Change the description and leave its checksum."""
+    """Change the description, but not its checksum."""
     return file(DESCRIPTION, lambda text: json.dumps(change(json.loads(text))).encode())
 
 
@@ -128,11 +128,11 @@ DAMAGES = {
     **{f"{name} cut to {size}": file(name, lambda content, size=size: content[:size])
        for name in ("inputs.npy", "nodes.npy", DESCRIPTION) for size in (0, 5, 100)},
     "rows cut short": file("inputs.npy", lambda content: content[:-1]),
-    "rows longer": file("inputs.npy", lambda content: content + b"\0"),
+    "rows too long": file("inputs.npy", lambda content: content + b"\0"),
     "rows of zeros": file("inputs.npy", lambda content: b"\0" * len(content)),
-    "header: other type": file("inputs.npy", replaced(b"<f4", b"<i4")),
-    "header: other byte order": file("inputs.npy", replaced(b"<f4", b">f4")),
-    "header: shape turned": file("inputs.npy", replaced(b"(6, 4)", b"(4, 6)")),
+    "header: different dtype": file("inputs.npy", replaced(b"<f4", b"<i4")),
+    "header: different byte order": file("inputs.npy", replaced(b"<f4", b">f4")),
+    "header: shape transposed": file("inputs.npy", replaced(b"(6, 4)", b"(4, 6)")),
     "header: column-major": file("inputs.npy", replaced(b"False", b"True ")),
     "header: objects": file("inputs.npy", replaced(b"<f4", b"|O8")),
     "header: huge": file("inputs.npy", replaced(b"(6, 4), }  ", b"(9**9, 4), }")),
@@ -141,28 +141,28 @@ DAMAGES = {
     **{f"{name} is a folder": a_folder(name) for name in ("outputs.npy", DESCRIPTION)},
     "a link to nothing": a_link_to_nothing("inputs.npy"),
     "an empty folder": lambda checkpoint: [path.unlink() for path in checkpoint.iterdir()],
-    "description: no JSON": file(DESCRIPTION, lambda text: b"{" + text),
-    "description: no UTF-8": file(DESCRIPTION, lambda text: text.replace(b"format", b"f\xffrmat")),
+    "description: invalid JSON": file(DESCRIPTION, lambda text: b"{" + text),
+    "description: not UTF-8": file(DESCRIPTION, lambda text: text.replace(b"format", b"f\xffrmat")),
     "description: a list": file(DESCRIPTION, lambda text: b"[" + text + b"]"),
     "description: nested": file(DESCRIPTION, lambda text: b"[" * 100_000),
     "description: null": file(DESCRIPTION, lambda text: b"null"),
     "description: empty": file(DESCRIPTION, lambda text: b"{}"),
-    "description: a state without checksum": unchecked(
+    "description: state does not match the checksum": unchecked(
         lambda text: text | {"state": text["state"] | {"epoch": 1}}),
-    "description: its checksum is text": unchecked(lambda text: text | {"checksum": "1"}),
+    "description: checksum is text": unchecked(lambda text: text | {"checksum": "1"}),
     "description: no checksum": unchecked(
         lambda text: {name: text[name] for name in text if name != "checksum"}),
-    "description: format of no number": unchecked(lambda text: text | {"format": "2.0"}),
+    "description: format is text": unchecked(lambda text: text | {"format": "2.0"}),
     "files: none": described(lambda text: text.update(files={})),
     "files: a list": described(lambda text: text.update(files=[1])),
-    "files: one too many": described(lambda text: text["files"].update(others=1)),
+    "files: one extra": described(lambda text: text["files"].update(others=1)),
     "state: null": described(lambda text: text.update(state=None)),
-    "state: one name too many": described(lambda text: text["state"].update(other=1)),
+    "state: one extra name": described(lambda text: text["state"].update(other=1)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_the_one_before_is_taken(folder, caplog, damage):
+def test_damaged_checkpoint_gives_way_to_the_previous_one(folder, caplog, damage):
     damage(folder / "checkpoint-000002")
     arrays, found = Checkpoints(folder, TRAINING).latest(take)
     assert found == STATES[0]
@@ -176,9 +176,10 @@ def test_the_one_before_is_taken(folder, caplog, damage):
 
 
 @pytest.mark.parametrize(
-    "damage", ["inputs.npy, bit 40", "header: other type", "description: no JSON", "state: null"]
+    "damage",
+    ["inputs.npy, bit 40", "header: different dtype", "description: invalid JSON", "state: null"],
 )
-def test_where_both_are_damaged_there_is_none(folder, caplog, damage):
+def test_two_damaged_checkpoints_return_none(folder, caplog, damage):
     for checkpoint in folder.iterdir():
         DAMAGES[damage](checkpoint)
     assert Checkpoints(folder, TRAINING).latest(take) is None
@@ -189,7 +190,7 @@ def test_where_both_are_damaged_there_is_none(folder, caplog, damage):
 
 
 @pytest.mark.parametrize("what", ["a file", "a link to nothing", "nothing readable"])
-def test_what_is_no_folder_is_no_checkpoint(folder, caplog, what):
+def test_checkpoint_that_is_no_folder_is_skipped(folder, caplog, what):
     path = folder / "checkpoint-000002"
     shutil.rmtree(path)
     if what == "a file":
@@ -207,7 +208,7 @@ def test_what_is_no_folder_is_no_checkpoint(folder, caplog, what):
         assert path.is_file() and not caplog.text
 
 
-def test_what_is_whole_is_taken(folder, caplog):
+def test_intact_checkpoint_is_loaded(folder, caplog):
     arrays, found = Checkpoints(folder, TRAINING).latest(take)
     assert found == STATES[1]
     assert arrays["inputs"][0, 0] == 1 and not caplog.text
@@ -228,17 +229,17 @@ def trained(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "of"),
     [
-        ("header: other type", "last"),
+        ("header: different dtype", "last"),
         ("state: null", "last"),
-        ("header: shape turned", "both"),
+        ("header: shape transposed", "both"),
         ("state: null", "both"),
     ],
 )
-def test_training_goes_on_to_the_same_vectors(trained, tmp_path, caplog, name, of):
-    """As if nothing had been: from the checkpoint before, or from the beginning."""
+def test_training_after_damage_ends_with_the_same_vectors(trained, tmp_path, caplog, name, of):
+    """Training resumes from the previous checkpoint, or restarts."""
     folder = shutil.copytree(trained.folder, tmp_path / "checkpoints")
     damage = DAMAGES[name]
-    if name == "header: shape turned":
+    if name == "header: shape transposed":
         damage = file("inputs.npy", replaced(b"(40, 8)", b"(8, 40)"))
     for checkpoint in sorted(folder.glob("checkpoint-*"))[-1 if of == "last" else 0 :]:
         damage(checkpoint)
@@ -250,8 +251,8 @@ def test_training_goes_on_to_the_same_vectors(trained, tmp_path, caplog, name, o
     np.testing.assert_array_equal(model.wv.vectors, trained.vectors)
 
 
-def test_rows_stay_until_they_are_written(trained, tmp_path, monkeypatch):
-    """A disk that is slower than an epoch does not get the rows of the next."""
+def test_slow_disk_saves_the_rows_of_its_own_epoch(trained, tmp_path, monkeypatch):
+    """If writing takes longer than an epoch, rows of the next epoch are not mixed in."""
 
     def slowly(*arguments):
         time.sleep(0.1)

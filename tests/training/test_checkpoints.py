@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not taken, and of one training."""
+"""Checkpoints are complete or ignored, and belong to one training."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ def written(folder, states, training=None):
     return checkpoints
 
 
-def test_the_last_one_is_taken_and_two_are_kept(tmp_path):
+def test_latest_checkpoint_is_loaded_and_two_are_kept(tmp_path):
     checkpoints = written(tmp_path / "new" / "folder", [1, 2, 3])
     arrays, state = checkpoints.latest(both)
     assert state == {"at": 3}
@@ -51,7 +51,7 @@ def test_the_last_one_is_taken_and_two_are_kept(tmp_path):
 
 @pytest.mark.parametrize("file", ["inputs.npy", DESCRIPTION])
 @pytest.mark.parametrize("damage", ["cut short", "changed", "missing"])
-def test_a_damaged_one_gives_way_to_the_one_before(tmp_path, caplog, file, damage):
+def test_damaged_checkpoint_gives_way_to_the_previous_one(tmp_path, caplog, file, damage):
     checkpoints = written(tmp_path, [1, 2])
     path = tmp_path / "checkpoint-000002" / file
     content = path.read_bytes()
@@ -67,13 +67,13 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path, caplog, file, damag
     assert "checkpoint-000002" in caplog.text and "taking the one before" in caplog.text
 
 
-def test_one_of_another_training_is_refused(tmp_path):
+def test_checkpoint_of_another_training_raises(tmp_path):
     written(tmp_path, [1], {"vector_size": 3, "words": "ab12"})
     with pytest.raises(CheckpointError, match="has words='ab12', this one has words='cd34'"):
         Checkpoints(tmp_path, {"vector_size": 3, "words": "cd34"}).latest(both)
 
 
-def test_one_of_another_form_is_refused(tmp_path):
+def test_checkpoint_of_another_format_raises(tmp_path):
     written(tmp_path, [1])
     path = tmp_path / "checkpoint-000001" / DESCRIPTION
     content = json.loads(path.read_text()) | {"format": FORMAT + 1}
@@ -102,7 +102,7 @@ print(checkpoints.latest(lambda arrays, state: state))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no file size limits here")
-def test_a_full_disk_leaves_the_earlier_one(tmp_path):
+def test_full_disk_leaves_the_earlier_checkpoint(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path)],
         capture_output=True, text=True, timeout=300, check=True,
@@ -112,7 +112,7 @@ def test_a_full_disk_leaves_the_earlier_one(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000001"]
 
 
-def test_what_a_killed_process_left_is_cleared_away(tmp_path, caplog):
+def test_unfinished_checkpoint_is_removed(tmp_path, caplog):
     written(tmp_path, [1])
     unfinished = tmp_path / "checkpoint-000002.unfinished"
     unfinished.mkdir()
@@ -122,14 +122,14 @@ def test_what_a_killed_process_left_is_cleared_away(tmp_path, caplog):
     assert not unfinished.exists() and not caplog.text
 
 
-def test_a_folder_that_cannot_be_is_refused_at_once(tmp_path):
+def test_impossible_folder_raises_in_the_constructor(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError):
         Checkpoints(tmp_path / "file" / "folder", {})
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_one_that_is_damaged_is_not_counted_among_the_two(tmp_path):
+def test_damaged_checkpoint_does_not_count_as_one_of_the_two(tmp_path):
     written(tmp_path, [1, 2])
     (tmp_path / "checkpoint-000002" / "inputs.npy").unlink()
     checkpoints = Checkpoints(tmp_path, {"vector_size": 3})
@@ -153,7 +153,7 @@ time.sleep(60)
 """
 
 
-def test_a_folder_is_of_one_training_at_a_time(tmp_path):
+def test_folder_in_use_raises(tmp_path):
     lock = lock_folder(tmp_path / "new")
     with pytest.raises(CheckpointError, match="new: another training is using this"):
         lock_folder(tmp_path / "new")
@@ -161,7 +161,7 @@ def test_a_folder_is_of_one_training_at_a_time(tmp_path):
     lock_folder(tmp_path / "new").close()
 
 
-def test_a_killed_process_leaves_no_lock(tmp_path):
+def test_killed_process_releases_its_lock(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)],
         stdout=subprocess.PIPE, text=True, start_new_session=True,

@@ -1,4 +1,4 @@
-"""Training that stops early, and the weights that it leaves."""
+"""Early stopping, and the weights that the model has afterwards."""
 
 import math
 
@@ -15,7 +15,7 @@ OPTIONS = {"corpus_file": LEE, "vector_size": 4, "workers": 1, "seed": 3}
 
 
 class Scores:
-    """Gives scores in turn, and keeps the vectors that they are of."""
+    """Monitor that returns the next score at each epoch, and copies the model's arrays."""
 
     def __init__(self, *scores):
         self.scores, self.arrays = list(scores), []
@@ -46,7 +46,7 @@ class Events(CallbackAny2Vec):
 
 
 @pytest.mark.parametrize("model_class", [TFWord2Vec, TFFastText])
-def test_it_stops_and_the_best_epoch_is_left(model_class):
+def test_training_stops_with_the_weights_of_the_best_epoch(model_class):
     scores, events = Scores(1, 3, 2, 2.5, 9), Events()
     stopping = EarlyStopping(scores, patience=2)
     options = OPTIONS | ({"bucket": 50} if model_class is TFFastText else {})
@@ -62,7 +62,7 @@ def test_it_stops_and_the_best_epoch_is_left(model_class):
     assert raw == 59_890 and not np.array_equal(model.wv.vectors, vectors)
 
 
-def test_what_train_returns_is_what_was_trained():
+def test_stopped_train_returns_the_words_it_trained():
     model = TFWord2Vec(common_texts, min_count=1, epochs=1, sample=0)
     stopping = EarlyStopping(Scores(1, 0), patience=0)
     counted = model.train(common_texts, total_examples=9, epochs=5, callbacks=(stopping,))
@@ -77,21 +77,22 @@ def test_what_train_returns_is_what_was_trained():
         ({"min_delta": 1.5, "patience": 3}, 5, 3),
         ({}, 5, 4),
     ],
+    ids=str,
 )
-def test_options(options, epochs, best):
+def test_mode_patience_and_min_delta_set_the_stop(options, epochs, best):
     stopping = EarlyStopping(Scores(1, 2, math.nan, 3, 4), **options)
     TFWord2Vec(common_texts, min_count=1, epochs=5, callbacks=[stopping])
     assert (len(stopping.history), stopping.best_epoch) == (epochs, best)
 
 
-def test_the_last_weights_can_be_left():
+def test_restore_best_weights_false_keeps_the_last_weights():
     scores = Scores(2, 1)
     stopping = EarlyStopping(scores, patience=1, restore_best_weights=False)
     model = TFWord2Vec(**OPTIONS, epochs=5, callbacks=[stopping])
     np.testing.assert_array_equal(model.wv.vectors, scores.arrays[1][0])
 
 
-def test_any_callback_can_stop(tmp_path):
+def test_stop_training_set_by_a_callback_ends_training(tmp_path):
     class Stopping(Events):
         def on_epoch_end(self, model):
             model.stop_training = True
@@ -106,7 +107,7 @@ def test_any_callback_can_stop(tmp_path):
     assert "stop_training" not in vars(model.to_gensim())
 
 
-def test_what_gensims_code_trains_stops_too():
+def test_training_by_gensims_code_stops_early():
     class Own(TFWord2Vec):
         def _do_train_job(self, sentences, alpha, inits):
             return super()._do_train_job(sentences, alpha, inits)
@@ -118,7 +119,7 @@ def test_what_gensims_code_trains_stops_too():
     assert counted == (58, 58) and model.best_epoch == 0
 
 
-def test_sets_and_files(tmp_path):
+def test_monitor_accepts_sets_files_and_loss(tmp_path):
     pairs, questions = tmp_path / "pairs.tsv", tmp_path / "questions"
     pairs.write_text("the\tof\t1\nthe\tsaid\t2\nfire\tnew\t3\n")
     questions.write_text(": one\nthe of in to\n")
@@ -133,7 +134,7 @@ def test_sets_and_files(tmp_path):
     assert found["loss"].history == found["loss"].mean_losses != []
 
 
-def test_what_cannot_be_monitored():
+def test_invalid_monitor_or_options_raise():
     with pytest.raises(FileNotFoundError, match="ws354"):
         EarlyStopping("ws354")
     with pytest.raises(TypeError, match="not int"):
@@ -152,7 +153,7 @@ def test_what_cannot_be_monitored():
         assert model.train_count == 0
 
 
-def test_a_checkpoint_of_it_is_final(tmp_path):
+def test_resuming_a_stopped_training_trains_nothing_more(tmp_path):
     scores = Scores(1, 3, 2)
     stopping = EarlyStopping(scores, patience=1)
     log = TensorBoardLog(tmp_path / "log", projector_words=10)
@@ -167,13 +168,13 @@ def test_a_checkpoint_of_it_is_final(tmp_path):
     assert said[0].startswith("training on 0 raw words (0 effective")
 
 
-def test_sub_models_are_scored_merged():
+def test_sub_models_are_scored_after_merging():
     stopping = EarlyStopping(Scores(2))
     TFWord2Vec(**OPTIONS, epochs=3, regime="submodels:models=2", callbacks=[stopping])
     np.testing.assert_array_equal(np.isnan(stopping.history), [True, True, False])
 
 
-def test_on_a_cluster(shared_forks):
+def test_early_stopping_works_on_a_cluster(shared_forks):
     scores = Scores(2, 1)
     stopping = EarlyStopping(scores, patience=1)
     model = TFWord2Vec(**OPTIONS, epochs=4, cluster="local:ps=1,worker=1", callbacks=[stopping])

@@ -1,4 +1,4 @@
-"""Training where the program's TensorFlow cannot: another process does, and gives the same bits."""
+"""If TensorFlow's state prevents training in this process, another one trains, to the same bits."""
 
 import contextlib
 import functools
@@ -14,7 +14,7 @@ from tests.forks import SharedLauncher
 
 
 def trained():
-    """The bits of a model's vectors."""
+    """Train a model; return the bytes of its vectors."""
     options = dict(vector_size=8, min_count=1, workers=1, seed=3, sample=0, epochs=1)
     return TFWord2Vec(common_texts * 20, regime="asynchronous", **options).wv.vectors.tobytes()
 
@@ -26,7 +26,7 @@ def expected():
 
 @pytest.fixture
 def launcher(kept_forks, monkeypatch):
-    """Starts processes by forks, also those that train for this one."""
+    """Launcher that forks processes, including those that train for this one."""
     with contextlib.closing(SharedLauncher(isolated=False)) as launcher:
         forking = functools.partial(coordinator.CoordinatedRegime, start=launcher.start_module)
         monkeypatch.setattr(coordinator, "CoordinatedRegime", forking)
@@ -51,7 +51,7 @@ def in_strategy():
 
 @pytest.mark.parametrize("train", [in_graph, in_function, in_strategy])
 @pytest.mark.usefixtures("launcher")
-def test_what_surrounds_a_training_does_not_concern_it(train, expected, caplog):
+def test_surrounding_tensorflow_context_does_not_change_the_bits(train, expected, caplog):
     with caplog.at_level("INFO", "gensim_tfw2v"):
         assert train() == expected
     assert "another process trains: " in caplog.text
@@ -61,7 +61,7 @@ def test_what_surrounds_a_training_does_not_concern_it(train, expected, caplog):
     "setting",
     ["tf.compat.v1.disable_eager_execution()", "tf.config.experimental.enable_op_determinism()"],
 )
-def test_settings_of_the_whole_process_do_not(setting, expected, launcher):
+def test_process_wide_tensorflow_settings_do_not_change_the_bits(setting, expected, launcher):
     program = f"from {__name__} import tf, trained; {setting}; print(trained().hex())"
     process = launcher.start_module("tests.forked", "run", program, stdout=subprocess.PIPE)
     with process.stdout as written:

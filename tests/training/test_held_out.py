@@ -1,4 +1,4 @@
-"""The loss of a text that was not trained on: laws, gensim's own score, and what stays as it is."""
+"""Held-out loss: laws that it obeys, gensim's own score, and the unchanged model."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def lines():
 
 
 @pytest.mark.parametrize("sg", [0, 1])
-def test_a_new_model_knows_nothing(sg):
+def test_untrained_model_has_the_loss_of_random_guessing(sg):
     model = TFWord2Vec(sg=sg, negative=7, vector_size=16, workers=1)
     model.build_vocab(corpus_file=LEE)
-    # a negative that is the target counts for nothing
+    # a negative that equals the target is skipped
     assert model.held_out_loss(corpus_file=LEE) == pytest.approx(8 * math.log(2), rel=0.03)
 
 
-def test_it_is_the_mean_over_pairs_and_near_gensims_score():
+def test_loss_is_the_mean_over_pairs_and_near_gensims_score():
     options = {"sg": 1, "hs": 1, "negative": 0, "vector_size": 16, "sample": 0, "workers": 1}
     model = TFWord2Vec(corpus_file=LEE, window=2, shrink_windows=False, seed=1, **options)
     held = [[word for word in line if word in model.wv][:9] for line in lines()[:20]]
@@ -40,13 +40,13 @@ def test_it_is_the_mean_over_pairs_and_near_gensims_score():
                 losses.append(np.logaddexp(0, -score).sum())
     loss = model.held_out_loss(held)
     assert loss == pytest.approx(np.mean(losses), rel=1e-3)
-    # gensim takes logarithms from a table of 1,000
+    # gensim reads logarithms from a table of 1,000 entries
     score = model.to_gensim().score(held, total_sentences=len(held)).sum()
     assert loss == pytest.approx(-score / len(losses), rel=0.03)
 
 
 @pytest.mark.parametrize("options", [{"sg": 1}, {"hs": 1, "negative": 0}], ids=["sg", "cbow-hs"])
-def test_text_of_another_kind_is_predicted_worse(options):
+def test_unseen_and_shuffled_texts_have_higher_losses(options):
     text = lines()
     model = TFWord2Vec(text[30:], vector_size=32, seed=1, workers=1, min_count=2, epochs=8,
                        compute_loss=True, **options)  # fmt: skip
@@ -57,19 +57,19 @@ def test_text_of_another_kind_is_predicted_worse(options):
     assert seen < held < mixed
 
 
-def test_threads_share_the_text(monkeypatch):
+def test_number_of_workers_does_not_change_the_loss(monkeypatch):
     monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 2048)
     model = TFWord2Vec(corpus_file=LEE, vector_size=16, epochs=1, workers=1)
     alone, model.workers = model.held_out_loss(corpus_file=LEE), 4
     assert model.held_out_loss(corpus_file=LEE) == pytest.approx(alone, rel=1e-6)
 
 
-def test_the_model_stays_as_it_is():
+def test_held_out_loss_leaves_the_model_unchanged():
     model = TFWord2Vec(common_texts, min_count=1, sample=0, workers=1)
-    model.cluster, model.log_dir = "local:ps=1,worker=1", "runs"  # neither is asked
+    model.cluster, model.log_dir = "local:ps=1,worker=1", "runs"  # neither is used
     for table in (model.wv.vectors, model.syn1neg):
         table.flags.writeable = False
-    unseen = ("random", "_config", "_parsed")  # the last two: of options that were asked for
+    unseen = ("random", "_config", "_parsed")  # the last two cache parsed options
     before = {name: repr(value) for name, value in vars(model).items() if name not in unseen}
     losses = [model.held_out_loss(common_texts) for _ in range(2)]
     assert losses[0] == losses[1]  # the same draws, and nothing was trained
@@ -77,7 +77,7 @@ def test_the_model_stays_as_it_is():
     assert after == before
 
 
-def test_a_callback_may_ask():
+def test_callback_may_call_held_out_loss():
     asked = []
 
     class Ask:
@@ -91,7 +91,7 @@ def test_a_callback_may_ask():
     assert asked[0] > asked[1] > asked[2] == model.held_out_loss(corpus_file=LEE)
 
 
-def test_what_cannot_be_predicted():
+def test_invalid_texts_or_models_raise():
     model = TFWord2Vec(common_texts, min_count=1, sample=0, workers=1)
     with pytest.raises(ValueError, match="no two words of the vocabulary"):
         model.held_out_loss([["computer"], ["unknown", "words"]])
@@ -103,7 +103,7 @@ def test_what_cannot_be_predicted():
         model.held_out_loss(common_texts)
 
 
-def test_a_model_of_gensim(tmp_path):
+def test_loaded_gensim_model_has_a_held_out_loss(tmp_path):
     Word2Vec(common_texts, min_count=1, sample=0, seed=1).save(str(tmp_path / "model"))
     model = TFWord2Vec.load(str(tmp_path / "model"))
     assert 0 < model.held_out_loss(common_texts) < 6 * math.log(2) + 0.01

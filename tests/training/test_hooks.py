@@ -14,7 +14,7 @@ NODES = [f"n{number}" for number in range(20)]
 
 
 class Walks:
-    """As fastnode2vec's Node2Vec: the corpus is of dummies, and jobs draw walks in their place."""
+    """Like fastnode2vec's Node2Vec: the corpus holds start nodes, from which jobs draw walks."""
 
     def __init__(self, **options):
         super().__init__(min_count=1, vector_size=8, sg=1, epochs=1, **options)
@@ -37,7 +37,7 @@ class GensimWalks(Walks, Word2Vec):
     pass
 
 
-def test_a_class_that_draws_its_walks_in_jobs_is_trained_as_by_gensim(caplog):
+def test_class_that_draws_walks_in_jobs_trains_as_in_gensim(caplog):
     ours, gensims = TFWalks(workers=1, sample=0), GensimWalks(workers=1, sample=0)
     assert ours.train(3) == gensims.train(3) == (600, 600)
     np.testing.assert_array_equal(ours.wv.vectors, gensims.wv.vectors)
@@ -47,7 +47,7 @@ def test_a_class_that_draws_its_walks_in_jobs_is_trained_as_by_gensim(caplog):
     assert (ours.train_count, ours.wv.norms) == (1, None)
 
 
-def test_the_same_for_files(tmp_path, caplog):
+def test_file_hook_is_called_by_gensims_code(tmp_path, caplog):
     class Counted(TFWord2Vec):
         jobs = 0
 
@@ -59,13 +59,13 @@ def test_the_same_for_files(tmp_path, caplog):
     path.write_text("a b c d\n" * 50)
     model = Counted(corpus_file=str(path), min_count=1, vector_size=4, workers=1, epochs=3)
     assert (model.jobs, caplog.text.count("overrides _do_train_epoch")) == (3, 1)
-    # which gensim hands on to its threads
+    # gensim passes progress_bar to its threads
     model.train(corpus_file=str(path), total_words=200, epochs=1, progress_bar=False)
     assert model.jobs == 4
 
 
 @pytest.mark.parametrize("hook", BYPASSED)
-def test_every_hook_that_is_not_called_otherwise(hook):
+def test_each_bypassed_hook_is_called_if_overridden(hook):
     original = getattr(Word2Vec, hook)
     called = []
 
@@ -77,12 +77,12 @@ def test_every_hook_that_is_not_called_otherwise(hook):
     model = model_class(min_count=1, vector_size=4, workers=1)
     model.build_vocab(common_texts)
     if "corpusfile" in hook or hook == "_do_train_epoch":
-        return  # called for files alone
+        return  # called only for files
     model.train(common_texts, total_examples=9, epochs=1)
     assert called
 
 
-def test_a_hook_of_one_object():
+def test_hook_set_on_one_object_is_called():
     model = TFWord2Vec(min_count=1, vector_size=4, workers=1)
     model.build_vocab(common_texts)
     called = []
@@ -108,10 +108,10 @@ def test_a_hook_of_one_object():
     ],
     ids=lambda options: next(iter(options)),
 )
-def test_what_gensims_code_cannot_do_is_refused(options, tmp_path, monkeypatch):
+def test_options_unknown_to_gensims_code_raise(options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (name,) = options
-    if name != "negative_shards":  # which is no argument
+    if name != "negative_shards":  # an attribute, not an argument
         refused = f"overrides _do_train_job.*gensim's code has no {name}"
         with pytest.raises(ValueError, match=refused):
             TFWalks(**options)
@@ -124,7 +124,7 @@ def test_what_gensims_code_cannot_do_is_refused(options, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_part_of_a_stream_that_can_be_read_once_is_refused_before_it_is_read():
+def test_partial_fit_of_a_generator_raises_before_reading_it():
     class Own(TFWord2Vec):
         def _raw_word_count(self, job):
             return super()._raw_word_count(job)
@@ -136,14 +136,14 @@ def test_a_part_of_a_stream_that_can_be_read_once_is_refused_before_it_is_read()
     assert model.partial_fit(common_texts)[1] == 29
 
 
-def test_keywords_that_gensims_train_does_not_know(caplog):
+def test_unknown_keyword_of_train_raises(caplog):
     model = TFWord2Vec(min_count=1, vector_size=4)
     model.build_vocab(common_texts)
     with pytest.raises(TypeError, match="unexpected keyword argument 'progress_bar'"):
         model.train(common_texts, total_examples=9, epochs=1, progress_bar=True)
 
 
-def test_a_class_that_counts_words_itself():
+def test_overridden_scan_vocab_is_used():
     class Lower(TFWord2Vec):
         def _scan_vocab(self, sentences, progress_per, trim_rule):
             lower = ([word.lower() for word in sentence] for sentence in sentences)
@@ -154,7 +154,7 @@ def test_a_class_that_counts_words_itself():
     assert model.wv.key_to_index == {"a": 0, "b": 1}
 
 
-def test_classes_that_override_other_methods_stay_with_this_engine(caplog):
+def test_overriding_other_methods_keeps_our_engine(caplog):
     class Own(TFWord2Vec):
         def _log_epoch_end(self, *args, **others):
             logging.getLogger("own").warning("an epoch has ended")

@@ -1,4 +1,4 @@
-"""A training that goes on from a checkpoint: what it says, and what counts in its rates."""
+"""Resuming from a checkpoint: its messages, and the words counted in its rates."""
 
 import functools
 import logging
@@ -17,7 +17,7 @@ WORDS = 59_890
 
 
 class Watching:
-    """A callback that ends training after an epoch, and looks at the bar after each."""
+    """Callback that records the bar after each epoch, and interrupts after epoch `last`."""
 
     def __init__(self, last=None):
         self.left, self.bars = last, []
@@ -28,7 +28,7 @@ class Watching:
 
     def on_epoch_end(self, model):
         bar = model._training.bar
-        self.bars.append((getattr(bar, "initial", 0), bar.n, bar.total))  # none if not shown
+        self.bars.append((getattr(bar, "initial", 0), bar.n, bar.total))  # hidden bars have none
         if len(self.bars) == self.left:
             raise KeyboardInterrupt
 
@@ -42,7 +42,7 @@ def interrupted(tmp_path):
     return folder
 
 
-def test_rates_are_of_what_is_trained_now(interrupted, caplog, capsys):
+def test_resumed_training_counts_only_new_words_in_its_rates(interrupted, caplog, capsys):
     watching = Watching()
     with caplog.at_level(logging.INFO):
         model = TFWord2Vec(
@@ -60,7 +60,7 @@ def test_rates_are_of_what_is_trained_now(interrupted, caplog, capsys):
     np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**OPTIONS).wv.vectors)
 
 
-def test_the_command_says_where_the_checkpoint_is_and_that_it_resumes(tmp_path, monkeypatch):
+def test_train_command_reports_the_checkpoint_and_resumes(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
     from gensim_tfw2v.cli.main import app
@@ -86,17 +86,17 @@ def test_the_command_says_where_the_checkpoint_is_and_that_it_resumes(tmp_path, 
     assert (said.level, said.handlers) == (level, [])
 
 
-def test_an_interrupt_after_merging_leaves_the_merged_vectors(tmp_path, caplog):
+def test_interrupt_after_merging_leaves_the_merged_vectors(tmp_path, caplog):
     options = OPTIONS | {"regime": "submodels:models=2"}
     merged = TFWord2Vec(**options)
     corpus_file = options.pop("corpus_file")
     model = TFWord2Vec(**options, checkpoint_dir=tmp_path)
     model.build_vocab(corpus_file=corpus_file)
-    told = {"total_words": model.corpus_total_words, "epochs": model.epochs}
+    totals = {"total_words": model.corpus_total_words, "epochs": model.epochs}
     with pytest.raises(KeyboardInterrupt):
-        model.train(corpus_file=corpus_file, callbacks=[Watching(1)], **told)
+        model.train(corpus_file=corpus_file, callbacks=[Watching(1)], **totals)
     np.testing.assert_array_equal(model.wv.vectors, merged.wv.vectors)
-    with caplog.at_level(logging.INFO):  # the next program may merge them in another way
+    with caplog.at_level(logging.INFO):  # the next run may merge by a different method
         again = TFWord2Vec(**OPTIONS | {"regime": "submodels:models=2,merging=concat"},
                            checkpoint_dir=tmp_path)  # fmt: skip
     assert caplog.text.count("was trained before") == 2

@@ -1,4 +1,4 @@
-"""Models that vectors of documents are inferred from, and what these become, as slow loops."""
+"""Models for inference of document vectors, and the expected vectors, computed by slow loops."""
 
 import numpy as np
 
@@ -11,7 +11,10 @@ ALPHAS = np.array([0.3, 0.2, 0.1], np.float32)
 
 
 class Model:
-    """Rows of V words of D numbers, of which one is each negative, and none is left out."""
+    """A model of V words with vectors [V, D].
+
+    All negatives are the word `noise`, and subsampling keeps every word.
+    """
 
     def __init__(self, objective, vocabulary=12, size=7, seed=0, noise=2, keep=1.5, **changes):
         changes = {"shrink": 0, "window": 3} | DOCUMENTS[objective] | changes
@@ -45,7 +48,7 @@ class Model:
         return found
 
     def expect(self, document, vector, alphas=ALPHAS):
-        """What a vector becomes."""
+        """Return the vector that inference makes of `vector`."""
         inputs, outputs, nodes = (table.astype(float) for table in self.tables)
         o, vector = self.options, vector.astype(float)
         for alpha in alphas:

@@ -1,4 +1,10 @@
-"""What the compiled kernels compute, as slow loops that anyone can read, in float64."""
+"""Reference of the compiled kernels: slow loops over rows, in float64.
+
+Each method computes what a trainer in `gensim_tfw2v/kernel/native/src` computes, whose header has
+the mathematics. Letters are those of `unit.h` there: o options, u unit, n positions, a position,
+p first position of a block, c centre, K and C negatives, x inputs, y outputs or nodes, h hidden
+layer, z scores, g coefficients; dx, dy and dh are updates.
+"""
 
 import contextlib
 import itertools
@@ -6,10 +12,16 @@ import itertools
 import numpy as np
 
 INPUTS, OUTPUTS, NODES = range(3)
-MAX_GROUPED = 4  # windows of CBOW
-SHARING, AT_A_TIME = 4, 5  # positions of a block of CBOW that share negatives; negatives
-TAUGHT = 6.0  # below which scores teach
-MAX_MEAN_SCORE = 8.0  # mean size of the scores of a block that is trained window by window
+#: Largest number of CBOW windows that are scored from the same rows: kMost in cbow_windows.h.
+MAX_WINDOWS = 4
+#: Positions that share K negatives and are scored from the same rows: kGroup in cbow_sums.h.
+GROUP = 4
+#: Negatives of a group that are read before any of them is updated: kChunk in cbow_negatives.h.
+CHUNK = 5
+#: g = 0 where abs(z) is as large, or larger: gensim's MAX_EXP.
+TAUGHT = 6.0
+#: Largest mean abs(z): above it, a block or group is trained window by window.
+MAX_MEAN_SCORE = 8.0
 
 
 def softplus(x):
@@ -17,16 +29,34 @@ def softplus(x):
 
 
 class Training:
-    """A unit and the rows that it is trained on, which change.
+    """A unit, and copies of the tables that it is trained on.
 
-    tables: inputs, outputs, nodes [rows, D]; lock [rows]; paths: for each row of outputs its
-    2 node + code; subwords: for each word its rows, or None where it is its row; weights [rows]:
-    of how many rows each is the sum. Sums `loss` and `predictions`; `travelled` [rows, D] are sums
-    of the sizes of changes.
+    Parameters
+    ----------
+    options, unit
+        As in `by_ctypes`.
+    tables : inputs, outputs and nodes, each [rows, D]
+    lock : [rows] or None
+        Factor of each input's updates.
+    paths : list
+        Per target, ``2 * node + code`` from the root.
+    alphas : [2]
+        Learning rates at the first position and after the last.
+    subwords : list, optional
+        Per word, the rows that compose its input. Empty if words have single rows.
+    weights : [rows], optional
+        Number of gensim's rows that are merged into each input.
+
+    Attributes
+    ----------
+    loss, predictions : float
+        Sums over the blocks with loss.
+    travelled : list of [rows, D]
+        Sum of abs(update) of each float of the tables: the scale of rounding errors.
     """
 
     def __init__(self, options, unit, tables, lock, paths, alphas, subwords=None, weights=None):
-        self.o, self.unit, self.paths, self.subwords = options, unit, paths, subwords
+        self.o, self.u, self.paths, self.subwords = options, unit, paths, subwords
         self.pairs = unit.counts[0]
         self.weights = np.ones(len(tables[INPUTS])) if weights is None else weights
         self.tables = [np.array(table, float) for table in tables]
@@ -37,407 +67,429 @@ class Training:
         self.loss = self.predictions = 0.0
 
     def train(self, first, last, loss_every):
+        """Train positions first to before last, like train() in kernel.cc."""
         o = self.o
         in_blocks = o.negative > 0 and not o.sequential
-        passes = [self.sampled, self.tag_pairs] * in_blocks
-        passes += [self.windows] * (o.hierarchical or not in_blocks)
+        passes = [self.skipgram_blocks, self.tag_pairs] * in_blocks
+        passes += [self.skipgram_windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
         by_window = o.sequential or o.shards > 1 or o.documents
-        cbow = self.cbow if by_window else self.cbow_blocks
+        cbow = self.cbow_windows if by_window else self.cbow_blocks
         if o.concatenated:
-            cbow = self.concatenated
+            cbow = self.cbow_concat
         for train in passes if o.skipgram else [cbow]:
             for begin in range(first, last, length):
-                with self.made_of_subwords() if self.subwords else contextlib.nullcontext():
+                with self.composed_inputs() if self.subwords else contextlib.nullcontext():
                     train(begin, min(last, begin + length), loss_every)
 
-    def has_loss(self, begin, loss_every):
-        return loss_every > 0 and begin // self.o.block % loss_every == 0
+    def has_loss(self, p, loss_every):
+        return loss_every > 0 and p // self.o.block % loss_every == 0
 
-    def sampled(self, first, last, loss_every):
-        for begin in range(first, last, self.o.block):
-            self.sampled_block(begin, self.has_loss(begin, loss_every))
+    def skipgram_blocks(self, first, last, loss_every):
+        for p in range(first, last, self.o.block):
+            self.skipgram_block(p, self.has_loss(p, loss_every))
 
     def tag_pairs(self, first, last, loss_every):
-        """Pairs of tags and words, a few at a time from the same rows."""
-        number, o = len(self.unit.inputs), self.o
-        for block in range(first, last, o.block):
-            begin, end = max(block, number - self.pairs), min(block + o.block, number)
-            for place, few in enumerate(range(begin, end, SHARING)):
-                drawn = self.unit.negatives[block // o.block]
-                drawn = [drawn[(place * o.negative + k) % o.shared] for k in range(o.negative)]
-                self.some_pairs(
-                    range(few, min(few + SHARING, end)), drawn, self.has_loss(block, loss_every)
+        """PV-DBOW (tag_pairs.h): groups of (tag, token) pairs, each scored from the same rows."""
+        n, o = len(self.u.inputs), self.o
+        for p in range(first, last, o.block):
+            begin, end = max(p, n - self.pairs), min(p + o.block, n)
+            for number, a in enumerate(range(begin, end, GROUP)):
+                drawn = self.u.negatives[p // o.block]
+                drawn = [drawn[(number * o.negative + k) % o.shared] for k in range(o.negative)]
+                self.tag_pair_group(
+                    range(a, min(a + GROUP, end)), drawn, self.has_loss(p, loss_every)
                 )
 
-    def some_pairs(self, positions, drawn, with_loss):
-        hidden = {a: self.tables[INPUTS][self.unit.inputs[a]].copy() for a in positions}
-        pairs, alone = self.pairs, len(positions) == 1
-        done = (positions[0] - len(self.unit.inputs) + pairs) / pairs
+    def tag_pair_group(self, positions, drawn, with_loss):
+        h = {a: self.tables[INPUTS][self.u.inputs[a]].copy() for a in positions}
+        pairs, is_single = self.pairs, len(positions) == 1
+        done = (positions[0] - len(self.u.inputs) + pairs) / pairs
         alpha = self.alphas[0] + (self.alphas[1] - self.alphas[0]) * done
-        deltas = self.cbow_group(hidden, drawn, alpha, with_loss, False, alone)
-        if not deltas:  # they are out of range
+        dh = self.cbow_group(h, drawn, alpha, with_loss, False, is_single)
+        if not dh:  # scores are out of range
             for a in positions:
-                self.some_pairs([a], drawn, with_loss)
-        for a, delta in deltas.items():
-            row = self.unit.inputs[a]
-            self.change([(INPUTS, row, self.lock[row] * delta)])
+                self.tag_pair_group([a], drawn, with_loss)
+        for a, dx in dh.items():
+            row = self.u.inputs[a]
+            self.update([(INPUTS, row, self.lock[row] * dx)])
 
-    def windows(self, first, last, loss_every):
-        """Windows, after each the pairs of its word if there are both, the others at the end."""
-        number, targets = len(self.unit.inputs) - self.pairs, self.unit.targets
-        pair = number
-        for position in range(number or last):
-            begin = position // self.o.block * self.o.block
-            if position == begin:
-                groups = itertools.count()  # each takes other negatives of the block
-            places, pairs = {position: groups}, range(pair, len(targets) if number else pair)
+    def skipgram_windows(self, first, last, loss_every):
+        """Skip-gram window by window (skipgram_windows.h).
+
+        After the window of each word come the (tag, token) pairs of the word. The last window also
+        has those that are left. A unit without windows has its pairs as positions.
+        """
+        windows, targets = len(self.u.inputs) - self.pairs, self.u.targets
+        pair = windows
+        for a in range(windows or last):
+            p = a // self.o.block * self.o.block
+            if a == p:
+                groups = itertools.count()  # each group uses the next negatives of the block
+            numbers, pairs = {a: groups}, range(pair, len(targets) if windows else pair)
             for pair in pairs:
-                if targets[pair] != targets[position] and position < number - 1:
+                if targets[pair] != targets[a] and a < windows - 1:
                     break
-                places[pair] = itertools.count(pair % self.o.block)
+                numbers[pair] = itertools.count(pair % self.o.block)
             else:
                 pair = pairs.stop
-            for place in places if first <= position < last else []:
-                self.window(place, places[place], self.has_loss(begin, loss_every))
+            for position in numbers if first <= a < last else []:
+                self.skipgram_window(position, numbers[position], self.has_loss(p, loss_every))
 
-    def cbow(self, first, last, loss_every):
-        for begin in range(first, last, self.o.block):
-            block = range(begin, min(begin + self.o.block, last))
-            alone = [position for position in block if not len(self.window_rows(position))]
-            windows = [position for position in block if position not in alone]
+    def cbow_windows(self, first, last, loss_every):
+        """CBOW window by window (cbow_windows.h), in groups within each block."""
+        for p in range(first, last, self.o.block):
+            block = range(p, min(p + self.o.block, last))
+            empty = [a for a in block if not len(self.window_rows(a))]
+            windows = [a for a in block if a not in empty]
             while windows:
-                group = min(self.group, MAX_GROUPED)
-                self.cbow_windows(windows[:group], self.has_loss(begin, loss_every))
+                group = min(self.group, MAX_WINDOWS)
+                self.cbow_window_group(windows[:group], self.has_loss(p, loss_every))
                 windows = windows[group:]
 
     def cbow_blocks(self, first, last, loss_every):
-        for begin in range(first, last, self.o.block):
-            self.cbow_block(
-                range(begin, min(begin + self.o.block, last)), self.has_loss(begin, loss_every)
-            )
+        for p in range(first, last, self.o.block):
+            self.cbow_block(range(p, min(p + self.o.block, last)), self.has_loss(p, loss_every))
 
     @contextlib.contextmanager
-    def made_of_subwords(self):
-        """Train on words' inputs, and then add each one's update to all its rows.
+    def composed_inputs(self):
+        """Train on the composed inputs of words, then add each word's update to all its rows.
 
-        The gradient of a row is not divided by the number of rows, as in gensim.
+        As in gensim, each row gets the whole gradient: it is not divided by their number. See
+        subwords.h, whose f, s and q are `weights`, `factors` and `divisors`.
         """
         rows, travelled = self.tables[INPUTS], self.travelled[INPUTS]
-        before, weights = self.lock, self.weights
-        lock = before * weights
+        lock, weights = self.lock, self.weights
+        factors = lock * weights
         counts = [weights[own].sum() for own in self.subwords]
         divisors = [count - 1 if self.o.skipgram and count > 1 else 1 for count in counts]
         of_words = list(zip(self.subwords, divisors, strict=True))
-        made = np.array([rows[own].sum(0) / divisor for own, divisor in of_words])
-        self.lock = np.array([lock[own].sum() / divisor for own, divisor in of_words])
-        self.tables[INPUTS], self.travelled[INPUTS] = made.copy(), np.zeros_like(made)
+        before = np.array([rows[own].sum(0) / divisor for own, divisor in of_words])
+        self.lock = np.array([factors[own].sum() / divisor for own, divisor in of_words])
+        self.tables[INPUTS], self.travelled[INPUTS] = before.copy(), np.zeros_like(before)
         self.weights = np.array(counts)
         yield
         for word, own in enumerate(self.subwords):
             if self.lock[word]:
-                delta = (self.tables[INPUTS][word] - made[word]) / self.lock[word]
-                np.add.at(rows, own, lock[own, None] * delta)
+                dx = (self.tables[INPUTS][word] - before[word]) / self.lock[word]
+                np.add.at(rows, own, factors[own, None] * dx)
                 way = self.travelled[INPUTS][word] / self.lock[word]
-                np.add.at(travelled, own, lock[own, None] * way)
+                np.add.at(travelled, own, factors[own, None] * way)
         self.tables[INPUTS], self.travelled[INPUTS] = rows, travelled
-        self.lock, self.weights = before, weights
+        self.lock, self.weights = lock, weights
 
-    def alpha(self, position):
+    def alpha(self, a):
+        """Return the learning rate at the block of a position, or at a pair: see trainer.h."""
         first, last = self.alphas
-        block = position // self.o.block * self.o.block
-        windows = len(self.unit.inputs) - self.pairs
-        if position >= windows:
-            return first + (last - first) * (position - windows) / self.pairs
-        return first + (last - first) * block / windows
+        p = a // self.o.block * self.o.block
+        windows = len(self.u.inputs) - self.pairs
+        if a >= windows:
+            return first + (last - first) * (a - windows) / self.pairs
+        return first + (last - first) * p / windows
 
-    def reached(self, position):
-        """Positions in the window of one; of a pair, its own."""
-        if position >= len(self.unit.inputs) - self.pairs:
-            return [position]
-        before, after = self.unit.reaches[position]
-        return [j for j in range(position - before, position + after + 1) if j != position]
+    def window(self, c):
+        """Return the positions in the window of a centre; of a (tag, token) pair, its own."""
+        if c >= len(self.u.inputs) - self.pairs:
+            return [c]
+        before, after = self.u.reaches[c]
+        return [a for a in range(c - before, c + after + 1) if a != c]
 
-    def tags(self, position):
-        """Rows that are in all windows of its document."""
-        if not len(self.unit.documents):
+    def tags(self, a):
+        """Return the inputs of the tags of a position's document."""
+        if not len(self.u.documents):
             return []
-        document, first = self.unit.documents[position], self.unit.first_tags
-        return self.unit.tags[first[document] : first[document + 1]]
+        document, first = self.u.documents[a], self.u.first_tags
+        return self.u.tags[first[document] : first[document + 1]]
 
-    def window_rows(self, position):
-        """Rows of the window of a position of CBOW: of words, and of tags."""
-        words = self.unit.inputs[self.reached(position)]
-        return np.append(words, self.tags(position)).astype(int)
+    def window_rows(self, c):
+        """Return the inputs of words and tags in the window of a centre of CBOW."""
+        words = self.u.inputs[self.window(c)]
+        return np.append(words, self.tags(c)).astype(int)
 
     def negatives(self, block, target):
-        """Those of a block that are of a target's shard."""
-        return self.unit.negatives[block][target % self.o.shards :: self.o.shards]
+        """Return the negatives of a block that are of the target's shard."""
+        return self.u.negatives[block][target % self.o.shards :: self.o.shards]
 
-    def errors(self, labels, scores, limit=TAUGHT):
-        """How far predictions are off; nothing is learnt from large scores, as in gensim."""
-        return np.where(np.abs(scores) < limit, labels - 1.0 / (1.0 + np.exp(-scores)), 0.0)
+    def errors(self, labels, z, limit=TAUGHT):
+        """Return g / alpha: label - sigmoid(z), or 0 where abs(z) >= limit."""
+        return np.where(np.abs(z) < limit, labels - 1.0 / (1.0 + np.exp(-z)), 0.0)
 
-    def change(self, changes):
-        """Make all of these: (table, rows, what is added to them)."""
-        for table, rows, added in changes:
+    def update(self, updates):
+        """Apply updates: tuples of a table, its row or rows, and the floats to add."""
+        for table, rows, added in updates:
             np.add.at(self.tables[table], rows, added)
             np.add.at(self.travelled[table], rows, np.abs(added))
 
     @property
     def in_turn(self):
-        """True if a row that a hidden layer meets again is scored again."""
+        """True if a repeated output is scored again after its first update."""
         return self.group == 1 and bool(self.o.skip_targets)
 
-    def predict_in_turn(self, hidden, layers, alpha, with_loss):
-        """Train what a hidden layer predicts, row after row: return the layer's update."""
-        delta, width, size = np.zeros_like(hidden), max(1, self.o.concatenated), len(hidden)
+    def train_in_turn(self, h, predicted, alpha, with_loss):
+        """Train what a hidden layer predicts, row by row. Return dh. See windows.h."""
+        dh, width, size = np.zeros_like(h), max(1, self.o.concatenated), len(h)
         limit = (8 if self.o.skipgram else 80) if self.subwords else TAUGHT
         limit = min(limit, 8) if self.o.hierarchical else limit
-        for table, rows, labels in layers:
+        for table, rows, labels in predicted:
             for row, label in zip(rows, labels, strict=True):
-                output = self.tables[table].reshape(-1, size)[row]
-                score = output @ hidden
-                self.loss += with_loss * softplus(-score if label else score)
-                g = alpha * self.errors(label, score, limit)
-                delta += g * output
+                y = self.tables[table].reshape(-1, size)[row]
+                z = y @ h
+                self.loss += with_loss * softplus(-z if label else z)
+                g = alpha * self.errors(label, z, limit)
+                dh += g * y
                 own = row * width + np.arange(width)
-                self.change([(table, own, g * hidden.reshape(width, -1))])
-        return delta
+                self.update([(table, own, g * h.reshape(width, -1))])
+        return dh
 
-    def predict(self, hidden, table, rows, labels, weights, alpha, with_loss, moved=0.0):
-        """Updates of a row that predicts others, and of these: [D], [rows, D].
+    def predict(self, h, table, rows, labels, weights, alpha, with_loss, moved=0.0):
+        """Return dh [D] and dy [rows, D] of a hidden layer that predicts rows of a table.
 
-        moved: what has been added to those others since their scores were computed.
+        Scores are those of the table. `moved` is added to its rows for dh only: the updates by
+        previous words of a group.
         """
-        scores = self.tables[table][rows] @ hidden
-        g = alpha * weights * self.errors(labels, scores)
+        z = self.tables[table][rows] @ h
+        g = alpha * weights * self.errors(labels, z)
         if with_loss:
-            self.loss += weights @ softplus(np.where(labels, -scores, scores))
-        return g @ (self.tables[table][rows] + moved), np.outer(g, hidden)
+            self.loss += weights @ softplus(np.where(labels, -z, z))
+        return g @ (self.tables[table][rows] + moved), np.outer(g, h)
 
-    def sampled_block(self, begin, with_loss):
-        """Skip-gram with negative sampling: all from the rows at the block's beginning."""
-        o, unit = self.o, self.unit
-        alpha, changes = self.alpha(begin), []
-        for i in range(begin, min(begin + o.block, len(unit.inputs) - self.pairs)):
-            for centre in range(len(unit.inputs)):
-                if i not in self.reached(centre):
+    def skipgram_block(self, p, with_loss):
+        """Skip-gram with negative sampling, from the rows at the block's start: skipgram_blocks.h.
+
+        Here each pair has its own predictions of the negatives, with weight K / (their number).
+        """
+        o, u = self.o, self.u
+        alpha, updates = self.alpha(p), []
+        for i in range(p, min(p + o.block, len(u.inputs) - self.pairs)):
+            for c in range(len(u.inputs)):
+                if i not in self.window(c):
                     continue
-                x, target = unit.inputs[i], unit.targets[centre]
-                own = self.negatives(begin // o.block, target)
-                share = o.negative / len(own)
+                row, target = u.inputs[i], u.targets[c]
+                own = self.negatives(p // o.block, target)
+                weight = o.negative / len(own)
                 if o.skip_targets:
                     own = own[own != target]
                 rows = np.append(own, target)
                 labels = np.append(np.zeros(len(own)), 1.0)
-                weights = np.append(np.full(len(own), share), 1.0)
-                hidden = self.tables[INPUTS][x]
-                d_x, d_rows = self.predict(hidden, OUTPUTS, rows, labels, weights, alpha, with_loss)
-                changes += [(INPUTS, x, self.lock[x] * d_x), (OUTPUTS, rows, d_rows)]
+                weights = np.append(np.full(len(own), weight), 1.0)
+                x = self.tables[INPUTS][row]
+                dx, dy = self.predict(x, OUTPUTS, rows, labels, weights, alpha, with_loss)
+                updates += [(INPUTS, row, self.lock[row] * dx), (OUTPUTS, rows, dy)]
                 self.predictions += with_loss
-        self.change(changes)
+        self.update(updates)
 
-    def layers(self, position, place, block=None):
-        """What a window predicts, with the block's negatives at a place: (table, rows, labels)."""
-        o, target = self.o, self.unit.targets[position]
+    def predicted(self, a, number, block=None):
+        """Yield what a position predicts, as (table, rows, labels): its path; negatives and target.
+
+        It uses the number-th K of the negatives of its block, or of `block`.
+        """
+        o, target = self.o, self.u.targets[a]
         if o.hierarchical:
             path = self.paths[target]
             yield NODES, path // 2, 1.0 - path % 2
         if o.negative and (o.sequential or not o.skipgram):
-            own = self.negatives(position // o.block if block is None else block, target)
-            places = place * o.negative + np.arange(o.negative)
-            negatives = own[places % len(own)]
+            own = self.negatives(a // o.block if block is None else block, target)
+            indices = number * o.negative + np.arange(o.negative)
+            negatives = own[indices % len(own)]
             if o.skip_targets:
                 negatives = negatives[negatives != target]
             rows = np.append(negatives, target)
             yield OUTPUTS, rows, np.append(np.zeros(len(negatives)), 1.0)
 
-    def window(self, position, groups, with_loss):
-        """A window of skip-gram, by groups of its words: rows change after each group.
+    def skipgram_window(self, a, groups, with_loss):
+        """Train a window of skip-gram, group by group of its words: skipgram_windows.h.
 
-        A word meets outputs that the words before it have moved, as in gensim; its scores are those
-        of the outputs at the group's beginning.
+        Within a group, scores are those of the rows at its start, but dx is computed from outputs
+        that previous words have updated.
         """
-        reached, inputs = self.reached(position), self.unit.inputs
+        window, inputs = self.window(a), self.u.inputs
         by_input = bool(self.subwords) and self.o.span == self.o.group == 1
-        if by_input or self.in_turn:  # pair by pair, of FastText those of the position's input
-            for other in reached:
-                one, target = (position, other) if by_input else (other, position)
-                layers = self.layers(target, next(groups), position // self.o.block)
+        if by_input or self.in_turn:  # pair by pair; with `by_input`, a's input predicts the window
+            for j in window:
+                i, c = (a, j) if by_input else (j, a)
+                predicted = self.predicted(c, next(groups), a // self.o.block)
                 if self.in_turn:
-                    hidden = self.tables[INPUTS][inputs[one]].copy()
-                    delta = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
-                    self.change([(INPUTS, inputs[one], self.lock[inputs[one]] * delta)])
+                    x = self.tables[INPUTS][inputs[i]].copy()
+                    dx = self.train_in_turn(x, predicted, self.alpha(a), with_loss)
+                    self.update([(INPUTS, inputs[i], self.lock[inputs[i]] * dx)])
                     continue
-                for table, rows, labels in layers:
-                    hidden = self.tables[INPUTS][inputs[one]].copy()
-                    delta, of_rows = self.predict(
-                        *(hidden, table, rows, labels, np.ones(len(rows))),
-                        *(self.alpha(position), with_loss),
+                for table, rows, labels in predicted:
+                    x = self.tables[INPUTS][inputs[i]].copy()
+                    dx, dy = self.predict(
+                        *(x, table, rows, labels, np.ones(len(rows))),
+                        *(self.alpha(a), with_loss),
                     )
-                    self.change(
+                    self.update(
                         [
-                            (table, rows, of_rows),
-                            (INPUTS, inputs[one], self.lock[inputs[one]] * delta),
+                            (table, rows, dy),
+                            (INPUTS, inputs[i], self.lock[inputs[i]] * dx),
                         ]
                     )
-            self.predictions += with_loss * len(reached)
+            self.predictions += with_loss * len(window)
             return
-        words = inputs[reached]
+        words = inputs[window]
         first = 0
         while first < len(words):
             if self.in_turn:
-                hidden, word = self.tables[INPUTS][words[first]].copy(), words[first]
-                layers = self.layers(position, next(groups))
-                delta = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
-                self.change([(INPUTS, word, self.lock[word] * delta)])
+                x, word = self.tables[INPUTS][words[first]].copy(), words[first]
+                predicted = self.predicted(a, next(groups))
+                dx = self.train_in_turn(x, predicted, self.alpha(a), with_loss)
+                self.update([(INPUTS, word, self.lock[word] * dx)])
                 first += 1
                 continue
-            changes, place, group = [], next(groups), self.group
-            layers = [[*layer, 0.0] for layer in self.layers(position, place)]
+            updates, number, group = [], next(groups), self.group
+            predicted = [[*layer, 0.0] for layer in self.predicted(a, number)]
             sizes = [
                 np.abs(
                     self.tables[table][rows] @ self.tables[INPUTS][words[first : first + group]].T
                 )
-                for table, rows, *_ in layers
+                for table, rows, *_ in predicted
             ]
-            if layers and np.concatenate(sizes).mean() > MAX_MEAN_SCORE:
+            if predicted and np.concatenate(sizes).mean() > MAX_MEAN_SCORE:
                 self.group = 1
             for word in words[first : first + group]:
-                for layer in layers:
+                for layer in predicted:
                     table, rows, labels, moved = layer
-                    d_x, d_rows = self.predict(
+                    dx, dy = self.predict(
                         self.tables[INPUTS][word],
-                        *(table, rows, labels, np.ones(len(rows)), self.alpha(position)),
+                        *(table, rows, labels, np.ones(len(rows)), self.alpha(a)),
                         *(with_loss, moved),
                     )
-                    layer[3] = moved + d_rows  # each place moves: twice, a row that is there twice
-                    changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
-            self.change(changes)
+                    layer[3] = (
+                        moved + dy
+                    )  # per place: a repeated row gets only its own place's part
+                    updates += [(table, rows, dy), (INPUTS, word, self.lock[word] * dx)]
+            self.update(updates)
             first += group
         self.predictions += with_loss * len(words)
 
     def cbow_block(self, block, with_loss):
-        """A block of CBOW: inputs are as at its beginning, outputs change group after group."""
-        o, unit = self.o, self.unit
+        """Train a block of CBOW: cbow_blocks.h.
+
+        Hidden layers are those of the rows at its start. Outputs are updated group by group, and
+        inputs at the end.
+        """
+        o, u = self.o, self.u
         words = {a: self.window_rows(a) for a in block if len(self.window_rows(a))}
-        numbers = {a: self.weights[words[a]].sum() for a in words}
-        hidden = {
-            a: self.tables[INPUTS][words[a]].sum(0) / (numbers[a] if o.mean else 1) for a in words
-        }
-        deltas, retry, groups = {}, [], -(-len(block) // SHARING)
+        counts = {a: self.weights[words[a]].sum() for a in words}
+        h = {a: self.tables[INPUTS][words[a]].sum(0) / (counts[a] if o.mean else 1) for a in words}
+        dh, retry, groups = {}, [], -(-len(block) // GROUP)
         for number in range(groups):
-            group = {a: hidden[a] for a in block[number::groups] if a in words}
-            drawn = unit.negatives[block[0] // o.block] if o.negative else []
+            group = {a: h[a] for a in block[number::groups] if a in words}
+            drawn = u.negatives[block[0] // o.block] if o.negative else []
             drawn = [drawn[(number * o.negative + k) % o.shared] for k in range(o.negative)]
             updated = self.cbow_group(group, drawn, self.alpha(block[0]), with_loss, o.hierarchical)
-            deltas |= updated
+            dh |= updated
             retry += [a for a in group if a not in updated]
-        shares = {a: 1.0 / numbers[a] if o.mean == o.corrected else 1.0 for a in words}
-        self.change(
-            (INPUTS, words[a], shares[a] * self.lock[words[a], None] * delta)
-            for a, delta in deltas.items()
+        scales = {a: 1.0 / counts[a] if o.mean == o.corrected else 1.0 for a in words}
+        self.update(
+            (INPUTS, words[a], scales[a] * self.lock[words[a], None] * dx) for a, dx in dh.items()
         )
         for a in retry:
-            self.cbow_windows([a], with_loss, alone=True)
+            self.cbow_window_group([a], with_loss, is_retried=True)
 
-    def cbow_group(self, hidden, drawn, alpha, with_loss, hierarchical, in_any_range=False):
-        """Train outputs: each layer's update, or nothing if scores are out of range."""
-        o, unit = self.o, self.unit
-        losses, sizes, changes = [], {}, []
+    def cbow_group(self, h, drawn, alpha, with_loss, hierarchical, in_any_range=False):
+        """Train the outputs and nodes of a group of positions: cbow_negatives.h, cbow_paths.h.
 
-        def predict(a, table, row, label, before=None):
-            score = self.tables[table][row] @ hidden[a]
-            losses.append(softplus(-score if label else score))
-            sizes[a, table, row, label, before] = abs(score)
-            changes.append((a, table, row, alpha * self.errors(label, score), before))
+        Return dh of each position; or nothing, without an update, if scores are out of range.
+        """
+        o, u = self.o, self.u
+        losses, sizes, found = [], {}, []
 
-        for a in hidden if hierarchical else []:
-            for row in self.paths[unit.targets[a]]:
+        def predict(a, table, row, label, chunk=None):
+            z = self.tables[table][row] @ h[a]
+            losses.append(softplus(-z if label else z))
+            sizes[a, table, row, label, chunk] = abs(z)
+            found.append((a, table, row, alpha * self.errors(label, z), chunk))
+
+        for a in h if hierarchical else []:
+            for row in self.paths[u.targets[a]]:
                 predict(a, NODES, row // 2, 1.0 - row % 2)
-        for first in range(0, len(drawn), AT_A_TIME):
-            for row, a in itertools.product(drawn[first : first + AT_A_TIME], hidden):
-                if not o.skip_targets or row != unit.targets[a]:
-                    predict(a, OUTPUTS, row, 0.0, before=first)
-        for a in hidden if o.negative else []:
-            predict(a, OUTPUTS, unit.targets[a], 1.0)
-        number = len(hidden) * (o.negative + 1 if o.negative else 0)
-        number += sum(len(self.paths[unit.targets[a]]) for a in hidden) * hierarchical
+        for first in range(0, len(drawn), CHUNK):
+            for row, a in itertools.product(drawn[first : first + CHUNK], h):
+                if not o.skip_targets or row != u.targets[a]:
+                    predict(a, OUTPUTS, row, 0.0, chunk=first)
+        for a in h if o.negative else []:
+            predict(a, OUTPUTS, u.targets[a], 1.0)
+        number = len(h) * (o.negative + 1 if o.negative else 0)
+        number += sum(len(self.paths[u.targets[a]]) for a in h) * hierarchical
         if sum(sizes.values()) > MAX_MEAN_SCORE * number and not in_any_range:
             return {}
-        deltas = {a: np.zeros_like(hidden[a]) for a in hidden}
-        held = None  # negatives as they were before the first of those that registers hold together
-        for a, table, row, g, before in changes:
-            if before is not None and before != held:
-                held, rows = before, self.tables[OUTPUTS].copy()
-            deltas[a] += g * (self.tables[table] if before is None else rows)[row]
-            self.change([(table, row, g * hidden[a])])
+        dh = {a: np.zeros_like(h[a]) for a in h}
+        current = None  # chunk of negatives whose rows before its updates are `before`
+        for a, table, row, g, chunk in found:
+            if chunk is not None and chunk != current:
+                current, before = chunk, self.tables[OUTPUTS].copy()
+            dh[a] += g * (self.tables[table] if chunk is None else before)[row]
+            self.update([(table, row, g * h[a])])
         self.loss += with_loss * sum(losses)
-        self.predictions += with_loss * len(hidden)
-        return deltas
+        self.predictions += with_loss * len(h)
+        return dh
 
-    def cbow_windows(self, positions, with_loss, alone=False):
-        """Some windows: their scores are computed, then one trains after the other."""
-        o, predicted, sizes = self.o, [], []
-        for position in positions:
-            words = self.window_rows(position)
-            number = self.weights[words].sum()
-            hidden = self.tables[INPUTS][words].sum(0) / (number if o.mean else 1)
+    def cbow_window_group(self, positions, with_loss, is_retried=False):
+        """Compute the scores of some windows of CBOW, then update them one by one."""
+        o, found, sizes = self.o, [], []
+        for a in positions:
+            words = self.window_rows(a)
+            count = self.weights[words].sum()
+            h = self.tables[INPUTS][words].sum(0) / (count if o.mean else 1)
             # gensim divides the gradient of a sum, and leaves that of a mean undivided
-            share = 1.0 / number if o.mean == o.corrected else 1.0
-            layers = self.layers(position, position % o.block)
-            if self.in_turn or alone and o.skip_targets:
-                delta = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
-                self.change([(INPUTS, words, share * self.lock[words, None] * delta)])
-                layers = ()
-            for table, rows, labels in layers:
-                scores = self.tables[table][rows] @ hidden
-                g = self.alpha(position) * self.errors(labels, scores)
-                sizes += np.abs(scores).tolist()
+            scale = 1.0 / count if o.mean == o.corrected else 1.0
+            predicted = self.predicted(a, a % o.block)
+            if self.in_turn or is_retried and o.skip_targets:
+                dh = self.train_in_turn(h, predicted, self.alpha(a), with_loss)
+                self.update([(INPUTS, words, scale * self.lock[words, None] * dh)])
+                predicted = ()
+            for table, rows, labels in predicted:
+                z = self.tables[table][rows] @ h
+                g = self.alpha(a) * self.errors(labels, z)
+                sizes += np.abs(z).tolist()
                 if with_loss:
-                    self.loss += softplus(np.where(labels, -scores, scores)).sum()
-                predicted.append((words, share, hidden, table, rows, g))
+                    self.loss += softplus(np.where(labels, -z, z)).sum()
+                found.append((words, scale, h, table, rows, g))
             self.predictions += with_loss
         if sizes and np.mean(sizes) > MAX_MEAN_SCORE:
             self.group = 1
-        for words, share, hidden, table, rows, g in predicted:
-            d_hidden = np.zeros_like(hidden)
+        for words, scale, h, table, rows, g in found:
+            dh = np.zeros_like(h)
             for row, coefficient in zip(rows, g, strict=True):
-                d_hidden += coefficient * self.tables[table][row]
-                self.change([(table, row, coefficient * hidden)])
-            self.change([(INPUTS, words, share * self.lock[words, None] * d_hidden)])
+                dh += coefficient * self.tables[table][row]
+                self.update([(table, row, coefficient * h)])
+            self.update([(INPUTS, words, scale * self.lock[words, None] * dh)])
 
-    def concatenated(self, first, last, loss_every):
-        """CBOW whose hidden layer is rows one after the other; outputs are as long as these."""
-        o, inputs = self.o, self.unit.inputs
-        for position in range(first, last):
-            rows, reached = list(self.tags(position)), self.reached(position)
-            for place in range(position - o.window, position + o.window + 1):
-                if place != position:
-                    rows.append(inputs[place] if place in reached else o.padding)
+    def cbow_concat(self, first, last, loss_every):
+        """CBOW whose hidden layer is a concatenation of inputs: cbow_concat.h.
+
+        An output or a node is `concatenated` rows of its table.
+        """
+        o, inputs = self.o, self.u.inputs
+        for a in range(first, last):
+            rows, window = list(self.tags(a)), self.window(a)
+            for j in range(a - o.window, a + o.window + 1):
+                if j != a:
+                    rows.append(inputs[j] if j in window else o.padding)
             if len(rows) != o.concatenated:
                 continue
-            hidden, size = self.tables[INPUTS][rows].ravel(), self.tables[INPUTS].shape[1]
-            with_loss, predicted = self.has_loss(position // o.block * o.block, loss_every), []
-            layers = list(self.layers(position, position % o.block))
+            h, size = self.tables[INPUTS][rows].ravel(), self.tables[INPUTS].shape[1]
+            with_loss, found = self.has_loss(a // o.block * o.block, loss_every), []
+            predicted = list(self.predicted(a, a % o.block))
             if self.in_turn:
-                delta = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
-                self.change([(INPUTS, rows, self.lock[rows, None] * delta.reshape(-1, size))])
-                layers = []
-            for table, outputs, labels in layers:
-                scores = self.tables[table].reshape(-1, len(hidden))[outputs] @ hidden
+                dh = self.train_in_turn(h, predicted, self.alpha(a), with_loss)
+                self.update([(INPUTS, rows, self.lock[rows, None] * dh.reshape(-1, size))])
+                predicted = []
+            for table, outputs, labels in predicted:
+                z = self.tables[table].reshape(-1, len(h))[outputs] @ h
                 if with_loss:
-                    self.loss += softplus(np.where(labels, -scores, scores)).sum()
-                g = self.alpha(position) * self.errors(labels, scores)
-                predicted += [(table, row, factor) for row, factor in zip(outputs, g, strict=True)]
-            if not layers:
+                    self.loss += softplus(np.where(labels, -z, z)).sum()
+                g = self.alpha(a) * self.errors(labels, z)
+                found += [(table, row, factor) for row, factor in zip(outputs, g, strict=True)]
+            if not predicted:
                 self.predictions += with_loss
                 continue
-            delta = np.zeros_like(hidden)
-            for table, row, factor in predicted:
-                delta += factor * self.tables[table].reshape(-1, len(hidden))[row]
+            dh = np.zeros_like(h)
+            for table, row, factor in found:
+                dh += factor * self.tables[table].reshape(-1, len(h))[row]
                 own = row * o.concatenated + np.arange(o.concatenated)
-                self.change([(table, own, factor * hidden.reshape(-1, size))])
-            self.change([(INPUTS, rows, self.lock[rows, None] * delta.reshape(-1, size))])
+                self.update([(table, own, factor * h.reshape(-1, size))])
+            self.update([(INPUTS, rows, self.lock[rows, None] * dh.reshape(-1, size))])
             self.predictions += with_loss

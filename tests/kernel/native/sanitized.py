@@ -1,7 +1,7 @@
-"""Units of all kinds, trained and refused by kernels that watch their memory.
+"""Train and reject units of all kinds with kernels that were compiled with sanitizers.
 
-Runs as a program of its own, with the library that is given, since whatever watches memory must be
-loaded first. It needs NumPy alone.
+Runs as a separate program, whose first argument is the library, because the sanitizers must be
+loaded first. It needs only NumPy.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import numpy as np
 
 if __name__ == "__main__":
     root, built = Path(__file__).parents[3], Path(sys.argv[1])
-    package = types.ModuleType("gensim_tfw2v")  # its own __init__ imports TensorFlow
+    package = types.ModuleType("gensim_tfw2v")  # the real __init__ imports TensorFlow
     package.__path__ = [str(root / "gensim_tfw2v")]
     sys.modules["gensim_tfw2v"] = package
     sys.path.insert(0, str(root))
@@ -56,7 +56,7 @@ CHANGES_OF_DOCUMENTS = [
 
 
 def train(case, *ends):
-    # each array has memory of its own, whose ends are watched
+    # separate memory for each array, so that sanitizers detect accesses past its ends
     unit = by_ctypes.Unit(*map(copy.deepcopy, case.unit))
     return case.trained().train(case.options, unit, case.alphas, *ends)
 
@@ -71,7 +71,7 @@ def main():
     if "unchecked" in sys.argv:
         case = make_case()
         negatives = case.unit.negatives
-        # an array that claims more memory than it has
+        # a view that is longer than its memory
         longer = np.lib.stride_tricks.as_strided(negatives[:-1].copy(), negatives.shape)
         unit = case.unit._replace(negatives=longer)
         return case.trained().train(case.options, unit, case.alphas)
@@ -115,7 +115,7 @@ def main():
             except ValueError:
                 array.flat[-1] = right
             else:
-                raise AssertionError(f"{wrong} is trained")
+                raise AssertionError(f"{wrong} was accepted")
     key, noise = np.array([-1, 5], np.int32), np.tile(np.array([[1 << 30, 1]], np.int32), (9, 1))
     for tokens in (0, 1, 500):
         for changes in (
@@ -129,7 +129,7 @@ def main():
             {"documents": 1, "skipgram": 0},
         ):
             entries = np.arange(tokens, dtype=np.int32) % 10 - 1
-            if "documents" in changes:  # some have several tags, and some none
+            if "documents" in changes:  # with several tags, or without any
                 entries[np.flatnonzero(entries[1:] == 1) // 3 * 3] = FIRST_TAG - 2
             keep = np.linspace(0.2, 1.1, 9, dtype=np.float32)
             words = words_of(keep=keep, noise=noise)

@@ -1,4 +1,4 @@
-"""The kernels of aarch64 do what this machine's do: compiled by zig, run by qemu."""
+"""Kernels for aarch64, compiled by zig and run by qemu, compute the same as this machine's."""
 
 import importlib.util
 import shutil
@@ -16,7 +16,7 @@ FLAGS = ["-std=c++17", "-O2", "-static", "-DTFW2V_ISA=portable"]
 
 
 def results(folder, machine, run):
-    """What the unit's program prints on a machine."""
+    """Compile unit.cc for a machine, run it, and return the numbers that it prints."""
     program = folder / machine
     sources = [SOURCES / name for name in ("kernel.cc", "draws.cc", "c_api.cc")]
     command = [sys.executable, "-m", "ziglang", "c++", "-target", f"{machine}-linux-musl"]
@@ -31,10 +31,10 @@ def results(folder, machine, run):
     return np.array(printed.stdout.split(), float)
 
 
-@pytest.mark.slow  # zig compiles its standard library first
+@pytest.mark.slow  # zig first compiles the C++ standard library
 @pytest.mark.skipif(not shutil.which("qemu-aarch64"), reason="Debian: apt-get install qemu-user")
 @pytest.mark.skipif(not importlib.util.find_spec("ziglang"), reason="pip install ziglang")
-def test_a_unit_on_aarch64_is_that_of_x86_64(tmp_path):
+def test_aarch64_result_equals_x86_64_result(tmp_path):
     here = results(tmp_path, "x86_64", [])
     there = results(tmp_path, "aarch64", ["qemu-aarch64"])
     assert here.size > 6000

@@ -1,4 +1,4 @@
-"""What is no unit is refused before a row is changed."""
+"""Invalid units are rejected before any row changes."""
 
 import re
 
@@ -33,31 +33,35 @@ def of_path(value):
     return lambda case: case._replace(paths=[*case.paths[:-1], np.array([0, value])])
 
 
-#: What is done to a unit, and what is said of it: by both interfaces.
+INPUTS = "inputs must be rows of the table of inputs"
+OUTPUTS = "targets and negatives must be rows of the table of outputs"
+NODES = "nodes must be rows of the table of nodes"
+
+#: Changes that make a unit invalid, and the error message of both interfaces.
 WRONG = {
-    "an input below 0": (of_unit("inputs", 5, -1), "not in the table of inputs"),
-    "an input above": (of_unit("inputs", -1, 12), "not in the table of inputs"),
-    "a target below 0": (of_unit("targets", 0, -7), "not in the table of outputs"),
-    "a target above": (of_unit("targets", 9, 13), "not in the table of outputs"),
-    "a negative below 0": (of_unit("negatives", (0, 0), -1), "not in the table of outputs"),
-    "a negative above": (of_unit("negatives", (-1, -1), 13), "not in the table of outputs"),
-    "a node below 0": (of_path(-1), "not in its table"),
-    "a node above": (of_path(2 * 11), "not in its table"),
-    "a window before the unit": (of_unit("reaches", (2, 0), 3), "window"),
-    "a window after the unit": (of_unit("reaches", (58, 1), 2), "window"),
-    "a window below 0": (of_unit("reaches", (30, 0), -1), "window"),
-    "too wide a window": (of_unit("reaches", (30, 1), 6), "window"),
+    "an input below 0": (of_unit("inputs", 5, -1), INPUTS),
+    "an input above": (of_unit("inputs", -1, 12), INPUTS),
+    "a target below 0": (of_unit("targets", 0, -7), OUTPUTS),
+    "a target above": (of_unit("targets", 9, 13), OUTPUTS),
+    "a negative below 0": (of_unit("negatives", (0, 0), -1), OUTPUTS),
+    "a negative above": (of_unit("negatives", (-1, -1), 13), OUTPUTS),
+    "a node below 0": (of_path(-1), NODES),
+    "a node above": (of_path(2 * 11), NODES),
+    "a window before the unit": (of_unit("reaches", (2, 0), 3), "reaches of a window"),
+    "a window after the unit": (of_unit("reaches", (58, 1), 2), "reaches of a window"),
+    "a window below 0": (of_unit("reaches", (30, 0), -1), "reaches of a window"),
+    "too wide a window": (of_unit("reaches", (30, 1), 6), "reaches of a window"),
     "too few blocks": (
         lambda case: case._replace(unit=case.unit._replace(negatives=case.unit.negatives[:-1])),
-        "too few blocks",
+        "for each block",
     ),
-    "too few paths": (lambda case: case._replace(paths=case.paths[:5]), "no path"),
+    "too few paths": (lambda case: case._replace(paths=case.paths[:5]), "needs a path"),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("objective", [BOTH, CBOW], ids=["skip-gram", "CBOW"])
-def test_what_is_out_of_range(objective, wrong):
+def test_unit_out_of_range_is_rejected(objective, wrong):
     change, message = WRONG[wrong]
     case = change(make_case(**objective))
     tables = case.trained()
@@ -73,15 +77,15 @@ def test_what_is_out_of_range(objective, wrong):
 @pytest.mark.parametrize(
     "ends", [(-8, 60), (0, 61), (8, 0), (4, 60), (0, 12), (-(1 << 63), 60), (0, (1 << 63) - 1)]
 )
-def test_positions_that_are_no_blocks_of_the_unit(ends):
+def test_range_of_partial_blocks_is_rejected(ends):
     case = make_case(**BOTH)
     tables = case.trained()
-    with pytest.raises(ValueError, match="whole blocks of the unit"):
+    with pytest.raises(ValueError, match="must be multiples of block"):
         tables.train(case.options, case.unit, case.alphas, *ends)
     np.testing.assert_array_equal(tables.rows[0], case.tables[0])
 
 
-#: Inputs of the op whose sizes do not fit each other.
+#: Inputs of the op with sizes that do not match the remaining ones.
 SIZES = {
     "lock": np.ones(11),
     "inputs": np.zeros(59),
@@ -99,24 +103,24 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_other_sizes_for_the_op(name):
+def test_op_rejects_mismatched_sizes(name):
     with pytest.raises(tf.errors.InvalidArgumentError, match="Tfw2vTrain"):
         trained_by_ops(make_case(**BOTH), **{name: SIZES[name]})
     assert not trained_by_ops.changed
 
 
 @pytest.mark.parametrize("wrong", [-1, 3])
-def test_shards_that_are_none(wrong):
+def test_invalid_shard_is_rejected(wrong):
     case = make_case(**CBOW, shards=3)
     shards = changed(case.unit.shards, 3, wrong)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="a target is in no shard"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shards of targets must be"):
         trained_by_ops(case, shards=shards)
     assert not trained_by_ops.changed
-    with pytest.raises(ValueError, match="a target is in no shard"):
+    with pytest.raises(ValueError, match="shards of targets must be"):
         case.trained().train(case.options, case.unit._replace(shards=shards), case.alphas)
 
 
-def test_tables_that_are_not_filled_up():
+def test_op_rejects_unpadded_tables():
     case, ops = make_case(**BOTH), load_ops()
     tables = case.trained()
     words = case.words()
@@ -131,18 +135,18 @@ def test_tables_that_are_not_filled_up():
                 *(inputs, outputs, tables._padded[2], *rest), options=list(case.options)
             )
     short = [*rest[:-1], [*case.unit][:-1]]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="sizes of one unit"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="array sizes do not match"):
         ops.tfw2v_train(*tables._padded, *short, options=list(case.options))
 
 
 @pytest.mark.parametrize("name", ["inputs", "targets", "reaches", "negatives", "paths"])
-def test_other_dtypes_for_the_op(name):
+def test_op_rejects_wrong_dtypes(name):
     case = make_case(**BOTH)
     with pytest.raises((TypeError, ValueError, tf.errors.InvalidArgumentError)):
         trained_by_ops(case, **{name: np.zeros(3) + 0.5})
 
 
-def test_other_arrays_for_ctypes():
+def test_ctypes_rejects_wrong_arrays():
     case = make_case(**BOTH)
     tables, unit = case.trained(), case.unit
     some = np.zeros(60, np.int32)
@@ -157,7 +161,7 @@ def test_other_arrays_for_ctypes():
         ):
             with pytest.raises(error, match=name):
                 tables.train(case.options, unit._replace(**{name: wrong}), case.alphas)
-    with pytest.raises(ValueError, match="sizes of one unit"):
+    with pytest.raises(ValueError, match="array sizes do not match"):
         tables.train(case.options, unit._replace(targets=unit.targets[1:]), case.alphas)
     with pytest.raises(ValueError, match="negatives must be"):
         tables.train(
@@ -170,7 +174,7 @@ def test_other_arrays_for_ctypes():
     rows = [np.ones(12, np.float32)] * 2
     for name in names[:2]:
         short = by_ctypes.Tables(case.tables, case.words(**{name: rows[0][1:]}))
-        with pytest.raises(ValueError, match="sizes of one unit"):
+        with pytest.raises(ValueError, match="array sizes do not match"):
             short.train(case.options, unit, case.alphas)
     for arrays, error in [
         ((inputs.astype(np.float64), outputs, nodes), TypeError),
@@ -187,12 +191,12 @@ def test_other_arrays_for_ctypes():
         np.testing.assert_array_equal(table, array)
 
 
-def test_ends_of_paths_that_do_not_ascend():
+def test_path_ends_that_do_not_ascend_are_rejected():
     case = make_case(**BOTH)
     for ends in ([-1, *[0] * 13], [5, 4, *[5] * 12], [*[0] * 13, 1 << 20]):
         tree = Lists(np.array(ends, np.int32), np.zeros(9, np.int32))
         tables = by_ctypes.Tables(case.tables, case.words(tree=tree))
-        with pytest.raises(ValueError, match="do not ascend"):
+        with pytest.raises(ValueError, match="ends of paths must ascend"):
             tables.train(case.options, case.unit, case.alphas)
 
 
@@ -200,7 +204,7 @@ def test_ends_of_paths_that_do_not_ascend():
     ("which", "wrong"),
     [("entries", 27), ("entries", -1), ("first", -1), ("first", 1 << 20), ("first", "the next")],
 )
-def test_subwords_that_are_no_rows(which, wrong):
+def test_invalid_subwords_are_rejected(which, wrong):
     case = make_case(**BOTH, ngrams=5)
     lists, word = Lists.of(case.subwords), case.unit.inputs[7]
     if which == "entries":
@@ -208,7 +212,7 @@ def test_subwords_that_are_no_rows(which, wrong):
     else:
         lists.first[word] = lists.first[word + 1] if wrong == "the next" else wrong
     tables = by_ctypes.Tables(case.tables, case.words(subwords=lists))
-    with pytest.raises(ValueError, match="subwords are not rows"):
+    with pytest.raises(ValueError, match="subwords of each word must be"):
         tables.train(case.options, case.unit, case.alphas)
     for table, before in zip(tables._padded, case.tables, strict=True):
         np.testing.assert_array_equal(table[:, :9], before)
@@ -223,12 +227,12 @@ def test_subwords_that_are_no_rows(which, wrong):
         ({"window": 0}, "must be at least"),
         ({"max_window": 0}, "must be at least"),
         ({"negative": -1}, "must be at least"),
-        ({"shards": 6}, "fewer negatives than there are shards"),
-        ({"window": 1 << 30}, "too large"),
-        ({"block": 1 << 16, "shared": 1 << 16}, "too large"),
+        ({"shards": 6}, "must be at least shards"),
+        ({"window": 1 << 30}, "must be at most"),
+        ({"block": 1 << 16, "shared": 1 << 16}, "must be at most"),
     ],
 )
-def test_options_that_nothing_can_be_trained_with(changes, message):
+def test_invalid_options_are_rejected(changes, message):
     case = make_case()
     options = case.options._replace(**changes)
     words = np.zeros(1, np.int32), np.zeros(2, np.int32), np.ones(9, np.float32)
@@ -244,23 +248,23 @@ def test_options_that_nothing_can_be_trained_with(changes, message):
         trained_by_ops(case._replace(options=options))
 
 
-def test_draws_of_words_that_are_not_there():
+def test_draw_rejects_invalid_entries_and_noise():
     key, keep = np.zeros(2, np.int32), np.ones(3, np.float32)
     noise = np.zeros((3, 2), np.int32)
     entries = np.array([0, 3, -1], np.int32)
-    with pytest.raises(ValueError, match="a word is not in the vocabulary"):
+    with pytest.raises(ValueError, match="word ids must be below V"):
         by_ctypes.draw(DEFAULTS, entries, key, words_of(keep=keep, noise=noise))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="a word is not in the vocabulary"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="word ids must be below V"):
         load_ops().tfw2v_draw(entries, key, keep, noise, options=list(DEFAULTS))
     entries = entries[:1]
-    with pytest.raises(ValueError, match="noise must have"):
+    with pytest.raises(ValueError, match="noise must be"):
         by_ctypes.draw(DEFAULTS, entries, key, words_of(keep=keep, noise=noise[:2]))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="noise must have"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="noise must be"):
         load_ops().tfw2v_draw(entries, key, keep, noise[:2], options=list(DEFAULTS))
     options = DEFAULTS._replace(shards=5)
-    with pytest.raises(ValueError, match="fewer words than shards"):
+    with pytest.raises(ValueError, match="shards must be at most V"):
         by_ctypes.draw(options, entries, key, words_of(keep=keep, noise=noise))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="fewer words than shards"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shards must be at most V"):
         load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
     for wrong in (
         (entries.astype(np.int64), key, keep, noise),

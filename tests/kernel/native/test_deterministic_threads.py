@@ -1,4 +1,4 @@
-"""Deterministic training by threads: the result does not depend on their number."""
+"""Deterministic training by threads: the result does not depend on the number of threads."""
 
 import contextlib
 
@@ -8,14 +8,14 @@ import pytest
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
 
-#: Those trained in blocks, without hierarchical softmax.
+#: Objectives that are trained in blocks, without hierarchical softmax.
 IN_BLOCKS = [
     name
     for name, options in OBJECTIVES.items()
     if not options.get("sequential") and not options.get("hierarchical") and "n-grams" not in name
 ]
 
-#: Changes are sums in another order, and of bfloat16 products in the first.
+#: Relative error: updates are added in a different order, and avx512bf16 rounds to bfloat16.
 TOLERANCE = 1e-5
 
 
@@ -41,7 +41,7 @@ def train(case, threads, blocks, loss_every=1):
     ],
     ids=str,
 )
-def test_any_number_of_threads_gives_the_same(objective, changes, kernel):
+def test_result_does_not_depend_on_the_number_of_threads(objective, changes, kernel):
     case = make_case(**OBJECTIVES[objective] | changes)
     with trained_by(kernel):
         for blocks in (1, 5, 8):
@@ -51,9 +51,9 @@ def test_any_number_of_threads_gives_the_same(objective, changes, kernel):
 
 
 @pytest.mark.parametrize("objective", IN_BLOCKS)
-def test_a_round_adds_up_what_its_blocks_change(objective):
-    # CBOW trains groups of four one after the other, and what is both a target and a negative of a
-    # group twice: here there is one group in a block, and hardly such a word
+def test_round_adds_the_updates_of_its_blocks(objective):
+    # CBOW trains the groups of a block sequentially, and a row that is both a target and a negative
+    # of a group twice. Here a block has one group, and such rows are rare.
     changes = {"size": 20, "tokens": 32, "vocabulary": 5000, "block": 4}
     case = make_case(**OBJECTIVES[objective] | changes)
     before = np.concatenate(case.trained()._padded)
@@ -79,7 +79,7 @@ def test_blocks_with_large_scores_are_trained_window_by_window(objective):
     assert results[0][0].predictions > 0
 
 
-def test_what_is_no_unit_is_refused():
+def test_wrong_dtype_is_rejected():
     case = make_case()
     case = case._replace(alphas=case.alphas.astype(float))
     with pytest.raises(TypeError, match="alphas must be an array of float32"):
@@ -89,6 +89,6 @@ def test_what_is_no_unit_is_refused():
 @pytest.mark.parametrize(
     "changes", [{"hierarchical": 1}, {"sequential": 1}, {"negative": 0}], ids=str
 )
-def test_a_pool_trains_only_blocks_by_negative_sampling(changes):
-    with pytest.raises(ValueError, match="a pool trains whole units in blocks"):
+def test_pool_rejects_unsupported_options(changes):
+    with pytest.raises(ValueError, match="deterministic training by threads needs"):
         train(make_case(**changes), 2, 8)

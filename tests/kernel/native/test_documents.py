@@ -1,4 +1,4 @@
-"""Documents in the kernels: draws with tags, and training on them as slow loops do it."""
+"""Documents in the kernels: draws with tags, and training compared with slow loops."""
 
 from itertools import pairwise
 
@@ -26,7 +26,7 @@ DM = DEFAULTS._replace(documents=1, skipgram=0)
 
 
 def entries_of(documents):
-    """What is drawn from: of each document its tags, and its words."""
+    """Return the entries of documents, each a pair of its tags and its words."""
     parts = [[*(FIRST_TAG - tag for tag in tags), *words, END] for tags, words in documents]
     return np.concatenate([np.zeros(0), *parts]).astype(np.int32)
 
@@ -50,8 +50,7 @@ DOCUMENT = st.tuples(
     st.booleans(),
     st.booleans(),
 )
-def test_draws_of_documents(documents, keep, block, train_words, windows):
-    """Tags change nothing of what is drawn of the words."""
+def test_words_are_drawn_as_without_tags(documents, keep, block, train_words, windows):
     changes = {"block": block, "sequential": windows}
     words = draw(DEFAULTS._replace(**changes), [([], w) for _, w in documents], 9, keep)
     unit = draw(DM._replace(**changes), documents, 9, keep)
@@ -87,10 +86,10 @@ def test_draws_of_documents(documents, keep, block, train_words, windows):
     assert unit.negatives.shape == (-(-len(unit.inputs) // block), 5)
 
 
-def test_a_block_has_pairs_from_all_over_the_unit():
+def test_pairs_of_a_block_are_evenly_spaced_in_the_unit():
     documents = [([d], range(20 * d, 20 * d + 20)) for d in range(50)]
     unit = draw(DBOW, documents, 1003)
-    blocks = unit.targets.reshape(-1, 8)  # words are the places of pairs in the text
+    blocks = unit.targets.reshape(-1, 8)  # each word is the index of its pair in the text
     assert (np.diff(blocks, axis=1) == 1000 // 8).all()
     assert (unit.inputs == 1003 + unit.targets // 20).all()
     left = draw(DBOW, [*documents, ([7], [1000, 1001, 1002])], 1003)
@@ -99,7 +98,7 @@ def test_a_block_has_pairs_from_all_over_the_unit():
 
 @pytest.mark.parametrize("size", [7, 100])
 @pytest.mark.parametrize("objective", DOCUMENTS)
-def test_of_any_length_of_rows(objective, size):
+def test_kernels_equal_loops_for_any_vector_size(objective, size):
     assert check(make_case(size=size, **DOCUMENTS[objective])) > 1e-3
 
 
@@ -122,7 +121,7 @@ def test_of_any_length_of_rows(objective, size):
     ids=str,
 )
 @pytest.mark.parametrize("objective", DOCUMENTS)
-def test_of_any_option(objective, changes):
+def test_kernels_equal_loops_for_any_option(objective, changes):
     options = DOCUMENTS[objective]
     if not options.get("negative", 1):
         changes = changes | {"negative": 0}
@@ -149,18 +148,20 @@ def test_of_any_option(objective, changes):
     ),
     seed=st.integers(0, 100),
 )
-def test_of_any_unit(tokens, vocabulary, size, sentence, locked, objective, options, seed):
+def test_kernels_equal_loops_for_any_unit(
+    tokens, vocabulary, size, sentence, locked, objective, options, seed
+):
     changes = options | DOCUMENTS[objective]
     check(make_case(tokens, vocabulary, size, locked, sentence, seed, **changes))
 
 
 @pytest.mark.parametrize("objective", DOCUMENTS)
-def test_two_ranges_are_one(objective):
+def test_two_ranges_equal_the_whole_unit(objective):
     case = make_case(size=20, **DOCUMENTS[objective])
     check(case, 0, 24)
     check(case, 24, 60, loss_every=2)
     if objective == "DBOW with both":
-        return  # the blocks of a range come before its windows
+        return  # a range trains its blocks first, then its windows
     for kernel in kernels_here():
         whole, parts = case.trained(), case.trained()
         with trained_by(kernel):
@@ -172,7 +173,7 @@ def test_two_ranges_are_one(objective):
 
 
 @pytest.mark.parametrize("objective", DOCUMENTS)
-def test_tags_that_are_not_finite_are_told(objective):
+def test_nonfinite_tags_give_nonfinite_magnitude(objective):
     case = make_case(tokens=200, **DOCUMENTS[objective])
     case.tables[0][12:, 3] = np.nan
     for kernel in kernels_here():
@@ -199,23 +200,23 @@ def of_options(**changes):
     return lambda case: case._replace(options=case.options._replace(**changes))
 
 
-#: What is done to a unit of DM, and what is said of it.
+#: Changes that make a unit of DM invalid, and the error message.
 WRONG = {
-    "a document below 0": (of_unit(documents=lambda a: changed(a, -1)), "in no document"),
-    "a document above": (of_unit(documents=lambda a: changed(a, 3)), "in no document"),
-    "too few documents": (of_unit(documents=lambda a: a[:-1].copy()), "sizes of one unit"),
-    "no lists of tags": (of_unit(first_tags=lambda a: a[:0].copy()), "in no document"),
-    "a tag below 0": (of_unit(tags=lambda a: changed(a, -1)), "tags are not rows"),
-    "a tag above": (of_unit(tags=lambda a: changed(a, 21)), "tags are not rows"),
-    "tags that are too few": (of_unit(tags=lambda a: a[:-1].copy()), "tags are not rows"),
-    "ends that fall": (of_unit(first_tags=lambda a: changed(a, a[-1] + 1, 1)), "tags are not rows"),
-    "ends below 0": (of_unit(first_tags=lambda a: changed(a, -1, 0)), "tags are not rows"),
-    "pairs below 0": (of_unit(counts=lambda a: changed(a, -1, 0)), "more pairs than positions"),
-    "too many pairs": (of_unit(counts=lambda a: changed(a, 61, 0)), "more pairs than positions"),
-    "pairs of CBOW": (of_unit(counts=lambda a: changed(a, 1, 0)), "only skip-gram has pairs"),
+    "a document below 0": (of_unit(documents=lambda a: changed(a, -1)), "lists of tags"),
+    "a document above": (of_unit(documents=lambda a: changed(a, 3)), "lists of tags"),
+    "too few documents": (of_unit(documents=lambda a: a[:-1].copy()), "sizes do not match"),
+    "no lists of tags": (of_unit(first_tags=lambda a: a[:0].copy()), "lists of tags"),
+    "a tag below 0": (of_unit(tags=lambda a: changed(a, -1)), "within tags"),
+    "a tag above": (of_unit(tags=lambda a: changed(a, 21)), "within tags"),
+    "too few tags": (of_unit(tags=lambda a: a[:-1].copy()), "within tags"),
+    "descending ends": (of_unit(first_tags=lambda a: changed(a, a[-1] + 1, 1)), "within tags"),
+    "ends below 0": (of_unit(first_tags=lambda a: changed(a, -1, 0)), "within tags"),
+    "pairs below 0": (of_unit(counts=lambda a: changed(a, -1, 0)), "pairs, counts.0., must be"),
+    "too many pairs": (of_unit(counts=lambda a: changed(a, 61, 0)), "pairs, counts.0., must be"),
+    "pairs of CBOW": (of_unit(counts=lambda a: changed(a, 1, 0)), "pairs need skip-gram"),
     "pairs of shards": (
         lambda case: make_case(tags=9, shards=3, size=9),
-        "blocks of pairs have negatives of all shards",
+        "pairs in blocks need shards = 1",
     ),
     "pairs with windows": (
         lambda case: case._replace(
@@ -224,16 +225,16 @@ WRONG = {
                 documents=case.unit.documents[:0].copy(), counts=np.array([30, 30], np.int32)
             ),
         ),
-        "a pair has a window",
+        "pairs must be 0",
     ),
-    "tags of skip-gram": (of_options(skipgram=1), "only CBOW without subwords"),
+    "tags of skip-gram": (of_options(skipgram=1), "need CBOW without subwords"),
     "tags and weights": (
         lambda case: case._replace(weights=np.ones(21, np.float32)),
-        "only CBOW without subwords",
+        "need CBOW without subwords",
     ),
 }  # fmt: skip
 
-#: The same of concatenated rows.
+#: The same for units of concatenated rows.
 WRONG_ROWS = {
     "no documents": (of_options(documents=0), "concatenated needs CBOW"),
     "skip-gram": (of_options(skipgram=1), "concatenated needs CBOW"),
@@ -241,14 +242,14 @@ WRONG_ROWS = {
     "padding below 0": (of_options(padding=-1), "concatenated needs documents"),
     "padding above": (of_options(padding=21), "concatenated needs documents"),
     "no tags": (of_unit(documents=lambda a: a[:0].copy()), "concatenated needs documents"),
-    "outputs of fewer rows": (of_options(concatenated=13), "not in the table of outputs"),
+    "outputs of fewer rows": (of_options(concatenated=13), "rows of the table of outputs"),
 }
 
 
 @pytest.mark.parametrize(
     ("concatenated", "wrong"), [*((0, name) for name in WRONG), *((1, name) for name in WRONG_ROWS)]
 )
-def test_what_is_no_unit_is_refused(concatenated, wrong):
+def test_invalid_units_are_rejected(concatenated, wrong):
     change, message = (WRONG_ROWS if concatenated else WRONG)[wrong]
     objective = "DM concatenated, with both" if concatenated else "DM with both"
     case = change(make_case(size=9, **DOCUMENTS[objective]))
@@ -259,7 +260,7 @@ def test_what_is_no_unit_is_refused(concatenated, wrong):
         np.testing.assert_array_equal(table[:, :9], array)
 
 
-def test_documents_of_other_tags_than_are_concatenated_are_left_out():
+def test_documents_with_a_different_number_of_tags_are_skipped():
     case = make_case(sentence=6, **DOCUMENTS["DM concatenated"])
     numbers = np.diff(case.unit.first_tags)
     assert set(numbers) == {1, 2}

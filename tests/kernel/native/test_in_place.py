@@ -1,4 +1,4 @@
-"""The op trains the variables' own memory; and no use of a variable makes it copy."""
+"""Ops train the memory of variables in place, and using a variable does not copy it."""
 
 import numpy as np
 import pytest
@@ -30,8 +30,8 @@ def words(lock=None):
 
 
 def address(variable):
-    """Of the memory that kernels are given for a variable."""
-    # numpy() would copy
+    """Return the address of the memory that kernels use for a variable."""
+    # numpy() would copy it
     return np.asarray(memoryview(WholeRows(variable.handle).whole())).ctypes.data
 
 
@@ -49,7 +49,7 @@ def train(config, variables, entries):
 
 
 @pytest.mark.parametrize("traced", [False, True])
-def test_a_variable_is_trained_where_it_is(traced):
+def test_variables_are_trained_in_place(traced):
     variables = [
         tf.Variable(tf.random.normal([n, 16], stddev=0.1)) for n in (VOCABULARY, VOCABULARY, 0)
     ]
@@ -64,7 +64,7 @@ def test_a_variable_is_trained_where_it_is(traced):
         assert (variable.numpy() != old)[:, :SIZE].any(axis=1).all()
 
 
-def test_rows_are_written_where_they_are():
+def test_rows_are_written_in_place():
     variable = tf.Variable(tf.zeros([5, 16]))
     at = address(variable)
     load_ops().tfw2v_scatter(WholeRows(variable.handle).whole(), [2, 3], tf.ones([2, SIZE]))
@@ -81,7 +81,7 @@ def test_rows_are_written_where_they_are():
 @pytest.mark.parametrize(
     "objective", [Objective(True, 5), Objective(False, 5, mean=True)], ids=["skip-gram", "CBOW"]
 )
-def test_exporting_does_not_end_training(objective):
+def test_training_continues_in_place_after_export(objective):
     rng = np.random.default_rng(0)
     rows = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
     regime = LocalRegime(config(objective), words(), 1)
@@ -102,14 +102,14 @@ def test_exporting_does_not_end_training(objective):
     for old, new in zip(seen[:-1], seen[1:], strict=True):
         assert (old != new).any(axis=1).all()
     assert len(set(addresses)) == 1
-    # and a model that is loaded later does not see what was trained before
+    # rows that are loaded later replace the trained ones
     regime.load(Tables(rows, rows, np.zeros((0, SIZE), np.float32)))
     regime.export(Tables(inputs, outputs, np.empty((0, SIZE), np.float32)))
     np.testing.assert_array_equal([inputs, outputs], [rows, rows])
 
 
-def test_rows_of_a_worker_are_its_own():
-    # what was fetched is needed again, to tell how rows have changed
+def test_training_on_a_worker_keeps_the_fetched_rows():
+    # they are needed again to compute how rows have changed
     scratch = Scratch(WorkerVariables(), "test", SIZE, native=True)
     fetched = tf.random.normal([VOCABULARY, SIZE])
     for rows in (fetched, tf.concat([fetched, tf.zeros([VOCABULARY, 6])], 1)[:, :SIZE]):
@@ -123,7 +123,7 @@ def test_rows_of_a_worker_are_its_own():
         np.testing.assert_array_equal(scratch.read(), np.ones((VOCABULARY, SIZE)))
 
 
-def test_tables_of_equal_size_have_memory_of_their_own():
+def test_tables_of_equal_size_do_not_share_memory():
     scratches = [Scratch(WorkerVariables(), "test", SIZE, native=True) for _ in range(2)]
 
     @tf.function(autograph=False)

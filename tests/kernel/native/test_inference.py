@@ -1,4 +1,4 @@
-"""Vectors of documents that are inferred from rows that stay, against slow loops."""
+"""Inference of document vectors from unchanged rows, compared with slow loops."""
 
 import numpy as np
 import pytest
@@ -24,8 +24,8 @@ def check(model, documents):
 
 @pytest.mark.parametrize("size", [1, 16, 33, 130])
 @pytest.mark.parametrize("objective", DOCUMENTS)
-def test_of_any_length_of_rows(objective, size):
-    lengths = [3, 0, 20, 1, 9, 70, 2, 2, 5, 30] * 4  # more than are trained side by side
+def test_vectors_equal_loops_for_any_vector_size(objective, size):
+    lengths = [3, 0, 20, 1, 9, 70, 2, 2, 5, 30] * 4  # more documents than are interleaved
     moved = check(Model(objective, size=size), some_documents(lengths, 12))
     assert np.abs(moved).max() > 0.01
 
@@ -41,19 +41,19 @@ def test_of_any_length_of_rows(objective, size):
     ),
     seed=st.integers(0, 100),
 )
-def test_of_any_documents(objective, lengths, vocabulary, size, changes, seed):
+def test_vectors_equal_loops_for_any_documents(objective, lengths, vocabulary, size, changes, seed):
     model = Model(objective, vocabulary, size, seed, **changes)
     check(model, some_documents(lengths, vocabulary, seed))
 
 
-def test_of_no_document():
+def test_no_documents_give_no_vectors():
     model = Model("DM")
     for nothing in (Lists(np.zeros(1, np.int32), np.zeros(0, np.int32)), Lists.of([])):
         found = by_ctypes.infer(model.options, model.tables, model.words, nothing, ALPHAS, 1)
         assert found.shape == (0, 7)
 
 
-def test_a_document_alone_begins_at_the_same_vector():
+def test_initial_vector_depends_only_on_words_and_seed():
     model, documents = Model("DM"), some_documents([5, 9, 5, 40], 12)
     documents += [documents[1], documents[1][::-1]]
     starts = model.infer(documents, ALPHAS[:0])
@@ -64,7 +64,7 @@ def test_a_document_alone_begins_at_the_same_vector():
 
 
 @pytest.mark.parametrize("objective", ["DBOW", "DM"])
-def test_words_are_left_out_and_windows_shrink_anew_each_epoch(objective):
+def test_subsampling_and_windows_differ_between_epochs(objective):
     model, (document,) = Model(objective, keep=0.5), some_documents([60], 12)
     model.words.noise[:] = np.arange(24).reshape(12, 2) % 12
     start = model.infer([document], ALPHAS[:0])
@@ -77,24 +77,24 @@ def test_words_are_left_out_and_windows_shrink_anew_each_epoch(objective):
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"documents": [[0, 12]]}, "not in the vocabulary"),
-        ({"documents": [[0, -1]]}, "not in the vocabulary"),
-        ({"documents": Lists(np.array([0, 3], np.int32), np.zeros(2, np.int32))}, "vocabulary"),
+        ({"documents": [[0, 12]]}, "word ids of documents"),
+        ({"documents": [[0, -1]]}, "word ids of documents"),
+        ({"documents": Lists(np.array([0, 3], np.int32), np.zeros(2, np.int32))}, "word ids"),
         ({"padding": 12}, "padding must be"),
         ({"window": 2}, "one tag"),
         ({"padding": -1}, "padding must be"),
-        ({"outputs": 11}, "has no row"),
-        ({"nodes": 3}, "a node"),
-        ({"tree": Lists.of([[1]] * 11)}, "no path"),
-        ({"tree": Lists(np.arange(13, dtype=np.int32), np.zeros(3, np.int32))}, "a node"),
+        ({"outputs": 11}, "need a row for each word"),
+        ({"nodes": 3}, "rows of the table of nodes"),
+        ({"tree": Lists.of([[1]] * 11)}, "needs a path"),
+        ({"tree": Lists(np.arange(13, dtype=np.int32), np.zeros(3, np.int32))}, "must ascend"),
         (
             {"tree": Lists(np.arange(13, dtype=np.int32)[::-1].copy(), np.zeros(13, np.int32))},
-            "node",
+            "must ascend",
         ),
     ],
     ids=str,
 )
-def test_what_cannot_be_inferred_from(changes, message):
+def test_invalid_arguments_are_rejected(changes, message):
     model = Model("DM concatenated, with both")
     documents = changes.pop("documents", [[0, 5, 11]])
     if not isinstance(documents, Lists):
@@ -115,14 +115,14 @@ def test_what_cannot_be_inferred_from(changes, message):
 @pytest.mark.parametrize(
     "place, table", [(0, np.zeros((12, 7))), (1, np.zeros((12, 8), "f4")), (2, np.zeros(7, "f4"))]
 )
-def test_other_arrays(place, table):
+def test_tables_of_wrong_type_or_shape_are_rejected(place, table):
     model = Model("DM with both")
     tables = [*model.tables[:place], table, *model.tables[place + 1 :]]
     with pytest.raises((TypeError, ValueError), match="must be"):
         by_ctypes.infer(model.options, tables, model.words, Lists.of([np.arange(3)]), ALPHAS, 1)
 
 
-def test_documents_of_another_type():
+def test_documents_of_wrong_dtype_are_rejected():
     model, documents = Model("DM"), Lists(np.array([0, 3]), np.arange(3, dtype=np.int32))
     with pytest.raises(TypeError, match="first must be an array of int32"):
         by_ctypes.infer(model.options, model.tables, model.words, documents, ALPHAS, 1)

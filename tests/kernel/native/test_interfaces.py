@@ -1,4 +1,4 @@
-"""Both interfaces of the kernels: ops of TensorFlow, and functions on arrays."""
+"""Both interfaces of the kernels, TensorFlow ops and ctypes, give identical results."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ VOCABULARY = 40
 
 
 def trained_by_ops(case, loss_every=0, **replaced):
-    """Tables, filled up, and sums, after training by the op."""
+    """Train by the op, and return the padded tables and the sums."""
     tables = case.trained()
     variables = [tf.Variable(table) for table in tables._padded]
     words = case.words()
@@ -85,7 +85,7 @@ def test_op_and_ctypes_results_are_identical(objective, rows, changes):
     ids=str,
 )
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_documents_give_the_same_bits(objective, changes):
+def test_op_and_ctypes_results_on_documents_are_identical(objective, changes):
     options = DEFAULTS._replace(**OBJECTIVES[objective] | changes, documents=1)
     rng = np.random.default_rng(0)
     entries = rng.integers(0, VOCABULARY, 400).astype(np.int32)
@@ -95,13 +95,13 @@ def test_documents_give_the_same_bits(objective, changes):
     unit = drawn_by_both(options, entries, np.array([3, -4], np.int32), keep, noise)
     assert (unit.counts[0] > 200) == bool(options.skipgram)
     assert (len(unit.documents) > 200) != bool(options.skipgram)
-    # the rows of tags come after those of the words
+    # rows of tags follow the rows of words
     case = make_case(vocabulary=VOCABULARY + 10, size=20, locked=True)
     assert_trained_alike(case._replace(options=options, unit=unit))
 
 
 def drawn_by_both(options, entries, key, keep, noise):
-    """A unit that the op draws like the plain function."""
+    """Draw a unit, and assert that the op draws the same."""
     unit = by_ctypes.draw(options, entries, key, words_of(keep=keep, noise=noise))
     found = load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
     for of_ops, array in zip(found, unit, strict=True):
@@ -110,7 +110,7 @@ def drawn_by_both(options, entries, key, keep, noise):
 
 
 def assert_trained_alike(case):
-    """Assert that both interfaces train to the same bits."""
+    """Assert that results of both interfaces are bitwise equal."""
     expected, sums = trained_by_ops(case, loss_every=1)
     tables = case.trained()
     result = tables.train(case.options, case.unit, case.alphas, loss_every=1)
@@ -120,7 +120,7 @@ def assert_trained_alike(case):
         np.testing.assert_array_equal(table, of_ops)
 
 
-def test_a_unit_trained_twice_gives_the_same_bits():
+def test_training_a_unit_twice_gives_identical_results():
     for changes in OBJECTIVES.values():
         case = make_case(**changes)
         twice = case.trained(), case.trained()
@@ -130,8 +130,8 @@ def test_a_unit_trained_twice_gives_the_same_bits():
             np.testing.assert_array_equal(one, other)
 
 
-def test_paths_of_gensims_tree_are_the_kernels():
-    # a word of one node, two of two nodes, as kernels read them
+def test_huffman_tree_encodes_gensims_points_and_codes():
+    # one word with a path of one node, two words with two nodes
     points = [np.array([2, 0]), np.array([2, 1]), np.array([2, 1])]
     codes = [np.array([1]), np.array([0, 1]), np.array([0, 0])]
     points[0] = points[0][:1]
@@ -143,7 +143,7 @@ def test_paths_of_gensims_tree_are_the_kernels():
 def test_the_ctypes_interface_needs_no_tensorflow():
     program = (
         "import sys, types\n"
-        "package = types.ModuleType('gensim_tfw2v')\n"  # whose own __init__ imports TensorFlow
+        "package = types.ModuleType('gensim_tfw2v')\n"  # the real __init__ imports TensorFlow
         f"package.__path__ = [{str(by_ctypes.KERNELS.parents[2])!r}]\n"
         "sys.modules['gensim_tfw2v'] = package\n"
         "from gensim_tfw2v.kernel.native import by_ctypes\n"

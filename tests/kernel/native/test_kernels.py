@@ -1,4 +1,4 @@
-"""Each kernel computes what slow loops do from the same draws."""
+"""Each kernel computes the same as slow loops do from the same draws."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
 
-#: How far off a row's numbers may be, as a share of the way that they have gone: with the kernels
-#: named here, and with others.
+#: Maximum error of an element, relative to the largest sum of abs(update) in its table: of the
+#: kernels named here, and of all others.
 TOLERANCE, EXACT = {"avx512bf16": 1e-2}, 2e-5
-#: And as a share of the largest number of the table: thousands of small changes are added to it.
+#: Additional error, relative to the table's largest element: thousands of small updates are added.
 ROUNDING = 5e-5
 
 
 def check(case, first=0, last=None, loss_every=1):
-    """Train by all kernels and by the loops: the longest way of a row's number in these."""
+    """Compare all kernels with the loops; return the loops' largest sum of abs(update)."""
     last = len(case.unit.inputs) if last is None else last
     expected = case.reference()
     expected.train(first, last, loss_every)
@@ -41,7 +41,7 @@ def check(case, first=0, last=None, loss_every=1):
 
 @pytest.mark.parametrize("size", [1, 7, 100, 300, 1000])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_of_any_length_of_rows(objective, size):
+def test_kernels_equal_loops_for_any_vector_size(objective, size):
     assert check(make_case(size=size, **OBJECTIVES[objective])) > 1e-3
 
 
@@ -89,7 +89,7 @@ def test_of_any_length_of_rows(objective, size):
     "objective",
     ["skip-gram", "skip-gram with both", "skip-gram by windows, with both", "CBOW with both"],
 )
-def test_of_any_option(objective, changes):
+def test_kernels_equal_loops_for_any_option(objective, changes):
     changes = {"size": 40} | OBJECTIVES[objective] | changes
     moved = check(make_case(**changes))
     alone = changes.get("tokens", 60) < 2 or changes.get("sentence") == 1
@@ -118,7 +118,7 @@ def test_of_any_option(objective, changes):
     seed=st.integers(0, 100),
     ngrams=st.sampled_from([0, 0, 1, 9]),
 )
-def test_of_any_unit(
+def test_kernels_equal_loops_for_any_unit(
     tokens, vocabulary, size, sentence, locked, objective, negative, options, seed, ngrams
 ):
     changes = {"negative": negative} | OBJECTIVES[objective] | options
@@ -127,7 +127,7 @@ def test_of_any_unit(
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("loss_every", [0, 2, 3])
-def test_the_loss_is_that_of_every_so_manieth_block(objective, loss_every):
+def test_loss_sums_every_loss_every_th_block(objective, loss_every):
     case = make_case(**OBJECTIVES[objective])
     check(case, loss_every=loss_every)
     check(case, first=16, loss_every=loss_every)
@@ -135,7 +135,7 @@ def test_the_loss_is_that_of_every_so_manieth_block(objective, loss_every):
 
 @pytest.mark.parametrize("kernel", kernels_here())
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_two_ranges_are_one(objective, kernel):
+def test_two_ranges_equal_the_whole_unit(objective, kernel):
     case = make_case(size=20, **OBJECTIVES[objective])
     whole, parts = case.trained(), case.trained()
     with trained_by(kernel):
@@ -146,19 +146,19 @@ def test_two_ranges_are_one(objective, kernel):
         ]
     assert sum(part.predictions for part in of_parts) == result.predictions
     if objective == "skip-gram with both":
-        return  # the blocks of a range come before its windows
+        return  # a range trains its blocks first, then its windows
     assert sum(part.loss for part in of_parts) == pytest.approx(result.loss)
     for one, other in zip(whole._padded, parts._padded, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-def test_ranges_with_both_layers():
+def test_ranges_with_negative_sampling_and_tree_equal_loops():
     case = make_case(**OBJECTIVES["skip-gram with both"])
     check(case, 0, 24)
     check(case, 24, 60)
 
 
-def test_no_step_is_taken_with_step_size_0():
+def test_learning_rate_0_changes_nothing():
     for changes in OBJECTIVES.values():
         case = make_case(**changes)._replace(alphas=np.zeros(2, np.float32))
         assert check(case) == 0
@@ -203,7 +203,7 @@ def test_block_with_large_scores_is_trained_word_by_word(kernel, wide):
         options = case.options._replace(sequential=windows, group=1)
         expected[windows] = case._replace(options=options).reference()
         expected[windows].train(0, 8, 1)
-    is_out_of_range = wide == 6  # scores of 12 and more, where 8 is the limit
+    is_out_of_range = wide == 6  # mean abs(score) of 12 or more; the limit is 8
     assert result.loss == pytest.approx(expected[is_out_of_range].loss, rel=1e-2)
     assert result.predictions == expected[is_out_of_range].predictions
     for windows, training in expected.items():
@@ -211,5 +211,5 @@ def test_block_with_large_scores_is_trained_word_by_word(kernel, wide):
         assert (far < 2e-2 * training.travelled[1].max() + 1e-4) == (windows == is_out_of_range)
 
 
-def test_the_portable_kernel_runs_anywhere():
+def test_portable_kernel_is_usable():
     assert "portable" in kernels_here()

@@ -1,4 +1,4 @@
-"""The compiled libraries: there, the same in each of their variants, built for any Python."""
+"""The compiled libraries: building, loading, instruction sets, and messages if they are missing."""
 
 import ctypes
 import os
@@ -22,11 +22,11 @@ from tests.kernel.native.units import kernels_here
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
 VARIANTS = ("portable", "avx2", "avx512", "avx512bf16")
 
-built = pytest.mark.skipif(not by_ctypes.KERNELS.exists(), reason="compiled nowhere here")
+built = pytest.mark.skipif(not by_ctypes.KERNELS.exists(), reason="kernels were not compiled")
 
 
 def build(folder, **environment):
-    """setup.py's compilation into a folder."""
+    """Run setup.py to compile the libraries into a folder."""
     return subprocess.run(
         [sys.executable, "setup.py", "build_ext", "--build-lib", folder],
         cwd=ROOT,
@@ -37,7 +37,7 @@ def build(folder, **environment):
     )
 
 
-def test_the_libraries_are_there_if_a_compiler_is():
+def test_libraries_exist_if_a_compiler_does():
     if any(map(shutil.which, ("c++", "g++", "clang++"))):
         assert by_ctypes.KERNELS.exists()
         assert native.load_ops() is not None
@@ -45,7 +45,7 @@ def test_the_libraries_are_there_if_a_compiler_is():
 
 @built
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_variant_can_be_forced(variant):
+def test_environment_selects_the_variant(variant):
     program = (
         "import ctypes, sys; library = ctypes.CDLL(sys.argv[1]);"
         "library.tfw2v_variant.restype = ctypes.c_char_p; print(library.tfw2v_variant().decode())"
@@ -66,15 +66,15 @@ def test_a_variant_can_be_forced(variant):
 
 
 @built
-def test_the_library_without_tensorflow_needs_nothing_of_it():
+def test_ctypes_library_loads_without_tensorflow():
     assert ctypes.CDLL(str(by_ctypes.KERNELS), os.RTLD_NOW)
 
 
 @built
 @pytest.mark.skipif(not shutil.which("objdump"), reason="needs objdump")
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="knows its instructions")
-def test_rows_are_fetched_ahead():
-    """GCC drops a function that does nothing but this, without a word."""
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="looks for instructions of x86-64")
+def test_kernels_contain_prefetches():
+    """GCC silently drops a function that only prefetches."""
     listed = subprocess.run(
         ["objdump", "-d", "--no-show-raw-insn", by_ctypes.KERNELS],
         capture_output=True,
@@ -86,7 +86,7 @@ def test_rows_are_fetched_ahead():
 
 @pytest.fixture
 def ops(tmp_path, monkeypatch):
-    """Where the libraries are looked for: in a folder of which the path is that of the ops."""
+    """Search the libraries in an empty folder; return the path of the ops there."""
     monkeypatch.setattr(native, "OPS", tmp_path / "ops.so")
     monkeypatch.setattr(training_plan, "load_ops", native.load_ops.__wrapped__)
     monkeypatch.setattr(by_ctypes, "KERNELS", tmp_path / "kernels.so")
@@ -94,26 +94,26 @@ def ops(tmp_path, monkeypatch):
     return native.OPS
 
 
-def test_a_library_that_is_missing_needs_a_compiler(ops, caplog):
+def test_missing_library_logs_that_a_compiler_is_needed(ops, caplog):
     assert native.load_ops.__wrapped__() is None
     assert "several times slower" in caplog.text and "Install a C++ compiler" in caplog.text
 
 
-def test_a_library_that_does_not_load_is_a_line_in_the_log(ops, caplog):
+def test_library_that_does_not_load_is_logged(ops, caplog):
     ops.write_bytes(b"of another system")
     assert native.load_ops.__wrapped__() is None
     assert "several times slower" in caplog.text and "ops.so: " in caplog.text
     assert "cannot be loaded into TensorFlow" in caplog.text and "compiler" not in caplog.text
 
 
-def test_where_threads_need_no_ops_the_log_says_what_does(ops, caplog):
+def test_missing_ops_with_ctypes_kernels_log_what_is_slower(ops, caplog):
     by_ctypes.KERNELS.touch()
     assert native.load_ops.__wrapped__() is None
     assert "on a cluster or by a regime" in caplog.text
 
 
 @pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
-def test_a_library_that_lacks_a_function_of_tensorflow_names_it(ops, caplog):
+def test_missing_tensorflow_function_is_named_in_the_log(ops, caplog):
     source = ops.with_suffix(".cc")
     source.write_text(
         'extern "C" void TF_Gone();\nextern "C" void* go() { return (void*)TF_Gone; }'
@@ -124,13 +124,13 @@ def test_a_library_that_lacks_a_function_of_tensorflow_names_it(ops, caplog):
     assert "TF_Gone" in caplog.text and "compiler" not in caplog.text
 
 
-def test_kernels_that_do_not_load_leave_training_to_tensorflow(ops, caplog):
+def test_training_falls_back_to_tensorflow_if_kernels_do_not_load(ops, caplog):
     by_ctypes.KERNELS.write_bytes(b"of another system")
     assert len(TFWord2Vec([["a", "b"]] * 9, min_count=1, epochs=1).wv) == 2
     assert "compiled kernels train; for so few words" not in caplog.text
 
 
-def test_fasttext_says_why_there_are_no_kernels(ops):
+def test_fasttext_error_names_why_kernels_do_not_load(ops):
     ops.write_bytes(b"of another system")
     with pytest.raises(RuntimeError, match="cannot be loaded into TensorFlow") as raised:
         TFFastText([["a", "b"]] * 9, min_count=1, epochs=1)
@@ -138,14 +138,14 @@ def test_fasttext_says_why_there_are_no_kernels(ops):
 
 
 @pytest.mark.parametrize("names", [[], ["libtensorflow_framework.so.9"]])
-def test_tensorflows_library_may_have_another_name(names, tmp_path, monkeypatch):
+def test_tensorflow_library_of_a_different_name_is_no_error(names, tmp_path, monkeypatch):
     for name in names:
         (tmp_path / name).write_bytes(b"of another system")
     monkeypatch.setattr(tf.sysconfig, "get_lib", lambda: str(tmp_path))
     native._share_symbols()
 
 
-def test_a_compiler_that_fails_is_shown_and_fails_nothing(tmp_path):
+def test_compiler_error_is_shown_and_installation_succeeds(tmp_path):
     done = build(tmp_path, CXX="c++", CXXFLAGS="-fno-such-flag")
     assert done.returncode == 0
     assert "several times slower" in done.stderr
@@ -155,12 +155,12 @@ def test_a_compiler_that_fails_is_shown_and_fails_nothing(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="others have one variant")
-def test_older_compilers_lack_a_variant_and_the_baseline_is_linked_first(tmp_path):
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 has several variants")
+def test_unsupported_variant_is_skipped_and_baseline_is_linked_first(tmp_path):
     older = tmp_path / "older"
     older.write_text(
         '#!/bin/sh\ncase "$*" in *-mavx512bf16*) exit 1;; *-shared*) echo "$@";; esac\n'
-        # what other kernels do is of no matter here, and takes long to compile
+        # empty kernels: their code does not matter here, and takes long to compile
         "for made; do :; done\n"
         'case "$*" in *kernel.cc*) exec c++ -c -x c++ /dev/null -o "$made";; esac\n'
         'exec c++ "$@"\n'
@@ -176,7 +176,7 @@ def test_older_compilers_lack_a_variant_and_the_baseline_is_linked_first(tmp_pat
         assert objects[-3:] == ["portable", "avx2", "avx512"]
 
 
-def test_wheels_are_for_any_python():
+def test_wheel_tag_is_for_any_python():
     program = (
         "from setuptools.dist import Distribution; import distutils.core as core;"
         "made = core.run_setup('setup.py', ['-q'], 'init').get_command_obj('bdist_wheel');"

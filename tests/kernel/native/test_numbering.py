@@ -1,4 +1,4 @@
-"""Rows that are numbered anew, as on a worker, are trained like those of the whole tables."""
+"""Training on renumbered rows, as workers do, equals training on the whole tables."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tests.graph.unit_function import word_tensors
 
 VOCABULARY, TAGS, SIZE = 200, 30, 16
 
-#: The third node is the root; a path is the places of a word's bits.
+#: Nodes of each word's path, and its codes.
 PATHS = [np.array([w % 7 + 3, w % 3]) for w in range(VOCABULARY)]
 CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
 
@@ -32,9 +32,12 @@ CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
     ids=str,
 )
 @pytest.mark.parametrize("documents", [{}, {"train_words": False}, {"train_words": True}], ids=str)
-def test_numbered_rows(objective, shards, locked, documents):
+def test_training_on_numbered_rows_equals_training_on_the_tables(
+    objective, shards, locked, documents
+):
     rng = np.random.default_rng(0)
-    windows = bool(documents) and shards > 1  # blocks of pairs have negatives of all shards
+    # blocks of (tag, token) pairs cannot have shards
+    windows = bool(documents) and shards > 1
     config = KernelConfig(
         *(objective, KernelShape(16, 3, 8, sequential=windows), SIZE, 8, 256),
         **dict(loss_every=1, negative_shards=shards, locked=locked),
@@ -46,7 +49,7 @@ def test_numbered_rows(objective, shards, locked, documents):
     tree = (PATHS, CODES) if objective.hierarchical else None
     noise = np.ones(VOCABULARY) if objective.negative else None
     words = word_tensors(WordArrays.of(np.ones(VOCABULARY), noise, tree, lock, shards))
-    # words of a few odd ranks alone, so that numbers of rows differ from ids
+    # only words of a few ids, so that the numbers of rows differ from ids
     entries = [rng.choice(np.arange(5, 90, 7), 100).astype(np.int32) for _ in range(2)]
     for entry in entries if documents else ():
         entry[9::10], entry[::10] = -1, -3 - rng.integers(TAGS, size=10)
@@ -87,6 +90,6 @@ def test_distinct_ids_ascend(ids):
 
 
 @pytest.mark.parametrize("wrong", [-1, 130, -(1 << 31), (1 << 31) - 1])
-def test_ids_out_of_range(wrong):
-    with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):
+def test_ids_out_of_range_are_rejected(wrong):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="ids must be in 0 .. limit - 1"):
         load_ops().tfw2v_distinct(np.array([1, wrong], np.int32), 130)

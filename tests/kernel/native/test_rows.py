@@ -1,4 +1,4 @@
-"""Rows that travel: what the ops do is what NumPy does row by row, rounded as TensorFlow rounds."""
+"""Ops that transfer rows equal NumPy row by row, with TensorFlow's rounding to bfloat16."""
 
 import threading
 
@@ -9,17 +9,17 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.parameter_server.wire import decoded
 
-pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
+pytestmark = pytest.mark.skipif(load_ops() is None, reason="kernels were not compiled")
 
 RANDOM = np.random.default_rng(4)
 
-#: Of a change, that all of it counts: no basis, shares or levels.
+#: Basis, shares and levels of changes that are pushed whole: empty.
 ALL = tf.zeros([0]), tf.zeros([0]), tf.zeros([0], tf.int32)
 KEY = tf.constant([5, 6])
 
 
 def table_of(rows, stride):
-    """A table, in memory of its own, and what it holds."""
+    """Return a table in separate memory, and its values."""
     values = RANDOM.normal(size=(rows, stride)).astype(np.float32)
     table = tf.raw_ops.Empty(shape=[rows, stride], dtype=tf.float32, init=True)
     load_ops().tfw2v_scatter(table, tf.range(rows), tf.constant(values))
@@ -40,7 +40,7 @@ def sizes(request):
     return request.param
 
 
-def test_rows_are_fetched_as_tensorflow_casts_them(sizes, dtype):
+def test_fetched_rows_equal_tensorflow_cast(sizes, dtype):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     for count in (0, rows):
@@ -50,7 +50,7 @@ def test_rows_are_fetched_as_tensorflow_casts_them(sizes, dtype):
         np.testing.assert_array_equal(fetched, tf.cast(values[ids, :size], dtype))
 
 
-def test_odd_numbers_travel():
+def test_special_floats_are_rounded_like_tensorflow():
     odd = [0.0, -0.0, np.inf, -np.inf, 1e-40, 3.4e38, -3.4e38, 1 + 2**-8, 1 + 3 * 2**-8, np.nan]
     table = tf.constant([odd], tf.float32)
     fetched = load_ops().tfw2v_fetch(table, [0], len(odd), dtype=tf.bfloat16)
@@ -59,7 +59,7 @@ def test_odd_numbers_travel():
     )
 
 
-def test_rows_are_placed_and_filled_up(sizes, dtype):
+def test_scattered_rows_are_padded_with_zeros(sizes, dtype):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     ids = some_ids(rows, -(-rows // 2))
@@ -69,7 +69,7 @@ def test_rows_are_placed_and_filled_up(sizes, dtype):
     np.testing.assert_array_equal(table, values)
 
 
-def test_changes(sizes, dtype):
+def test_changes_equal_numpy_whole_and_by_direction(sizes, dtype):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     ids = some_ids(rows, rows)
@@ -77,7 +77,7 @@ def test_changes(sizes, dtype):
     whole = values[ids, :size] - tf.cast(known, tf.float32)
     changes = load_ops().tfw2v_change(table, ids, known, *ALL, KEY)
     np.testing.assert_array_equal(changes, tf.cast(whole, dtype))
-    # and a share of them, by direction
+    # fractions by direction
     basis = np.linalg.qr(RANDOM.normal(size=(max(16, size), 16)))[0].T[:, :size]
     shares, levels = RANDOM.uniform(size=(4, 17)), RANDOM.integers(0, 4, rows)
     rest, along = np.split(shares[levels][ids], [1], 1)
@@ -88,7 +88,7 @@ def test_changes(sizes, dtype):
     np.testing.assert_allclose(tf.cast(changes, tf.float32), expected, atol=1e-5, **precision)
 
 
-def test_additions_of_many_threads_all_count(sizes, dtype):
+def test_concurrent_additions_are_not_lost(sizes, dtype):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     ones = tf.ones([rows, size], dtype)
@@ -108,7 +108,7 @@ def test_additions_of_many_threads_all_count(sizes, dtype):
 
 
 @pytest.mark.parametrize("wrong", [-1, 7, 1 << 30, -(1 << 31)])
-def test_rows_that_are_not_there_are_refused(wrong, dtype):
+def test_ids_out_of_range_are_rejected(wrong, dtype):
     table, values = table_of(7, 16)
     rows, ids = tf.zeros([2, 5], dtype), np.array([1, wrong], np.int32)
     for do in (
@@ -117,12 +117,12 @@ def test_rows_that_are_not_there_are_refused(wrong, dtype):
         lambda: load_ops().tfw2v_change(table, ids, rows, *ALL, KEY),
         lambda: load_ops().tfw2v_add(table, ids, rows),
     ):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="no such row"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="ids must be rows of the table"):
             do()
     np.testing.assert_array_equal(table, values)
 
 
-def test_other_sizes_are_refused():
+def test_mismatched_sizes_are_rejected():
     table, _ = table_of(7, 16)
     ids = np.array([1, 2], np.int32)
 
@@ -143,7 +143,7 @@ def test_other_sizes_are_refused():
         lambda: change_by(level=3),
         lambda: load_ops().tfw2v_add(table, ids, tf.zeros([1, 5])),
     ):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="needs an id|wider"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="one row per id|at most as many"):
             do()
 
 
@@ -234,6 +234,6 @@ def test_int8_rows_of_other_sizes_are_refused():
             lambda rows=rows: load_ops().tfw2v_change(table, ids, rows, *ALL, KEY),
             lambda rows=rows: load_ops().tfw2v_add(table, ids, rows),
         ):
-            with pytest.raises(tf.errors.InvalidArgumentError, match="needs an id|wider"):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="one row per id|at most as many"):
                 do()
     np.testing.assert_array_equal(table, values)

@@ -1,4 +1,4 @@
-"""The kernels keep to their memory, and to what C++ defines."""
+"""Kernels under address and undefined-behaviour sanitizers."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def watching():
-    """The library of g++ that must be loaded before all others; None where there is none."""
+    """Return the address sanitizer's library of g++, which must be loaded first, or None."""
     if not shutil.which("g++"):
         return None
     named = subprocess.run(
@@ -27,14 +27,14 @@ def watching():
 pytestmark = pytest.mark.skipif(not watching(), reason="no g++ with its address sanitizer")
 
 
-#: A trap instead of a message for what C++ leaves undefined, and calls that check addresses: there
-#: is less to compile. A null pointer that is used ends the program without a check.
+#: Undefined behaviour traps without a message, and addresses are checked by function calls: both
+#: compile faster. Null pointers crash the program without a check.
 SANITIZERS = (
     "-fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all "
     "-fsanitize-undefined-trap-on-error --param asan-instrumentation-with-call-threshold=0"
 )
 
-#: In the compiler's place: without kernels that this processor has no use for, and without the ops.
+#: A script in place of the compiler: skips the ops, and kernels that this processor cannot run.
 COMPILER = """#!/bin/sh
 case "$*" in
 {left_out}
@@ -46,10 +46,10 @@ exec g++ {sanitizers} "$@"
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
-    """The kernels, made to end the program at the first wrong use of memory.
+    """Return a library of the kernels that exits at the first invalid memory access.
 
-    To compile them takes 50 s of CPU, for each address that four kernels use is checked. They are
-    kept for as long as what they are made of is the same.
+    Compiling it takes 50 s of CPU, because each address that four kernels use is checked. It is
+    kept in build/ until a source, the flags or the compiler change.
     """
     of_others = [name for name in KERNELS if name not in kernels_here()]
     left_out = "".join(f'*-DTFW2V_ISA={name}" "*) exit 1 ;;\n' for name in of_others)
@@ -66,7 +66,7 @@ def watched(tmp_path_factory):
         subprocess.run(
             [sys.executable, "setup.py", "-q", "build_ext", f"--build-lib={folder}"],
             cwd=ROOT,
-            # compiling takes long, running does not
+            # without optimization: compiling takes much longer than running
             env=os.environ | {"CXX": str(path), "CXXFLAGS": "-O0"},
             check=True,
             timeout=900,
@@ -76,12 +76,12 @@ def watched(tmp_path_factory):
             older.unlink()
         made = kept.with_suffix(".new")
         shutil.copy(folder / "gensim_tfw2v/kernel/native/kernels.so", made)
-        made.rename(kept)  # whole, or not there
+        made.rename(kept)  # atomic
     return kept
 
 
 def run(watched, kernel, *arguments, program="tests/kernel/native/sanitized.py"):
-    # Python itself leaves memory that it holds to its end
+    # Python itself does not free all memory before it exits
     environment = os.environ | {
         "TFW2V_ISA": kernel,
         "LD_PRELOAD": watching(),
@@ -97,21 +97,21 @@ def run(watched, kernel, *arguments, program="tests/kernel/native/sanitized.py")
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_units_of_all_kinds(watched, kernel):
+def test_units_of_all_kinds_pass_sanitizers(watched, kernel):
     if kernel not in kernels_here():
-        pytest.skip("not of this processor")
+        pytest.skip("not supported by this processor")
     ran = run(watched, kernel)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split() == [kernel]
 
 
-def test_a_wrong_use_of_memory_is_told(watched):
+def test_sanitizer_detects_an_array_longer_than_its_memory(watched):
     ran = run(watched, "portable", "unchecked")
     assert ran.returncode != 0
     assert "AddressSanitizer: heap-buffer-overflow" in ran.stderr
 
 
-def test_texts_of_all_kinds(watched):
+def test_texts_of_all_kinds_pass_sanitizers(watched):
     ran = run(watched, "portable", program="tests/corpus/sanitized.py")
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) > 50  # texts that are not UTF-8

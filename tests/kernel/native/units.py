@@ -1,4 +1,4 @@
-"""Units to train, and the kernels that run on this machine."""
+"""Units and tables to test the kernels with, and the kernels that run on this machine."""
 
 import functools
 import os
@@ -24,7 +24,8 @@ DEFAULTS = Options(
     **dict(documents=0, train_words=1, concatenated=0, padding=0),
 )
 
-#: Changes of options that make each objective.
+#: Options of each objective that differ from DEFAULTS. "Tree": hierarchical softmax; "both": that
+#: and negative sampling.
 OBJECTIVES = {
     "skip-gram": {},
     "skip-gram with a tree": {"negative": 0, "hierarchical": 1},
@@ -46,7 +47,7 @@ OBJECTIVES = {
     },
 }
 
-#: The same for documents, with so many tags.
+#: Options of each objective of documents, with a vocabulary of `tags` tags.
 DOCUMENTS = {
     "DBOW": {},
     "DBOW by windows": {"sequential": 1},
@@ -73,19 +74,19 @@ DOCUMENTS = {name: {"tags": 9} | changes for name, changes in DOCUMENTS.items()}
 
 
 class Case(NamedTuple):
-    """A unit, and arrays that it is trained on."""
+    """A unit, and the arrays that it is trained on."""
 
     options: Options
     unit: Unit
     tables: tuple  # inputs, outputs, nodes
     lock: np.ndarray | None
     paths: list
-    subwords: list  # of each word; empty where its input is its row
+    subwords: list  # per word, rows of its input; empty if words have single rows
     weights: np.ndarray | None
     alphas: np.ndarray
 
     def trained(self):
-        """Tables for the kernels."""
+        """Return a copy of the tables that the kernels can train."""
         return by_ctypes.Tables(self.tables, self.words())
 
     def words(self, **changes):
@@ -101,17 +102,17 @@ class Case(NamedTuple):
 
 
 def words_of(**arrays):
-    """Arrays of a vocabulary; those not given are empty."""
+    """Return `WordArrays` with these arrays; the remaining ones are empty."""
     return WordArrays.of([])._replace(**arrays)
 
 
 def unit_of(**arrays):
-    """A unit with these arrays; the others are empty."""
+    """Return a unit with these arrays; the remaining ones are empty."""
     return Unit(**dict.fromkeys(Unit._fields, np.zeros(0, np.int32)) | arrays)
 
 
 def with_tags(unit, lists):
-    """A unit whose documents have these lists of tags."""
+    """Return the unit with a list of tags per document."""
     return unit._replace(first_tags=lists.first, tags=lists.entries)
 
 
@@ -127,11 +128,28 @@ def make_case(
     tags=0,
     **changes,
 ):
-    """Make a case: any draws that are allowed, so that rows of inputs and targets differ.
+    """Make a case of random draws, in which inputs and targets are independent.
 
-    With `ngrams`, words have up to so many rows beside their own; with `weights`, rows are sums of
-    several. With so many `tags`, sentences are documents: a part of skip-gram's tokens are pairs,
-    and CBOW's documents have 0 to 3, or `concatenated` with windows, mostly 2.
+    Parameters
+    ----------
+    tokens, vocabulary : int
+        Positions of the unit, and V.
+    size : int
+        D.
+    locked : bool
+        Whether inputs have factors of their updates: 0, 0.5 or 1.
+    sentence : int
+        Tokens per sentence, which windows do not leave.
+    ngrams : int
+        Largest number of n-grams of a word; 0: no subwords.
+    weights : bool
+        Whether inputs are 1 to 3 merged rows of gensim's.
+    tags : int
+        Number of tags; with tags, sentences are documents. In skip-gram, the last two thirds of the
+        positions are (tag, token) pairs. In CBOW, documents have 0 to 3 tags; 1 or, mostly, 2 with
+        `concatenated`.
+    changes
+        Options that differ from DEFAULTS. `concatenated` is a bool.
     """
     options = DEFAULTS._replace(**changes)
     if options.concatenated:
@@ -146,7 +164,7 @@ def make_case(
     reaches = np.minimum(reach, [np.arange(tokens) % sentence, after]).T
     reaches[tokens - pairs :] = 0
     blocks = -(-tokens // options.block) if options.negative else 0
-    # not of the same number, so that no table is taken for another
+    # tables have different numbers of rows, so that a mix-up of tables fails
     rows = vocabulary + 3 * ngrams + tags, vocabulary + 1, max(1, vocabulary - 1)
     unit = unit_of(
         inputs=rng.integers(0, vocabulary, tokens).astype(np.int32),
@@ -174,24 +192,27 @@ def make_case(
         2 * rng.permutation(rows[2])[:length] + rng.integers(0, 2, length) for length in lengths
     ]
     lock = rng.choice([0.0, 0.5, 1.0], rows[0]).astype(np.float32) if locked else None
-    subwords = [  # one row may come twice, as n-grams of a word may fall into the same bucket
+    subwords = [  # a row may be repeated, because n-grams of a word may have the same bucket
         np.append(word, rng.integers(vocabulary, rows[0], number))
         for word, number in enumerate(rng.integers(0, ngrams + 1, vocabulary) if ngrams else [])
     ]
-    # shorter steps where many add up, so that small errors stay small
+    # lower learning rates where rows get many updates, so that rounding errors stay small
     width = min(2 * options.window, sentence) + 3 * bool(tags)
     predictions = max(8, options.block) * width * (1 + options.negative)
     if not (options.skipgram or options.mean):
-        predictions *= width  # each with the sum of the window
+        predictions *= width  # hidden layers are sums, so as many times as long
     of_rows = rng.integers(1, 4, rows[0]).astype(np.float32) if weights else None
-    predictions *= (1 + ngrams) ** 2 * (1 + 3 * weights)  # many words move each row
+    predictions *= (1 + ngrams) ** 2 * (1 + 3 * weights)  # each row is part of many words
     alphas = np.array([0.04, 0.01], np.float32) * min(1, 40 * vocabulary / predictions)
     return Case(options, unit, tables, lock, paths, subwords, of_rows, alphas.astype(np.float32))
 
 
 @functools.cache
 def functions_of(name):
-    """Functions of a copy of the library that trains by this kernel; None where it cannot."""
+    """Return a library that trains by this kernel, or None if the kernel does not run here.
+
+    It is loaded from a copy of the file, because a loaded library keeps its kernel.
+    """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / f"{name}.so"
         shutil.copy(by_ctypes.KERNELS, copy)
@@ -205,7 +226,7 @@ def functions_of(name):
 
 @contextmanager
 def trained_by(name):
-    """Let one kernel train."""
+    """Train by this kernel within the context."""
     with mock.patch.object(by_ctypes, "_library", lambda: functions_of(name)):
         yield
 

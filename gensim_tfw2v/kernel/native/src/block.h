@@ -1,6 +1,8 @@
-// The three products of a block: scores of its m inputs x with C rows y, and the updates of
-// either side by the coefficients g that come of them. In pairs of bfloat16 where the processor can: they are
-// most of skip-gram's multiply-adds.
+// The three matrix products of a block of m inputs X [m, D] and C outputs Y [C, D]:
+//   Z = X Y' [m, C],  dX = G Y,  dY = G' X
+// They are most of skip-gram's multiply-adds. With AVX512-BF16, factors are rounded to bfloat16, and sums
+// stay float. dpbf16 adds two products per lane, so factors are packed in pairs along the dimension that is
+// summed over: D for Z, C for dX, m for dY.
 #pragma once
 
 #include <algorithm>
@@ -12,24 +14,23 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// g is [m, ld], ld a multiple of W; its columns from C on are 0.
+// g is [m, ld], where ld is a multiple of W. Its columns from C on must be 0.
 class BlockProducts {
  public:
-  // Rows of N vectors, of which D numbers are in use, `stride` floats apart; blocks of at most this
-  // m and C.
+  // N, D and stride: vectors, floats in use, and stride of a row. m, C: their largest values.
   BlockProducts(int N, int64_t D, int64_t stride, int m, int C)
       : N(N), D(static_cast<int>(D)), stride(stride), packed_x_(m), packed_y_(C), rows_(m),
         terms_(std::max<int64_t>({D, m, C})), zeros_(std::max(N * W, C + W)) {}
 
 #if defined(__AVX512BF16__)
-  // g = x y', of inputs that lie one after the other.
+  // g = x y'. The rows x must be contiguous, `stride` floats apart.
   void scores(const float* const* x, int m, const float* const* y, int C, float* g, int ld) {
     pack(x, m, x_, packed_x_);
     pack(y, C, y_, packed_y_);
     multiply<Bf16x2>(packed_x_[0], (N + 1) / 2 * W, m, packed_y_.data(), C, (D + 1) / 2, g, ld);
   }
 
-  // dx = or += g y
+  // dx = g y if `begin`, else dx += g y
   template <bool begin>
   void to_inputs(const float* g, int m, const float* const* y, int C, int ld, float* const* dx) {
     const int half = static_cast<int>(rounded(ld, 2 * W) / 2);
@@ -39,7 +40,7 @@ class BlockProducts {
     weighted_sum<Bf16x2, begin>(along, half, 1, terms_.data(), pairs, dx, m, N);
   }
 
-  // y = or += g' x
+  // y = g' x if `begin`, else y += g' x
   template <bool begin>
   void to_outputs(const float* g, int m, const float* const* x, int C, int ld, float* const* y) {
     for (int i = 0; i < m; ++i) rows_[i] = const_cast<float*>(g) + i * ld;
@@ -50,14 +51,15 @@ class BlockProducts {
   }
 
  private:
-  // Each row's numbers in pairs.
+  // Packs the floats of each row in pairs: (N + 1) / 2 vectors per row.
   void pack(const float* const* rows, int number, Buffer& buffer, std::vector<float*>& packed) {
     const int64_t size = (N + 1) / 2 * W;
     float* to = buffer.of(number * size);
     for (int r = 0; r < number; ++r) pack_row(rows[r], N, packed[r] = to + r * size);
   }
 
-  // Each two rows of n vectors as one of pairs, in terms_: how many.
+  // Packs rows 2r and 2r + 1, of n vectors, as one row of pairs, terms_[r]. A missing last row is 0.
+  // Returns the number of packed rows.
   int pack_pairs(const float* const* rows, int number, int n, Buffer& buffer) {
     const int pairs = (number + 1) / 2;
     float* to = buffer.of(int64_t{pairs} * n * W);
@@ -84,7 +86,7 @@ class BlockProducts {
  private:
 #endif
 
-  // g = x y', where rows have so many terms: y is transposed.
+  // g = x y', where each row has `terms` floats, or pairs. Transposes y, so that lanes are columns of g.
   template <class Product>
   void multiply(const float* x, int64_t stride, int m, const float* const* y, int C, int terms,
                 float* g, int ld) {
@@ -97,9 +99,10 @@ class BlockProducts {
 
   const int N, D;
   const int64_t stride;
+  // Packed rows of x_ and y_; rows of g; rows that a product sums up.
   std::vector<float*> packed_x_, packed_y_, rows_, terms_;
   std::vector<float> zeros_;
-  Buffer x_, y_, g_, columns_;
+  Buffer x_, y_, g_, columns_;  // packed factors; [terms, ld] y transposed
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,4 +1,10 @@
-// CBOW, block after block.
+// CBOW (Mikolov et al. 2013, "Efficient Estimation of Word Representations in Vector Space", section 3.1) in
+// blocks, with negative sampling and hierarchical softmax. The q words x_j of a window predict its centre:
+//   h = forward_scale sum_j x_j;  z, g, dh, dy as in trainer.h;  dx_j = lock_j backward_scale dh
+// forward_scale is 1 / q for the mean, 1 for the sum. backward_scale:
+//   as in gensim   1 for the mean, 1 / q for the sum
+//   o.corrected    1 / q for the mean, 1 for the sum: the gradient of the loss (Irsoy et al. 2021,
+//                  "Corrected CBOW Performs as well as Skip-gram", section 2)
 #pragma once
 
 #include <memory>
@@ -18,7 +24,8 @@ class CbowBlocks : Trainer {
       : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit),
         negatives_(unit), paths_(unit), dh_(kGroup * S) {}
 
-  // Trains a block, or records its updates.
+  // Trains the block of positions p to before p + B. With `ledger`, records updates instead of applying
+  // them, and positions of groups with scores out of range.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     const int groups = sums_.begin(p, nb);
@@ -39,7 +46,7 @@ class CbowBlocks : Trainer {
   using Trainer::add;
 
  private:
-  // Trains the outputs of kGroup positions, and sums up the updates of their words.
+  // Trains the outputs and nodes of the g-th group, and adds up the updates of its windows' words.
   void group(int64_t p, int g, bool with_loss, Ledger* ledger) {
     Position* at = sums_.group(g);
     const auto learn = [&](auto& outputs) {
@@ -49,7 +56,7 @@ class CbowBlocks : Trainer {
     };
     if (o.negative) negatives_.predict(p / o.block, g, at), learn(negatives_);
     if (o.hierarchical) paths_.predict(at), learn(paths_);
-    prefetch_next(p + o.block, g);  // while the processor waits for coefficients
+    prefetch_next(p + o.block, g);  // overlaps with computing the coefficients
     int valid = 0;
     for (int i = 0; i < kGroup; ++i) valid += at[i].valid;
     if (!in_range(valid * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
@@ -66,7 +73,8 @@ class CbowBlocks : Trainer {
       sums_.update(at[i], negatives_.of_target(i), dh_ + i * S, ledger);
   }
 
-  // Prefetches the rows that four positions of the next block add to those before it.
+  // Prefetches for the next block: the rows that positions [g kGroup, (g + 1) kGroup) add to those before
+  // them, and negatives [g K, (g + 1) K).
   void prefetch_next(int64_t next, int g) const {
     const int K = o.negative;
     const int64_t a = next + g * kGroup, block = next / o.block;
@@ -79,8 +87,8 @@ class CbowBlocks : Trainer {
   WindowSums sums_;
   GroupNegatives negatives_;
   GroupPaths paths_;
-  std::vector<int64_t> retry_;  // positions
-  Buffer dh_;                  // of a group
+  std::vector<int64_t> retry_;  // positions to train window by window
+  Buffer dh_;                   // [kGroup, S] updates of a group's hidden layers
 };
 
 }  // namespace tfw2v::TFW2V_ISA

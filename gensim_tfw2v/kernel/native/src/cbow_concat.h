@@ -1,5 +1,9 @@
-// CBOW whose hidden layer is its window's rows one after the other, not their sum (Le and Mikolov
-// 2014, "Distributed Representations of Sentences and Documents", section 2.2).
+// PV-DM with concatenation, gensim's dm_concat (Le and Mikolov 2014, "Distributed Representations of
+// Sentences and Documents", section 2.2): the rows x_0, x_1, ... of a document's tags and of the 2w words of
+// a window predict its centre by their concatenation.
+//   h = [x_0; x_1; ...], of H floats;  z_c = h . y_c,  g_c as in trainer.h
+//   for each output or node c in order: dh += g_c y_c, then y_c += g_c h
+//   x_r += lock_r dh[r], where dh[r] are floats r S to (r + 1) S of dh
 #pragma once
 
 #include <cstring>
@@ -8,8 +12,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// One window at a time: the document's tags, then each position before and after, where a row of its
-// own stands for what lies outside of the document. Outputs and nodes are as long as all of these.
+// Trains window by window. The input o.padding stands for words before or after the document, or outside of
+// the window.
 class CbowConcat : Windows {
  public:
   CbowConcat(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -19,7 +23,8 @@ class CbowConcat : Windows {
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     for (int i = 0; i < nb; ++i)
-      if (o.concatenated == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))  // as gensim skips others
+      // As in gensim, documents with a different number of tags are skipped.
+      if (o.concatenated == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))
         train(p + i, add_predicted(p + i, p / o.block, i, 0), alpha(p), with_loss);
   }
 
@@ -51,9 +56,9 @@ class CbowConcat : Windows {
     if (with_loss) predicted(1);
   }
 
-  const int vectors_;  // of a hidden layer
-  Buffer scores_, hidden_, delta_;
-  std::vector<int32_t> rows_;
+  const int vectors_;  // vectors of a hidden layer
+  Buffer scores_, hidden_, delta_;  // scores, then coefficients; [H] h; [H] dh
+  std::vector<int32_t> rows_;  // [concatenated] inputs x_r
 };
 
 }  // namespace tfw2v::TFW2V_ISA

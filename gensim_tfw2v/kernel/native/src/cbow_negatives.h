@@ -1,23 +1,29 @@
-// Negative sampling of CBOW, and of tags with words, group after group.
+// Negative sampling for groups of positions, of CBOW or of (tag, token) pairs. The positions of a group, with
+// hidden layers h_i and targets y_t(i), share K negatives y_k, each drawn r_k times:
+//   z_ik = h_i . y_k,  z_iK = h_i . y_t(i)
+//   g_ik = -alpha r_k sigmoid(z_ik),  g_iK = alpha sigmoid(-z_iK)
+//   dh_i = sum_k g_ik y_k,  dy_k = sum_i g_ik h_i
+// The caller computes g from z and `labels` (Trainer::coefficients), and adds the target's terms g_iK y_t(i)
+// and g_iK h_i. In place, kChunk negatives are updated at a time: a later repeat is read as updated.
 #pragma once
 
 #include "cbow_sums.h"
 
 namespace tfw2v::TFW2V_ISA {
 
-// The positions of a group share K negatives, so that each is read and written once for all.
+// Sharing negatives means that each is read and written once for kGroup positions.
 class GroupNegatives : UnitRows {
  public:
   explicit GroupNegatives(const UnitRows& unit)
       : UnitRows(unit), K(o.negative), ld(K ? static_cast<int>(rounded(K + 1, (W + 3) / 4)) : 0),
         z(rounded(kGroup * ld, W)), labels(z.size()), y_(K), to_(K), times_(ld), drawn_(K),
         lanes_(z.size() * W), zero_row_(S) {
-    if (K) times_[K] = 1.f;  // of the target
+    if (K) times_[K] = 1.f;  // label of the target
   }
 
-  // Scores of the g-th group of a block with its negatives and targets.
+  // Computes z and labels of the g-th group of a block.
   void predict(int64_t block, int g, const Position* group) {
-    constexpr int R = W == 16 ? 4 : 2;
+    constexpr int R = W == 16 ? 4 : 2;  // positions that registers have room for
     choose(block, g, group);
     for (int i = 0; i < kGroup; i += R)
       for (int k = 0; k < K; k += kChunk)
@@ -28,7 +34,7 @@ class GroupNegatives : UnitRows {
       store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
-  // Backward pass: negatives y += g' h, in place or into `ledger`; dh += g y, or dh = g y if
+  // Backward pass, once z holds g: y_k += dy_k, in place or into `ledger`; dh_rows += dh, or = dh if
   // `is_first`.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     for (int k = 0; k < K; ++k)
@@ -41,16 +47,19 @@ class GroupNegatives : UnitRows {
       });
   }
 
+  // Coefficient g_iK; 0 without negative sampling.
   float of_target(int i) const { return K ? z[i * ld + K] : 0.f; }
 
-  const int K, ld;               // ld: scores of a position
-  std::vector<float> z, labels;  // scores, then coefficients; and weights of these
+  const int K, ld;
+  // [kGroup, ld]: column k per negative, column K for the target, then 0; kGroup * ld is a multiple of W.
+  // z: scores, then coefficients. labels: -r_k and 1, or 0 where a negative or position is left out.
+  std::vector<float> z, labels;
 
  private:
   static constexpr int kChunk = 5;  // negatives that registers have room for
 
-  // The next K of a block's negatives, and which of them count for each position of a group. Of
-  // those that are in registers together, one that is there twice counts for both.
+  // Picks the g-th K of a block's negatives, cyclically, and sets labels. A repeated negative within a chunk
+  // is merged: the first one has r_k > 1, its repeats have label 0 and zero_row_.
   void choose(int64_t block, int g, const Position* group) {
     const int32_t* negatives = u.negatives.data + block * o.shared;
     int at = static_cast<int>(int64_t{g} * K % o.shared);
@@ -76,7 +85,8 @@ class GroupNegatives : UnitRows {
     }
   }
 
-  // Lanes of the scores of R positions with C negatives, and the first time with their targets.
+  // Computes lanes_ of the scores of R positions, from the i-th on, with Y negatives, from the k-th on; and
+  // with their targets if `is_first`.
   template <int R, int Y, bool is_first>
   void score_tile(const Position* group, int i, int k) {
     const float *y[Y], *target[R], *hidden = group[i].hidden;
@@ -103,7 +113,7 @@ class GroupNegatives : UnitRows {
     });
   }
 
-  // The same for C of the negatives.
+  // Backward pass with Y negatives, from the k-th on.
   template <int Y, bool is_first, bool begin>
   void update(const Position* group, float* dh_rows, int k) {
     const float *hidden = group->hidden, *y[Y];
@@ -132,9 +142,11 @@ class GroupNegatives : UnitRows {
     }
   }
 
-  std::vector<float*> y_, to_;  // negatives, and where their updates are written
-  std::vector<float> times_;  // that each counts
-  std::vector<int32_t> drawn_;
+  std::vector<float*> y_, to_;  // [K] rows of the negatives; these, or their updates in the ledger
+  std::vector<float> times_;    // [ld] labels of a position that skips none
+  std::vector<int32_t> drawn_;  // [K] ids of the negatives
+  // [kGroup, ld, W] partial sums of each score, before they are reduced. Row of merged negatives: their
+  // coefficients are 0, so it stays 0.
   Buffer lanes_, zero_row_;
 };
 

@@ -1,16 +1,22 @@
-// CBOW's hierarchical softmax, group after group.
+// Hierarchical softmax of CBOW (Morin and Bengio 2005; Mikolov et al. 2013, "Distributed Representations of
+// Words and Phrases and their Compositionality", section 2.1) for groups of positions. The path from the root
+// of the Huffman tree to a position's target has nodes y_k with codes b_k, 0 or 1; l_k = 1 - 2 b_k:
+//   p(target) = product over k of sigmoid(l_k h . y_k),  loss = -log p(target)
+//   g_k = alpha l_k sigmoid(-l_k h . y_k),  dh = sum_k g_k y_k,  dy_k = g_k h
+// Scores are of the rows at the start of the group. Positions are updated sequentially: nodes
+// that paths share are read as updated.
 #pragma once
 
 #include "cbow_sums.h"
 
 namespace tfw2v::TFW2V_ISA {
 
-// The paths of a group's positions one after the other, so that their coefficients fill vectors.
+// Concatenates the paths of a group's positions, so that their coefficients fill vectors.
 class GroupPaths : UnitRows {
  public:
   explicit GroupPaths(const UnitRows& unit) : UnitRows(unit) {}
 
-  // Scores of a group with the nodes of its paths.
+  // Computes z and labels of a group: hidden layers with the nodes of their paths.
   void predict(const Position* group) {
     nodes_.clear();
     labels.clear();
@@ -31,7 +37,7 @@ class GroupPaths : UnitRows {
     }
   }
 
-  // Backward pass: each position's nodes y += g h, and dh = g y.
+  // Backward pass, once z holds g: sets dh_rows to dh, and adds dy to the nodes.
   void update(const Position* group, float* dh_rows) {
     for (int i = 0; i < kGroup; ++i, dh_rows += S)
       slices<kSlice>(N, [&, first = ends_[i], number = ends_[i + 1] - ends_[i]](auto L, int64_t d) {
@@ -41,13 +47,14 @@ class GroupPaths : UnitRows {
       });
   }
 
+  // Number of nodes of all paths of the group.
   int nodes() const { return static_cast<int>(nodes_.size()); }
 
-  std::vector<float> z, labels;  // scores, then coefficients; and weights of these
+  std::vector<float> z, labels;  // scores, then coefficients; l_k, then 0 up to a multiple of W
 
  private:
-  std::vector<float*> nodes_;
-  int ends_[kGroup + 1] = {};
+  std::vector<float*> nodes_;  // path after path
+  int ends_[kGroup + 1] = {};  // path i has nodes_[ends_[i]] to before nodes_[ends_[i + 1]]
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,5 +1,11 @@
-// Input side of CBOW for one block: hidden layers by prefix sums, updates of the words by a difference
-// array.
+// Input side of CBOW for one block: hidden layers by prefix sums, updates of inputs by a difference array.
+// x_j are the inputs of the block's windows, in text order. Position a, with input x_e, has the window
+// x_lo to before x_hi without x_e itself; its scales are those of cbow_blocks.h.
+//   prefix_j = x_0 + ... + x_{j - 1},  h_a = forward_scale (prefix_hi - prefix_lo - x_e)
+//   v_a = backward_scale dh_a:  deltas_lo += v_a,  deltas_hi -= v_a
+//   dx_j = lock_j (deltas_0 + ... + deltas_j - v_j), where v_j is v of the position of x_j itself; 0 outside
+//          of the block
+// So no loop runs over a window: its random length would cost a branch misprediction.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +18,20 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-constexpr int kGroup = 4;  // positions that are trained together
+constexpr int kGroup = 4;  // positions whose outputs are trained as one group, from the same scores
 
 struct Position {
-  int64_t low, high;    // where its window begins and ends: floats from the first prefix sum on
-  const float* x;       // its own input, which is not of its window
+  int64_t low, high;    // offset in floats of rows lo and hi, in prefix_ and deltas_
+  const float* x;       // input of the position itself
+  // hidden: h, which WindowSums::update() overwrites with v. target: its output; zero_row_ if the position
+  // is not valid, or without negative sampling.
   float *hidden, *target;
-  float forward_scale, backward_scale;  // of the window's sum, and of the update of its words
-  float valid;           // 1; or 0, if it is alone in its sentence or beyond the unit
-  int64_t token;
+  float forward_scale, backward_scale;
+  float valid;          // 1; 0 if its window is empty, or it fills up the last group
+  int64_t token;        // position in the unit
 };
 
-// A loop over a window of random length costs a branch misprediction. So a window's sum is the
-// difference of two prefix sums. Its update is added at the window's first row and subtracted behind its
-// last; one running sum per block turns that into each row's update.
+// Per block: begin(), then update() or skip() for each position, then end().
 class WindowSums : UnitRows {
  public:
   explicit WindowSums(const UnitRows& unit)
@@ -34,11 +40,12 @@ class WindowSums : UnitRows {
         deltas_((x_.size() + 1) * S),
         hidden_(positions_.size() * S), zero_row_(S) {}
 
-  // The positions of a group, whose hidden layers follow one another. They lie apart, for the hidden
-  // layers of neighbours are alike and would push a negative the same way.
+  // Returns the kGroup positions of group g, whose hidden layers are contiguous. They are as many positions
+  // apart as there are groups: neighbouring windows have similar hidden layers, whose updates of a shared
+  // negative would add up.
   Position* group(int g) { return &positions_[g * kGroup]; }
 
-  // Computes the hidden layers of nb positions: how many groups these are.
+  // Computes the hidden layers of nb positions, from p on. Returns the number of groups.
   int begin(int64_t p, int nb) {
     const int groups = (nb + kGroup - 1) / kGroup;
     locate(p, nb, groups);
@@ -46,17 +53,19 @@ class WindowSums : UnitRows {
     return groups;
   }
 
-  // Updates a position's target, in place or into `ledger`; and adds the update of its window's words at
-  // the window's ends. `hidden` becomes that update, which is not for the position's own word.
+  // Updates a position's target by its coefficient g, in place or into `ledger`, and deltas_. `dh` lacks
+  // the target's term g y, which is added here. Overwrites `hidden` with v, which end() subtracts for the
+  // position's own word.
   void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
     const bool records = ledger && at.target != zero_row_;
     float* to = records ? ledger->record(at.target) : at.target;
     dispatch_bool(records, [&](auto begin) { update<begin>(at, g, dh, to); });
   }
 
+  // Leaves out a position: v is 0.
   void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
 
-  // Updates the windows' inputs, in place or into `ledger`.
+  // Updates the inputs, in place or into `ledger`.
   void end(int64_t p, int nb, Ledger* ledger) {
     for (int j = 0; j < rows_; ++j) {
       const int32_t id = u.inputs[low_ + j];
@@ -82,7 +91,7 @@ class WindowSums : UnitRows {
     }
   }
 
-  // Finds the windows of a block, which begin at low_.
+  // Sets low_, rows_ and positions_ of a block.
   void locate(int64_t p, int nb, int groups) {
     int64_t high = low_ = p;
     for (int64_t a = p; a < p + nb; ++a) {
@@ -91,7 +100,7 @@ class WindowSums : UnitRows {
     }
     rows_ = static_cast<int>(high - low_);
     for (int i = 0; i < groups * kGroup; ++i) {
-      const int at = i % kGroup * groups + i / kGroup;  // in the block
+      const int at = i % kGroup * groups + i / kGroup;  // index in the block
       const int64_t a = p + std::min(at, nb - 1);
       const int before = u.reaches[2 * a], after = u.reaches[2 * a + 1];
       const bool valid = at < nb && before + after;
@@ -104,7 +113,8 @@ class WindowSums : UnitRows {
     }
   }
 
-  // Prefix sums of the windows' inputs, and the hidden layers, which are differences of these.
+  // Computes prefix sums, and each hidden layer w rows after its own input: then prefix_hi is known, and its
+  // prefix sums are in cache.
   template <int L>
   void sum_up(int64_t p, int nb, int64_t d) {
     Vector sum[L] = {};
@@ -126,7 +136,7 @@ class WindowSums : UnitRows {
     }
   }
 
-  // Leaves deltas_ all 0.
+  // Adds the running sums of deltas_ to the inputs. Leaves deltas_ all 0, as the next block needs it.
   template <int L>
   void apply_deltas(int64_t p, int nb, int64_t d) {
     Vector sum[L] = {};
@@ -138,7 +148,7 @@ class WindowSums : UnitRows {
       }
       if (j == rows_) break;
       const int32_t row = u.inputs[low_ + j];
-      const int64_t i = low_ + j - p;  // its own window is not for it
+      const int64_t i = low_ + j - p;  // index in the block, or outside of it
       const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : zero_row_) + d;
       const float *x = x_[j] + d, factor = locked(row);
       float* to = to_[j] + d;
@@ -148,14 +158,15 @@ class WindowSums : UnitRows {
   }
 
   const int64_t w;
-  int64_t low_ = 0;
-  int rows_ = 0;
-  std::vector<Position> positions_;
-  std::vector<const Position*> position_of_;  // each of the block's tokens
-  std::vector<const float*> x_;  // inputs of the windows, and where their updates are written
-  std::vector<float*> to_;
+  int64_t low_ = 0;                 // position of x_0: at which the first window begins
+  int rows_ = 0;                    // number of inputs x_j
+  std::vector<Position> positions_;  // group by group
+  std::vector<const Position*> position_of_;  // [nb] in text order
+  std::vector<const float*> x_;     // [rows_] inputs; zero_row_ with a ledger, which records updates only
+  std::vector<float*> to_;          // [rows_] inputs, or their updates in the ledger
+  // [rows_ + 1, S] prefix sums, the first of which stays 0; [rows_ + 1, S]; one row per position.
   Buffer prefix_, deltas_, hidden_;
-  Buffer zero_row_;  // target of padding: its coefficients are 0, so it stays 0
+  Buffer zero_row_;  // target of invalid positions: their coefficients are 0, so it stays 0
 };
 
 }  // namespace tfw2v::TFW2V_ISA

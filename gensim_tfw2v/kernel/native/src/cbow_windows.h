@@ -1,15 +1,20 @@
-// CBOW, one window after the other: the sum or mean of its words predicts.
+// CBOW, window by window, with negative sampling and hierarchical softmax. For the words and tags x_j of
+// a window:
+//   h = forward_scale sum_j x_j,  z_c = h . y_c, of the rows at the start of a group;  g_c as in trainer.h
+//   for each output or node c in order: dh += g_c y_c, then y_c += g_c h
+//   x_j += lock_j backward_scale dh
+// The scales are those of cbow_blocks.h.
 #pragma once
 
 #include "windows.h"
 
 namespace tfw2v::TFW2V_ISA {
 
-// A few windows at a time have their scores computed, and are then updated one after the other: a
-// window alone would mostly wait for its own numbers.
+// Computes the scores of a group of windows, then updates these windows sequentially. With a single window,
+// the processor would mostly wait for its scores.
 class CbowWindows : Windows {
  public:
-  // With so many windows at a time.
+  // `group`: number of windows per group, limited to kMost.
   CbowWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int group)
       : Windows(unit, alphas, result, kMost), group_(std::min(group, kMost)),
         scores_(labels_.size() + W), hidden_(kMost * S), delta_(S) {}
@@ -21,7 +26,7 @@ class CbowWindows : Windows {
     for (int i = 0; i < nb; ++i) {
       prefetch_next(p + i, block, i);
       const int end = add_words(p + i, x_ends_[number]);
-      if (end > x_ends_[number]) {  // else it is alone in its sentence
+      if (end > x_ends_[number]) {  // else the window is empty
         x_ends_[number + 1] = end;
         y_ends_[number + 1] = add_predicted(p + i, block, i, y_ends_[number]);
         counts_[number] = count(p + i);
@@ -34,7 +39,7 @@ class CbowWindows : Windows {
     }
   }
 
-  // Trains one position.
+  // Trains the window of one position, with a group of 1.
   void window(int64_t a, bool with_loss) {
     x_ends_[1] = add_words(a, 0);
     y_ends_[1] = add_predicted(a, a / o.block, a % o.block, 0);
@@ -45,8 +50,9 @@ class CbowWindows : Windows {
   using Trainer::take;
 
  private:
-  static constexpr int kMost = 4;  // windows at a time
+  static constexpr int kMost = 4;  // windows per group
 
+  // Trains the first `number` windows listed in x_ends_ and y_ends_.
   void train(int number, float alpha, bool with_loss) {
     if (with_loss) predicted(number);
     if (group_ == 1 && o.skip_targets) return train_alone(alpha, with_loss);
@@ -63,7 +69,7 @@ class CbowWindows : Windows {
       slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(g, d); });
   }
 
-  // Trains one window in gensim's order.
+  // Trains one window in gensim's order: a repeated output is scored again.
   void train_alone(float alpha, bool with_loss) {
     slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(0, d); });
     train_in_turn(hidden_, y_ends_[1], N, alpha, with_loss, delta_);
@@ -72,7 +78,7 @@ class CbowWindows : Windows {
     for (int i = 0; i < x_ends_[1]; ++i) add(x_[i], delta_, factor * factors_[i]);
   }
 
-  // A slice of L vectors of a window's hidden layer.
+  // Computes L vectors, from float d on, of the hidden layer of window g.
   template <int L>
   void sum_up(int g, int64_t d) const {
     const int x_end = x_ends_[g + 1];
@@ -87,7 +93,8 @@ class CbowWindows : Windows {
     unroll<L>([&](auto l) { store(hidden + l * W, mean * h[l]); });
   }
 
-  // Each row is read and written once. A negative that is met again is as its first turn left it.
+  // Updates outputs and words of window g, L vectors from float d on. A negative drawn twice is updated
+  // twice, the second time from its new value.
   template <int L>
   void update(int g, int64_t d) const {
     const int x_end = x_ends_[g + 1], first = y_ends_[g];
@@ -101,10 +108,11 @@ class CbowWindows : Windows {
     }
   }
 
-  int group_;
-  int x_ends_[kMost + 1] = {}, y_ends_[kMost + 1] = {};  // of each window of a group
-  float counts_[kMost];
-  Buffer scores_, hidden_, delta_;
+  int group_;  // windows per group; 1 once scores were out of range
+  // Window g of a group has x_[x_ends_[g]] to before x_[x_ends_[g + 1]], and y_ likewise.
+  int x_ends_[kMost + 1] = {}, y_ends_[kMost + 1] = {};
+  float counts_[kMost];  // number of gensim's rows in each window
+  Buffer scores_, hidden_, delta_;  // scores, then coefficients; [kMost, S] h; [S] dh of train_alone()
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,4 +1,13 @@
-// Deterministic training by threads: the result does not depend on their number.
+// Deterministic training by T threads: the result depends on `round_blocks`, but not on T.
+//
+// A round trains at_once = round_blocks blocks. Its slot j is block j * rounds + round, so that blocks
+// of a round are far apart in the unit. Thread j mod T trains slot j. Phases of a round:
+//   1. train         each slot reads the rows, which stay unchanged, and records updates in ledgers_[j]
+//      barrier 1     no row changes before all slots are trained; one thread adds up the slots' sums
+//   2. apply own     each thread adds its updates of rows that only it recorded; shared_ lists the rest
+//      barrier 2     no list in shared_ is read before all lists are complete
+//   3. apply shared  each thread adds the listed updates of rows whose hash selects it, in slot order
+//      barrier 3     all updates are added, and one thread retrains, before the next round reads a row
 #pragma once
 
 #include <atomic>
@@ -10,12 +19,15 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Threads wait here for each other. They spin, since they arrive within microseconds.
+// A reusable barrier. Threads spin, because they arrive within microseconds.
 class Barrier {
  public:
   explicit Barrier(int threads) : threads_(threads) {}
 
-  // The last that arrives does something before all go on.
+  // Returns when all threads have called it. The last one to arrive runs `action` before they return.
+  //
+  // A relaxed store suffices to reset arrived_: no thread arrives again before it acquires round_, which
+  // is released after the reset.
   template <class Action>
   void wait(Action action) {
     constexpr int kTurns = 2000;
@@ -27,7 +39,7 @@ class Barrier {
       return;
     }
     for (int turns = 0; round_.load(std::memory_order_acquire) == round; ++turns)
-      if (turns > kTurns) std::this_thread::yield();  // others may need this core
+      if (turns > kTurns) std::this_thread::yield();  // a thread that is late may need this core
   }
 
  private:
@@ -36,10 +48,11 @@ class Barrier {
   alignas(64) std::atomic<unsigned> round_{0};
 };
 
-// Each round trains `at_once` blocks from distant parts of the unit. All read the rows as they were at
-// the start of the round, and record their updates in ledgers. Then each thread applies its own updates
-// of rows that no other thread changed (they are in its cache). Rows changed by several threads are
-// applied by the thread that their hash selects, in block order.
+// Trains a unit in rounds (see the top of this file).
+//
+// The updates of a row are either all own or all shared, because filters have no false negatives. So one
+// thread adds them, in slot order, and the sum is rounded the same way for any T. A false positive only
+// moves a row from phase 2 to phase 3. Phase 2 only saves time: its rows are in the thread's cache.
 template <class Blocks>
 class DeterministicRounds : UnitRows {
  public:
@@ -55,7 +68,7 @@ class DeterministicRounds : UnitRows {
 
  private:
   void work(int thread) {
-    Tfw2vResult none = {};  // sums are taken block by block
+    Tfw2vResult none = {};  // stays 0: sums are drained after each block
     Blocks blocks(*this, run_.alphas.data, none);
     std::vector<Change> own, shared;
     for (int j = thread; j < at_once_; j += pool_.threads) ledgers_[j] = blocks.ledger();
@@ -90,14 +103,15 @@ class DeterministicRounds : UnitRows {
     }
   }
 
-  // Whether another thread may change a row, too.
+  // Returns whether a different thread may have recorded `row` in this round.
   bool is_shared(const float* row, int thread) const {
     for (int other = 0; other < pool_.threads; ++other)
       if (other != thread && filters_[other].has(row)) return true;
     return false;
   }
 
-  // Of a round, in the order of its blocks: sums them up, or trains again what was out of range.
+  // Runs in one thread, in slot order. After phase 1, adds up the sums. After phase 3 (`is_added`),
+  // retrains positions with scores out of range, in place.
   void end(Blocks& blocks, bool is_added) {
     for (int j = 0; j < at_once_; ++j) {
       if (!is_added) total_ += sums_[j];
@@ -109,11 +123,11 @@ class DeterministicRounds : UnitRows {
   const Tfw2vRun& run_;
   const int at_once_;
   ThreadPool& pool_;
-  std::vector<std::unique_ptr<Ledger>> ledgers_;
-  std::vector<Sums> sums_;
-  std::vector<std::vector<Change>> shared_;
-  std::vector<RowFilter> filters_;
-  Sums total_;
+  std::vector<std::unique_ptr<Ledger>> ledgers_;  // [at_once]
+  std::vector<Sums> sums_;                        // [at_once]
+  std::vector<std::vector<Change>> shared_;       // [at_once] updates that phase 3 adds
+  std::vector<RowFilter> filters_;                // [T] rows that each thread recorded
+  Sums total_;                                    // of all rounds
   Barrier barrier_;
 };
 

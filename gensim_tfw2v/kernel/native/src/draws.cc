@@ -5,9 +5,9 @@
 namespace tfw2v {
 namespace {
 
-// PV-DBOW: appends a (tag, token) pair for each token and each tag of its document; drops the tokens' own
-// windows unless options.train_words. Pairs are dealt to blocks round-robin, so that those of one document
-// are in different blocks and not updated from the same rows.
+// PV-DBOW: appends a (tag, token) pair for each token and each tag of its document. Drops the tokens'
+// own windows unless options.train_words. Pairs are dealt to blocks round-robin: pairs of one document
+// are in different blocks, so that they are not updated from the same rows.
 void pair_tags(const Tfw2vOptions& options, Drawn& drawn) {
   std::vector<int32_t> tags, tokens;
   for (size_t a = 0; a < drawn.targets.size(); ++a) {
@@ -38,13 +38,14 @@ void pair_tags(const Tfw2vOptions& options, Drawn& drawn) {
 
 const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& words) {
   if (!options.negative) return nullptr;
-  if (words.noise.size != 2 * words.keep.size) return "the noise must have [V, 2] numbers";
-  return words.keep.size < options.shards ? "there are fewer words than shards" : nullptr;
+  if (words.noise.size != 2 * words.keep.size) return "noise must be [V, 2], where keep is [V]";
+  return words.keep.size < options.shards ? "shards must be at most V, the number of words" : nullptr;
 }
 
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn) {
-  constexpr int64_t kBatch = 32;  // their buckets are prefetched
+  // The upper 32 bits of a random number select a bucket, the lower 31 one of its two words.
+  constexpr int64_t kBatch = 32;  // buckets are prefetched in batches
   uint64_t bits[kBatch];
   int64_t buckets[kBatch];
   const uint64_t shards = options.shards;
@@ -60,7 +61,7 @@ void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Rando
     for (int64_t i = 0; i < number; ++i) {
       const int32_t uniform = static_cast<int32_t>(bits[i] & 0x7FFFFFFF);
       const int32_t* bucket = &words.noise[2 * buckets[i]];
-      const int32_t is_other = -static_cast<int32_t>(uniform >= bucket[0]);  // no processor guesses it
+      const int32_t is_other = -static_cast<int32_t>(uniform >= bucket[0]);  // branchless
       drawn[first + i] = (static_cast<int32_t>(buckets[i]) & ~is_other) | (bucket[1] & is_other);
     }
   }
@@ -68,7 +69,7 @@ void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Rando
 
 const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
                  Tfw2vInts key, Drawn& drawn) {
-  if (key.size != 2) return "a key has two numbers";
+  if (key.size != 2) return "key must have 2 elements";
   if (const char* wrong = check_noise(options, words)) return wrong;
   auto &targets = drawn.targets, &reaches = drawn.reaches, &tags = drawn.tags;
   targets.resize(entries.size);
@@ -97,8 +98,11 @@ const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2
       }
       continue;
     }
-    if (word >= words.keep.size) return "a word is not in the vocabulary";
-    const uint64_t bits = random.next();  // the upper 24: subsampling; the next 32: window size
+    if (word >= words.keep.size) return "word ids must be below V, the number of words";
+    // The upper 24 bits are for subsampling, the next 32 for the window size. As in gensim, a word is
+    // kept with probability keep[word] = sample_int / 2^32. Its window is w or a uniform draw from 1 ..
+    // max_window, whichever is smaller. end_sentence() cuts it at the ends of the sentence.
+    const uint64_t bits = random.next();
     const bool stays = static_cast<float>(bits >> 40) * 0x1p-24f < words.keep[word];
     int32_t reach = options.window;
     if (options.shrink) {
@@ -108,7 +112,7 @@ const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2
     targets[kept] = word;
     reaches[2 * kept] = reach;
     if (options.documents) drawn.documents[kept] = static_cast<int32_t>(drawn.first_tags.size()) - 2;
-    kept += stays;  // as no processor can guess
+    kept += stays;  // branchless: a branch would be mispredicted
   }
   end_sentence();
   targets.resize(kept);

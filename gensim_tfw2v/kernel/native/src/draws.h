@@ -1,4 +1,4 @@
-// The random draws of a work unit: which tokens stay, how far windows reach, which negatives.
+// Random draws of a work unit: subsampling, window sizes, and negatives.
 #pragma once
 #include <vector>
 
@@ -7,11 +7,11 @@
 
 namespace tfw2v {
 
-// Random numbers of one stream (Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number
+// A stream of random numbers (Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number
 // Generators", SplitMix64).
 class Random {
  public:
-  // A stream of its own for each key and purpose.
+  // Starts the stream of a key and a purpose.
   Random(const int32_t key[2], uint64_t purpose) {
     state_ = (static_cast<uint64_t>(static_cast<uint32_t>(key[0])) << 32) |
              static_cast<uint32_t>(key[1]);
@@ -24,7 +24,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
   }
-  // Below `limit`, by the upper bits of `bits`.
+  // Returns a number below `limit`, uniform if the upper 32 bits of `bits` are.
   static uint32_t below(uint64_t bits, uint64_t limit) {
     return static_cast<uint32_t>(((bits >> 32) * limit) >> 32);
   }
@@ -33,20 +33,22 @@ class Random {
   uint64_t state_;
 };
 
-// What random numbers are for.
+// Purposes of random numbers: subsampling and windows, negatives, initial vectors of inference.
 enum Purpose : uint64_t { kTokens, kNegatives, kStarts };
 
 using Drawn = UnitOf<std::vector<int32_t>>;
 
-// What is wrong with an alias table, or null.
+// Returns an error message if the alias table is invalid, else null.
 const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& words);
 
-// Draws a unit. `entries`: word ids, with kEnd after each sentence or document; a document's tags are
-// entries kFirstTag - tag. Tag t has row V + t. Returns what is wrong, or null.
+// Draws a unit. `entries`: word ids, with kEnd after each sentence or document. Tag t of a document is
+// the entry kFirstTag - t, and input row V + t. `key` [2] selects the random numbers. Returns an error
+// message, or null.
 const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
                  Tfw2vInts key, Drawn& drawn);
 
-// Draws words of a noise distribution, by its alias table: the k-th of shard k % C % shards.
+// Draws negatives from the noise distribution, by its alias table. drawn[k] is a word of shard
+// k % C % shards. Word w is in shard w % shards.
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn);
 

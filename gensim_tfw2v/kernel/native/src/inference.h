@@ -1,4 +1,11 @@
-// Vectors of documents that a model was not trained on: only they are trained.
+// Inference of vectors for new documents. The rows of the model do not change.
+//
+// A document's vector v starts at small random numbers. Per epoch, each word of the document that
+// subsampling keeps updates v by its outputs y: the word itself, K negatives, and the nodes of its path.
+//   h  = v (DBOW); the sum or mean of v and the window's words (DM); or their concatenation (dm_concat)
+//   g  = alpha * (label - sigmoid(y . h)) for each y, with label 1 or 0; g = 0 where abs(y . h) >= 6
+//   v += factor * sum of g y; dm_concat uses its first D elements, v's part of h; factor: see hidden_of
+// One thread interleaves many documents, which share the negatives of a step.
 #pragma once
 
 #include <cstring>
@@ -9,8 +16,9 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Rows as a model holds them, `size` floats apart. They are read by whole vectors, whose last lanes
-// are the next row's, times 0: these must be finite. Rows at the end are read from a copy.
+// A model's own table, [number, size] without padding. Kernels load whole vectors, so the last lanes
+// belong to the next row. They are multiplied by 0 or cut off, and must be finite. The last rows are
+// read from a padded copy, so that no load passes the end of the table.
 class ModelRows {
  public:
   ModelRows(const Tfw2vTable& table, int64_t size)
@@ -29,8 +37,9 @@ class ModelRows {
   std::vector<float> copy_;
 };
 
-// Trains some documents side by side, a word of each in turn. They share its negatives, which are to
-// each as good as its own: no document meets them twice. One that is done makes room for the next.
+// Infers up to kGroups x kLanes documents interleaved, one word of each per step. All documents share
+// the negatives of a step. Each step of a document has new ones, so they are as good as its own. A
+// finished document is replaced by the next.
 class Inference : Trainer {
  public:
   Inference(const UnitRows& unit, const Tfw2vNoiseTable& words, const Tfw2vInference& all,
@@ -39,7 +48,7 @@ class Inference : Trainer {
         HD(D * std::max(1, o.concatenated)), HS(rounded(HD, W)), K(o.negative), inputs_(t.inputs, D),
         outputs_(t.outputs, HD), nodes_(t.nodes, HD), drawn_(int64_t{K} * kSteps),
         noise_(K * kSteps * HS), hidden_(kLanes * HS), inside_(Integers{} - 1) {
-    of_tokens_.documents = of_tokens_.negative = 0;  // those are drawn for all
+    of_tokens_.documents = of_tokens_.negative = 0;  // negatives are drawn for all documents
     int64_t longest = 0;
     for (int64_t i = 0; i < all.words.entries.size && o.hierarchical; ++i) {
       const int32_t* path = &t.paths.first[all.words.entries[i]];
@@ -81,19 +90,20 @@ class Inference : Trainer {
 
  private:
   static constexpr float kNoAlphas[2] = {};
-  // Each group runs kSteps steps in a row, so that the shared negatives and the rows of its words stay
-  // in cache.
+  // A group of kLanes documents trains kSteps steps before the next group, so that the rows of its words
+  // stay in the cache.
   static constexpr int kGroups = 8, kLanes = 4, kSteps = 8;
 
   struct Lane {
-    int64_t document, epoch, at;  // at: the word that is next
+    int64_t document, epoch, at;  // at: index of the next word in `drawn`
     int32_t key[2];
-    Drawn drawn;
-    float* vector;
-    std::unique_ptr<Buffer> sums = std::make_unique<Buffer>();  // of the words before each, in DM
+    Drawn drawn;    // words of the epoch after subsampling, and their windows
+    float* vector;  // [N * W], with zeros from D on
+    // DM: [words + 1, N * W] prefix sums of the words' rows
+    std::unique_ptr<Buffer> sums = std::make_unique<Buffer>();
   };
 
-  // Replaces documents that are done by the next ones; returns whether any is left.
+  // Replaces finished documents of a group by the next ones. Returns whether any document is left.
   bool fill(std::vector<Lane>& group) {
     for (size_t l = 0; l < group.size();) {
       Lane& lane = group[l];
@@ -112,7 +122,8 @@ class Inference : Trainer {
     return !group.empty();
   }
 
-  // A vector begins at random numbers that depend on the words and the seed, as long as new ones.
+  // Starts the next document in a lane. Its vector is uniform in [-1/2, 1/2) / D, as in gensim, and
+  // depends on its words and the seed only.
   void begin(Lane& lane, float* vector) {
     const int64_t document = next_++;
     uint64_t text = all_.seed;
@@ -128,7 +139,7 @@ class Inference : Trainer {
       vector[d] = (static_cast<float>(random.next() >> 40) * 0x1p-24f - .5f) / D;
   }
 
-  // Whether a document has a word to be trained; the next epoch's are drawn when they are needed.
+  // Returns whether a document has a word left. Draws the words of its next epoch at the end of one.
   bool has_word(Lane& lane) const {
     while (lane.at == static_cast<int64_t>(lane.drawn.targets.size())) {
       if (++lane.epoch == all_.alphas.size) return false;
@@ -143,7 +154,8 @@ class Inference : Trainer {
     return true;
   }
 
-  // No processor can guess where a window ends: so its sum is the difference of two of these.
+  // Computes prefix sums of the words' rows. A window's sum is the difference of two: a loop over a
+  // window of random length would cost a branch misprediction.
   void sum_up(Lane& lane) const {
     const std::vector<int32_t>& tokens = lane.drawn.targets;
     float* to = lane.sums->of((tokens.size() + 1) * N * W);
@@ -159,7 +171,8 @@ class Inference : Trainer {
     });
   }
 
-  // Trains a word of each document: scores, and updates by these, do not wait for each other.
+  // Trains a word of each document of a group. All scores are computed first, so that the processor can
+  // overlap the documents.
   void train(std::vector<Lane>& lanes, int step) {
     int columns[kLanes];
     for (size_t l = 0; l < lanes.size(); ++l) {
@@ -172,15 +185,15 @@ class Inference : Trainer {
     }
     const int all = static_cast<int>(rounded(lanes.size() * most_, W));
     std::fill(labels_.begin() + lanes.size() * most_, labels_.begin() + all, 0.f);
-    coefficients(scores_, labels_.data(), all, 1, scores_, false);
+    coefficients(scores_, labels_.data(), all, 1, scores_, false);  // labels are times alpha already
     for (size_t l = 0; l < lanes.size(); ++l) {
       weighted_sum(scores_ + l * most_, 0, 1, &y_[l * most_], columns[l], &lanes[l].vector, 1, N);
       cut(lanes[l].vector);
     }
   }
 
-  // Adds what a document's next word is predicted by, and labels times the step size, from y_[first]
-  // on: returns how many.
+  // Sets y_ from `first` on to the outputs of a document's next word, and labels_ to alpha (label 1),
+  // -alpha (label 0), or 0 (skipped). Returns the number of outputs.
   int add_predicted(const Lane& lane, int step, int64_t first, float alpha) {
     const int32_t* token = &lane.drawn.targets[lane.at];
     const float** y = &y_[first];
@@ -199,11 +212,13 @@ class Inference : Trainer {
         y[columns] = nodes_[t.paths.entries[k] / 2];
         labels[columns++] = t.paths.entries[k] % 2 ? -alpha : alpha;
       }
-    if (o.hierarchical) std::fill(labels + columns, labels + most_, 0.f);  // paths differ
+    if (o.hierarchical) std::fill(labels + columns, labels + most_, 0.f);  // paths differ in length
     return columns;
   }
 
-  // What predicts a document's next word, and what share of its gradient the document gets.
+  // Returns the hidden layer of a document's next word, and sets `factor`, which scales the update of
+  // the vector. In the gradient it is 1 / count for a mean, and 1 for a sum. As in gensim, these are
+  // swapped unless `corrected`.
   const float* hidden_of(const Lane& lane, float* room, float& factor) const {
     if (o.skipgram) return lane.vector;
     const int32_t *tokens = lane.drawn.targets.data(), *reach = &lane.drawn.reaches[2 * lane.at];
@@ -227,7 +242,7 @@ class Inference : Trainer {
     return room;
   }
 
-  // Sets floats past D to 0, which were computed with those of other rows.
+  // Sets the floats from D on to 0. They were computed from neighbouring rows of the tables.
   void cut(float* row) const {
     float* end = row + (N - 1) * W;
     store(end, reinterpret_cast<Vector>(reinterpret_cast<Integers>(load(end)) & inside_));
@@ -236,16 +251,16 @@ class Inference : Trainer {
   const Tfw2vNoiseTable& words_;
   const Tfw2vInference& all_;
   Tfw2vOptions of_tokens_;
-  const int64_t D, HD, HS;  // HD: numbers of a hidden layer; HS: floats that they take
+  const int64_t D, HD, HS;  // HD: floats of a hidden layer; HS: HD rounded up to W
   const int K;
-  int most_;  // predictions of a word
-  int64_t next_ = 0;  // document
+  int most_;           // maximum number of outputs per word, rounded up to 4
+  int64_t next_ = 0;  // index of the next document to start
   const ModelRows inputs_, outputs_, nodes_;
-  std::vector<int32_t> drawn_;
-  std::vector<float> labels_;
-  std::vector<const float*> y_;
-  Buffer noise_, hidden_, scores_;
-  Integers inside_;  // of a row's last vector
+  std::vector<int32_t> drawn_;      // [kSteps, K] ids of the current negatives
+  std::vector<float> labels_;       // [kLanes, most_], rounded up to W
+  std::vector<const float*> y_;     // [kLanes, most_]
+  Buffer noise_, hidden_, scores_;  // rows of drawn_ [kSteps, K, HS]; [kLanes, HS]; [kLanes, most_] + W
+  Integers inside_;                 // mask of a row's last vector: -1 in lanes below D, else 0
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,4 +1,4 @@
-// Training drawn units, and rows that travel: compiled for each processor that TFW2V_ISA names.
+// Training, inference and operations on rows, compiled once per instruction set: TFW2V_ISA.
 #include "kernel.h"
 
 #include "cbow_blocks.h"
@@ -13,9 +13,16 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// concatenated -> CbowConcat; other CBOW -> CbowWindows if window after window, with shards or tags,
-// else CbowBlocks. Skip-gram with negatives in blocks -> SkipgramBlocks for windows, TagPairs for
-// (tag, token) pairs; hierarchical softmax, or window after window -> SkipgramWindows.
+// Trainers by options; the first matching line applies:
+//   pool                                           DeterministicRounds of SkipgramBlocks or CbowBlocks
+//   CBOW, concatenated                             CbowConcat
+//   CBOW, sequential, several shards or documents  CbowWindows
+//   CBOW                                           CbowBlocks
+//   skip-gram, K = 0 or sequential                 SkipgramWindows
+//   skip-gram                                      SkipgramBlocks for windows, TagPairs for (tag, token)
+//                                                  pairs, SkipgramWindows for hierarchical softmax
+// Each trainer passes over all positions of the run. With subwords it does so span by span, on inputs that
+// Subwords composes.
 void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run,
            Tfw2vResult& result) {
   const float* alphas = run.alphas.data;

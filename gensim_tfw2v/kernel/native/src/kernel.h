@@ -1,4 +1,5 @@
-// Training drawn units, as each processor has it: the same source, compiled for each.
+// Entry points of the kernels: kernel.cc is compiled once per instruction set, each in its own namespace.
+// rows[0] is for rows of float32, rows[1] of bfloat16.
 #pragma once
 #include "rows.h"
 #include "unit.h"

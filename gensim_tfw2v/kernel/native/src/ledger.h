@@ -1,4 +1,12 @@
-// Updates of rows that are recorded, to be applied later.
+// Row updates that a block records instead of applying, and a set of the rows that are updated.
+//
+// A Ledger is a list of (row, update) pairs, in the order of recording. A row may occur several times.
+// Its updates are added in this order.
+//
+// A RowFilter is a Bloom filter with one hash and 2^14 bits. For a row at address r:
+//   hash(r) = upper 32 bits of floor(r / 64) * 0x9E3779B97F4A7C15 mod 2^64
+//   insert(r) sets bit hash(r) mod 2^14, and has(r) tests it
+// has(r) is true for every inserted row, and for about k / 2^14 of all other rows if k are inserted.
 #pragma once
 
 #include <algorithm>
@@ -9,39 +17,44 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Row updates of one block, recorded instead of applied.
+// Row updates of one block, while the rows stay as they are: deterministic.h applies them later.
 class Ledger {
  public:
-  // Room for so many rows of S floats.
+  // `most`: maximum number of updates of a block. `record` does not check it.
   Ledger(int64_t most, int64_t S) : S(S), changes_(most * S) {}
 
   void clear() { rows_.clear(), retry.clear(); }
 
-  // Where the change of a row is to be written, all S floats.
+  // Appends an update of `row`, and returns its S floats. The caller must set them: they hold old
+  // values.
   float* record(float* row) {
     rows_.push_back(row);
     return change(rows_.size() - 1);
   }
 
+  // Row of each update, in the order of recording.
   const std::vector<float*>& rows() const { return rows_; }
+  // Floats of the update with this index in `rows()`.
   float* change(size_t number) const { return changes_ + static_cast<int64_t>(number) * S; }
 
-  std::vector<int64_t> retry;  // positions that are to be trained again, window by window
+  // Positions (CBOW) or first positions of blocks (skip-gram) with scores out of range. Their updates
+  // are not recorded: `retrain` trains them after the round.
+  std::vector<int64_t> retry;
 
  private:
   const int64_t S;
   std::vector<float*> rows_;
-  Buffer changes_;
+  Buffer changes_;  // [most, S]
 };
 
-// Approximate set of the rows that a thread changes in a round: a Bloom filter with one hash, which has
-// false positives, but no false negatives.
+// Approximate set of the rows that a thread updates in a round: a Bloom filter, with false positives but
+// without false negatives.
 class RowFilter {
  public:
   void clear() { std::fill_n(bits_, kWords, 0); }
   void insert(const float* row) { bits_[word(row)] |= bit(row); }
   bool has(const float* row) const { return bits_[word(row)] & bit(row); }
-  // Hash that selects the thread which applies a row's updates.
+  // Hash of a row's address. Rows begin at cache lines, so the lowest 6 bits are 0.
   static size_t hash(const float* row) {
     constexpr uint64_t kMixer = 0x9E3779B97F4A7C15;
     return (reinterpret_cast<uintptr_t>(row) >> 6) * kMixer >> 32;

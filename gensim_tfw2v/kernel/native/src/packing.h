@@ -1,4 +1,12 @@
 // Rows rearranged for products: transposed, or in pairs of bfloat16.
+//
+// A W x W block is transposed recursively: [A B; C D]' = [A' C'; B' D']. swap_halves<W / 2> swaps B and
+// C, and swap_halves<W / 4> then does the same within all four quarters.
+//
+// _mm512_dpbf16_ps adds two products per lane, so a pair holds neighbours in the dimension summed over:
+//   scores x y'   pairs of D: pack_row of x and y
+//   dx = g y      pairs of C (negatives): pack_row of g, pack_two_rows of y
+//   dy = g' x     pairs of m (positions): pack_two_rows of g and x
 #pragma once
 #include "vector.h"
 
@@ -8,7 +16,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Lanes whose number lacks the bit `half` of a and b, and those that have it.
+// Lanes of a and b whose index lacks the bit `half` (WithoutBit), or has it (WithBit).
 template <int half> struct WithoutBit {
   static constexpr int at(int i) { return i & half ? W + i - half : i; }
 };
@@ -16,6 +24,7 @@ template <int half> struct WithBit {
   static constexpr int at(int i) { return i & half ? W + i : i + half; }
 };
 
+// Transposes each aligned block of 2 half x 2 half elements of a W x W matrix, in place.
 template <int half>
 static inline void swap_halves(Vector v[W]) {
   for (int r = 0; r < W; ++r) {
@@ -27,8 +36,8 @@ static inline void swap_halves(Vector v[W]) {
   if constexpr (half > 1) swap_halves<half / 2>(v);
 }
 
-// out[d * ld + r] = x[r][d] for the first n numbers of each row, and zeros from `rows` up to ld.
-// Rows have room for n, and ld is, a multiple of W.
+// out[d * ld + r] = x[r][d] for d < n, and 0 for r from `rows` up to ld, a multiple of W. Whole vectors
+// are read, so rows need room for n rounded up to W.
 static inline void transpose(const float* const* x, int rows, int n, float* out, int ld) {
   for (int first = 0; first < ld; first += W)
     for (int d = 0; d < n; d += W) {
@@ -40,7 +49,8 @@ static inline void transpose(const float* const* x, int rows, int n, float* out,
 }
 
 #if defined(__AVX512BF16__)
-// Packs a row's floats in pairs of bfloat16: n vectors make (n + 1) / 2.
+// Packs a row of n vectors as (n + 1) / 2 vectors of pairs: pair i is (row[2 i], row[2 i + 1]) in
+// bfloat16.
 static inline void pack_row(const float* row, int n, float* packed) {
   for (int d = 0; d < n; d += 2) {
     const Vector next = d + 1 < n ? load(row + (d + 1) * W) : Vector{};
@@ -48,7 +58,7 @@ static inline void pack_row(const float* row, int n, float* packed) {
   }
 }
 
-// Packs two rows of n vectors in pairs of bfloat16: one of each.
+// Packs two rows of n vectors as n vectors of pairs: pair i is (even[i], odd[i]) in bfloat16.
 static inline void pack_two_rows(const float* even, const float* odd, int n, float* packed) {
   alignas(64) static const uint16_t order[32] = {
       0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,

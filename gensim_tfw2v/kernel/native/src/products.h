@@ -1,5 +1,8 @@
-// The three products of word2vec on rows that pointers name: scores, and the sums of rows times
-// coefficients that are the updates of either side. N: vectors a row.
+// Products of word2vec, on rows that pointers name. N: vectors per row.
+//   score         z[r][c] = x[r] . y[c]
+//   weighted_sum  out[r] += sum over k of a[r][k] y[k]: with coefficients g, dx = g y or dy = g' x
+//   backward      both updates of one hidden layer h. For c in order: dh += g[c] y[c], y[c] += g[c] h
+// Tiles and slices of rows are sized for sums to stay in registers: 16 with AVX2, 32 with AVX-512.
 #pragma once
 #include <cstring>
 
@@ -11,11 +14,11 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Vectors of a slice, of which two fill most registers.
+// Vectors per slice. `backward` keeps two slices in registers.
 constexpr int kSlice = 7;
 
-// Calls `use` with each slice of rows of N vectors: how many vectors it has, at most L, and the
-// float where it begins.
+// Calls use(l, d) for each slice of rows of N vectors. l is a constant: its number of vectors, at most
+// L. d is its first float.
 template <int L, class Use>
 static inline void slices(int N, Use use, int64_t d = 0) {
   for (; N >= L; N -= L, d += L * W) use(std::integral_constant<int, L>(), d);
@@ -25,7 +28,7 @@ static inline void slices(int N, Use use, int64_t d = 0) {
 // Columns of a tile of R rows of scores.
 template <int R> constexpr int kColumns = R == 1 && W > 4 ? 8 : 4;
 
-// scores[r * ld + c] = x[r] . y[c], of R rows and C columns, and 0 up to kColumns.
+// scores[r * ld + c] = x[r] . y[c] for R rows and Y columns, and 0 for columns up to kColumns<R>.
 template <int R, int Y>
 static inline void score_tile(const float* const* x, const float* const* y, int N, float* scores,
                               int64_t ld) {
@@ -46,8 +49,8 @@ static inline void score_tile(const float* const* x, const float* const* y, int 
   });
 }
 
-// The same for any number of columns: a function of its own, for GCC makes slow code of two lambdas in
-// each other.
+// score_tile for any number of columns. It is separate from `score`, because GCC generates slow code for
+// nested lambdas.
 template <int R>
 static inline void score_rows(const float* const* x, const float* const* y, int columns, int N,
                               float* scores, int64_t ld) {
@@ -56,7 +59,7 @@ static inline void score_rows(const float* const* x, const float* const* y, int 
     dispatch_constant<most>(columns - c, [&](auto Y) { score_tile<R, Y>(x, y + c, N, scores + c, ld); });
 }
 
-// The same for any number of rows, too, and 0 up to a multiple of W.
+// scores[r * ld + c] = x[r] . y[c], and 0 for columns up to a multiple of W.
 static inline void score(const float* const* x, int rows, const float* const* y, int columns,
                          int N, float* scores, int64_t ld) {
   constexpr int kRows = W == 16 ? 4 : 3;
@@ -68,8 +71,8 @@ static inline void score(const float* const* x, int rows, const float* const* y,
     for (int c = columns; c % W; ++c) scores[r * ld + c] = 0.f;
 }
 
-// scores[c] = y . x[c], of rows that lie `stride` apart, four at a time: what follows the last is not
-// to be read, but is written, up to 3 + W more.
+// scores[c] = y . x[c] for `number` rows, `stride` floats apart, four at a time. Up to 3 rows behind the
+// last must be readable. Up to W - 1 arbitrary scores are written behind the last.
 static inline void score_run(const float* y, const float* x, int64_t stride, int number, int N,
                              float* scores) {
   for (int c = 0; c < number; c += 4, x += 4 * stride) {
@@ -82,14 +85,14 @@ static inline void score_run(const float* y, const float* x, int64_t stride, int
   }
 }
 
-// What a product takes of either side at a time: one float, or two in bfloat16.
+// Elements of weighted_sum: floats, or pairs of bfloat16 whose products are added up.
 struct Single {
   static inline Vector multiplied(float a, Vector b, Vector sum) { return sum + a * b; }
 };
 #if defined(__AVX512BF16__)
 struct Bf16x2 {
-  // No arithmetic may touch a pair as a float: one whose second half is 0 is a denormal, which
-  // TensorFlow's threads take for 0.
+  // Never use a pair in float arithmetic. If its second half is 0, it is a denormal float, which
+  // TensorFlow's threads flush to 0.
   static inline Vector multiplied(float a, Vector b, Vector sum) {
     return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_ps(a), (__m512bh)b);
   }
@@ -114,7 +117,7 @@ static inline void backward(const float* g, float* const* y, int rows, const flo
   }
 }
 
-// out[r] += sum over k of a[r * by_row + k * by_k] * y[k], for R rows and L vectors of them.
+// weighted_sum for R rows, and L vectors of each from float d on.
 template <class Product, bool begin, int R, int L>
 static inline void weighted_sum_tile(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
                                int terms, float* const* out, int64_t d) {
@@ -142,12 +145,12 @@ static inline void weighted_sum_rows(const float* a, int64_t by_row, int64_t by_
   });
 }
 
-// out[r] = or += sum over k of a[r * by_row + k * by_k] * y[k], of N vectors a row.
+// out[r] += sum over k < terms of a[r * by_row + k * by_k] * y[k], or = with `begin`.
 template <class Product = Single, bool begin = false>
 static inline void weighted_sum(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
                           int terms, float* const* out, int rows, int N) {
-  // Not by dispatch_constant, which keeps the loop over four rows from being inlined: skip-gram takes
-  // 4 % longer with it.
+  // Not by dispatch_constant, which keeps the loop over four rows from being inlined: skip-gram is 4 %
+  // slower with it.
   int r = 0;
   for (; r + 4 <= rows; r += 4)
     weighted_sum_rows<Product, begin, 4>(a + r * by_row, by_row, by_k, y, terms, out + r, N);

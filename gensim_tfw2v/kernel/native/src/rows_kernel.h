@@ -1,7 +1,7 @@
-// Functions of `RowKernel` for each type in which rows travel. A type has:
-//   bytes(size)                    bytes of a row of `size` elements
-//   decode(from, size, with)       with(d, x) for each element x of a row
-//   encode(row, size, to, seed)    a row from floats; a seed only where elements are rounded at random
+// The functions of `RowKernel`, for each type T of transferred rows:
+//   T::bytes(size)                  bytes of a row of `size` elements
+//   T::decode(from, size, with)     calls with(d, x) for each element x
+//   T::encode(row, size, to, seed)  converts floats; int8 with a seed rounds at random
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ static inline void from_float(float x, Bfloat16& to) {
   to.bits = static_cast<uint16_t>(x != x ? 0x7FC0 : rounded);
 }
 
-// Rows of `size` elements T.
+// Rows of `size` elements, each a T.
 template <class T>
 struct Elements {
   static int64_t bytes(int64_t size) { return size * sizeof(T); }
@@ -55,8 +55,8 @@ static inline uint32_t scrambled(uint32_t x) {
   return x ^ x >> 16;
 }
 
-// Rows of `size` int8 q in -127 .. 127 and a float s = max |x| / 127, which stand for s q. If an
-// element is not finite, s is NaN.
+// int8 q[size], each in -127 .. 127, followed by the scale s = max |x| / 127: x = s q. The scale is NaN
+// if an element is infinite or NaN.
 struct Int8 {
   static int64_t bytes(int64_t size) { return size + sizeof(float); }
   template <class With>
@@ -66,10 +66,11 @@ struct Int8 {
     std::memcpy(&scale, q + size, sizeof scale);
     for (int64_t d = 0; d < size; ++d) with(d, scale * q[d]);
   }
-  // Rounds x / s to nearest; with a seed, up with a probability that is its fraction, else down.
+  // q = x / s, rounded to nearest; or, with a seed, up with the probability x / s - floor(x / s), else
+  // down.
   static void encode(const float* __restrict row, int64_t size, void* to, const uint32_t* seed) {
     int8_t* __restrict q = static_cast<int8_t*>(to);
-    uint32_t most_bits = 0;  // of |x|, which bits order as numbers do, with infinity and NaN above
+    uint32_t most_bits = 0;  // max |x|: bits of positive floats order as their values, NaN last
     for (int64_t d = 0; d < size; ++d) {
       uint32_t bits;
       std::memcpy(&bits, row + d, sizeof bits);
@@ -86,7 +87,7 @@ struct Int8 {
         const uint32_t drawn = scrambled(*seed + static_cast<uint32_t>(d)) >> 8;
         x += static_cast<float>(drawn) * 0x1p-24f - 0.5f;
       }
-      x = std::min(std::max(x, -127.f), 127.f) + 0x1.8p23f;  // whole numbers are 1 apart there
+      x = std::min(std::max(x, -127.f), 127.f) + 0x1.8p23f;  // floats of this size are 1 apart
       int32_t bits;
       std::memcpy(&bits, &x, sizeof bits);
       q[d] = static_cast<int8_t>(bits);
@@ -95,7 +96,8 @@ struct Int8 {
   }
 };
 
-// Calls `with(row, i)` for each row. They are scattered over memory that no cache holds.
+// Calls with(row, i) for each row ids[i], and prefetches: rows are scattered over more memory than
+// caches hold.
 template <class With>
 static inline void each(RowTable table, const int32_t* ids, int64_t count, With with) {
   constexpr int64_t kAhead = 8;
@@ -123,7 +125,9 @@ void scatter(RowTable table, const int32_t* ids, int64_t count, const void* rows
   });
 }
 
-// Takes of a change what counts; it and each direction fill `width` floats, a multiple of W.
+// Reduces a change c to the fractions that are pushed, in place:
+//   c = s_0 c + sum over k of (s_(k+1) - s_0) (c . b_k) b_k
+// s: `shares`; b_k: row k of `basis`. c and b_k have `width` floats, a multiple of W.
 static inline void take_share(const float* shares, const float* basis, int64_t width,
                               float* change) {
   constexpr int kDirections = Share::kDirections;

@@ -1,4 +1,10 @@
-// Skip-gram with negative sampling.
+// Skip-gram with negative sampling (trainer.h) in blocks whose pairs share C negatives y_k (Ji et al. 2016,
+// "Parallelizing Word2Vec in Shared and Distributed Memory", section 4). Input x_i of a block and centre c,
+// not i itself, are a pair if i is in the window of c; P_i is the number of pairs of i.
+//   loss = sum over pairs (i, c) of softplus(-x_i . y_c) + (K / C) sum_k softplus(x_i . y_k)
+//   g_ic = alpha sigmoid(-x_i . y_c),  g_ik = -alpha (K / C) P_i sigmoid(x_i . y_k)
+//   dx_i = lock_i (sum_c g_ic y_c + sum_k g_ik y_k),  dy_c = sum_i g_ic x_i,  dy_k = sum_i g_ik x_i
+// All updates of a block are computed from the rows at its start, and are sums, not means.
 #pragma once
 
 #include <cstring>
@@ -12,8 +18,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Skip-gram with negative sampling: blocks of B inputs share their negatives, and rows are updated
-// after each block; those of a block with scores out of range, after each word of each window.
+// Trains blocks of B consecutive inputs. A block with scores out of range is trained pair by pair instead.
 class SkipgramBlocks : Trainer {
  public:
   SkipgramBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -32,7 +37,8 @@ class SkipgramBlocks : Trainer {
     }
   }
 
-  // Trains a block, or records its updates.
+  // Trains the block of positions p to before p + B. With `ledger`, records updates instead of applying
+  // them, and p if its scores are out of range.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(B, n - tag_pairs - p));
     if (nb <= 0) return;
@@ -56,14 +62,14 @@ class SkipgramBlocks : Trainer {
     dispatch_bool(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
-  // Trains a block whose scores were out of range.
+  // Trains a block whose scores were out of range, pair by pair.
   void retrain(int64_t p, bool with_loss) { windows_.block(p, with_loss); }
   Sums take() { return Trainer::take() += windows_.take(); }
   std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + C + halo, S); }
   using Trainer::add;
 
  private:
-  // Updates rows in place, or writes the updates to `ledger`, which begin at 0.
+  // Updates rows in place, or if `begin` writes the updates to `ledger`.
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
     const auto target = [=](float* row) { return begin ? ledger->record(row) : row; };
@@ -82,20 +88,21 @@ class SkipgramBlocks : Trainer {
     }
   }
 
+  // Options of windows_: negative sampling, one pair at a time.
   static Tfw2vOptions alone(Tfw2vOptions options) {
-    options.hierarchical = 0;  // which is trained apart
+    options.hierarchical = 0;  // train() in kernel.cc trains it separately
     options.sequential = options.group = options.span = 1;
     return options;
   }
 
-  // Inputs of the block that lie in the window of a centre.
+  // Inputs of the block in the window of a centre: indices [first, last).
   std::pair<int, int> reached(int64_t c, int64_t p, int nb) const {
     return {static_cast<int>(std::max<int64_t>(0, c - u.reaches[2 * c] - p)),
             static_cast<int>(std::min<int64_t>(nb, c + u.reaches[2 * c + 1] + 1 - p))};
   }
 
-  // Prefetches the j-th rows of the next block. Called once per centre, because the processor can queue
-  // few outstanding loads.
+  // Prefetches the j-th rows that the next block adds: an input, a centre's output, and every B-th
+  // negative from j on. Called once per centre, because the processor can queue few outstanding loads.
   void prefetch_next(int64_t next, int64_t high, int j) const {
     if (next + j < n) prefetch(input(u.inputs[next + j]), S);
     if (high + j < n) prefetch(output(u.targets[high + j]), S);
@@ -103,7 +110,7 @@ class SkipgramBlocks : Trainer {
       for (int k = j; k < C; k += B) prefetch(output(u.negatives[next / B * C + k]), S);
   }
 
-  // Coefficients of each centre with the inputs of its window, centre after centre.
+  // Computes g_ic of all pairs, centre by centre, in gc_. Then lists them by input in lists_ and columns_.
   void centres(int64_t p, int nb, int64_t low, int64_t high, float a, bool with_loss) {
     int64_t end = 0;
     for (int64_t c = low; c < high; ++c) {
@@ -119,7 +126,7 @@ class SkipgramBlocks : Trainer {
     }
     for (int64_t j = end; j < rounded(end, W); ++j) gc_[j] = weights_c_[j] = 0.f;
     coefficients(gc_, weights_c_, static_cast<int>(rounded(end, W)), a, gc_, with_loss);
-    float* lists = lists_.data();  // known not to change with what is stored
+    float* lists = lists_.data();  // local copies: not reloaded after each store
     const float** columns = columns_.data();
     int* pairs = pairs_.data();
     for (int64_t c = low; c < high; ++c) {
@@ -134,8 +141,9 @@ class SkipgramBlocks : Trainer {
     }
   }
 
+  // Computes g_ik of all inputs and negatives, in g_.
   void negatives(int64_t p, int nb, int64_t low, int64_t high, float a, bool with_loss) {
-    // The C negatives of a block stand for `negative` draws a pair (Ji et al. 2016, section 4).
+    // Each of the C negatives counts K / C times per pair: K in expectation (Ji et al. 2016, section 4).
     const float scale = static_cast<float>(o.negative) / C;
     for (int i = 0; i < nb; ++i) {
       float* weights = weights_ + i * Cr;
@@ -147,7 +155,8 @@ class SkipgramBlocks : Trainer {
     coefficients(g_, weights_, nb * Cr, a, g_, with_loss);
   }
 
-  // Weights where negatives do not count the same for each centre.
+  // Sets weights_ if a pair's negatives depend on its centre. With shards, each of a shard's
+  // negatives counts K / (their number); with skip_targets, the centre's target is left out.
   void select(int64_t p, int nb, int64_t low, int64_t high, float scale) {
     for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * Cr, C, 0.f);
     for (int64_t c = low; c < high; ++c) {
@@ -164,13 +173,26 @@ class SkipgramBlocks : Trainer {
   const Tfw2vOptions alone_;
   SkipgramWindows windows_;
   const int B, C, Cr, w;
-  const int64_t capacity, halo, most;  // pairs of an input; centres; scores with these
+  const int64_t capacity, halo, most;  // most pairs per input; most centres; most scores with these
+  // begins_   [halo] index in gc_ of each centre's first score
+  // pairs_    [B] P_i
+  // x_, dx_   [B] rows of x_rows_ and dx_rows_
+  // y_        [C] rows of the block's negatives, or their updates in the ledger
+  // used_     [Cr] 1 per negative, then 0
+  // lists_    [B, capacity] g_ic of each input's pairs: P_i are set
+  // columns_  [B, capacity] y_c of each input's pairs
   std::vector<int64_t> begins_;
   std::vector<int> pairs_;
   std::vector<float*> x_, dx_, y_;
   std::vector<float> used_, lists_;
   std::vector<const float*> columns_;
   BlockProducts products_;
+  // x_rows_     [B + 3, S] copies of the inputs; score_run() may read 3 rows after the last
+  // dx_rows_    [B, S] dx, without lock
+  // g_          [B, Cr] z_ik, then g_ik
+  // weights_    [B, Cr] weights of g_; 0 from column C on
+  // gc_         [most + B] z_ic, then g_ic, centre by centre, each from a multiple of 4 on
+  // weights_c_  [most + B] weights of gc_: 1; 0 for a centre with itself, and between centres
   Buffer x_rows_, dx_rows_, g_, weights_, gc_, weights_c_;
 };
 

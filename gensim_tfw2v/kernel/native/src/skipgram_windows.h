@@ -1,14 +1,17 @@
-// Skip-gram, one window after the other.
+// Skip-gram, window by window, with negative sampling and hierarchical softmax (trainer.h). A group of m
+// words x_i of a window predicts outputs y_c of its centre: path nodes, K negatives and the target.
+//   z_ic = x_i . y_c, of the rows at the start of the group; g_ic as in trainer.h
+//   dy_c = sum_i g_ic x_i
+//   dx_i = lock_i (sum_c g_ic y_c + sum_{j < i} (g_i . g_j) x_j)
+// The second sum stands for gensim's order: each word meets outputs updated by the words before it,
+// y_c + sum_{j < i} g_jc x_j. Without it rows are a tenth shorter, and neighbours differ.
 #pragma once
 
 #include "windows.h"
 
 namespace tfw2v::TFW2V_ISA {
 
-// Groups of a window's words predict its centre: a group shares negatives and scores, but as in
-// gensim a word meets outputs that the words before it have moved. Those moves are sums of these
-// words' rows, so their share in its update is, too. Without it rows are a tenth shorter, and
-// neighbours are others.
+// Trains the windows of a block in text order, in groups of o.group words.
 class SkipgramWindows : Windows {
  public:
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -22,7 +25,8 @@ class SkipgramWindows : Windows {
     pairs_.back() = n;
   }
 
-  // After the window of a word come its pairs: as in gensim, tags predict it after the words around.
+  // Trains the windows of a block. As in gensim, the (tag, token) pairs of a word come after its window. If
+  // the unit has only pairs, they are the positions.
   void block(int64_t p, bool with_loss) {
     const int64_t end = std::min(p + o.block, windows_ ? windows_ : n);
     for (int64_t a = p, groups = 0; a < end; ++a) {
@@ -36,7 +40,8 @@ class SkipgramWindows : Windows {
   using Trainer::take;
 
  private:
-  // A position, whose groups of words are numbered from here on in its block: the next number.
+  // Trains the window of position a, or the pair a. `groups` is the number of groups of the block so far:
+  // each group uses the next K negatives. Returns the new number.
   int64_t train(int64_t a, int64_t groups, bool with_loss) {
     const int64_t block = a / o.block;
     prefetch_next(a, block, static_cast<int>(a % o.block));
@@ -51,7 +56,7 @@ class SkipgramWindows : Windows {
     return groups;
   }
 
-  // A position whose input predicts the words of its window, as in gensim's FastText.
+  // Trains a position whose input predicts the words of its window, as in gensim's FastText.
   int64_t train_input(int64_t a, int64_t groups, float step, bool with_loss) {
     x_[0] = input(u.inputs[a]);
     factors_[0] = locked(u.inputs[a]);
@@ -64,12 +69,12 @@ class SkipgramWindows : Windows {
     return groups;
   }
 
-  // The words x_[first] to before x_[first + m].
+  // Trains x_[first] to before x_[first + m] as one group.
   void train(int first, int m, int columns, float alpha, bool with_loss) {
     const int ld = static_cast<int>(rounded(columns, W)), lm = static_cast<int>(rounded(m, W));
-    float* g = z_.of(int64_t{m} * ld);         // scores, then coefficients
-    float* common = gram_.of(int64_t{m} * lm);  // g_i . g_j
-    float* dx = d_.of(m * S);
+    float* g = z_.of(int64_t{m} * ld);          // [m, ld] scores, then coefficients
+    float* common = gram_.of(int64_t{m} * lm);  // [m, lm] g_i . g_j
+    float* dx = d_.of(m * S);                   // [m, S]
     float* const* x = x_.data() + first;
     if (group_ == 1 && o.skip_targets) {
       train_in_turn(x[0], columns, N, alpha, with_loss, dx);
@@ -89,12 +94,12 @@ class SkipgramWindows : Windows {
     for (int i = 0; i < m; ++i) add(x[i], dx_[i], factors_[first + i]);
   }
 
-  std::vector<float*> dx_, g_;
-  int group_;
-  const int64_t windows_;
-  const bool by_input_;
-  std::vector<int64_t> pairs_;  // where those of each window's word end
-  Buffer z_, d_, gram_;
+  std::vector<float*> dx_, g_;  // rows of the group's dx and g
+  int group_;                   // words per group; 1 once scores were out of range
+  const int64_t windows_;       // positions that have a window
+  const bool by_input_;         // each input predicts its window: see one_by_one()
+  std::vector<int64_t> pairs_;  // [windows_] end of the (tag, token) pairs of each word; empty without
+  Buffer z_, d_, gram_;         // memory of a group's g, dx and g_i . g_j
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,5 +1,10 @@
-// Words whose input is made of several rows: their own, and those of their character n-grams
-// (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information").
+// FastText (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information", section 3.2): the
+// input x of a word is composed of rows e_r, its own and those of its character n-grams. Row r is the sum of
+// f_r rows of gensim's (t.weights) and has the factor s_r = f_r lock_r.
+//   x = (sum_r e_r) / q, where q = 1 for CBOW; for skip-gram q = sum_r f_r - 1, or 1 if that is 0: as in
+//       gensim, the number of n-grams without the word itself
+//   lock_x = (sum_r s_r) / q,  weight_x = sum_r f_r
+//   de_r = s_r (x_after - x_before) / lock_x: as in gensim, each row gets the whole update of x
 #pragma once
 
 #include <algorithm>
@@ -11,12 +16,12 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Trains spans of blocks: makes the input of each of a span's words once, trains on these in a
-// small table, and then adds each word's update to all rows that it is made of.
+// Per span of blocks: composes the input of each distinct word once, lets a trainer update these in a small
+// table, then adds each word's update to all rows that it is composed of.
 class Subwords : UnitRows {
  public:
   explicit Subwords(const UnitRows& unit) : UnitRows(unit), own_(u), made_(t) {
-    static thread_local std::vector<int32_t> numbers;  // -1 of words that are not in the span
+    static thread_local std::vector<int32_t> numbers;  // reused by all units of a thread; see number_of_
     if (static_cast<int64_t>(numbers.size()) < t.subwords.number())
       numbers.resize(t.subwords.number(), -1);
     number_of_ = numbers.data();
@@ -30,10 +35,10 @@ class Subwords : UnitRows {
     made_.inputs = {rows_.of(2 * most * S), most};
   }
 
-  // What trainers are given instead.
+  // Unit and tables for the trainers, with the composed inputs.
   UnitRows unit() const { return {o, own_, made_}; }
 
-  // Trains the positions first to before last: `train` is called with those of each span.
+  // Trains positions first to before last. Calls `train(begin, end)` with those of each span.
   template <class Train>
   void spans(int64_t first, int64_t last, Train train) {
     for (int64_t p = first; p < last; p += length()) {
@@ -46,15 +51,15 @@ class Subwords : UnitRows {
   }
 
  private:
-  int64_t length() const { return rounded(o.span, o.block); }  // of a span: whole blocks
-  // Positions before and after a span whose words are inputs of its blocks.
+  int64_t length() const { return rounded(o.span, o.block); }  // positions per span: whole blocks
+  // Number of positions before and after a span whose words are inputs of its windows.
   int64_t around() const {
     const bool in_blocks = o.skipgram && !o.hierarchical && !o.sequential;
     return in_blocks || one_by_one() ? 0 : o.window;
   }
-  static constexpr int kAhead = 6;  // rows that are prefetched before they are needed
+  static constexpr int kAhead = 6;  // distance of prefetches, in rows
 
-  // Numbers the distinct words of positions, and lists all their rows.
+  // Lists the distinct words of positions first to before last, and all their rows; sets inputs_.
   void find(int64_t first, int64_t last) {
     words_.clear();
     ids_.clear();
@@ -71,7 +76,7 @@ class Subwords : UnitRows {
     for (const int32_t word : words_) number_of_[word] = -1;
   }
 
-  // Calls `use` with each word's input and number of rows, and where their ids begin.
+  // Calls `use(w, x, rows, ids)` for each word of the span: its index, input, number of rows, and their ids.
   template <class Use>
   void each(Use use) {
     const int32_t* ids = ids_.data();
@@ -82,14 +87,14 @@ class Subwords : UnitRows {
     }
   }
 
+  // A row of inputs. Prefetches the one kAhead ids later, for writing if `to_write`.
   template <int to_write>
   float* row(const int32_t* id) const {
     if (id + kAhead < ids_.data() + ids_.size()) prefetch<to_write>(input(id[kAhead]), S);
     return input(*id);
   }
 
-  // CBOW predicts by all rows of a window. As in gensim, skip-gram divides by the number of n-grams,
-  // without the word itself.
+  // Composes the inputs x, and keeps copies: x_before. CBOW's mean is over all rows of a window: weight_x.
   void make() {
     each([&](size_t w, float* made, int rows, const int32_t* ids) {
       float lock = 0, number = 0;
@@ -114,7 +119,7 @@ class Subwords : UnitRows {
     });
   }
 
-  // A word's input has moved by its lock times the gradient that each of its rows gets.
+  // Adds each word's update to its rows.
   void add() {
     each([&](size_t w, const float* made, int rows, const int32_t* ids) {
       if (locks_[w] == 0.f) return;
@@ -131,20 +136,21 @@ class Subwords : UnitRows {
     });
   }
 
-  // Factor of a row's update: it may be the sum of several rows that always get equal updates.
+  // s_r: gensim's rows that are merged into one always get equal updates.
   float row_scale(int32_t id) const { return weight(id) * locked(id); }
   float weight(int32_t id) const { return t.weights.size ? t.weights[id] : 1.f; }
+  // x_before of the span's word w.
   float* before(size_t w) const {
     return made_.inputs.rows + (made_.inputs.number + static_cast<int64_t>(w)) * S;
   }
 
-  Tfw2vUnit own_;
-  Tfw2vTables made_;
-  int32_t* number_of_;                // of each word
-  std::vector<int32_t> words_, ids_;  // of the span, and of all rows of its words
-  std::vector<int32_t> inputs_;       // [n]
-  std::vector<float> locks_, weights_;
-  Buffer rows_;
+  Tfw2vUnit own_;      // the unit, with inputs_ as its inputs
+  Tfw2vTables made_;   // the tables, with the span's composed inputs as their inputs
+  int32_t* number_of_;                  // [V] index in words_, during find(); -1 otherwise
+  std::vector<int32_t> words_, ids_;    // the span's distinct words; ids of their rows, word by word
+  std::vector<int32_t> inputs_;         // [n] index in words_ of each position's word
+  std::vector<float> locks_, weights_;  // lock_x and weight_x of each word
+  Buffer rows_;  // [2, most, S] x, then x_before, of the `most` words that a span may have
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,4 +1,7 @@
-// Skip-gram of documents with negative sampling: each tag predicts the words of its documents.
+// PV-DBOW with negative sampling (Le and Mikolov 2014, "Distributed Representations of Sentences and
+// Documents", section 2.3): the row x of a tag predicts each token y_t of its documents, against K negatives.
+//   z_k = x . y_k,  z_t = x . y_t,  g as in cbow_negatives.h, where h = x
+//   dx = lock (sum_k g_k y_k + g_t y_t),  dy_k = g_k x,  dy_t = g_t x
 #pragma once
 
 #include <cstring>
@@ -8,7 +11,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// The pairs of a block, a few that share negatives at a time; those with scores out of range, one by one.
+// Trains the pairs of a block in groups of kGroup, which share negatives and are scored from the same rows.
+// Groups with scores out of range are trained pair by pair.
 class TagPairs : Trainer {
  public:
   TagPairs(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -25,7 +29,7 @@ class TagPairs : Trainer {
   }
 
  private:
-  // Trains a few pairs, from the a-th on, of which the scores are computed before any row changes.
+  // Trains `number` pairs, from position a on, with the g-th negatives of the block that begins at p.
   void train(int64_t a, int number, int64_t p, int g, bool with_loss) {
     Position at[kGroup];
     for (int i = 0; i < kGroup; ++i) {
@@ -60,7 +64,7 @@ class TagPairs : Trainer {
     }
   }
 
-  // Prefetches what the g-th pairs of the next block read.
+  // Prefetches the rows of the next block's g-th group of pairs, which begins at position a.
   void prefetch_next(int64_t a, int g) const {
     for (int64_t i = a; i < std::min(a + kGroup, n); ++i) {
       prefetch(input(u.inputs[i]), S);
@@ -72,6 +76,8 @@ class TagPairs : Trainer {
   }
 
   GroupNegatives negatives_;
+  // [kGroup, S] copies of the inputs; [kGroup, S] their updates by the negatives; [S] input and target where
+  // a group has fewer pairs.
   Buffer hidden_, dh_, zero_row_;
 };
 

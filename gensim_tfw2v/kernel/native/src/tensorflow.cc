@@ -1,5 +1,5 @@
-// The interface for TensorFlow: the same functions as ops, by its C API, which needs none of its headers
-// and stays the same from version to version.
+// TensorFlow ops that call the kernels. They use TensorFlow's C API, declared below: it is stable
+// between versions, so that TensorFlow's headers are not needed.
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -62,6 +62,7 @@ void TF_DeleteTensor(TF_Tensor*);
 
 namespace {
 
+// Values of TF_DataType and TF_Code in TensorFlow's C API.
 enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kUint8 = 4, kInt8 = 6, kInt64 = 9, kBfloat16 = 14 };
 constexpr int kInvalidArgument = 3;
 constexpr int kOptions = sizeof(Tfw2vOptions) / sizeof(int32_t);
@@ -77,7 +78,7 @@ class Status {
   TF_Status* status_;
 };
 
-// An input of an op, let go of at its end.
+// An input of an op. It is released by the destructor.
 class Input {
  public:
   Input(TF_OpKernelContext* context, int number) {
@@ -90,6 +91,7 @@ class Input {
   template <class T> T* data() const { return static_cast<T*>(data_); }
   template <class T> Tfw2vArray<T> array() const { return {data<T>(), size_}; }
   int64_t size() const { return size_; }
+  // Size of a dimension, or 1 if the input has fewer.
   int64_t dim(int which) const { return which < TF_NumDims(tensor_) ? TF_Dim(tensor_, which) : 1; }
 
  private:
@@ -104,6 +106,8 @@ void fail(TF_OpKernelContext* context, const std::string& message) {
   TF_OpKernelContext_Failure(context, status);
 }
 
+// Allocates output `number`, of shape [rows, columns], or [rows] if columns is 0. Returns null if it
+// fails.
 template <class T>
 T* output(TF_OpKernelContext* context, int number, Type type, int64_t rows, int64_t columns) {
   Status status;
@@ -115,10 +119,11 @@ T* output(TF_OpKernelContext* context, int number, Type type, int64_t rows, int6
     return nullptr;
   }
   T* data = static_cast<T*>(TF_TensorData(tensor));
-  TF_DeleteTensor(tensor);  // the context has its own hold of it
+  TF_DeleteTensor(tensor);  // the context holds its own reference
   return data;
 }
 
+// Makes the state of ops on units: their options.
 void* make(TF_OpKernelConstruction* construction) {
   Status status;
   auto* options = new Tfw2vOptions;
@@ -133,7 +138,7 @@ void destroy(void* made) {
   delete static_cast<Made*>(made);
 }
 
-// Of ops on rows that travel: in what type.
+// Makes the state of ops that transfer rows: the type of these.
 void* make_typed(TF_OpKernelConstruction* construction) {
   Status status;
   auto* type = new int(0);
@@ -142,6 +147,7 @@ void* make_typed(TF_OpKernelConstruction* construction) {
   return type;
 }
 
+// Tfw2vDraw(entries [e], key [2], keep [V], noise [V, 2]) -> unit: the arrays of Tfw2vUnit, flattened.
 void draw(void* kernel, TF_OpKernelContext* context) {
   const Input entries(context, 0), key(context, 1), keep(context, 2), noise(context, 3);
   const Tfw2vNoiseTable words = {keep.array<float>(), noise.array<int32_t>()};
@@ -156,10 +162,12 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   }
 }
 
+// Tfw2vTrain(inputs, .., unit) -> sums [3]: the fields of Tfw2vResult. Trains inputs, outputs and nodes
+// in place. For the arguments see Tfw2vTables, Tfw2vRun and Tfw2vUnit.
 void train(void* kernel, TF_OpKernelContext* context) {
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), size(context, 3);
   const Input lock(context, 4), weights(context, 5), alphas(context, 6), loss_every(context, 7);
-  std::deque<Input> ints;  // paths, subwords, and fields of a unit
+  std::deque<Input> ints;  // 4 arrays of paths and subwords, then the fields of a unit
   for (int i = 8; i < TF_NumInputs(context); ++i) ints.emplace_back(context, i);
   const auto array = [&](int i) { return ints[i].array<int32_t>(); };
   const Tfw2vTables tables = {{inputs.data<float>(), inputs.dim(0)},
@@ -174,7 +182,8 @@ void train(void* kernel, TF_OpKernelContext* context) {
   if (ints.size() != 4 + kUnitFields ||
       (tables.outputs.number && outputs.dim(1) != tables.stride) ||
       (tables.nodes.number && nodes.dim(1) != tables.stride))
-    return fail(context, "Tfw2vTrain: inputs do not have the sizes of one unit");
+    return fail(context, "Tfw2vTrain: array sizes do not match: rows of outputs and nodes must be as "
+                         "long as rows of inputs, and unit must be one array per field");
   Tfw2vUnit unit;
   for (int i = 0; i < kUnitFields; ++i) (&unit.inputs)[i] = array(4 + i);
   const Tfw2vRun run = {alphas.array<float>(), 0, unit.targets.size, *loss_every.data<int64_t>(), 1,
@@ -187,19 +196,22 @@ void train(void* kernel, TF_OpKernelContext* context) {
     std::memcpy(to, &result, sizeof result);
 }
 
-// A table, ids of its rows, and rows that travel: what the ops below have in common.
+// Inputs that the ops below share: a table [rows, stride], and ids [n] of its rows. Transferred rows
+// have `columns` elements.
 struct Travel {
   Travel(TF_OpKernelContext* context, int64_t columns)
       : ids(context, 1), held(context, 0),
         table{held.data<float>(), held.dim(1), columns} {}
 
+  // Returns an error message, or null.
   const char* wrong() const {
-    if (table.size < 1 || table.size > table.stride) return "rows are wider than the table's";
+    if (table.size < 1 || table.size > table.stride)
+      return "rows must have at least 1 element, and at most as many as rows of the table";
     bool bad = false;
     const int64_t rows = held.dim(0);
     for (int64_t i = 0; i < ids.size(); ++i)
       bad |= static_cast<uint32_t>(ids.data<int32_t>()[i]) >= rows;
-    return bad ? "there is no such row" : nullptr;
+    return bad ? "ids must be rows of the table" : nullptr;
   }
 
   const Input ids, held;
@@ -214,10 +226,10 @@ const tfw2v::RowKernel& rows_of(void* type) {
                                              : Wire::kInt8);
 }
 
-// Columns of a row that travels beside its elements: bytes of the scale of int8.
+// Number of columns that a transferred row has for its scale: the bytes of a float with int8, else 0.
 int64_t scale_columns(void* type) { return *static_cast<int*>(type) == kInt8 ? sizeof(float) : 0; }
 
-// Rows as an output, in the type of the op.
+// Allocates the output of an op, [rows, size + scale_columns] in its type. Returns null if it fails.
 void* row_output(void* type, TF_OpKernelContext* context, int64_t rows, int64_t size) {
   const int64_t columns = size + scale_columns(type);
   if (*static_cast<int*>(type) == kFloat) return output<float>(context, 0, kFloat, rows, columns);
@@ -225,7 +237,7 @@ void* row_output(void* type, TF_OpKernelContext* context, int64_t rows, int64_t 
   return output<uint16_t>(context, 0, kBfloat16, rows, columns);
 }
 
-// Rows of a table, in the type in which they travel.
+// Tfw2vFetch(table, ids [n], size) -> rows [n, size]: table[ids].
 void fetch(void* type, TF_OpKernelContext* context) {
   const Input size(context, 2);
   const Travel of(context, *size.data<int32_t>());
@@ -234,17 +246,18 @@ void fetch(void* type, TF_OpKernelContext* context) {
     rows_of(type).gather(of.table, of.ids.data<int32_t>(), of.ids.size(), to);
 }
 
-// Writes rows into a table, in place.
+// Tfw2vScatter(table, ids [n], rows [n, size]) -> n. Sets table[ids] to rows, in place.
 void scatter(void* type, TF_OpKernelContext* context) {
   const Input rows(context, 2);
   const Travel of(context, rows.dim(1) - scale_columns(type));
   if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vScatter: ") + wrong);
-  if (rows.dim(0) != of.ids.size()) return fail(context, "Tfw2vScatter: each row needs an id");
+  if (rows.dim(0) != of.ids.size()) return fail(context, "Tfw2vScatter: rows must have one row per id");
   rows_of(type).scatter(of.table, of.ids.data<int32_t>(), of.ids.size(), rows.data<void>());
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
 }
 
-// What has changed in rows since they were known, and the share of it that counts.
+// Tfw2vChange(table, ids [n], known [n, size], basis, shares, levels, key [2]) -> changes [n, size]: the
+// fractions of table[ids] - known that struct Share defines. Empty levels: all of it.
 void change(void* type, TF_OpKernelContext* context) {
   const Input known(context, 2), basis(context, 3), shares(context, 4), levels(context, 5);
   const Input key(context, 6);
@@ -259,7 +272,9 @@ void change(void* type, TF_OpKernelContext* context) {
     for (int64_t i = 0; i < levels.size(); ++i)
       bad |= static_cast<uint32_t>(levels.data<int32_t>()[i]) >= shares.dim(0);
   }
-  if (bad) return fail(context, "Tfw2vChange: each row needs an id and a share");
+  if (bad)
+    return fail(context, "Tfw2vChange: known must have one row per id. Levels, if any, must be rows of "
+                         "shares [, 17], one level per row of the table, with basis [16, size]");
   const tfw2v::Share share = {shares.data<float>(), shared ? levels.data<int32_t>() : nullptr,
                               basis.data<float>()};
   if (void* to = row_output(type, context, of.ids.size(), of.table.size))
@@ -267,27 +282,28 @@ void change(void* type, TF_OpKernelContext* context) {
                          share, *reinterpret_cast<const uint64_t*>(key.data<int32_t>()), to);
 }
 
-// Adds to rows of a table, in place, one op at a time: nothing is lost.
+// Tfw2vAdd(table, ids [n], changes [n, size]) -> n. Adds changes to table[ids], in place. Concurrent
+// calls for a table wait for each other, so that no change is lost.
 void add(void* type, TF_OpKernelContext* context) {
   const Input changes(context, 2);
   const Travel of(context, changes.dim(1) - scale_columns(type));
   if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vAdd: ") + wrong);
-  if (changes.dim(0) != of.ids.size()) return fail(context, "Tfw2vAdd: each row needs an id");
-  static std::mutex mutexes[64];  // one for each table, nearly
+  if (changes.dim(0) != of.ids.size()) return fail(context, "Tfw2vAdd: changes must have one row per id");
+  static std::mutex mutexes[64];  // chosen by the table's address: few tables share one
   const std::lock_guard<std::mutex> guard(
       mutexes[reinterpret_cast<uintptr_t>(of.table.rows) / 64 % 64]);
   rows_of(type).add(of.table, of.ids.data<int32_t>(), of.ids.size(), changes.data<void>());
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
 }
 
-// The distinct ids, ascending, and which of them each id is.
+// Tfw2vDistinct(ids [n], limit) -> the distinct ids, ascending; and [n] the index of each id in these.
 void distinct(void*, TF_OpKernelContext* context) {
   const Input ids(context, 0), limit(context, 1);
   const auto* id = ids.data<int32_t>();
   const int64_t number = ids.size(), below = *limit.data<int32_t>();
   std::vector<uint8_t> used(below);
   for (int64_t i = 0; i < number; ++i) {
-    if (id[i] < 0 || id[i] >= below) return fail(context, "Tfw2vDistinct: an id is out of range");
+    if (id[i] < 0 || id[i] >= below) return fail(context, "Tfw2vDistinct: ids must be in 0 .. limit - 1");
     used[id[i]] = 1;
   }
   std::vector<int32_t> found;
@@ -304,7 +320,7 @@ void distinct(void*, TF_OpKernelContext* context) {
   for (int64_t i = 0; i < number; ++i) indices[i] = index_of[id[i]];
 }
 
-// Strings, each with a 0 after it.
+// Splits an input into strings, each followed by a 0 byte.
 std::vector<std::string> strings(const Input& input) {
   std::vector<std::string> found;
   const char *at = input.data<char>(), *const end = at + input.size();
@@ -319,8 +335,10 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The sizes of files, or -errno; for the first, which is a folder, 0 if it can be written. And what
-// tells this machine, or container, from others; and its cores.
+// Tfw2vLook(paths) -> sizes, machine, cores. Each path is followed by a 0 byte.
+//   sizes    size of each file, or -errno. paths[0] is a folder: 0 if it is writable
+//   machine  id of this machine or container: host name and boot id
+//   cores    its number of cores
 void look(void*, TF_OpKernelContext* context) {
   const std::vector<std::string> paths = strings(Input(context, 0));
   auto* sizes = output<int64_t>(context, 0, kInt64, paths.size(), 0);
@@ -340,7 +358,8 @@ void look(void*, TF_OpKernelContext* context) {
     *to = std::thread::hardware_concurrency();
 }
 
-// A vocabulary in files, which those who read with it share.
+// A vocabulary that was read from the files `path`words and `path`numbers. The last one is kept, and
+// shared by all ops that use it.
 struct Vocabulary {
   tfw2v::Words words;
   std::string numbers;
@@ -361,15 +380,19 @@ struct Vocabulary {
   }
 };
 
-// Reads a run of texts: given the prefix of the files to write, that of a vocabulary's or nothing,
-// and paths; and numbers: the longest sentence, entries a shard, whether lines are tagged, and of
-// each path the bytes to read.
+// Tfw2vReadRun(names, numbers) -> report. Encodes texts to shards; see read_run in text.h.
+//   names    prefix of the files to write, prefix of a vocabulary's files or "", then p paths: each is
+//            followed by a 0 byte
+//   numbers  [3 + 2 p] maximum words per sentence, maximum entries per shard, whether lines are tagged,
+//            then per path the first byte to read, and the byte behind the last
+//   report   [3 + 4 s] result of read_run, raw words, sentences, then the fields of each of s shards
 void read_run(void*, TF_OpKernelContext* context) {
   const std::vector<std::string> names = strings(Input(context, 0));
   const Input numbers(context, 1);
   const auto* number = numbers.data<int64_t>();
   if (names.size() < 2 || numbers.size() != 2 * static_cast<int64_t>(names.size()) - 1)
-    return fail(context, "Tfw2vReadRun: each path needs a range");
+    return fail(context, "Tfw2vReadRun: names must be 2 prefixes and p paths, and numbers must have "
+                         "3 + 2 p elements");
   std::vector<tfw2v::Piece> pieces;
   for (size_t i = 2; i < names.size(); ++i)
     pieces.push_back({names[i], number[2 * i - 1], number[2 * i]});
@@ -377,7 +400,7 @@ void read_run(void*, TF_OpKernelContext* context) {
   if (!names[1].empty()) {
     known = Vocabulary::of(names[1]);
     if (known->numbers.size() != known->words.counts().size() * sizeof(int32_t))
-      return fail(context, "Tfw2vReadRun: there is no such vocabulary");
+      return fail(context, "Tfw2vReadRun: the vocabulary's files are missing or incomplete");
   }
   tfw2v::Scanner scanner(names[0], number[0], number[1], known ? &known->words : nullptr,
                          known ? reinterpret_cast<const int32_t*>(known->numbers.data()) : nullptr);
@@ -398,7 +421,7 @@ void unknown_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
 
 using Compute = void (*)(void*, TF_OpKernelContext*);
 
-// An attribute of ops, and what makes and destroys it.
+// An attribute of an op, and functions that make and destroy the op's state.
 struct Attribute {
   const char* spec;
   void* (*make)(TF_OpKernelConstruction*);
@@ -408,6 +431,7 @@ constexpr Attribute kNone = {nullptr, nullptr, nullptr};
 constexpr Attribute kHasOptions = {"options: list(int)", make, destroy<Tfw2vOptions>};
 constexpr Attribute kTyped = {"dtype: {float, bfloat16, int8}", make_typed, destroy<int>};
 
+// Registers an op and its kernel. Ops are stateful, because most of them change memory or files.
 void define(const char* name, std::initializer_list<const char*> inputs,
             std::initializer_list<const char*> outputs, Compute compute,
             const Attribute& attribute = kNone) {
@@ -416,7 +440,7 @@ void define(const char* name, std::initializer_list<const char*> inputs,
   for (const char* input : inputs) TF_OpDefinitionBuilderAddInput(op, input);
   for (const char* of : outputs) TF_OpDefinitionBuilderAddOutput(op, of);
   if (attribute.spec) TF_OpDefinitionBuilderAddAttr(op, attribute.spec);
-  if (attribute.make == make)  // an op on a unit
+  if (attribute.make == make)  // the op has a unit
     TF_OpDefinitionBuilderAddAttr(op, ("fields: int = " + std::to_string(kUnitFields)).c_str());
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);

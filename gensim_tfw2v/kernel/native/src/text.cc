@@ -14,18 +14,20 @@ namespace {
 
 constexpr uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
 
-// The next 8 bytes, of those before `end`; zeros follow.
+// Returns the next 8 bytes, with zeros in place of bytes from `end` on.
 uint64_t load(const uint8_t* from, const uint8_t* end) {
   uint64_t loaded = 0;
   std::memcpy(&loaded, from, end - from >= 8 ? 8 : end - from);
   return loaded;
 }
 
+// Multiplies to 128 bits, and folds the product's halves together by xor.
 uint64_t hash(uint64_t bits) {
   const auto product = static_cast<unsigned __int128>(bits) * 0x9E3779B97F4A7C15;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// Returns whether Python's str.isspace() is true of a code point.
 bool is_space(uint32_t point) {
   return (point >= 9 && point <= 13) || (point >= 28 && point <= 32) || point == 0x85 ||
          point == 0xA0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200A) ||
@@ -33,7 +35,7 @@ bool is_space(uint32_t point) {
          point == 0x3000;
 }
 
-// Writes a file, and returns 0 or an errno.
+// Writes a file. Returns 0 or an errno.
 int64_t save(const std::string& path, const void* data, int64_t size) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return errno;
@@ -48,8 +50,8 @@ int64_t save(const std::string& path, const void* data, int64_t size) {
   return error;
 }
 
-// Decodes the character at `p`, of several bytes, and returns how many they are; 0 if they are
-// none that Python's strict decoder takes, -1 if `end` cuts it.
+// Decodes the multi-byte character at `p`. Returns its length in bytes; 0 if it is invalid UTF-8 for
+// Python's strict decoder, -1 if `end` truncates it.
 int decode(const uint8_t* p, const uint8_t* end, uint32_t* point) {
   const uint8_t first = *p;
   const int size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
@@ -57,7 +59,7 @@ int decode(const uint8_t* p, const uint8_t* end, uint32_t* point) {
   *point = first & (0xFF >> (size + 1));
   for (int i = 1; i < size; ++i) {
     if (p + i == end) return -1;
-    // overlong forms, surrogates, and what is above U+10FFFF
+    // excludes overlong forms, surrogates, and code points above U+10FFFF
     const uint8_t least = i > 1 ? 0x80 : first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
     const uint8_t most = i > 1 ? 0xBF : first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
     if (p[i] < least || p[i] > most) return 0;
@@ -76,7 +78,7 @@ Words::Key Words::key_of(const uint8_t* word, int64_t size, const uint8_t* end) 
   return {head, static_cast<uint32_t>(size < UINT32_MAX ? size : UINT32_MAX)};
 }
 
-// Where a word is, or would be.
+// Returns the slot of a word, or the empty slot in which it belongs.
 size_t Words::slot_of(Key key, const uint8_t* word, int64_t size) const {
   size_t slot = hash(key.head + key.length) >> shift_;
   for (;; slot = (slot + 1) & (slots_.size() - 1)) {
@@ -124,7 +126,7 @@ void Words::add(const uint8_t* text, int64_t size, const int64_t* counts, int32_
   const uint8_t* const end = text + size;
   for (int64_t i = 0; text < end; ++i) {
     const auto* stop = static_cast<const uint8_t*>(std::memchr(text, '\n', end - text));
-    if (!stop || stop == text) return;  // nothing that `text()` has given
+    if (!stop || stop == text) return;  // empty word, or no '\n' at the end: `text()` has neither
     const int32_t number =
         count(key_of(text, stop - text, end), text, stop - text, counts ? counts[i] : 0);
     if (indices) indices[i] = number;
@@ -159,9 +161,12 @@ int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
     }
     const uint8_t* const word = p;
     in_line_ |= p < end;
-    int space = 0;  // bytes of a wide space that ends the word
+    int space = 0;  // bytes of the multi-byte space that ends the word, if any
     while (p < end) {
-      if (end - p >= 8) {  // to the first byte that may be a space, or begins a wide character
+      // Skips to the first byte that is at most 0x20 or at least 0x80, 8 bytes at a time. Subtracting
+      // 0x21 sets the top bits of the former. Its borrows can flag wrong bytes, but only behind the
+      // first one.
+      if (end - p >= 8) {
         const uint64_t bytes = load(p, end);
         const uint64_t special = ((bytes - 0x21 * kOnes) | bytes) & kTops;
         if (!special) {

@@ -1,4 +1,7 @@
-// Text to word ids: UTF-8, a sentence a line, split into words as Python's str.split() splits.
+// Conversion of UTF-8 text to word ids. A line is a sentence, split into words like Python's
+// str.split().
+//
+// Encoded text is a list of entries (int32): word ids, and the constants below.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,27 +9,31 @@
 
 namespace tfw2v {
 
-constexpr int32_t kEnd = -1, kUnknown = -2;  // after each sentence; a word without a number
-constexpr int32_t kFirstTag = -3;  // tag 0 of a document; tag 1 is -4, and so on
+constexpr int32_t kEnd = -1, kUnknown = -2;  // end of a sentence or document; word outside the vocabulary
+constexpr int32_t kFirstTag = -3;  // tag 0 of a document, before its words; tag t is kFirstTag - t
 
-// Distinct words, numbered in the order in which they were added, and their counts.
+// Distinct words, with indices in the order in which they were added, and their counts. A hash table
+// with linear probing.
 class Words {
  public:
-  // A word as it is looked for: up to 8 bytes are `head` itself, of more it is a hash.
+  // Key of a word. `head` holds the bytes of a word of up to 8 bytes, and a hash of a longer one.
   struct Key {
     uint64_t head;
-    uint32_t length;  // clipped; 0 is no word
+    uint32_t length;  // in bytes, at most UINT32_MAX; 0: empty slot
   };
-  // Bytes before `end` may be read.
+  // Returns the key of a word of `size` > 0 bytes. May read up to 7 bytes behind it, but none at `end`.
   static Key key_of(const uint8_t* word, int64_t size, const uint8_t* end);
 
+  // Returns the index of a word, or kUnknown.
   int32_t find(Key key, const uint8_t* word, int64_t size) const;
+  // Adds `times` to the count of a word, which is added if it is new. Returns its index.
   int32_t count(Key key, const uint8_t* word, int64_t size, int64_t times);
 
-  // Counts words that each end with a '\n'; their numbers go to `indices`, if that is not null.
+  // Adds words, each followed by '\n'. `counts`: occurrences of each; null: 0. `indices`: receives the
+  // index of each, unless null.
   void add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* indices);
 
-  // The words, each with a '\n' after it.
+  // All words in the order of their indices, each followed by '\n'.
   const std::string& text() const { return text_; }
   const std::vector<int64_t>& counts() const { return counts_; }
 
@@ -38,43 +45,49 @@ class Words {
   size_t slot_of(Key key, const uint8_t* word, int64_t size) const;
   void grow();
 
-  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // a power of 2, at most half of them used
-  int shift_ = 64 - 12;
+  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // a power of 2, at most half of them in use
+  int shift_ = 64 - 12;  // hash >> shift_ is a slot
   std::string text_;
-  std::vector<int64_t> starts_, counts_;
+  std::vector<int64_t> starts_, counts_;  // of each word: first byte in text_; count
 };
 
-// Writes other numbers in place of ids, without words of number -2 and sentences that they leave
-// empty; tags stay, but for those of such a sentence. Returns how many entries are left; -1 if
-// there is an id that is not below `limit`.
+// Replaces word ids by numbers[id], in place. Drops words whose number is kUnknown, and sentences
+// without remaining words, including their tags. Returns the number of remaining entries, or -1 if an id
+// is not below `limit`.
 int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t limit);
 
+// Numbers of one shard, a file of entries: see Shard in corpus/encoded_corpus.py.
 struct Shard {
-  int64_t entries, tokens, raw_words, sentences;  // as corpus/shards.py has them
+  int64_t entries, tokens, raw_words, sentences;
 };
 
-// Scans texts piece by piece, and writes their ids to shards that end where sentences end.
+// Scans texts in pieces, and writes their entries to shards, which end at the ends of sentences.
 class Scanner {
  public:
   struct State {
     int64_t raw_words = 0, sentences = 0, types = 0, shards = 0;
-    int64_t bad = -1;  // where in the text that was given last bytes are no UTF-8
-    int64_t error = 0;  // errno
+    int64_t bad = -1;   // offset of the first invalid UTF-8 in the text passed last; -1: none
+    int64_t error = 0;  // errno of a failed write
   };
 
-  // `known` words get their `numbers`; if it is null, words are counted and numbered.
+  // Arguments:
+  //   prefix   first part of the shards' file names
+  //   longest  maximum number of words per sentence; longer sentences are split
+  //   shard    maximum number of entries per shard; only a shard of one sentence may have more
+  //   known    vocabulary, and `numbers`, the id of each of its words. If null, words are counted, and
+  //            their ids are the indices of `words()`
   Scanner(std::string prefix, int64_t longest, int64_t shard, const Words* known,
           const int32_t* numbers)
       : prefix_(std::move(prefix)), longest_(longest), shard_(shard), known_(known),
         numbers_(numbers) {}
 
-  // Makes each line a document, an empty one too, whose tag is its number from 0 up.
+  // Makes each line a document, whose tag is the line's index. Empty lines count, too.
   void tag_lines() { tagged_ = true; }
 
-  // Scans what is complete of a text, and returns how many bytes that is. With `is_last` the text
-  // ends here; all of it is complete then.
+  // Scans the complete words of a text, and returns the number of bytes scanned. The caller passes the
+  // remaining bytes again, before the text that follows. With `is_last`, the text ends here.
   int64_t scan(const uint8_t* text, int64_t size, bool is_last);
-  // Writes what is left.
+  // Writes the last shard.
   void finish() { write(ids_.size()); }
 
   const State& state() const { return state_; }
@@ -82,10 +95,10 @@ class Scanner {
   const std::vector<Shard>& shards() const { return shards_; }
 
  private:
-  void take(const uint8_t* word, int64_t size, const uint8_t* end);
+  void take(const uint8_t* word, int64_t size, const uint8_t* end);  // adds a word to the sentence
   void end_sentence();
   void end_line();
-  void write(int64_t size);
+  void write(int64_t size);  // writes the first entries of ids_ to a shard, and removes them
 
   const std::string prefix_;
   const int64_t longest_, shard_;
@@ -94,13 +107,13 @@ class Scanner {
   Words own_;
   std::vector<int32_t> ids_;
   std::vector<Shard> shards_;
-  bool tagged_ = false, in_line_ = false;  // in a line that has bytes
-  int64_t in_sentence_ = 0;           // words of the open sentence
-  int64_t ended_ = 0, sentences_ = 0;  // entries of `ids_` in ended sentences, and those
+  bool tagged_ = false, in_line_ = false;  // in_line_: the current line has bytes
+  int64_t in_sentence_ = 0;            // words of the current sentence
+  int64_t ended_ = 0, sentences_ = 0;  // complete sentences in ids_: their entries; their number
   State state_;
 };
 
-// A run of bytes of a plain file.
+// The bytes [start, stop) of an uncompressed file.
 struct Piece {
   std::string path;
   int64_t start, stop;
@@ -108,8 +121,9 @@ struct Piece {
 
 constexpr int kUndecodable = -1;
 
-// Scans pieces, and writes what `scanner` has found beside its shards: `words` and `counts`.
-// Returns 0, kUndecodable, or an errno.
+// Scans pieces of files, and writes their shards. Writes the words of `scanner`, each followed by '\n',
+// to the file `prefix`words, and their counts (int64) to `prefix`counts. Returns 0, kUndecodable, or an
+// errno.
 int64_t read_run(Scanner& scanner, const std::vector<Piece>& pieces, const std::string& prefix);
 
 }  // namespace tfw2v

@@ -1,4 +1,4 @@
-// Threads that run parts of the same work.
+// A pool of threads that run one function in parallel.
 #pragma once
 
 #include <condition_variable>
@@ -9,7 +9,7 @@
 
 namespace tfw2v {
 
-// Worker threads wait for work: new ones would take a while to find a core of their own.
+// Worker threads are kept between calls: the system needs a while to give a new thread its own core.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads) : threads(threads) {
@@ -21,7 +21,8 @@ class ThreadPool {
     for (std::thread& other : others_) other.join();
   }
 
-  // Calls work(0) to work(threads - 1), each in a thread, and returns when all have returned.
+  // Runs work(0), .. work(threads - 1) in parallel, work(0) in the caller's thread. Returns when all
+  // have returned.
   void run(const std::function<void(int)>& work) {
     begin(work);
     work(0);
@@ -29,7 +30,7 @@ class ThreadPool {
     changed_.wait(lock, [&] { return !working_; });
   }
 
-  const int threads;
+  const int threads;  // including the caller's
 
  private:
   void begin(const std::function<void(int)>& work) {
@@ -54,8 +55,8 @@ class ThreadPool {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::function<void(int)> work_;  // empty: there is none any more
-  int turn_ = 0, working_ = 0;
+  std::function<void(int)> work_;  // empty: threads exit
+  int turn_ = 0, working_ = 0;     // number of calls of `begin`; threads still running work_
   std::vector<std::thread> others_;
 };
 

@@ -1,4 +1,11 @@
-// What all objectives share: learning rates, and how far scores are off.
+// Learning rates and coefficients of all objectives: negative sampling (Mikolov et al. 2013, "Distributed
+// Representations of Words and Phrases and their Compositionality", section 2.2) and hierarchical softmax
+// (Morin and Bengio 2005, "Hierarchical Probabilistic Neural Network Language Model").
+//
+// A hidden layer h predicts outputs or nodes y_c with weights v_c: above 0 for label 1, below 0 for label 0.
+//   z_c = h . y_c,  loss = sum_c |v_c| log(1 + exp(-sign(v_c) z_c))
+//   g_c = -alpha dloss / dz_c = alpha v_c sigmoid(-sign(v_c) z_c)
+//   dh = sum_c g_c y_c,  dy_c = g_c h
 #pragma once
 
 #include <algorithm>
@@ -11,7 +18,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// What is known of scores: their loss, of how many predictions, and their sizes and number.
+// Sums over scores z: `loss` of `predictions` predictions; `sizes`, the sum of abs(z), of `scores` scores.
 struct Sums {
   double loss = 0, predictions = 0, sizes = 0, scores = 0;
 
@@ -20,17 +27,19 @@ struct Sums {
     sizes += other.sizes, scores += other.scores;
     return *this;
   }
+  // Adds these sums to `result`. Its magnitude is infinite once the mean of abs(z) is kMeaningless.
   void into(Tfw2vResult& result) const {
-    constexpr double kMeaningless = 40;  // of a mean size; those in range are below 6 and a step
+    constexpr double kMeaningless = 40;  // in range, abs(z) stays below 6 plus one update
     result.loss += loss;
     result.predictions += predictions;
     result.magnitude += scores && !(sizes / scores < kMeaningless) ? INFINITY : sizes;
   }
 };
 
-// Of a row, which is to be added to it.
+// A row, and the update to add to it: S floats each.
 using Change = std::pair<float*, const float*>;
 
+// Base class of the trainers. The destructor adds the sums over scores to `result`.
 class Trainer : protected UnitRows {
  public:
   Trainer(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -46,7 +55,7 @@ class Trainer : protected UnitRows {
     }
   }
 
-  // The sums since the last call.
+  // Returns the sums since the last call.
   Sums take() {
     counted_.loss = reduce_add(cost_);
     cost_ = Vector{};
@@ -54,12 +63,14 @@ class Trainer : protected UnitRows {
   }
 
  protected:
-  // Windows have all step sizes of a unit, and so do the pairs after them: gensim trains them in turn.
+  // Learning rate at a position. It falls linearly over the unit's windows, and again over the (tag,
+  // token) pairs stored after them: gensim interleaves the two, so each has the whole range.
   float alpha(int64_t position) const {
     const int64_t windows = n - tag_pairs;
     if (is_tag_pair(position)) return alpha_ + fall_ / tag_pairs * (position - windows);
     return alpha_ + fall_ / windows * position;
   }
+  // to += factor * change, or to = factor * change if `begin`.
   template <bool begin = false>
   void add(float* to, const float* change, float factor) const {
     for (int64_t d = 0; d < N * W; d += W) {
@@ -68,16 +79,16 @@ class Trainer : protected UnitRows {
     }
   }
 
-  // Coefficients of scores: how far each is off, times alpha. Weights below 0 are of negatives, and
-  // of 0 of what does not count. As in gensim, nothing is learnt from scores of 6 (`limit`) and more,
-  // in either direction: that keeps rows short that others have moved too far. `columns` is a
-  // multiple of W.
+  // Coefficients g of scores z, as above. A weight of 0 gives g = 0: padding, or a skipped negative. As
+  // with gensim's MAX_EXP, g = 0 where abs(z) >= `limit`: this bounds rows that concurrent updates have
+  // moved too far. Loss and sizes count those scores, too. `columns` is a multiple of W. `g` may be
+  // `scores`.
   void coefficients(const float* scores, const float* weights, int columns, float alpha, float* g,
                     bool with_loss, float limit = 6.f) {
-    Vector sizes = new_sizes_, cost = new_cost_;  // in registers, unlike members
+    Vector sizes = new_sizes_, cost = new_cost_;  // local, so that they stay in registers
     for (int c = 0; c < columns; c += W) {
       const Vector z = load(scores + c), w = load(weights + c);
-      const Vector wrong = w > Vector{} ? -z : z;  // the score of the other label
+      const Vector wrong = w > Vector{} ? -z : z;  // score of the wrong label
       store(g + c, abs(z) < broadcast(limit) ? w * alpha * sigmoid(wrong) : Vector{});
       sizes += w == Vector{} ? Vector{} : abs(z);
       if (with_loss) cost += abs(w) * softplus(wrong);
@@ -86,7 +97,7 @@ class Trainer : protected UnitRows {
     new_cost_ = cost;
   }
 
-  // Returns whether the mean abs(score) of the `number` scores since the last call is at most
+  // Returns whether the mean of abs(z) over the `number` scores since the last call is at most
   // kMaxMeanScore. Above it, most scores are clipped and give no update. With `retried`, scores out of
   // range are left out of the sums, because the caller trains their positions again.
   bool in_range(int64_t number, bool retried = false) {
@@ -101,12 +112,14 @@ class Trainer : protected UnitRows {
     return is_in_range;
   }
 
+  // Counts predictions whose loss is summed.
   void predicted(int64_t number) { counted_.predictions += number; }
 
  private:
   static constexpr float kMaxMeanScore = 8;  // above it, positions are trained one by one
 
-  float alpha_, fall_;
+  float alpha_, fall_;  // learning rate at the first position; difference to that after the last
+  // Sums per lane: abs(z) and loss since the last in_range(), loss since the last take().
   Vector new_sizes_ = {}, new_cost_ = {}, cost_ = {};
   Sums counted_;
   Tfw2vResult& result_;

@@ -1,4 +1,4 @@
-// The rows of tables that a unit's draws name.
+// Rows of the tables by position of a unit: inputs, outputs, nodes, negatives, windows and tags.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,17 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Negatives of a block that count for a position: all, or those of its target's shard.
+// Negatives of a block that count for a position, because they are of its target's shard: every `step`-th
+// one from `first` on. With one shard, all of them.
 struct Noise {
   const int32_t* negatives;
   int first, step, number;
-  int column(int j) const { return first + j * step; }
+  int column(int j) const { return first + j * step; }  // index in the block
   int32_t operator[](int j) const { return negatives[column(j)]; }
 };
 
-// A unit's negatives, windows, paths and tags by position, and the rows that it names.
+// Base class of all trainers and their parts. Letters are those of unit.h. Invariant: floats [D, S) of each
+// row are 0. So kernels compute on N whole vectors: the padding adds 0 to scores, and its updates are 0.
 class UnitRows {
  public:
   UnitRows(const Tfw2vOptions& options, const Tfw2vUnit& unit, const Tfw2vTables& tables)
@@ -24,26 +26,29 @@ class UnitRows {
         t(tables), N(static_cast<int>((t.size + W - 1) / W)), S(t.stride),
         H(S * std::max(1, o.concatenated)) {}
 
-  const int64_t n, tag_pairs;
+  const int64_t n, tag_pairs;  // positions; (tag, token) pairs, which are the last positions
 
  protected:
   float* input(int64_t row) const { return t.inputs.rows + row * t.stride; }
   float* output(int64_t row) const { return t.outputs.rows + row * H; }
   float* node(int64_t row) const { return t.nodes.rows + row * H; }
+  // The path of position a's target: entries [path_begin, path_end) of t.paths.
   int32_t path_begin(int64_t a) const { return t.paths.first[u.targets[a]]; }
   int32_t path_end(int64_t a) const { return t.paths.first[u.targets[a] + 1]; }
+  // Factor of an input row's updates.
   float locked(int32_t row) const { return t.lock.size ? t.lock[row] : 1.f; }
 
+  // Negatives of a block that count for position a.
   Noise noise(int64_t block, int64_t a) const {
     const int shard = u.shards.size ? u.shards[a] : 0;
     const int number = (o.shared - shard + o.shards - 1) / o.shards;
     return {u.negatives.data + block * o.shared, shard, o.shards, number};
   }
 
-  // Whether a position's own input predicts its target, instead of those of a window.
+  // Returns whether a position is a (tag, token) pair: its own input predicts its target.
   bool is_tag_pair(int64_t a) const { return a >= n - tag_pairs; }
 
-  // Tags that are in a position's window.
+  // Tags in a position's window: rows of inputs.
   const int32_t* tags_begin(int64_t a) const {
     return u.documents.size ? &u.tags[u.first_tags[u.documents[a]]] : nullptr;
   }
@@ -51,12 +56,12 @@ class UnitRows {
     return u.documents.size ? &u.tags[u.first_tags[u.documents[a] + 1]] : nullptr;
   }
 
-  // Whether pairs of skip-gram are trained one by one, and inputs made of subwords anew for each
-  // position. Each input then predicts its window: inputs that a window is predicted by would miss
-  // each other's updates of what they share.
+  // Returns whether skip-gram trains pair by pair, and subwords.h composes inputs once per position.
+  // If there are subwords, each input then predicts the words of its window. In the usual direction,
+  // the window's inputs would miss each other's updates of shared n-grams.
   bool one_by_one() const { return o.skipgram && o.sequential && o.group == 1 && o.span == 1; }
 
-  // Rows of a position's window.
+  // Number of gensim's rows in a position's window, the divisor of means.
   float count(int64_t a) const {
     if (!t.weights.size)
       return u.reaches[2 * a] + u.reaches[2 * a + 1] + (tags_end(a) - tags_begin(a));
@@ -66,10 +71,11 @@ class UnitRows {
     return sum;
   }
 
-  // Prefetches what a position adds to those before it: the last word of its window, its target if that
-  // is `sampled`, and the nodes of its path, which has been prefetched; and the path of a later one.
+  // Prefetches the rows that a position adds to those of the positions before it: the last word of its
+  // widest possible window, its target if `sampled`, and the nodes of its path. The path itself must be in
+  // cache, so each call also prefetches the path of the position `later`.
   void prefetch_position(int64_t a, int64_t later, bool sampled) const {
-    constexpr int kNear = 8;  // nodes next to the root are never far
+    constexpr int kNear = 8;  // first nodes of a path: near the root, so always in cache
     if (sampled) prefetch(output(u.targets[a]), S);
     if (a + o.window < n) prefetch(input(u.inputs[a + o.window]), S);
     if (!o.hierarchical) return;
@@ -81,9 +87,9 @@ class UnitRows {
   const Tfw2vOptions& o;
   const Tfw2vUnit& u;
   const Tfw2vTables& t;
-  const int N;      // vectors that D numbers take
+  const int N;      // vectors that hold D floats
   const int64_t S;  // floats from a row to the next
-  const int64_t H;  // of outputs and nodes
+  const int64_t H;  // floats from an output or node to the next
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,4 +1,12 @@
-// Vectors of floats as wide as the processor's registers, by the extensions of GCC and Clang.
+// Vectors of W floats, as wide as the processor's registers, by the extensions of GCC and Clang.
+//
+//   exp(x)      = 2^k 2^f, k = round(x / log 2), f = x / log 2 - k. 2^f is a polynomial of degree 5 in f.
+//                 Relative error below 8e-6 for -87 < x < 88.7. Beyond these, the result is arbitrary.
+//   sigmoid(x)  = 1 / (1 + exp(-x)). Error below 1e-6 for abs(x) < 87, arbitrary beyond: `coefficients`
+//                 discards results beyond its limit, which is at most 80.
+//   softplus(x) = log(1 + exp(x)) = max(x, 0) + 2 atanh(t / (2 + t)), t = exp(-abs(x)). Error below 2e-6
+//                 for all finite x. atanh is its power series up to the term of degree 13.
+// Errors were measured against double, at 4e7 values of x, with and without FMA.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -21,7 +29,7 @@ typedef uint32_t Bits __attribute__((vector_size(4 * W), aligned(4), may_alias))
 static inline Vector broadcast(float x) { return x - Vector{}; }  // costs nothing: x - 0 is x even for -0
 static inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 static inline void store(float* p, Vector x) { *reinterpret_cast<Vector*>(p) = x; }
-static inline Vector max(Vector a, Vector b) { return a < b ? b : a; }   // a NaN stays
+static inline Vector max(Vector a, Vector b) { return a < b ? b : a; }   // max(NaN, b) is NaN
 static inline Vector abs(Vector x) { return x < Vector{} ? -x : x; }
 
 template <class Mask, int... I>
@@ -32,8 +40,8 @@ static inline Vector shuffle_lanes(Vector a, Vector b, std::integer_sequence<int
   return __builtin_shuffle(a, b, Integers{Mask::at(I)...});
 #endif
 }
-// Calls `use` with 0 to before n as constants: else GCC keeps small arrays of vectors in memory, which
-// it zeroes and copies.
+// Calls `use` with 0 .. n - 1 as constants. In plain loops GCC keeps small arrays of vectors in memory,
+// and zeroes and copies them.
 template <int... I, class Use>
 static inline __attribute__((always_inline)) void unroll_each(std::integer_sequence<int, I...>, Use use) {
   (use(std::integral_constant<int, I>()), ...);
@@ -43,13 +51,13 @@ static inline __attribute__((always_inline)) void unroll(Use use) {
   unroll_each(std::make_integer_sequence<int, n>(), use);
 }
 
-// Calls `use` with a truth as a constant.
+// Calls `use` with `truth` as a constant.
 template <class Use>
 static inline void dispatch_bool(bool truth, Use use) {
   truth ? use(std::true_type()) : use(std::false_type());
 }
 
-// Calls `use` with a number from 1 to `most`, or `most` for a larger one, as a constant.
+// Calls `use` with min(number, most), which is at least 1, as a constant.
 template <int most, class Use>
 static inline void dispatch_constant(int number, Use use) {
   if constexpr (most > 1)
@@ -57,21 +65,21 @@ static inline void dispatch_constant(int number, Use use) {
   use(std::integral_constant<int, most>());
 }
 
-// Lanes of a and b by a mask: `at(lane)` is an index into a, or W and more into b.
+// Lane i is lane Mask::at(i) of a, or lane Mask::at(i) - W of b where that is not negative.
 template <class Mask>
 static inline Vector shuffle(Vector a, Vector b) {
   return shuffle_lanes<Mask>(a, b, std::make_integer_sequence<int, W>());
 }
 
-// Of each four lanes: a0 b0 a1 b1, and a2 b2 a3 b3.
+// Masks of `reduce_lanes`. Per quad (four lanes): a0 b0 a1 b1 (lower), or a2 b2 a3 b3 (upper).
 template <int upper> struct Interleaved {
   static constexpr int at(int i) { return i / 4 * 4 + 2 * upper + i % 4 / 2 + (i % 2 ? W : 0); }
 };
-// Of each four lanes: a0 a1 b0 b1, and a2 a3 b2 b3.
+// Per quad: a0 a1 b0 b1 (lower), or a2 a3 b2 b3 (upper).
 template <int upper> struct Paired {
   static constexpr int at(int i) { return i / 4 * 4 + 2 * upper + i % 2 + (i % 4 / 2 ? W : 0); }
 };
-// Every other four lanes of a, then of b.
+// Quads 0, 2, .. (even) or 1, 3, .. (odd) of a, then of b.
 template <int odd> struct Quads {
   static constexpr int at(int i) {
     const int quad = 2 * (i / 4) + odd, quads = W / 4;
@@ -79,10 +87,14 @@ template <int odd> struct Quads {
   }
 };
 
-// Transposing reduction: lane i is the sum of the lanes of a[i]. Reads only the first `few`, rounded up to
-// 4.
+// Transposing reduction: lane i is the sum of the lanes of a[i]. Only the first `few` vectors, rounded
+// up to 4, are read. The remaining lanes are 0. For four vectors p, q, r, s, in each quad:
+//   low  = p0+p2 q0+q2 p1+p3 q1+q3   of p and q (Interleaved)
+//   high = r0+r2 s0+s2 r1+r3 s1+s3   of r and s (Interleaved)
+//   sums = p     q     r     s       of low and high (Paired), each the sum of four lanes
+// Quads then adds up the W / 4 quads of each.
 static inline Vector reduce_lanes(const Vector a[W], int few = W) {
-  Vector quads[W / 4] = {};  // of four vectors each: in each four lanes the sums of those lanes
+  Vector quads[W / 4] = {};  // `sums` of four vectors each
   for (int q = 0; q < W / 4 && 4 * q < few; ++q) {
     const Vector* x = a + 4 * q;
     const Vector low = shuffle<Interleaved<0>>(x[0], x[1]) + shuffle<Interleaved<1>>(x[0], x[1]);
@@ -97,21 +109,20 @@ static inline Vector reduce_lanes(const Vector a[W], int few = W) {
   return quads[0];
 }
 
-// e to the x, where it is a normal number.
 static inline Vector exp(Vector x) {
-  const Vector t = x * 1.44269504f, magic = broadcast(12582912.f);  // adding 1.5 * 2^23 rounds
+  const Vector t = x * 1.44269504f, magic = broadcast(12582912.f);  // adding 1.5 * 2^23 rounds t
   const Vector rounded = t + magic, f = t - (rounded - magic);
   Vector p = broadcast(1.3333558e-3f);
   for (float c : {9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f}) p = p * f + c;
-  // the rounded number is in the lowest bits: from there it is added to the exponent
+  // the lowest bits of `rounded` are k: shifted left by 23, they are added to the exponent of 2^f
   return reinterpret_cast<Vector>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(rounded) << 23));
 }
 
 static inline Vector sigmoid(Vector x) { return 1.f / (1.f + exp(-x)); }
 
-// log(1 + e^x), the cost of a prediction whose score is -x.
+// log(1 + e^x): loss of a prediction with score -x for its label.
 static inline Vector softplus(Vector x) {
-  const Vector t = exp(max(-abs(x), broadcast(-80.f))), s = t / (2.f + t), s2 = s * s;  // atanh's series
+  const Vector t = exp(max(-abs(x), broadcast(-80.f))), s = t / (2.f + t), s2 = s * s;  // atanh(s)
   Vector p = broadcast(1.f / 13);
   for (float c : {1.f / 11, 1.f / 9, 1.f / 7, 1.f / 5, 1.f / 3, 1.f}) p = p * s2 + c;
   return max(x, Vector{}) + 2.f * s * p;
@@ -123,7 +134,8 @@ static inline float reduce_add(Vector x) {
   return x[0];
 }
 
-// To be written, or only to be read: then other threads keep their copies.
+// Prefetches a row of `numbers` elements. A row that is only read (to_write = 0) stays in the caches of
+// other cores, too.
 template <int to_write = 1, class T>
 static inline void prefetch(const T* row, int64_t numbers) {
   constexpr int kLine = 64 / sizeof(T);
@@ -131,7 +143,7 @@ static inline void prefetch(const T* row, int64_t numbers) {
   for (; end - row >= 4 * kLine; row += 4 * kLine)
     for (int line = 0; line < 4; ++line) __builtin_prefetch(row + line * kLine, to_write, 2);
   for (; row < end; row += kLine) __builtin_prefetch(row, to_write, 2);
-  __asm__ volatile("");  // GCC drops calls of what does nothing but this
+  __asm__ volatile("");  // else GCC drops calls: prefetches are no side effect
 }
 
 }  // namespace tfw2v::TFW2V_ISA

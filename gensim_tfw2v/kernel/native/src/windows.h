@@ -1,4 +1,5 @@
-// What CBOW and skip-gram's windows share: rows of a window's words, and of what they predict.
+// Base class of the trainers that work window by window: it lists the inputs of a window, and the outputs
+// and nodes that they predict.
 #pragma once
 
 #include "trainer.h"
@@ -7,7 +8,7 @@ namespace tfw2v::TFW2V_ISA {
 
 class Windows : protected Trainer {
  protected:
-  // Room for the rows of `number` windows at a time.
+  // Allocates room for `number` windows.
   Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int number)
       : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.sequential)),
         limit_(!t.weights.size ? 6.f : o.skipgram || o.hierarchical ? 8.f : 80.f) {
@@ -26,7 +27,8 @@ class Windows : protected Trainer {
     turn_scores_.resize(labels_.size() + W);
   }
 
-  // Adds the words and tags of a position's window from x_[end] on: the new end.
+  // Appends the words and tags of a position's window, or a pair's own input, from x_[end] on. Returns the
+  // new end.
   int add_words(int64_t a, int end) {
     const auto add = [&](int32_t row) {
       x_[end] = input(row);
@@ -38,8 +40,8 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Appends the outputs that position a predicts, with labels, from y_[end] on: path nodes, negatives,
-  // target. The i-th position of a block takes K of the block's negatives that count for it, cyclically.
+  // Appends the nodes of position a's path, its negatives and its target, with labels, from y_[end] on.
+  // Negatives are K of those of the block that count for the position, from the i * K-th on, cyclically.
   // Returns the new end.
   int add_predicted(int64_t a, int64_t block, int64_t i, int end) {
     if (o.hierarchical)
@@ -63,9 +65,10 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Trains y_[0] to before y_[columns] with a hidden layer of this many vectors, and sets `delta` to the
-  // update of that layer. As in gensim, a row that comes again is scored again: of few words many do, and
-  // long steps from the same score add up too far.
+  // Trains y_[0] to before y_[columns] with a hidden layer of `vectors` vectors, and sets `delta` to the
+  // update of that layer. As in gensim, a repeated row is scored again after its first update: in a small
+  // vocabulary rows often repeat, and several large updates from one score overshoot. Rows up to the next
+  // repeated one are independent, so they are scored as a batch.
   void train_in_turn(const float* hidden, int columns, int vectors, float alpha, bool with_loss,
                      float* delta) {
     std::fill_n(delta, int64_t{vectors} * W, 0.f);
@@ -85,27 +88,31 @@ class Windows : protected Trainer {
     }
   }
 
-  // Prefetches what the next windows need, and a position's share of the next block's negatives.
+  // Prefetches the rows of the window kWindows positions ahead, and every B-th of the next block's
+  // negatives, from the i-th on: the i-th position's part.
   void prefetch_next(int64_t a, int64_t block, int i) const {
-    constexpr int kWindows = 3;  // memory takes this long
+    constexpr int kWindows = 3;  // windows trained in about one memory latency
     if ((a += kWindows) >= n) return;
     prefetch_position(a, a + kWindows, sampled_);
     for (int k = i; k < o.shared && sampled_ && (block + 1) * o.block < n; k += o.block)
       prefetch(output(u.negatives[(block + 1) * o.shared + k]), S);
   }
 
-  std::vector<float*> x_, y_;
+  std::vector<float*> x_, y_;  // inputs of the windows; outputs and nodes that they predict
+  // Factor of each x_'s update; label of each y_: 1, or -1 for label 0, or 0 for padding.
   std::vector<float> factors_, labels_;
 
  private:
-  // Whether y_[end] is one of the rows from y_[first] on.
+  // Returns whether y_[end] is one of y_[first] to before y_[end].
   bool is_repeated(int first, int end) const {
     return std::find(&y_[first], &y_[end], y_[end]) != &y_[end];
   }
 
-  const bool sampled_;
-  const float limit_;  // 8 in gensim's FastText, whose CBOW learns from any score
-  std::vector<float> turn_labels_, turn_scores_;  // of distinct rows
+  const bool sampled_;  // negative sampling is trained here; skip-gram in blocks does it elsewhere
+  // Limit of abs(z) in train_in_turn(). gensim's FastText has 8; its CBOW with negative sampling has none,
+  // and 80 only keeps exp() in range.
+  const float limit_;
+  std::vector<float> turn_labels_, turn_scores_;  // of one batch in train_in_turn()
 };
 
 }  // namespace tfw2v::TFW2V_ISA
