@@ -19,13 +19,13 @@ LEE = datapath("lee_background.cor")
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Where temporary folders are, of this process and of those that it starts."""
+    """Folder for temporary files of this process and its children."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 
 
-def test_a_cluster_that_runs_is_listed_read_and_stopped(tfw2v, place):
+def test_running_cluster_is_listed_logged_and_stopped(tfw2v, place):
     command = ["cluster", "local", "--ps-tasks", "1", "--worker-tasks", "1", "--", "train", LEE]
     options = ["-o", place / "model", "--vector-size", "8", "--epochs", "100000"]
     process = subprocess.Popen([*TFW2V, *map(str, [*command, *options])], stderr=subprocess.PIPE)
@@ -51,13 +51,13 @@ def test_a_cluster_that_runs_is_listed_read_and_stopped(tfw2v, place):
 
 @pytest.fixture
 def handle_sigterm():
-    """A function that sets the handler of SIGTERM until the test ends."""
+    """Return a function that sets the handler of SIGTERM until the test ends."""
     before = signal.getsignal(signal.SIGTERM)
     yield lambda handler: signal.signal(signal.SIGTERM, handler)
     signal.signal(signal.SIGTERM, before)
 
 
-def test_clusters_are_told_apart_by_name(tfw2v, place, handle_sigterm):
+def test_clusters_are_selected_by_name(tfw2v, place, handle_sigterm):
     handle_sigterm(lambda *_: sys.exit(143))
     with NoTasks() as one, NoTasks() as other:
         names = [line.split("\t")[0] for line in tfw2v("cluster", "ls").stdout.splitlines()]
@@ -82,13 +82,13 @@ class NoTasks(SshCluster):
         return self._logs.folder.name.rpartition("-")[2]
 
 
-def test_a_program_that_sigterm_would_kill_is_not_listed(tfw2v, place, handle_sigterm):
+def test_cluster_without_a_sigterm_handler_is_not_listed(tfw2v, place, handle_sigterm):
     handle_sigterm(signal.SIG_DFL)
     with NoTasks():
         assert len(tfw2v("cluster", "ls").stdout.splitlines()) == 1
 
 
-def test_a_dry_run_prints_commands_and_runs_nothing(tfw2v, place):
+def test_dry_run_prints_commands_and_runs_nothing(tfw2v, place):
     hosts = hosts_file(place)
     options = ("--hosts", hosts, "--ssh", f"touch {place / 'ran'}", "--dry-run")
     ps, worker, training = tfw2v("cluster", "ssh", *options, *TRAINING).stdout.splitlines()
@@ -112,7 +112,7 @@ def test_a_dry_run_prints_commands_and_runs_nothing(tfw2v, place):
         ),
     ],
 )
-def test_bad_usage(tfw2v, arguments, message, monkeypatch, tmp_path):
+def test_bad_usage_is_rejected(tfw2v, arguments, message, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "h.json").write_text(json.dumps({"ps": ["a:1"], "worker": ["b:1"]}))
     assert message in tfw2v(*arguments, status=2).stderr
