@@ -9,7 +9,7 @@ from tests.corpus.reference import ODD
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path, monkeypatch) -> Path:
-    """A folder for temporary files, which must be empty again at the end of a test."""
+    """Folder for temporary files; tests check that it is empty at the end."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -19,7 +19,7 @@ def temporary(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture(params=["whole", "cut", "python"])
 def way(request, monkeypatch) -> str:
-    """How texts are read: in one run, in runs of 10 kB by threads, or by Python alone."""
+    """How texts are read: in one run, in runs of 10 kB by threads, or by pure Python."""
     if request.param == "cut":
         monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
     if request.param == "python":

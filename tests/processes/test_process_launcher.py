@@ -1,4 +1,4 @@
-"""Where the processes of a local cluster start, when the one that forks them is killed."""
+"""Start of processes after their fork server is killed."""
 
 import contextlib
 import signal
@@ -15,17 +15,17 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe 
 
 
 def forking():
-    """Those that fork, but for those of other tests."""
+    """Return the running fork servers, except those shared with other tests."""
     found = []
     for child in psutil.Process().children():
-        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended since
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has exited meanwhile
             if "gensim_tfw2v.processes.forkserver" in child.cmdline():
                 found.append(child)
     return [child for child in found if child.pid not in forks.shared()]
 
 
 def started_forking():
-    """The same, when there are any: a process about to be another program has no command."""
+    """Wait for fork servers and return them: a process has no command during its exec."""
     deadline = time.monotonic() + 60
     while not (found := forking()) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -33,9 +33,9 @@ def started_forking():
 
 
 @pytest.mark.usefixtures("light_forks")
-def test_another_process_forks_when_it_is_killed(caplog):
+def test_killed_fork_server_is_replaced(caplog):
     process_launcher, started = ProcessLauncher(isolated=False), []
-    for _ in range(2):  # while it is still importing, and after it has forked
+    for _ in range(2):  # killed while it imports, and after it has forked
         (process,) = started_forking()
         process.send_signal(signal.SIGKILL)
         process_launcher._forks.process.wait(60)
@@ -47,7 +47,7 @@ def test_another_process_forks_when_it_is_killed(caplog):
     assert caplog.text.count("it is started again") == 2
 
 
-def test_one_that_cannot_work_is_not_started_again(monkeypatch, tmp_path):
+def test_fork_server_with_failing_imports_is_not_restarted(monkeypatch, tmp_path):
     (tmp_path / "grpc.py").write_text("raise ImportError('no grpc here')")
     monkeypatch.syspath_prepend(tmp_path)
     process_launcher = ProcessLauncher(isolated=False)
