@@ -57,9 +57,7 @@ class ProjectorPage:
         """Tick or untick "Spherize data", which moves the mean of the vectors to the origin."""
         box = one(self.driver, "#normalize-data-checkbox")
         if self.is_spherized() != wanted:
-            self.driver.execute_script(
-                "arguments[0].click()", box
-            )  # it may be scrolled out of sight
+            self.driver.execute_script("arguments[0].click()", box)  # it may be off screen
         until("the checkbox", lambda: self.is_spherized() == wanted)
         self._until_drawn()
 

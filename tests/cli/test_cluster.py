@@ -28,7 +28,7 @@ def until(condition, seconds=180):
         if found := condition():
             return found
         time.sleep(0.05)
-    raise AssertionError("waited in vain")
+    raise AssertionError("timed out")
 
 
 def children(pid, what):

@@ -240,7 +240,7 @@ def test_compressed_files_and_folders_give_the_same_words(tfw2v, corpus, tmp_pat
 
 @pytest.fixture
 def bad(tmp_path, corpus):
-    """A folder of corpora that cannot be trained on."""
+    """Folder of corpora that cannot be trained on."""
     (tmp_path / "empty.txt").touch()
     (tmp_path / "blank.txt").write_text("\n\n")
     (tmp_path / "rare.txt").write_text("each word once\n")

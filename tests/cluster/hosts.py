@@ -23,7 +23,7 @@ _number = itertools.count()
 def why_not():
     """Return why hosts cannot be created here, or an empty string."""
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
-        return "only Linux's root makes networks"
+        return "network namespaces need Linux and root"
     for command in ("ip", "tc"):
         if not shutil.which(command):
             return f"{command} (iproute2) is missing"
@@ -31,7 +31,7 @@ def why_not():
         try:
             hosts.add("try")
         except subprocess.CalledProcessError as error:
-            return f"no network can be made here: {error.stderr.strip()}"
+            return f"no network can be created here: {error.stderr.strip()}"
     return ""
 
 

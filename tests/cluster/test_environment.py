@@ -70,7 +70,7 @@ def test_local_cluster_ignores_proxy_and_tensorflow_variables(asked, monkeypatch
     assert not asked
 
 
-@pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
+@pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
 def test_only_addresses_of_the_cluster_bypass_the_proxy(asked, kept_forks, monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "example.org")
     monkeypatch.setattr(readers, "MIN_BYTES", 1)

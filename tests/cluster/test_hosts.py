@@ -154,7 +154,7 @@ def test_training_continues_while_a_worker_is_disconnected(hosts, train):
     hosts.plug("worker1", True)
     plugged = time.monotonic()
     while hosts.bytes("worker1")[0] - before < 10_000_000:
-        assert time.monotonic() - plugged < 120, "a worker that is back is given jobs"
+        assert time.monotonic() - plugged < 120, "a reconnected worker must get jobs"
         epoch(100)
     print(f"stood still for {stood_still:.0f} s, back after {time.monotonic() - plugged:.0f} s")
     hosts.plug("worker1", False)

@@ -160,7 +160,7 @@ def test_workers_share_cores_evenly_unless_configured(monkeypatch):
     started = {}
 
     class Notes:
-        """Starts nothing."""
+        """Launcher that records threads per role and starts nothing."""
 
         def start_module(self, module, *arguments, environment, **options):
             config = json.loads(environment["TF_CONFIG"])["task"]

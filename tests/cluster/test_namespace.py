@@ -26,7 +26,7 @@ UNPRIVILEGED = ("setpriv", "--bounding-set=-sys_admin,-net_admin")
 
 def need_namespaces():
     if reason := launchers.why_no_namespace():
-        pytest.skip(f"this system makes no network namespace: {reason}")
+        pytest.skip(f"no network namespace can be created here: {reason}")
 
 
 @pytest.fixture(params=["as this user", "in a user namespace"])

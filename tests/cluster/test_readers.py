@@ -31,7 +31,7 @@ from tests.forks import SharedLauncher
 
 LEE = datapath("lee_background.cor")
 
-pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
+pytestmark = pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
 
 
 def start(launcher, cluster, task):

@@ -17,16 +17,16 @@ def temporary(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-@pytest.fixture(params=["whole", "cut", "python"])
-def way(request, monkeypatch) -> str:
+@pytest.fixture(params=["one run", "several runs", "pure Python"])
+def reader_kind(request, monkeypatch) -> str:
     """How texts are read: in one run, in runs of 10 kB by threads, or by pure Python."""
-    if request.param == "cut":
+    if request.param == "several runs":
         monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
-    if request.param == "python":
+    if request.param == "pure Python":
         for module in (encode, scanner):
             monkeypatch.setattr(module, "library", lambda: None)
     elif scanner.library() is None:
-        pytest.skip("compiled nowhere here")
+        pytest.skip("the compiled library is missing")
     return request.param
 
 

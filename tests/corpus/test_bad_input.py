@@ -31,7 +31,7 @@ def nothing_stays(temporary):
 
 
 @pytest.mark.parametrize("pack", [gzip, bz2, lzma])
-def test_compressed_files_need_their_suffix(tmp_path, pack, way):
+def test_compressed_files_need_their_suffix(tmp_path, pack, reader_kind):
     ending = {gzip: ".gz", bz2: ".bz2", lzma: ".xz"}[pack]
     path = tmp_path / f"lee.txt{ending}"
     with open(LEE, "rb") as file:
@@ -107,7 +107,7 @@ def test_lz4_data_without_suffix_is_rejected(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"caf\xe9 x", b"\xed\xa0\x80", b"\xe2\x82\n"])
-def test_invalid_utf8_is_reported_with_its_offset(tmp_path, way, bad):
+def test_invalid_utf8_is_reported_with_its_offset(tmp_path, reader_kind, bad):
     path = tmp_path / "latin.txt"
     text = TEXT * 200 + b"a \xc3\xa9 " + bad
     path.write_bytes(text + b"\n" + TEXT)
@@ -135,7 +135,7 @@ def test_invalid_utf8_is_reported_with_its_offset(tmp_path, way, bad):
         ("utf-32-be", b"", "UTF-32BE"),
     ],
 )
-def test_utf16_and_utf32_are_recognized(tmp_path, way, text, encoding, mark, name):
+def test_utf16_and_utf32_are_recognized(tmp_path, reader_kind, text, encoding, mark, name):
     path = tmp_path / "wide.txt"
     if not text.isascii() and not text.startswith("g") and encoding[-2:] in ("le", "be"):
         text = text.replace("\n", " \u00e9\n")  # otherwise every byte would be valid UTF-8
@@ -146,14 +146,14 @@ def test_utf16_and_utf32_are_recognized(tmp_path, way, text, encoding, mark, nam
         scan_texts([path])
 
 
-def test_utf16_after_valid_text_is_recognized(tmp_path, way):
+def test_utf16_after_valid_text_is_recognized(tmp_path, reader_kind):
     path = tmp_path / "joined.txt"
     path.write_bytes(TEXT + "gr\u00f6\u00dfe\n".encode("utf-16-le"))
     with pytest.raises(CorpusDecodeError, match="looks like UTF-16LE: .*iconv -f UTF-16LE -t"):
         scan_texts([path])
 
 
-def test_invalid_utf8_in_a_long_line_is_reported(tmp_path, way):
+def test_invalid_utf8_in_a_long_line_is_reported(tmp_path, reader_kind):
     path = tmp_path / "latin.txt"
     path.write_bytes(b"a b " * 50_000 + b"\xe9")
     with pytest.raises(CorpusDecodeError, match="byte 200,000"):
@@ -174,7 +174,7 @@ def test_missing_files_folders_and_unreadable_files_are_rejected(tmp_path):
             scan_texts([path])
 
 
-def test_pipe_is_read(tmp_path, way):
+def test_pipe_is_read(tmp_path, reader_kind):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     feeder = threading.Thread(target=path.write_bytes, args=[TEXT])

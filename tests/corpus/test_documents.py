@@ -116,7 +116,7 @@ def lines_of(path):
     return list(TaggedLineDocument(str(path)))
 
 
-def test_file_is_scanned_and_encoded_as_by_gensim(way, tmp_path):
+def test_file_is_scanned_and_encoded_as_by_gensim(reader_kind, tmp_path):
     model, counted = gensims({"corpus_file": LEE})
     reader, scan = scanned(Path(LEE))
     assert (scan.total_words, scan.corpus_count) == counted
@@ -126,7 +126,7 @@ def test_file_is_scanned_and_encoded_as_by_gensim(way, tmp_path):
     assert_encoded(reader, scan, Path(LEE), lines_of(LEE), known)
 
 
-def test_odd_files_are_scanned_and_encoded_as_by_gensim(odd_file, way):
+def test_odd_files_are_scanned_and_encoded_as_by_gensim(odd_file, reader_kind):
     model, counted = gensims({"corpus_file": str(odd_file)})
     reader, scan = scanned(odd_file)
     assert (scan.total_words, scan.corpus_count) == counted
@@ -158,7 +158,7 @@ def test_line_numbers_do_not_depend_on_how_files_are_cut(
     assert_encoded(reader, scan, path, items)
 
 
-def test_lines_of_compressed_and_several_files_are_numbered(tmp_path, way):
+def test_lines_of_compressed_and_several_files_are_numbered(tmp_path, reader_kind):
     path = tmp_path / "text.gz"
     path.write_bytes(gzip.compress(b"a b\n\nb\n\nc"))
     reader, scan = scanned(path)
@@ -173,7 +173,7 @@ def test_lines_of_compressed_and_several_files_are_numbered(tmp_path, way):
     assert found == [([0], a_b), ([2], b), ([5], d), ([7], a_b), ([9], b)]
 
 
-def test_lines_without_rows_are_trained_without_tags(tmp_path, way):
+def test_lines_without_rows_are_trained_without_tags(tmp_path, reader_kind):
     path = tmp_path / "text"
     path.write_text("a\nb\na b\n")
     reader = Reader()
@@ -282,7 +282,7 @@ def test_tags_counted_by_gensim_are_adopted():
     assert_same_keys(dv, model.dv)
 
 
-def test_units_hold_whole_documents(tmp_path, way):
+def test_units_hold_whole_documents(tmp_path, reader_kind):
     generator = np.random.default_rng(3)
     path = tmp_path / "text"
     path.write_text("".join("w " * size + "\n" for size in generator.integers(0, 300, 200)))

@@ -9,7 +9,7 @@ from gensim_tfw2v.corpus import encode, text_files
 from gensim_tfw2v.corpus.scanner import library, scan
 from tests.corpus.reference import LEE, line_sentences, scan_texts, text_of
 
-pytestmark = pytest.mark.skipif(library() is None, reason="compiled nowhere here")
+pytestmark = pytest.mark.skipif(library() is None, reason="the compiled library is missing")
 
 
 class Host:

@@ -50,7 +50,7 @@ def test_corpus_modules_import_no_heavy_packages():
 @pytest.mark.parametrize("line", [b"a b c d e f g h\n", b"a b c d e f g h "])
 def test_memory_of_a_scan_is_bounded(tmp_path, line):
     if library() is None and b"\n" not in line:
-        pytest.skip("Python alone takes whole lines, as gensim does")
+        pytest.skip("pure Python reads whole lines, as gensim does")
     path = tmp_path / "text.txt"
     path.write_bytes(line * (40 * 2**20 // len(line)))
     peaks = """

@@ -15,11 +15,11 @@ from tests.corpus.reference import LEE, decoded, line_sentences, scan_sentences,
 def assert_as_gensim(scan, **corpus):
     model = Word2Vec(min_count=1)
     total_words, corpus_count = model.scan_vocab(**corpus)
-    assert list(scan.raw_vocab.items()) == list(model.raw_vocab.items())  # order too
+    assert list(scan.raw_vocab.items()) == list(model.raw_vocab.items())  # in the same order
     assert (scan.total_words, scan.corpus_count) == (total_words, corpus_count)
 
 
-def test_lee_is_counted_as_by_gensim(way):
+def test_lee_is_counted_as_by_gensim(reader_kind):
     with scan_texts([LEE]) as scan:
         assert_as_gensim(scan, corpus_file=LEE)
     with scan_sentences(LineSentence(LEE)) as scan:
@@ -27,7 +27,7 @@ def test_lee_is_counted_as_by_gensim(way):
 
 
 @pytest.mark.parametrize("min_count", [1, 5])
-def test_vocabulary_of_lee_equals_gensims(min_count, way):
+def test_vocabulary_of_lee_equals_gensims(min_count, reader_kind):
     model = Word2Vec(min_count=min_count)
     model.build_vocab(corpus_file=LEE)
     mine = Word2Vec(min_count=min_count)
@@ -43,7 +43,7 @@ def test_vocabulary_of_lee_equals_gensims(min_count, way):
     assert sentences == line_sentences(LEE, model.wv.key_to_index)
 
 
-def test_odd_files_are_counted_as_by_gensim(odd_file, way):
+def test_odd_files_are_counted_as_by_gensim(odd_file, reader_kind):
     with scan_texts([odd_file]) as scan:
         assert_as_gensim(scan, corpus_file=str(odd_file))
         words = list(scan.raw_vocab)
@@ -73,7 +73,7 @@ def test_ranges_cover_a_file_and_end_at_line_ends(odd_file, monkeypatch):
         assert all(content[stop - 1 : stop] == b"\n" for _, stop in ranges[:-1])
 
 
-def test_empty_file_has_no_words(tmp_path, way):
+def test_empty_file_has_no_words(tmp_path, reader_kind):
     path = tmp_path / "empty.txt"
     path.touch()
     with scan_texts([path]) as scan:
@@ -133,8 +133,10 @@ def test_scan_can_be_encoded_twice():
             assert decoded(other, ["b"]) == [["b"], ["b"]]
 
 
-def test_progress_rises_to_the_totals(tmp_path, way, monkeypatch):
-    monkeypatch.setattr(text_files, "BYTES_A_RUN", (1 << 20 if way == "cut" else 1 << 30))
+def test_progress_rises_to_the_totals(tmp_path, reader_kind, monkeypatch):
+    monkeypatch.setattr(
+        text_files, "BYTES_A_RUN", (1 << 20 if reader_kind == "several runs" else 1 << 30)
+    )
     monkeypatch.setattr(threads, "PAUSE", 0.001)
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 320_000)

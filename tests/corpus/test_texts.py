@@ -68,7 +68,7 @@ def test_runs_have_about_equal_sizes(folder, monkeypatch):
     assert max(sizes) < 0.35 * size
 
 
-def test_several_files_are_read_as_one(folder, way):
+def test_several_files_are_read_as_one(folder, reader_kind):
     paths, expected = sorted(folder.iterdir()), PathLineSentences(str(folder))
     with scan_texts(paths) as scan:
         counts: dict[str, int] = {}
@@ -91,7 +91,7 @@ def test_several_files_are_read_as_one(folder, way):
                 assert decoded(corpus, by_number) == sentences
 
 
-def test_empty_vocabulary_encodes_no_tokens(folder, way):
+def test_empty_vocabulary_encodes_no_tokens(folder, reader_kind):
     with encode_texts(sorted(folder.iterdir()), {}) as corpus:
         assert (corpus.total_tokens, corpus.total_sentences) == (0, 301)
 
@@ -113,7 +113,7 @@ def test_only_unmodified_gensim_readers_count_as_files(folder):
     assert text_files(Upper(path)) is None
 
 
-def test_damaged_files_are_reported_from_threads(folder, way):
+def test_damaged_files_are_reported_from_threads(folder, reader_kind):
     (folder / "1.gz").write_bytes((folder / "1.gz").read_bytes()[:-20])
     with pytest.raises(EOFError, match="1.gz is damaged, cut short, or not what its name says"):
         scan_texts(sorted(folder.iterdir()))
@@ -122,7 +122,7 @@ def test_damaged_files_are_reported_from_threads(folder, way):
         scan_texts(sorted(folder.iterdir()))
 
 
-def test_file_listed_twice_is_read_twice(tmp_path, way):
+def test_file_listed_twice_is_read_twice(tmp_path, reader_kind):
     with encode_texts([LEE, LEE], {"the": 0, "of": 1}) as corpus:
         assert decoded(corpus, ["the", "of"]) == 2 * line_sentences(LEE, {"the": 0, "of": 1})
 
@@ -137,5 +137,5 @@ def test_progress_counts_bytes_on_disk(tmp_path, pack):
     scan_texts([path] * 2, progress=lambda *state: reports.append(state[3]))
     size = path.stat().st_size
     assert reports == sorted(reports) and reports[-1] == 2 * size
-    if library() is not None:  # Python alone reports at the end of each shard
+    if library() is not None:  # pure Python reports only at the end of each shard
         assert 0 < reports[0] <= size

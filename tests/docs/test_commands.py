@@ -78,7 +78,7 @@ def run(command, tfw2v):
         return
     program, *arguments = words(command)
     if program != "tfw2v":
-        pytest.fail(f"{command!r} is no call of tfw2v, and in no table of this file")
+        pytest.fail(f"{command!r} is not a tfw2v command, and in no table of this file")
     printed = tfw2v(*arguments).output
     for beginning, expected in PRINTED.items():
         if command.startswith(beginning):
@@ -120,7 +120,9 @@ def run_page(page, tfw2v):
             for command in commands(block.text):
                 run(command.split("  #")[0].strip(), tfw2v)
         else:
-            assert block.language == "text", f"{page}:{block.line}: say python, sh or text"
+            assert block.language == "text", (
+                f"{page}:{block.line}: give the language python, sh or text"
+            )
     return variables
 
 

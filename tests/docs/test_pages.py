@@ -38,7 +38,7 @@ def test_every_module_is_listed():
         for path in PACKAGE.rglob("*.py")
         if not any(part.startswith("_") for part in path.relative_to(PACKAGE).parts)
     }
-    assert set(named) == modules, "docs/files-and-papers.md names each module of the package"
+    assert set(named) == modules, "docs/files-and-papers.md must list each module of the package"
     twice = {name for name in named if named.count(name) > 1}
     assert not twice
 
@@ -151,7 +151,7 @@ def test_pages_stay_below_the_word_limit():
         for path in PAGES
         if path.name != "CHANGELOG.md"
     )
-    assert total <= WORDS, f"{total:,} words: say it in fewer, or on one page only"
+    assert total <= WORDS, f"{total:,} words: shorten the text, or state it on one page only"
 
 
 @pytest.mark.parametrize("path", LINKED, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -174,7 +174,7 @@ def anchors(path):
 def test_commands_on_pages_exist(path):
     """Targets, commands, options, modules and extras that a page names exist."""
     for command in mentioned(path):
-        assert exists(words(command)), f"{command!r} is not right, or no longer"
+        assert exists(words(command)), f"{command!r} does not exist"
 
 
 def test_check_of_commands_accepts_and_rejects():

@@ -20,7 +20,7 @@ SIZE = 3
 def access(request):
     """Run all tests with both implementations of access to rows on the ps."""
     if request.param is NativeAccess and load_ops() is None:
-        pytest.skip("compiled nowhere here")
+        pytest.skip("the compiled kernels are missing")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(layout_module, "GraphAccess", request.param)
         yield

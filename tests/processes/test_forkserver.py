@@ -12,7 +12,7 @@ import pytest
 from gensim_tfw2v.processes import launcher as launchers
 from gensim_tfw2v.processes.launcher import ForkServer
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forking is safe only on Linux")
 
 #: Module that the forked processes run.
 MODULE = "tests.forked"

@@ -11,7 +11,7 @@ import pytest
 from gensim_tfw2v.processes.launcher import ProcessLauncher
 from tests import forks
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forking is safe only on Linux")
 
 
 def forking():

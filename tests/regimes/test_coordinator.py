@@ -20,7 +20,7 @@ answer = "error", OSError(28, "No space left on device")
 sys.stdout.buffer.write(pickle.dumps(answer))
 """
 
-#: Shows signs of life for 3 s, then {}.
+#: Sends signs of life for 3 s, then runs {}.
 LIVING = """
 import pickle, sys, time
 for _ in range(15):

@@ -18,7 +18,7 @@ from tests.engines import train_by_graph
 from tests.graph.unit_function import unit_function, word_tensors
 
 LEE = datapath("lee_background.cor")
-pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
+pytestmark = pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
 
 
 class ByOps(LocalRegime):

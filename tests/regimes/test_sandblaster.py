@@ -199,7 +199,7 @@ def test_best_point_is_exported(units):
     regime.load(trial.arrays)
     losses = [epoch(regime, units)[0]]
     first = trial.exported(regime)
-    assert all(map(np.array_equal, first, trial.arrays)), "it has not moved yet"
+    assert all(map(np.array_equal, first, trial.arrays)), "the tables have not changed yet"
     losses += [epoch(regime, units)[0] for _ in range(5)]
     best = trial.exported(regime)
     assert regime._search.loss == min(losses) < 0.9 * losses[0]

@@ -143,7 +143,7 @@ def test_worker_that_loses_its_sub_model_retrains_it(units, tmp_path, monkeypatc
         assert_equal(files[number], by_hand(trial, given, number)[0])
     again = len(reports) - EPOCHS * MODELS * len(units)
     assert regime.traffic.repeated >= again >= 0
-    assert regime.traffic.repeated <= EPOCHS * len(units), "it cost more than one sub-model"
+    assert regime.traffic.repeated <= EPOCHS * len(units), "more than one sub-model was repeated"
 
 
 class Anyone(LocalWorkers):

@@ -57,7 +57,7 @@ def test_busy_coordinator_limits_the_speed():
     predicted = predict(costs, WORK, layout(32, ps=8), 640_000)
     assert predicted.words_per_second == pytest.approx(640_000 / (6.4 + 1.2 + 2), rel=0.01)
     assert predicted.bound == "coordinator"
-    # fewer workers do not wait for it
+    # with fewer workers, the coordinator is not the limit
     few = simulate(costs, WORK, layout(4, ps=8))
     assert few.seconds == pytest.approx(64 * 1.2 / 4 + 0.1 + 2, rel=0.02)
 
