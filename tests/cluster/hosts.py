@@ -328,7 +328,7 @@ class SshHosts(Hosts):
         ]
 
     def drop(self, sender, receiver):
-        """Silently drop packets from one host to the task of another."""
+        """Silently drop packets that a host sends to the task on a different host."""
         rules = (
             "add table inet tests; add chain inet tests in { type filter hook input priority 0; }; "
             f"add rule inet tests in ip saddr {self.address(sender)} tcp dport {PORT} drop"

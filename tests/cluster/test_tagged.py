@@ -152,7 +152,7 @@ def two_words(**tags):
 
 
 def test_rates_of_tags_follow_their_documents():
-    # tags 0 and 1 are of one document each, 2 of both, 3 of none
+    # tags 0 and 1 belong to one document each, tag 2 to both, tag 3 to none
     corpus = encoded([([0, 2], [0, 1, 0, 0]), ([1, 2], [1, 0, 0, 1])])
     assert corpus.tag_counts(4).tolist() == [1, 1, 2, 0]
     vocabulary = two_words(tags=4)
@@ -199,6 +199,6 @@ def test_row_trained_by_a_single_job_is_pushed_in_full():
     changes = share.of(tf.ones([3, 3]), tf.range(3)).numpy()
     np.testing.assert_allclose(changes[:2], 1, atol=1e-3)
     np.testing.assert_allclose(changes[2, 0], 1 / 4, atol=1e-3)
-    # such a row still counts as one that others are predicted with
+    # such rows are still drawn as rows that other rows are predicted with
     drawn = draw_rows(tf.eye(3), rates, tf.constant([1, 2])).numpy()
     np.testing.assert_allclose(drawn.mean(0), [0.5, 0, 0.5], atol=0.05)

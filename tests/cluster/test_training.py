@@ -60,7 +60,7 @@ def likeness(one, other):
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_one_worker_trains_as_a_local_process():
+def test_single_worker_trains_as_a_local_process():
     local, on_cluster = trained(None), trained("local:ps=1,worker=1")
     assert likeness(local, on_cluster) > 0.97
     np.testing.assert_allclose(on_cluster.mean_losses, local.mean_losses, rtol=0.01)

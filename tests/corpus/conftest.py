@@ -19,7 +19,7 @@ def temporary(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture(params=["one run", "several runs", "pure Python"])
 def reader_kind(request, monkeypatch) -> str:
-    """How texts are read: in one run, in runs of 10 kB by threads, or by pure Python."""
+    """Way of reading texts: in one run, in runs of 10 kB by threads, or by pure Python."""
     if request.param == "several runs":
         monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
     if request.param == "pure Python":

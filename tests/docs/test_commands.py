@@ -120,9 +120,7 @@ def run_page(page, tfw2v):
             for command in commands(block.text):
                 run(command.split("  #")[0].strip(), tfw2v)
         else:
-            assert block.language == "text", (
-                f"{page}:{block.line}: give the language python, sh or text"
-            )
+            assert block.language == "text", f"{page}:{block.line}: use python, sh or text"
     return variables
 
 

@@ -120,7 +120,7 @@ def exported(tables):
     ],
     ids=str,
 )
-def test_one_unit_job_equals_training_the_unit(objective, layout, shards, locked, negative_shards):
+def test_single_unit_job_trains_as_the_unit(objective, layout, shards, locked, negative_shards):
     lock = np.linspace(0, 2, VOCABULARY) if locked else None
     function, tables, push_counter, (config, words, arrays) = make(
         objective, 1, shards, lock=lock, layout=layout, negative_shards=negative_shards

@@ -123,7 +123,7 @@ def by_one_replica(units):
     ],
     ids=str,
 )
-def test_one_replica_equals_training_on_the_tables(
+def test_single_replica_equals_training_on_the_tables(
     units, by_one_replica, objective, n_fetch, n_push, shards
 ):
     found, traffic, _ = by_one_replica(objective, n_fetch, n_push, shards)
@@ -134,7 +134,7 @@ def test_one_replica_equals_training_on_the_tables(
 
 @pytest.mark.parametrize(("n_fetch", "n_push", "shards"), WINDOWS[1:2])
 @pytest.mark.parametrize("objective", MOSTLY_TWO)
-def test_one_replica_with_adagrad_equals_training_on_the_tables(
+def test_single_replica_with_adagrad_equals_training_on_the_tables(
     units, by_one_replica, objective, n_fetch, n_push, shards
 ):
     trial = Trial(objective)
@@ -335,7 +335,7 @@ def test_warm_start_trains_with_one_replica(units):
     regime.close()
 
 
-def test_one_function_is_traced_for_all_workers_of_a_process(units, monkeypatch):
+def test_workers_of_a_process_share_one_traced_function(units, monkeypatch):
     traced, fetch = [], downpour.ReplicaJob.fetch
 
     def noted(job):
@@ -352,7 +352,7 @@ def test_one_function_is_traced_for_all_workers_of_a_process(units, monkeypatch)
     regime.close()
 
 
-def test_one_at_a_time_runs_workers_sequentially(units):
+def test_workers_run_sequentially_with_one_at_a_time(units):
     trial = Trial(OBJECTIVES[0], workers=2)
     config = replace(trial.setup.config, one_at_a_time=True)
     workers = Watched(2)

@@ -62,7 +62,7 @@ def living_workers():
 
 
 @pytest.mark.parametrize("objective", [Objective(True, 5), Objective(False, 5, mean=True)])
-def test_one_worker_is_reproducible(corpus, objective):
+def test_single_worker_is_reproducible(corpus, objective):
     (first, reports), (second, again) = (train(corpus, objective=objective) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -54,7 +54,7 @@ class ByOps(LocalRegime):
     ],
     ids=str,
 )
-def test_one_thread_gives_the_bits_of_the_tensorflow_ops(options, monkeypatch):
+def test_single_thread_gives_the_bits_of_the_tensorflow_ops(options, monkeypatch):
     models = []
     for _ in range(2):
         locked = options.get("locked")

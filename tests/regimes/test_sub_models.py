@@ -178,7 +178,7 @@ def test_worker_without_the_sub_model_rejects_its_jobs(native, units, tmp_path):
     assert_equal(files[0], by_hand(trial, given, 0)[0])
 
 
-def test_one_function_is_traced_for_all_workers_of_a_process(units, tmp_path, monkeypatch):
+def test_workers_of_a_process_share_one_traced_function(units, tmp_path, monkeypatch):
     traced, prepare_unit = [], sub_model.prepare_unit
 
     def noted(*arguments):

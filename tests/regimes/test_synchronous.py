@@ -81,7 +81,7 @@ def train(regime, trial, units, stop=lambda: False):
     ],
     ids=str,
 )
-def test_one_worker_equals_training_on_the_tables(units, objective, options, engine):
+def test_single_worker_equals_training_on_the_tables(units, objective, options, engine):
     trial = Trial(objective, **engine)
     regime = options.make(trial.setup, trial.workers)
     reports = train(regime, trial, units)

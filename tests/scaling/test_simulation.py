@@ -22,7 +22,7 @@ def layout(workers, ps=1, host=FAST, latency=0.0):
     return Layout.own_hosts(host, ps, workers, latency)
 
 
-def test_one_worker_runs_everything_sequentially():
+def test_single_worker_runs_everything_sequentially():
     outcome = simulate(COSTS, WORK, layout(1))
     assert outcome.seconds == pytest.approx(64 * 1.3, rel=1e-3)
     assert outcome.staleness == 0
