@@ -133,7 +133,7 @@ def test_scores_are_written_without_tensorflow(models, files, tmp_path):
 
 
 @pytest.fixture
-def two(models, corpus, tmp_path):
+def two_models(models, corpus, tmp_path):
     """Paths of two models, with 8 and 4 dimensions."""
     path = tmp_path / "other.txt"
     other = Word2Vec(corpus_file=str(corpus), vector_size=4, epochs=1, workers=1)
@@ -141,15 +141,15 @@ def two(models, corpus, tmp_path):
     return models["model"], path
 
 
-def test_several_models_are_rows_of_one_table(tfw2v, two, files):
-    arguments = ("evaluate", *two, *files)
+def test_several_models_are_rows_of_one_table(tfw2v, two_models, files):
+    arguments = ("evaluate", *two_models, *files)
     found = json.loads(tfw2v(*arguments, "--json").stdout)
-    assert found == {str(path): summary(load_vectors(path), files) for path in two}
+    assert found == {str(path): summary(load_vectors(path), files) for path in two_models}
     header, *rows = (line.split("\t") for line in tfw2v(*arguments).stdout.splitlines())
     assert header[:5] == ["model", "words", "vector_size", "ws353", "simlex999"]
-    assert [row[0] for row in rows] == list(map(str, two)) and rows[1][2] == "4"
+    assert [row[0] for row in rows] == list(map(str, two_models)) and rows[1][2] == "4"
     pairs, questions = map(str, files)
-    for path, row in zip(two, rows, strict=True):
+    for path, row in zip(two_models, rows, strict=True):
         shown, result = dict(zip(header, row, strict=True)), found[str(path)]
         assert float(shown[pairs]) == pytest.approx(result["pairs"][pairs]["spearman"], abs=1e-4)
         total = result["analogies"][questions]["all"]["total"]
@@ -174,8 +174,8 @@ def test_several_models_get_held_out_losses_and_runs(tfw2v, models, tmp_path):
         (("--text", "-"), "can be read once, but is read for each model"),
     ],
 )
-def test_single_model_options_are_rejected_for_several(tfw2v, two, options, message):
-    assert message in tfw2v("evaluate", *two, *options, status=2).stderr
+def test_single_model_options_are_rejected_for_several(tfw2v, two_models, options, message):
+    assert message in tfw2v("evaluate", *two_models, *options, status=2).stderr
 
 
 def test_models_with_equal_names_cannot_share_a_log_dir(tfw2v, models, tmp_path):

@@ -25,7 +25,7 @@ TEXT = b"a b c\nb c\n" * 50
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays(temporary):
+def no_files_left(temporary):
     yield
     assert folder_is_empty(temporary)
 

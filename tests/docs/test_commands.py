@@ -39,7 +39,7 @@ INSTALLING = {
 LONG = ("python -m benchmarks.compare",)
 
 #: Replacements that shorten the runs: tests check that pages work, not the quality of vectors.
-LESS = {
+SHORTENED = {
     **{"--epochs 20": "--epochs 2", "epochs=20": "epochs=2"},
     **{
         " --fasttext ": " --fasttext --bucket 1000 ",
@@ -111,7 +111,7 @@ def run_page(page, tfw2v):
     """Run all blocks of a page; return the variables of its Python blocks."""
     variables: dict[str, object] = {}
     text = (ROOT / page).read_text(encoding="utf-8")
-    for much, little in LESS.items():
+    for much, little in SHORTENED.items():
         text = text.replace(much, little)
     for block in blocks(text):
         if block.language == "python":
@@ -164,4 +164,4 @@ def test_tables_list_only_commands_on_pages():
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
     for command in (*INSTALLING, *LONG, *SERVING, *PRINTED):
         assert re.search(rf"^{re.escape(command)}", text, re.MULTILINE), command
-    assert all(much in text for much in LESS)
+    assert all(much in text for much in SHORTENED)

@@ -209,15 +209,15 @@ def exists(command):
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         return all(word in targets for word in rest if "=" not in word)
     if program == "tfw2v":
-        return is_of_tool(rest)
+        return is_tfw2v_command(rest)
     if program == "pip":
-        return all(is_installed_so(word) for word in rest[1:] if not word.startswith("-"))
+        return all(is_known_requirement(word) for word in rest[1:] if not word.startswith("-"))
     if rest[:1] == ["-m"]:
         return is_module(rest[1], rest[2:])
     return all((ROOT / word).is_file() for word in rest[:1] if not word.startswith("-"))
 
 
-def is_of_tool(arguments):
+def is_tfw2v_command(arguments):
     """Return whether tfw2v has the command and each option, before and after ``--``."""
     command = typer.main.get_command(app)
     known = {"--help"}
@@ -230,7 +230,7 @@ def is_of_tool(arguments):
             if word not in command.commands:
                 return not is_name(word)  # a placeholder such as CORPUS is allowed
             command = command.commands[word]
-    return not arguments[1:] or is_of_tool(arguments[1:])
+    return not arguments[1:] or is_tfw2v_command(arguments[1:])
 
 
 def is_name(word):
@@ -241,7 +241,7 @@ def options(command):
     return {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
 
 
-def is_installed_so(requirement):
+def is_known_requirement(requirement):
     """Return whether a requirement is this package with known extras, or listed in an extra."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     known = re.findall(

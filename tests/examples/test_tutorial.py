@@ -49,7 +49,7 @@ def aucs(path):
 
 
 #: Replacements that shorten a run to seconds; its figures mean nothing.
-LESS = {
+SHORTENED = {
     "epochs=10": "epochs=1",
     "vector_size=100, window=10": "vector_size=20, window=2",
     "lsa(dimensions=100)": "lsa(dimensions=10)",
@@ -111,8 +111,8 @@ def test_committed_outputs_come_from_one_complete_run():
 def test_shortened_tutorial_runs(tmp_path):
     """24 s of CPU: a separate process runs all cells."""
     code = "".join(cell.source for cell in code_cells(TUTORIAL))
-    assert all(code.count(much) == 1 for much in LESS)
-    quick = execute(tmp_path, LESS)
+    assert all(code.count(much) == 1 for much in SHORTENED)
+    quick = execute(tmp_path, SHORTENED)
     assert aucs(quick).keys() == aucs(TUTORIAL).keys()
     assert len(images(quick)) == len(images(TUTORIAL))
     assert all(0 <= auc <= 1 for row in aucs(quick).values() for auc in row)

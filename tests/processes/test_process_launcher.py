@@ -14,7 +14,7 @@ from tests import forks
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forking is safe only on Linux")
 
 
-def forking():
+def fork_servers():
     """Return the running fork servers, except those shared with other tests."""
     found = []
     for child in psutil.Process().children():
@@ -24,10 +24,10 @@ def forking():
     return [child for child in found if child.pid not in forks.shared()]
 
 
-def started_forking():
+def wait_for_fork_servers():
     """Wait for fork servers and return them: a process has no command during its exec."""
     deadline = time.monotonic() + 60
-    while not (found := forking()) and time.monotonic() < deadline:
+    while not (found := fork_servers()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found
 
@@ -36,14 +36,14 @@ def started_forking():
 def test_killed_fork_server_is_replaced(caplog):
     process_launcher, started = ProcessLauncher(isolated=False), []
     for _ in range(2):  # killed while it imports, and after it has forked
-        (process,) = started_forking()
+        (process,) = wait_for_fork_servers()
         process.send_signal(signal.SIGKILL)
         process_launcher._forks.process.wait(60)
         forked = process_launcher.start_module("tests.forked", "wait")
         assert forked.poll() is None and psutil.pid_exists(forked.pid)
         started.append(forked)
     process_launcher.close()
-    assert [forked.wait(60) for forked in started] == 2 * [-signal.SIGKILL] and not forking()
+    assert [forked.wait(60) for forked in started] == 2 * [-signal.SIGKILL] and not fork_servers()
     assert caplog.text.count("it is started again") == 2
 
 
@@ -51,9 +51,9 @@ def test_fork_server_with_failing_imports_is_not_restarted(monkeypatch, tmp_path
     (tmp_path / "grpc.py").write_text("raise ImportError('no grpc here')")
     monkeypatch.syspath_prepend(tmp_path)
     process_launcher = ProcessLauncher(isolated=False)
-    (process,) = started_forking()
+    (process,) = wait_for_fork_servers()
     for _ in range(2):
         with pytest.raises(ConnectionError, match="no grpc here"):
             process_launcher.start_module("tests.forked", "wait")
-    assert not forking() and not psutil.pid_exists(process.pid)
+    assert not fork_servers() and not psutil.pid_exists(process.pid)
     process_launcher.close()
