@@ -329,7 +329,7 @@ BAD_STATES = [
         (f"{name}: {what}", options, table(name, change), error, f"{name} {says}")
         for name, options in ARRAYS
         for what, change, error, says in (
-            ("fewer rows", lambda rows: rows[:-5], ValueError, r"has the shape \(7, 4\), and 12"),
+            ("fewer rows", lambda rows: rows[:-5], ValueError, r"has the shape \(7, 4\), but 12"),
             (
                 "more rows",
                 lambda rows: np.vstack([rows, rows]),
@@ -373,7 +373,7 @@ BAD_STATES = [
     ),
     (
         *("a word appended", NEGATIVE, lambda model: model.wv.index_to_key.append("new")),
-        *(ValueError, r"wv.vectors has the shape \(12, 4\), and 13 words"),
+        *(ValueError, r"wv.vectors has the shape \(12, 4\), but 13 words"),
     ),
     (
         *("a word taken away", NEGATIVE, lambda model: model.wv.index_to_key.pop()),
@@ -382,9 +382,9 @@ BAD_STATES = [
     ("index too large", NEGATIVE, index("trees", 12), ValueError, "index 12 for 'trees'.*0 to 11"),
     ("index negative", NEGATIVE, index("trees", -1), ValueError, "has index -1 for 'trees'"),
     ("new key outside", NEGATIVE, index("new", 99), ValueError, "has index 99 for 'new'"),
-    ("index a float", NEGATIVE, index("trees", 1.5), TypeError, "indices that are no whole"),
-    ("index a string", NEGATIVE, index("trees", "1"), TypeError, "indices that are no whole"),
-    ("index None", NEGATIVE, index("trees", None), TypeError, "indices that are no whole"),
+    ("index a float", NEGATIVE, index("trees", 1.5), TypeError, "indices that are not whole"),
+    ("index a string", NEGATIVE, index("trees", "1"), TypeError, "indices that are not whole"),
+    ("index None", NEGATIVE, index("trees", None), TypeError, "indices that are not whole"),
     (
         *("no vocabulary", NEGATIVE, lambda model: model.wv.key_to_index.clear(), RuntimeError),
         "you must first build vocabulary",
@@ -420,7 +420,7 @@ BAD_STATES = [
             ("short", lambda of: of[:-1], r"cum_table has the shape \(11,\)"),
             ("long", lambda of: np.append(of, of[-1]), r"cum_table has the shape \(13,\)"),
             ("None", lambda of: None, r"cum_table has the shape \(\)"),
-            ("falling", lambda of: of[::-1], "cum_table must be whole numbers that never fall"),
+            ("falling", lambda of: of[::-1], "cum_table must be whole numbers that never decrease"),
             ("zero", lambda of: of * 0, "cum_table must be whole numbers .*above 0"),
             ("of floats", lambda of: of / 2, "cum_table must be whole numbers"),
         )
@@ -436,7 +436,7 @@ BAD_STATES = [
             ),
             ("one NaN", np.array([NAN]), ValueError, "vectors_lockf holds factors that are not"),
             ("infinite", np.full(12, INF), ValueError, "vectors_lockf holds factors"),
-            ("of 5", np.ones(5), ValueError, "5 factors: give one for all words, or one for each"),
+            ("of 5", np.ones(5), ValueError, "5 factors: set one for all words, or one for each"),
             ("of none", np.ones(0), ValueError, "vectors_lockf has 0 factors"),
             ("of text", np.array(["1"] * 12), TypeError, "vectors_lockf must hold numbers"),
             ("of objects", np.array([None]), TypeError, "vectors_lockf must hold numbers"),

@@ -123,7 +123,7 @@ def test_verbose_logs_in_gensims_form(models, tfw2v):
          "--layout columns updates the columns where they are in each step, and the regime"),
         (("--cluster", "local"), "9999, 'TF_CONFIG', or addresses (with tfw2v: --hosts FILE)"),
         (("--early-stopping", "ws"),
-         "--early-stopping is 'ws': give ws353, simlex999, questions-words, loss or "
+         "--early-stopping is 'ws': use ws353, simlex999, questions-words, loss or "
          "a file"),
         (("--log-dir", "x", "--log-pairs", "ws"), "give ws353, simlex999 or a file"),
         *[((name, "/proc/x"), f"{name} /proc/x: cannot be written to")

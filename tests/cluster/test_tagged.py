@@ -130,7 +130,7 @@ def test_what_documents_cannot_be_trained_by_is_refused(options, message):
 
 def test_without_kernels_documents_are_refused(monkeypatch):
     train_by_graph(monkeypatch)
-    with pytest.raises(RuntimeError, match="Doc2Vec is trained by the compiled kernels alone"):
+    with pytest.raises(RuntimeError, match="Doc2Vec is trained only by the compiled kernels"):
         trained()
 
 

@@ -321,7 +321,7 @@ def test_documents_are_read_once_where_they_are_trained_on_at_once():
 
 
 def test_what_is_no_document():
-    with pytest.raises(TypeError, match=r"document 0 .* list: give TaggedDocument\(words, tags\)"):
+    with pytest.raises(TypeError, match=r"document 0 .* list: pass TaggedDocument\(words, tags\)"):
         scanned([["a", "b"]])
     other = [SimpleNamespace(words=["a"], tags=(0,), more=1)]
     reader, scan = scanned(other)
