@@ -151,8 +151,8 @@ MIN_ENTRIES = 1 << 12
 UNITS = 8
 
 #: Maximum number of work units per thread and epoch where changes are not combined by direction.
-#: The more threads train concurrently, the more changes of other threads each of them lacks. So
-#: the number grows with the square root of the threads: ``UNITS * sqrt(threads)``.
+#: The more threads train concurrently, the more of each other's changes they lack. So the number
+#: grows with the square root of the threads: ``UNITS * sqrt(threads)``.
 MAX_UNITS = 32
 
 #: Maximum entries that one worker trains alone at the start of a training. Output rows start from 0

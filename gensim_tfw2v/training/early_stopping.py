@@ -38,8 +38,8 @@ class EarlyStopping(CallbackAny2Vec):
         Whether higher or lower scores are better; ``"auto"`` is ``"min"`` for ``"loss"`` and
         ``"max"`` for everything else.
     restore_best_weights : bool
-        Give the model the arrays of its best epoch at the end of training. The copy takes as much
-        memory as the model's arrays (V x D float32 each), also with `tables_dir`.
+        Restore the arrays of the best epoch at the end of training. The copy needs as much memory
+        as the model's arrays (V x D float32 each), also with `tables_dir`.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class EarlyStopping(CallbackAny2Vec):
             model.stop_training = True
 
     def on_train_end(self, model: Any) -> None:
-        """Give the model the weights of the best epoch."""
+        """Restore the weights of the best epoch, and set the model's `history` and best score."""
         for held, best in self._best:
             held.update(best)  # not in place: a thread may be writing the current arrays
         renew_norms(model)

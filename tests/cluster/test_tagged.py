@@ -119,7 +119,7 @@ def test_checkpoints_tell_documents_apart(tmp_path):
         ({"regime": "downpour"}, "Doc2Vec can't be trained.*Downpour.*own operations"),
         ({"regime": "sandblaster"}, "Sandblaster.*own operations.*or 'asynchronous'"),
         ({"cluster": "local:ps=1,worker=1", "layout": "columns"}, "layout='columns'"),
-        ({"regime": "submodels:models=2"}, "SubModels.*documents are not.*'synchronous'$"),
+        ({"regime": "submodels:models=2"}, "SubModels.*not of documents.*'synchronous'$"),
     ],
     ids=str,
 )
