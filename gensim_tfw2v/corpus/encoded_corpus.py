@@ -41,8 +41,8 @@ class Shard:
     path: str
     entries: int  # number of int32 in the file
     tokens: int  # number of entries that are words
-    raw_words: int  # number of words in the text that is encoded here
-    sentences: int  # number of sentences in the text that is encoded here
+    raw_words: int  # number of words in the encoded text, including unknown ones
+    sentences: int  # number of sentences in the encoded text, including empty ones
 
 
 class EncodedPart(NamedTuple):
@@ -150,7 +150,7 @@ class WorkUnit:
     path: str  # shard file: raw little-endian int32, -1 after each sentence
     start: int  # in entries
     stop: int
-    tokens: int  # number of words in the vocabulary
+    tokens: int  # number of words that are in the vocabulary
     raw_words: int  # number of words in the text, including unknown ones; estimated within a shard
     sentences: int  # number of sentences in the text that end here; estimated if some became empty
 
@@ -168,7 +168,7 @@ class EncodedCorpus(OnDisk):
     ----------
     folder : Path
     total_tokens : int
-        Number of words in the vocabulary.
+        Number of words of the text that are in the vocabulary.
     total_raw_words, total_sentences : int
         gensim's `corpus_total_words` and `corpus_count`, including words and sentences that were
         dropped.
@@ -265,7 +265,7 @@ class EncodedCorpus(OnDisk):
 
     @property
     def longest_sentence(self) -> int:
-        """Number of tokens, all in the vocabulary, of the longest sentence."""
+        """Number of words of the longest sentence, not counting unknown ones."""
         longest = 0
         for shard in self._shards:
             ids, ends = _ids_and_ends(shard)

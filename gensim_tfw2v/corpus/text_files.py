@@ -65,9 +65,9 @@ class Text(NamedTuple):
 
     Files are in the format of LineSentence: UTF-8, one sentence per line, words separated by white
     space. They may be compressed, with a suffix that smart_open supports (.gz, .bz2, …). Lines of
-    more than 10,000 words are cut into several sentences. So are the sentences of an iterable, of
-    which gensim would drop the rest. Words of an iterable may be any objects that can be keys. As
-    in gensim, a warning is logged if the first sentence is a string.
+    more than 10,000 words are cut into several sentences. So are longer sentences of an iterable;
+    gensim would drop their rest. Words of an iterable may be any objects that can be keys. As in
+    gensim, a warning is logged if the first sentence is a string.
 
     Attributes
     ----------

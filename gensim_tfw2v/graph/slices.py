@@ -23,12 +23,12 @@ class Payload(NamedTuple):
 
 
 def as_is(tensor: tf.Tensor) -> Payload:
-    """Send a tensor in its own dtype."""
+    """Return a payload that is sent in the tensor's own dtype."""
     return Payload(tensor, tensor.dtype)
 
 
 def as_uint16(integers: tf.Tensor) -> Payload:
-    """Send integers below `MAX_ROWS` as uint16."""
+    """Return a payload of integers below `MAX_ROWS` that is sent as uint16."""
     return Payload(integers, tf.uint16)
 
 
@@ -175,7 +175,7 @@ class Slices:
         return self if dtype == self.dtype else self.map(lambda x: tf.cast(x, dtype))
 
     def gather(self, rows: tf.Tensor, dtype: tf.DType, which: slice = slice(None)) -> Slices:
-        """Gather each block's rows from rows [U, D], by ``rows[:, which]``: [blocks, n, D]."""
+        """Gather the rows of each block by their indices ``rows[:, which]``: [blocks, n, D]."""
         return self.map(
             lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[as_uint16(rows)]
         )

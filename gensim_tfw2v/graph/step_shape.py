@@ -117,7 +117,7 @@ def choose_step(
     vector_size: int = 100,
     negative_shards: int = 1,
 ) -> StepShape:
-    """Choose the step; parameters as for `choose_kernel_shape`.
+    """Choose the sizes of a step; parameters as for `choose_kernel_shape`.
 
     T is the largest power of two from `MIN_TOKENS` to `MAX_TOKENS` with at least `MIN_EPOCH_STEPS`
     steps per epoch and at most `MAX_NUMBERS` floats in its rows. If the effective step of an input
@@ -134,7 +134,7 @@ def choose_step(
     # CBOW makes one prediction per position, skip-gram one per pair
     effective = sizes.effective_step(objective, pairs if objective.skipgram else 1, alpha)
     if objective.negative and effective > sizes.MAX_INPUT_STEP:
-        # clipping alone would distort rows
+        # a smaller step: clipping such large updates would distort rows
         block = BLOCK
         while block > 1 and block * alpha > sizes.MAX_INPUT_STEP:
             block //= 2

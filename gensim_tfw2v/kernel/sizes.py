@@ -4,7 +4,7 @@ They follow from gensim's parameters, from the size of the corpus and from measu
 
 The *effective step* of a row is alpha times the number of its updates that are computed from the
 same rows ("load" in docs/how-it-works.md, "Blocks or windows"). If it is too large, the row
-overshoots. The limits below keep vectors like gensim's over a grid of options
+overshoots. The limits below were checked against gensim's vectors over a grid of options
 (``python -m benchmarks.options``; docs/benchmarks/options.md has the results for one machine,
 options-cluster.md for a cluster).
 
@@ -21,7 +21,8 @@ from gensim_tfw2v.kernel.kernel_config import KernelShape, Objective
 UNIT_ENTRIES = 1 << 16
 
 #: Maximum entries of a work unit on one machine with `dbow_words`. The windows of such a unit are
-#: trained before its (tag, word) pairs, and each needs the updates of the other: units are short.
+#: trained before its (tag, word) pairs. It is short, because words and tags need each other's
+#: updates.
 PAIRED_ENTRIES = 1 << 12
 
 #: Maximum number of words in a vocabulary for which negatives that equal their target are skipped.
@@ -86,9 +87,9 @@ ROUND_JOBS = 4
 #: worse.
 ROUNDS = 32
 
-#: Number of jobs that each job of such a round counts as when the fraction of its changes that is
-#: pushed and its learning rate are computed (`gensim_tfw2v.parameter_server.combining`).
-#: Asynchronous jobs count once, and overlap only in part; jobs of a round start from the same rows.
+#: Weight of each job of such a round in the number of concurrent jobs, which determines the learning
+#: rate and the pushed fraction of changes (`gensim_tfw2v.parameter_server.combining`). Asynchronous
+#: jobs have weight 1, but overlap only in part. Jobs of a round all start from the same rows.
 ROUND_TIMES = 6
 
 #: Positions of a block of CBOW that share K negatives and are trained as one group: kGroup in
@@ -157,7 +158,7 @@ MAX_UNITS = 32
 
 #: Maximum entries that one worker trains alone at the start of a training. Output rows start from 0
 #: and grow along with the inputs that they are predicted with. Workers that start concurrently lack
-#: each other's growth, and their vectors diverge.
+#: each other's growth, and their vectors drift apart.
 WARM_ENTRIES = 1 << 21
 
 #: Maximum fraction of an epoch's units that one worker trains alone.

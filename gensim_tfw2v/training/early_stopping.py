@@ -29,7 +29,7 @@ class EarlyStopping(CallbackAny2Vec):
         The score, computed after each epoch: the Spearman correlation with a set of rated word
         pairs (``"ws353"``, ``"simlex999"`` or a file), the accuracy on analogies
         (``"questions-words"`` or a file), the mean loss of the epoch (``"loss"``, which turns
-        `compute_loss` on), or what a function of the model returns.
+        `compute_loss` on), or the result of a function of the model.
     min_delta : float
         Smallest change that counts as an improvement.
     patience : int
@@ -45,8 +45,8 @@ class EarlyStopping(CallbackAny2Vec):
     ----------
     history : list of float
         Score of each epoch. NaN, which is never an improvement, for epochs that were trained
-        before the checkpoint that training resumed from, and for all epochs of sub-models but the
-        last.
+        before the checkpoint that training resumed from, and for all epochs of sub-models except
+        the last.
     best_epoch : int or None
         Index of the best epoch, from 0. At the end, the model has these three attributes, too.
     best_score : float

@@ -98,7 +98,7 @@ def unit_tasks(
     """Make the tasks of an epoch's units, in order, with their learning rates.
 
     The model's `min_alpha_yet_reached` is updated as in gensim. `threads` is the number of gensim's
-    threads that would each read a part of the file; None if the corpus is no file.
+    threads that would each read a part of the file; None if the corpus is not a file.
     """
     all_words = max(1, corpus.total_raw_words)
     # gensim decays alpha by the expected size of the corpus, not by its actual size

@@ -18,7 +18,7 @@ NGRAMS = "wv.vectors_ngrams"
 TAGS = "dv.vectors"
 
 #: Remedy for arrays that are missing or do not match the vocabulary.
-_ANEW = "build the vocabulary again, or set all of its attributes consistently"
+_REBUILD = "build the vocabulary again, or set all of its attributes consistently"
 
 
 #: Attributes that all saved vectors have.
@@ -115,11 +115,11 @@ def _inputs(model: Any) -> list[tuple[str, Any, int, str]]:
 def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
     indices = np.asarray(list(key_to_index.values()))
     if indices.dtype.kind not in "iu":
-        raise TypeError("wv.key_to_index holds indices that are not whole numbers: " + _ANEW)
+        raise TypeError("wv.key_to_index holds indices that are not whole numbers: " + _REBUILD)
     for place in np.flatnonzero((indices < 0) | (indices >= words))[:1]:
         raise ValueError(
             f"wv.key_to_index has index {indices[place]} for {quoted(list(key_to_index)[place])}, "
-            f"but wv.index_to_key has {words} words (0 to {words - 1}): {_ANEW}"
+            f"but wv.index_to_key has {words} words (0 to {words - 1}): {_REBUILD}"
         )
 
 
@@ -131,7 +131,7 @@ def _check_rows(name: str, rows: Any, number: int, what: str, size: int) -> None
     if rows.shape != (number, size):
         raise ValueError(
             f"{name} has the shape {rows.shape}, but {number} {what} of vector_size={size} need "
-            f"({number}, {size}): {_ANEW}"
+            f"({number}, {size}): {_REBUILD}"
         )
 
 
@@ -157,10 +157,10 @@ def _check_counts(name: str, expandos: dict[str, Any], words: int) -> None:
         )
     if len(counts) != words:
         raise ValueError(
-            f"wv.expandos[{name!r}] has {len(counts)} entries for {words} words: {_ANEW}"
+            f"wv.expandos[{name!r}] has {len(counts)} entries for {words} words: {_REBUILD}"
         )
     if name == "count" and (np.asarray(counts).dtype.kind not in "fiu" or np.min(counts) < 0):
-        raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _ANEW)
+        raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _REBUILD)
 
 
 def _check_lock(model: Any, name: str, rows: int, what: str, config: TrainingConfig) -> None:

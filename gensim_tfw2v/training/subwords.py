@@ -20,7 +20,7 @@ ROWS_AT_A_TIME = 1 << 10
 
 @dataclass(frozen=True)
 class Subwords:
-    """Lists of the rows, of R, whose sum or mean is the input of each of V words.
+    """Description of R rows, and for each of V words the list of rows that make up its input.
 
     gensim has a row for each word (``wv.vectors_vocab``) and for each bucket of n-grams
     (``wv.vectors_ngrams``). Rows that are in the inputs of the same words, as ``<numb`` and
@@ -63,9 +63,9 @@ class Subwords:
         order = np.argsort(first)  # by the first of the merged rows: those of words come first
         row_of = np.argsort(order)[same]
         # lists name only the first bucket of each row without a word's own
-        stands = np.zeros(vectors.bucket, bool)
-        stands[buckets[first[first >= words] - words]] = True
-        kept = stands[entries]
+        is_listed = np.zeros(vectors.bucket, bool)
+        is_listed[buckets[first[first >= words] - words]] = True
+        kept = is_listed[entries]
         of_words = np.repeat(np.arange(words), lengths)[kept]
         first_entry = np.append(0, np.cumsum(1 + np.bincount(of_words, minlength=words)))
         rows = np.zeros(vectors.bucket, np.int32)

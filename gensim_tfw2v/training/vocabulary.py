@@ -97,10 +97,9 @@ class Vocabulary:
         )
 
     def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
-        """Return the training rate of each row for this window; see `pair_rates`.
+        """Return the number of predictions per position of each row; see `pair_rates`.
 
-        Rates are negative for tags of a single document, because no two jobs train these
-        concurrently.
+        It is negated for tags of a single document, because no two jobs train these concurrently.
         """
         frequency = self.counts * self.keep
         skipgram = config.objective.skipgram
