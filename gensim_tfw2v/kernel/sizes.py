@@ -87,9 +87,10 @@ ROUND_JOBS = 4
 #: worse.
 ROUNDS = 32
 
-#: Weight of each job of such a round in the number of concurrent jobs, which determines the learning
-#: rate and the pushed fraction of changes (`gensim_tfw2v.parameter_server.combining`). Asynchronous
-#: jobs have weight 1, but overlap only in part. Jobs of a round all start from the same rows.
+#: Weight of each job of such a round in the number of concurrent jobs. That number determines the
+#: learning rate and the pushed fraction of changes (`gensim_tfw2v.parameter_server.combining`).
+#: Asynchronous jobs have weight 1, but overlap only in part. Jobs of a round all start from the
+#: same rows.
 ROUND_TIMES = 6
 
 #: Positions of a block of CBOW that share K negatives and are trained as one group: kGroup in
