@@ -324,8 +324,8 @@ class Training:
         if folder is None or (folder / OWNED).exists():  # a temporary folder
             return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
         return (
-            f"The last checkpoint, in {folder}, keeps the work: once the cluster is back, run the "
-            "same training again to resume from it"
+            f"The work up to the last checkpoint is kept in {folder}: once the cluster is back, "
+            "run the same training again to resume it"
         )
 
     def _go_back(self) -> None:

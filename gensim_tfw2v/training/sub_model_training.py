@@ -122,7 +122,7 @@ class SubModelTraining(Training):
             return False
         for name, array in found.items():
             save_array(file_of(self.corpus.folder, number, name), array)
-        logger.info("sub-model %i was trained before", number + 1)
+        logger.info("sub-model %i is restored from its checkpoint", number + 1)
         return True
 
 

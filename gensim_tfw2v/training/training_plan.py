@@ -217,7 +217,7 @@ class Plan:
         takes_turns = overlaps and sizes.must_take_turns(self.tokens, step)
         if takes_turns:
             logger.info(
-                "%i workers take turns, so they are no faster than one: on a corpus this small, "
+                "%i workers train one at a time, no faster than one: on a corpus this small, "
                 "concurrent updates with this alpha, window and negative would spoil the vectors",
                 workers,
             )
@@ -315,7 +315,7 @@ def _open_workers(
             return CoordinatedRegime(asked, tasks.check, tasks.start_module)
     with phase(BUILDING, options.progress):
         if reason := why_elsewhere():
-            logger.info("another process trains: %s", reason)
+            logger.info("a separate process trains, because %s", reason)
             asked = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
             return CoordinatedRegime(asked, lambda: None)
         with defer_interrupts():

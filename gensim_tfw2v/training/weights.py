@@ -71,8 +71,8 @@ def complete(model: Any) -> None:
 def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Return the attributes of a model and of each of its vectors, each with a copy to restore.
 
-    Arrays are not copied, because gensim replaces them. The exceptions are the attributes of words,
-    whose elements it overwrites.
+    Arrays are not copied, because gensim replaces them. The exceptions are the keys and attributes
+    of words, which it changes in place.
     """
     copies = []
     for held, _ in weights_of(model):

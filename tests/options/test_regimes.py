@@ -91,5 +91,5 @@ def test_workers_that_overlap_take_turns_on_little_text_by_long_steps(regime, tu
         return Plan(options, Vocabulary.of(model), corpus).config.one_at_a_time
 
     assert takes_turns(100_000) is turns
-    assert ("2 workers take turns" in caplog.text) is turns
+    assert ("2 workers train one at a time" in caplog.text) is turns
     assert not takes_turns(10_000_000)
