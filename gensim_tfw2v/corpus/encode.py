@@ -177,8 +177,8 @@ class Scan(OnDisk):
     total_words : int
         gensim's `corpus_total_words`.
     corpus_count : int
-        gensim's `corpus_count`: number of sentences, or of tagged documents. A file's sentences are
-        its lines, cut at 10,000 words; those of an iterable are its items.
+        gensim's `corpus_count`: number of sentences, or of tagged documents. Sentences of a file
+        are its lines, cut at 10,000 words. Sentences of an iterable are its items.
     """
 
     temporary: TemporaryFolder
@@ -189,7 +189,7 @@ class Scan(OnDisk):
     corpus_count: int
 
     def encode(self, key_to_index: Mapping[str, int], rows: Rows | None = None) -> EncodedCorpus:
-        """Replace the provisional ids by those of a vocabulary, in a folder next to this one.
+        """Replace provisional ids by ids of a vocabulary, in a folder next to this one.
 
         Parameters
         ----------

@@ -194,7 +194,7 @@ class EncodedCorpus(OnDisk):
                 words.append(words[-1] + shard.raw_words)
                 sentences.append(sentences[-1] + shard.sentences)
                 self.total_tokens += shard.tokens
-        # counts of shards already add up to those of the text, unless a run of text became no
+        # counts of shards already add up to the text's totals, unless a run of text became no
         # shard, or sentences were empty or cut
         self._share_out(shards, words, sentences)
 
@@ -367,7 +367,7 @@ class Sampling:
     def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
         """Return a sample's sentences of a unit: int32 [n], -1 after each sentence.
 
-        `entries` are those of the unit with this index in this epoch.
+        `entries` is the whole unit with this index in this epoch.
         """
         if self.kind == "equal":
             return entries

@@ -21,7 +21,7 @@ ROWS_AT_A_TIME = 1 << 14
 def map_weights(model: Any, folder: Path) -> None:
     """Initialize the weights of a TFWord2Vec, as gensim's ``init_weights``, in files of a folder.
 
-    Older files are replaced. The vectors of documents' tags follow those of the words, in one file.
+    Older files are replaced. Vectors of documents' tags follow the vectors of words, in one file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     parts = [(model.wv, model.seed)]

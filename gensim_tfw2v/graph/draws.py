@@ -89,12 +89,12 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
 
 
 def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
-    """Return the values of each block's tokens, [blocks, B], from those of all [n]; padded by 0."""
+    """Cut values of tokens [n] into blocks: [blocks, B], padded by 0."""
     return tf.reshape(_padded(x, shape, blocks, before=0), [-1, shape.block])
 
 
 def in_halos(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
-    """Return the values of each halo's tokens, [blocks, H], from those of all [n]; padded by 0."""
+    """Cut values of tokens [n] into overlapping halos of blocks: [blocks, H], padded by 0."""
     padded = _padded(x, shape, blocks + -(-shape.halo // shape.block), before=shape.window)
     parts = []  # of at most B columns each: slices cost less than gathering single tokens
     for first in range(0, shape.halo, shape.block):

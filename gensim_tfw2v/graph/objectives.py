@@ -160,8 +160,8 @@ class Step(NamedTuple):
     ) -> Slices:
         """Gather the rows of each block from a table: [T/B, n, D], by default in the step's dtype.
 
-        `which` selects some of the block's rows. Its outputs are first those of its centres, then
-        those of its negatives.
+        `which` selects some of the block's rows. Outputs are ordered: first centres, then
+        negatives.
         """
         inverse = getattr(self.plan, table).inverse
         return self.rows[table].gather(inverse, dtype or self.dtype, which)

@@ -46,8 +46,8 @@ class StepShape:
     halo_side : {"inputs", "centres"}
         Side of the pairs that comes from the halo.
     turns : int
-        Number of steps per block, each of which trains every `turns`-th centre. More than 1 only if
-        T is B.
+        Number of steps per block. Each step trains every `turns`-th centre. More than 1 only if T
+        is B.
 
     Raises
     ------

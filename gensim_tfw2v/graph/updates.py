@@ -45,13 +45,13 @@ class RowSplits(NamedTuple):
 class RowGroups(NamedTuple):
     """R rows per step, in T/B blocks, grouped by id.
 
-    Shapes are those of one step; `group_rows` returns [steps, ...].
+    Shapes are for one step; `group_rows` returns [steps, ...].
     """
 
     rank: tf.Tensor  # [T/B, R B/T], index of each row when the step's rows are sorted by id
     segment: tf.Tensor  # [R], index of the distinct id at each rank, from 0 in each step
     inverse: tf.Tensor  # [T/B, R B/T], index of the distinct id of each row
-    distinct: RowSplits  # slice of the step's distinct ids among those of all steps
+    distinct: RowSplits  # slice of the step's distinct ids in the ids that `group_rows` returns
 
 
 def group_rows(

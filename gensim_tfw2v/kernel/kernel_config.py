@@ -122,7 +122,7 @@ class KernelConfig:
         `choose_round_blocks`.
     documents : bool
         Whether tags of documents are inputs: in CBOW, of each window; in skip-gram, instead of
-        windows. Their rows follow those of the words.
+        windows. Their rows follow the rows of words.
     train_words : bool
         Whether skip-gram of documents trains windows, too.
     concatenated : int

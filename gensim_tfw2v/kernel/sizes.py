@@ -336,7 +336,7 @@ def choose_max_growth(tokens: float, step: float) -> float:
     """Choose the maximum factor on the learning rate of concurrent workers.
 
     `step` is the `effective_step` of one worker. On a small corpus the factor is 1: a larger one
-    would make vectors longer than those of one worker.
+    would make vectors longer than with one worker.
     """
     return max(1.0, MAX_CONCURRENT_STEP / step) if step and tokens >= SMALL_CORPUS else 1.0
 

@@ -10,7 +10,7 @@ from gensim_tfw2v.options.regimes import RegimeOptions
 
 
 class CommonOptions(TypedDict, total=False):
-    """Keyword arguments of all three classes: gensim's, then those of this package."""
+    """Keyword arguments of all three classes: gensim's, then this package's own."""
 
     corpus_file: str | os.PathLike[str] | None
     vector_size: int

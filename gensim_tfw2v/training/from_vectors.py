@@ -17,7 +17,7 @@ def take_vectors(
 ) -> None:
     """Set words and vectors of a new model, in their order; its vector size must fit.
 
-    Counts are those of `word_counts`.
+    `word_counts` chooses the counts.
     """
     in_order = model.sorted_vocab
     model.sorted_vocab = 0

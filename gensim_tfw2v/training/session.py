@@ -329,7 +329,7 @@ class Training:
         )
 
     def _go_back(self) -> None:
-        """Reset the position and the loss to those of the model's arrays."""
+        """Reset the position and the loss to the state of the model's arrays."""
         lost_loss = self.position.total_loss - self._model_position.total_loss
         self._model.running_training_loss -= lost_loss
         self.position = copy.deepcopy(self._model_position)

@@ -129,7 +129,7 @@ class SubModelTraining(Training):
 def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:
     """Return the learning rates of one of N sub-models at the start and at the end of a unit.
 
-    `of_one` are those of a single model, which starts with `alpha`. For N > 1, a learning rate r
+    `of_one` are the rates of a single model, which starts with `alpha`. For N > 1, a rate r
     becomes ``N ** (2/3) * (0.1 * alpha + 0.9 * r)``, so the last ones stay larger. Merging averages
     the remaining noise, like averaging weights along the way (Izmailov et al. 2018, "Averaging
     Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in

@@ -60,7 +60,7 @@ class Subwords:
         _, first, same, sizes = np.unique(
             sums, return_index=True, return_inverse=True, return_counts=True
         )
-        order = np.argsort(first)  # by the first of the merged rows: those of words come first
+        order = np.argsort(first)  # by the first of the merged rows, so rows with a word come first
         row_of = np.argsort(order)[same]
         # lists name only the first bucket of each row without a word's own
         is_listed = np.zeros(vectors.bucket, bool)

@@ -30,7 +30,7 @@ class Vocabulary:
     #: [rows of inputs], float32, factor of each row's updates; None if all are 1.
     lock: np.ndarray | None
     subwords: Subwords | None = None  # None if a word's input is its own row
-    tags: int = 0  # number of tags of documents, whose rows follow those of the words
+    tags: int = 0  # number of tags of documents, whose rows follow the rows of words
     padding: int = 0  # index of the word that stands for positions outside of a document
 
     @classmethod
