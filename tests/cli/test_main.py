@@ -117,13 +117,13 @@ def test_verbose_logs_in_gensims_format(models, tfw2v):
         (("--cluster", "nope"), "--cluster is 'nope'"),
         (("--layout", "columns"), "--layout columns spreads columns over ps tasks"),
         (("--sample", "1e308"), "--sample must be at most"),
-        (("--regime", "async"), "--regime is 'async': give 'asynchronous', 'synchronous',"),
-        (("--regime", "sandblaster"), "(--cbow) computes another one: set --corrected-cbow, or"),
+        (("--regime", "async"), "--regime is 'async': use 'asynchronous', 'synchronous',"),
+        (("--regime", "sandblaster"), "(--cbow) computes a different one: set --corrected-cbow"),
         (("--layout", "columns", "--regime", "downpour:n_push=8"),
-         "--layout columns updates the columns where they are in each step, and the regime"),
+         "--layout columns updates columns on the ps tasks in each step, and leaves the regime"),
         (("--cluster", "local"), "9999, 'TF_CONFIG', or addresses (with tfw2v: --hosts FILE)"),
         (("--early-stopping", "ws"),
-         "--early-stopping is 'ws': give ws353, simlex999, questions-words, loss or "
+         "--early-stopping is 'ws': use ws353, simlex999, questions-words, loss or "
          "a file"),
         (("--log-dir", "x", "--log-pairs", "ws"), "give ws353, simlex999 or a file"),
         *[((name, "/proc/x"), f"{name} /proc/x: cannot be written to")

@@ -159,7 +159,7 @@ def test_early_stopping_reports_the_best_epoch(tfw2v, tmp_path):
     [
         (
             ("--early-stopping", "ws354"),
-            "is 'ws354': give ws353, simlex999, questions-words, loss or a file",
+            "is 'ws354': use ws353, simlex999, questions-words, loss or a file",
         ),
         (("--patience", 2), "--patience is for --early-stopping; give that too"),
     ],

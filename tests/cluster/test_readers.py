@@ -261,7 +261,7 @@ def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, mon
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
         model.build_vocab(corpus_file=str(text))
         assert (model.corpus_count, began.is_set()) == (3_000, True)
-        assert caplog.text.count("does not read the corpus any more") == 1
+        assert caplog.text.count("stopped reading the corpus") == 1
         assert "worker 0 (" in caplog.text
         processes[1].kill()
     model._reader = None  # drops the reader and its files

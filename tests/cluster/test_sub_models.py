@@ -106,5 +106,5 @@ def test_interrupted_training_resumes(tmp_path, watch, undisturbed, caplog, requ
     assert 2 <= len(kept) < 5
     with caplog.at_level(logging.INFO, "gensim_tfw2v.training.sub_model_training"):
         model = train(None, checkpoint_dir=tmp_path)
-    assert 2 <= caplog.text.count("was trained before") < 4
+    assert 2 <= caplog.text.count("is restored from its checkpoint") < 4
     np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-5)

@@ -119,7 +119,7 @@ def test_checkpoints_of_different_documents_are_rejected(tmp_path):
         ({"regime": "downpour"}, "Doc2Vec can't be trained.*Downpour.*own operations"),
         ({"regime": "sandblaster"}, "Sandblaster.*own operations.*or 'asynchronous'"),
         ({"cluster": "local:ps=1,worker=1", "layout": "columns"}, "layout='columns'"),
-        ({"regime": "submodels:models=2"}, "SubModels.*documents are not.*'synchronous'$"),
+        ({"regime": "submodels:models=2"}, "SubModels.*not of documents.*'synchronous'$"),
     ],
     ids=str,
 )
@@ -130,7 +130,7 @@ def test_regimes_that_cannot_train_documents_are_rejected(options, message):
 
 def test_documents_without_kernels_are_rejected(monkeypatch):
     train_by_graph(monkeypatch)
-    with pytest.raises(RuntimeError, match="Doc2Vec is trained by the compiled kernels alone"):
+    with pytest.raises(RuntimeError, match="Doc2Vec is trained only by the compiled kernels"):
         trained()
 
 

@@ -158,7 +158,7 @@ def test_running_cluster_accepts_a_different_vocabulary(shared_forks):
     ("options", "message"),
     [
         ({"layout": "diagonals", "cluster": "local:ps=1,worker=1"}, "'rows' or 'columns'"),
-        ({"layout": "columns"}, "give a cluster"),
+        ({"layout": "columns"}, "set cluster"),
         (
             {"layout": "columns", "regime": "downpour", "cluster": "local:ps=1,worker=1"},
             "no rows to fetch and push: leave out one of the two",

@@ -323,7 +323,7 @@ def test_documents_trained_immediately_are_read_once():
 
 
 def test_documents_need_words_and_tags():
-    with pytest.raises(TypeError, match=r"document 0 .* list: give TaggedDocument\(words, tags\)"):
+    with pytest.raises(TypeError, match=r"document 0 .* list: pass TaggedDocument\(words, tags\)"):
         scanned([["a", "b"]])
     other = [SimpleNamespace(words=["a"], tags=(0,), more=1)]
     reader, scan = scanned(other)

@@ -85,7 +85,7 @@ def test_file_size_limit_is_reported_and_files_are_removed(tmp_path, temporary, 
     output, errors = script(small, path, bytes_a_run).communicate()
     assert not errors
     assert output.startswith(f"{errno.EFBIG} ")
-    assert "bytes of encoded corpus; free space there, or name another folder" in output
+    assert "bytes of encoded corpus; free space there, or use a different folder" in output
     assert "after 0 bytes" not in output and str(temporary) in output
     assert folder_is_empty(temporary)
 

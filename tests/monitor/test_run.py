@@ -288,7 +288,7 @@ def test_unwritable_folder_raises_before_training(tmp_path):
     folders = {"/proc/x": "No such file or directory", f"{tmp_path}/file": "Not a directory"}
     for folder, reason in folders.items():
         for name in ("log_dir", "checkpoint_dir", "encoded_dir", "tables_dir"):
-            said = re.escape(f"{name}='{folder}': cannot be written to ({reason}); give another")
+            said = re.escape(f"{name}='{folder}': cannot be written to ({reason}); use a different")
             with pytest.raises(OSError, match=said):
                 TFWord2Vec(**{name: folder})
         with pytest.raises(OSError, match="^log_dir='"):

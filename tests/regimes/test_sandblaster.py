@@ -256,7 +256,7 @@ def test_locked_rows_do_not_change(units):
     regime.close()
     for factor in (0.5, 2.0):
         lock[1] = factor
-        with pytest.raises(ValueError, match=f"vectors_lockf has a factor {factor:g}: give 0 for"):
+        with pytest.raises(ValueError, match=f"vectors_lockf has a factor {factor:g}: use 0 for"):
             make(Trial(OBJECTIVES[0], lock=lock), units)
 
 
@@ -274,7 +274,7 @@ def test_nonfinite_initial_loss_raises_divergence(units):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, r"gensim's CBOW \(sg=0\) computes another one: set corrected_cbow=True, or sg=1"),
+        ({}, r"gensim's CBOW \(sg=0\) computes a different one: set corrected_cbow=True, or sg=1"),
         ({"sg": 1, "layout": "columns", "cluster": "local:ps=1,worker=1"}, "leave out one"),
     ],
 )
