@@ -99,7 +99,7 @@ def test_the_only_worker_comes_back(monkeypatch, undisturbed):
 
 BACK, FORKS = (
     "going back to the last checkpoint",
-    "the process that forks others has ended; it is started again",
+    "the fork server has ended; it is started again",
 )
 
 

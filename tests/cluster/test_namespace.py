@@ -178,7 +178,7 @@ def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=1", epochs=2, callbacks=[watch])
     assert likeness(model, trained(None, epochs=2)) > 0.9
-    (warning,) = [text for text in caplog.messages if "no network of their own" in text]
+    (warning,) = [text for text in caplog.messages if "no network namespace for tasks" in text]
     assert "unshare: Operation not permitted" in warning and "firewall" in warning
     # and so would the test above fail
     assert any(watch.reached) and watch.listening

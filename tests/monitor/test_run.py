@@ -278,7 +278,7 @@ def test_training_outlives_its_log(tmp_path, caplog, how):
         assert how != "fills" or list((disk / "run").glob("*tfevents*"))
     (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert f"{disk}/run cannot be written to (" in error.getMessage()
-    assert "training goes on without its log" in error.getMessage()
+    assert "training continues without its TensorBoard log" in error.getMessage()
     np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**options).wv.vectors)
 
 
