@@ -231,6 +231,8 @@ def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
 
 
 def _stay(task: Task, name: str, arrived: threading.Event) -> None:
+    # `staying` locks a mutex, announces the training to the task and then to itself, and waits
+    # forever for an element of an empty queue; `is_here` waits for the announcement
     with _graph_of(task) as graph:
         here = _queue(f"{name}-here")
         lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
@@ -285,7 +287,7 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
     with session([task], graph, target) as run, ended:
         while True:
             name = run(came).decode()
-            with _graph_of(task) as of_one:
+            with _graph_of(task) as of_one:  # the mutex is free only when the training has left
                 lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
                 left = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
             with session([task], of_one, target) as run_of_one:

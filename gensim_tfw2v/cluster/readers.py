@@ -32,8 +32,8 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 logger = logging.getLogger(__name__)
 
-#: Minimum size in bytes of a corpus that several machines read. This machine has read a smaller one
-#: before others would start.
+#: Minimum size in bytes of a corpus that several machines read. This machine alone reads a smaller
+#: one before the workers' machines could start.
 MIN_BYTES = 1 << 28
 
 #: Maximum number of runs that a machine reads in parallel: the threads of a TensorFlow server.

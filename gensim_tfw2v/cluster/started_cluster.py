@@ -229,7 +229,7 @@ class StartedCluster(abc.ABC):
         return self._tasks[task].process.pid
 
     def close(self) -> None:
-        """Stop all tasks: close their input, then send SIGTERM to those that run, then SIGKILL."""
+        """Stop all tasks: close their input; if they still run, send SIGTERM, then SIGKILL."""
         tasks = list(self._tasks.values())
         for one in tasks:
             one.close_input()

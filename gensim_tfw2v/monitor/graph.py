@@ -36,7 +36,7 @@ PRODUCER = 2000
 # One op per line: its name, op type, letters of the output's dimensions (or einsum equation; - for
 # a scalar or no output), and inputs.
 
-#: Sum of a pool of rows, such as those of a window; {real} is 1 for rows, and 0 for padding.
+#: Sum of a pool of rows, such as a window's words; {real} is 1 for rows, and 0 for padding.
 POOL = """
 {scope}/sum     Einsum    {each}d,{each}->{rest}d  {hidden} {real}
 """

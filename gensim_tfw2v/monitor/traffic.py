@@ -35,16 +35,16 @@ class Traffic:
     Attributes
     ----------
     units, repeated : int
-        Work units trained, and how many of these were trained again because a worker ended before
-        it reported, another worker was given a copy, or parameters were lost.
+        Work units trained, and how many of these were repetitions: because a worker ended before it
+        reported, because a second worker ran a copy, or because parameters were lost.
     tokens : int
         Words trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int
         Bytes of rows sent to workers; of their changes, with row ids, sent back; and of word ids
         sent to workers that cannot access the corpus.
     staleness : list of float
-        For each job, the number of other workers' work units pushed between its fetch and its
-        push, which its own update did not take into account.
+        For each job, the number of work units that other workers pushed between its fetch and its
+        push, and that its own update could not use.
     seconds : ndarray [3]
         Total seconds of all workers spent fetching, training and pushing.
     jobs : list of JobTrace

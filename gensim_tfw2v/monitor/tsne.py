@@ -112,6 +112,7 @@ def _repulsion(place: np.ndarray) -> np.ndarray:
     charge = np.bincount(np.concatenate(flat), np.concatenate(share), size * size)
     wide = fft.next_fast_len(2 * size, True)
     away = spacing * (np.arange(wide) - wide * (np.arange(wide) > wide // 2))
+    # 1 / (1 + r^2), whose sum over pairs normalizes, and r / (1 + r^2)^2 for the forces
     kernel = 1 / (1 + away[:, None] ** 2 + away**2)
     kernels = np.stack([kernel, away[:, None] * kernel**2, away * kernel**2])
     spectrum = fft.rfft2(charge.reshape(size, size), (wide, wide)) * fft.rfft2(kernels)

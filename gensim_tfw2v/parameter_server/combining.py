@@ -136,6 +136,7 @@ class Directions(NamedTuple):
         rest = tf.reduce_mean(values[: size - own]) if size > own else tf.constant(0.0)
         steep = tf.pad(tf.concat([rest[None], values[size - own :]], 0), [[0, DIRECTIONS - own]])
         basis = tf.pad(tf.transpose(vectors[:, size - own :]), [[0, DIRECTIONS - own], [0, 0]])
+        # x = z L, [levels, 1 + DIRECTIONS]; the lower bound keeps the quotient from being 0 / 0
         octaves = tf.range(FIRST_OCTAVE, LAST_OCTAVE, 1 / OF_OCTAVE)
         x = tf.maximum(tf.pow(2.0, octaves)[:, None] * steep, 1e-6)
         return cls(basis, -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x)))
@@ -175,6 +176,8 @@ def directions(
     total = tf.add_n(list(targets.values()))
     found = {}
     for name in rows:
+        # inputs are predicted with all other tables, in proportion to their targets; the other
+        # tables are predicted with inputs only
         others = {"inputs": total} if name in targets else targets
         pairs = [
             (tf.math.divide_no_nan(part, total), drawn[other]) for other, part in others.items()

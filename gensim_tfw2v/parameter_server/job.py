@@ -28,7 +28,7 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server import combining
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 
-#: Number of elements in a packed `JobResult` after those of its units.
+#: Number of elements of a packed `JobResult` that follow the results of its units.
 OF_JOB = 7
 
 #: Bytes of a row id, counted once per row, with its pushed change.
@@ -248,6 +248,9 @@ class WorkerJob:
 
     def run(self, job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
         """Run the phases of a job, which started at time `began`.
+
+        Control dependencies order the phases: each waits for the timestamp of the one before, which
+        waits for all of its results.
 
         Returns
         -------

@@ -29,7 +29,7 @@ class GraphAccess:
         shard.scatter_update(tf.IndexedSlices(values, rows))
 
     def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to distinct rows, one push at a time.
+        """Add changes to distinct rows; pushes are serialized.
 
         Reading, adding and writing takes half the time of ``ResourceScatterAdd``. A mutex on the ps
         protects the rows between the read and the write from concurrent pushes. It is locked after
@@ -71,7 +71,7 @@ class NativeAccess:
             load_ops().tfw2v_scatter(_whole(shard), rows, values)
 
     def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to rows, one push at a time."""
+        """Add changes to rows; pushes are serialized."""
         return load_ops().tfw2v_add(_whole(shard), rows, changes)
 
     def free(self) -> None:

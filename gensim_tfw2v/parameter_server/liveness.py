@@ -152,7 +152,7 @@ def convert_task_errors() -> Iterator[None]:
             raise
         raise _lost(error) from error
     except AssertionError as error:
-        # TensorFlow's coordinator miscounts its closures if a ps and a worker end together
+        # TensorFlow's coordinator miscounts its closures if a ps and a worker end simultaneously
         if not isinstance(error.__context__, lost_errors()):
             raise
         raise _lost(error.__context__) from error

@@ -74,7 +74,8 @@ class RowLayout(Layout):
         places = tf.range(tf.size(ids))
         if number * parts == 1:
             return Split([ids], [places])
-        # round-robin, so that the parts of a shard have similar sizes
+        # part p is on shard p % P; ids are distributed round-robin, so that a shard's parts have
+        # similar sizes
         part = ids % number + places % parts * number
         return Split(
             tf.dynamic_partition(ids // number, part, number * parts),
@@ -261,6 +262,7 @@ class RowJob(WorkerJob):
         if self.config.workers == 1 or not self.by_direction:
             return dict.fromkeys(self._tables)
         rates = self.rates()
+        # effective step z of a row: alpha * tokens * rate
         size = self.job.alpha * self.job.tokens
         # in the order of the ids, which does not depend on the number of ps tasks
         rows = {

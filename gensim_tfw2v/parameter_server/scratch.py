@@ -93,6 +93,7 @@ class WorkerVariables:
             while getattr(graph, "outer_graph", None) and graph.outer_graph.building_function:
                 graph = graph.outer_graph  # from a loop's body up to the function
             with graph.as_default():
+                # each call of the function calls `mine` in its thread, and passes the handle
                 given = graph.capture_call_time_value(mine, like.handle, key=mine)
             return tf.identity(given)
 

@@ -56,7 +56,7 @@ class ShardedVector:
         self._change("weigh", weights)
 
     def copy(self, other: ShardedVector, /) -> None:
-        """Set all elements to those of a vector."""
+        """Copy the elements of a vector."""
         self._change("copy", other)
 
     def clear(self) -> None:

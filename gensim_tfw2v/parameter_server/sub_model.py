@@ -108,7 +108,7 @@ def _tensors(
 
 
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
-    """Return a unit for reports: the counts of all sub-models add up to those of the corpus."""
+    """Return a unit for reports: the counts of all sub-models add up to the corpus's counts."""
     parts = {}
     if sampling.kind != "equal":
         for name in ("raw_words", "sentences", "tokens"):
@@ -182,6 +182,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
         return tf.raw_ops.AssignVariableOp(resource=lease(), value=tf.stack([attempt, jobs]))
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
+        """Acquire the worker for an attempt: copy the initial rows from the ps tasks."""
         copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
         with tf.control_dependencies(copied):
             done = hold(attempt, tf.zeros([], tf.int64))

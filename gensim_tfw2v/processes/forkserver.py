@@ -57,7 +57,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
 
     `running` maps the id of each running fork to the pipe for its exit status.
     """
-    woken, wake = os.pipe()
+    woken, wake = os.pipe()  # each SIGCHLD writes to it, which wakes up `select`
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)

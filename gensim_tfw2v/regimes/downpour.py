@@ -244,6 +244,7 @@ class ReplicaJob(WorkerJob):
         """Changes of a window; with several workers, the fraction of each that is pushed."""
         changes = [of.take(window[name]) for name, of in self._held]
         if self.config.workers > 1:
+            # tokens of one window, for the effective step z of each row: see `combining`
             tokens = self._share * self.job.tokens
             for number, name in enumerate(self._tables):
                 places = window[name]

@@ -128,10 +128,10 @@ class GradientJob(WorkerJob):
 class SandblasterRegime(ScheduledRegime):
     """Evaluates f, the loss of the whole corpus, and its gradient once per epoch.
 
-    Random draws of a unit are those of epoch 0 in every epoch, so that f does not change. The
-    learning rates of tasks are ignored. Instead, the `alpha` of a report is the multiple of the
-    search direction at which f was evaluated. `export` copies the best point so far. `load` of
-    different rows restarts the search.
+    Each epoch uses the random draws of epoch 0, so that f does not change. The learning rates of
+    tasks are ignored. Instead, the `alpha` of a report is the multiple of the search direction at
+    which f was evaluated. `export` copies the best point so far. `load` of different rows restarts
+    the search.
 
     Parameters
     ----------

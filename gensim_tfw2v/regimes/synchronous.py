@@ -37,7 +37,7 @@ from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
 #: A patient scheduler copies an unfinished item, once, after this multiple of the median time of
-#: the finished items of its batch.
+#: the batch's finished items, if these are at least half of the batch.
 STRAGGLER_TIMES = 3.0
 
 #: Seconds after the start of a batch before a patient scheduler copies any item.
@@ -82,6 +82,7 @@ class BackupScheduler:
         self._intact = intact
         self._patient = patient
         self._numbers = itertools.count(1)
+        # number and item of each running attempt, including obsolete ones of earlier batches
         self._running: dict[Future[Any], tuple[int, WorkItem]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-item")
 
@@ -105,10 +106,10 @@ class BackupScheduler:
             If an attempt failed, and the results of earlier attempts are lost.
         """
         waiting = deque(map(WorkItem, items))
-        out: list[WorkItem] = []
+        out: list[WorkItem] = []  # started, not finished
         total = len(waiting)
         began = time.monotonic()
-        took = list[float]()
+        took = list[float]()  # seconds from the start of the batch to the end of each item
         is_stopped = False
         while True:
             is_stopped = is_stopped or stop()
@@ -142,7 +143,7 @@ class BackupScheduler:
                 yield item.what, number, result, is_first
 
     def _copies(self, item: WorkItem, passed: float, took: list[float], total: int) -> bool:
-        """Return whether to run one more copy; `took` holds the seconds of each finished item."""
+        """Return whether to run a copy of an item; `passed` and `took` are as in `run_batch`."""
         if not self._patient:
             return True
         if item.attempts > 1 or 2 * len(took) < total:
@@ -239,6 +240,7 @@ class SynchronousRegime(ScheduledRegime):
             if stop():
                 break
             is_shared = self.options.combines_by_direction and len(of_round) > 1
+            # jobs of a round overlap completely, unlike asynchronous ones: see `ROUND_TIMES`
             self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
             # by index of a job's first unit: number of the attempt that counts, and its reports
             ended: dict[int, tuple[int, list[UnitReport]]] = {}

@@ -203,7 +203,7 @@ def test_another_training_in_the_folder_is_warned_of(tmp_path, caplog):
         with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
             TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
     (warning,) = caplog.records
-    assert "another training's run" in warning.getMessage()
+    assert "already contains the run of a training" in warning.getMessage()
     assert str(tmp_path) in warning.getMessage()
 
 
