@@ -91,8 +91,8 @@ def python() -> str:
         if found := shutil.which(name, path=folder):
             return found
     raise RuntimeError(
-        f"cannot start Python: sys.executable is empty, and no {name} is on the PATH. Set "
-        "sys.executable to the path of an interpreter of this version"
+        f"cannot start Python: sys.executable is empty, and no {name} is on the PATH: set "
+        "sys.executable to an interpreter of this version"
     )
 
 
