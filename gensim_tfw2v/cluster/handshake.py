@@ -221,7 +221,7 @@ def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
     name = f"tfw2v-training-{uuid.uuid4().hex}"
     arrived = {task: threading.Event() for task in tasks}
     for task, event in arrived.items():
-        threading.Thread(target=_stay, args=(task, name, event), daemon=True).start()
+        threading.Thread(target=_hold_presence_at, args=(task, name, event), daemon=True).start()
     deadline = time.monotonic() + seconds
     return [
         task
@@ -230,7 +230,7 @@ def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
     ]
 
 
-def _stay(task: Task, name: str, arrived: threading.Event) -> None:
+def _hold_presence_at(task: Task, name: str, arrived: threading.Event) -> None:
     # `staying` locks a mutex, announces the training to the task and then to itself, and waits
     # forever for an element of an empty queue; `is_here` waits for the announcement
     with _graph_of(task) as graph:
@@ -246,8 +246,8 @@ def _stay(task: Task, name: str, arrived: threading.Event) -> None:
             staying = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
         is_here = _take(here)
     while True:
-        with _logged(task), session([task], graph) as run:
-            call = threading.Thread(target=_logged(task)(run), args=(staying,), daemon=True)
+        with _log_errors(task), session([task], graph) as run:
+            call = threading.Thread(target=_log_errors(task)(run), args=(staying,), daemon=True)
             call.start()
             while call.is_alive():  # otherwise the announcement will never come
                 with contextlib.suppress(tf.errors.DeadlineExceededError):
@@ -258,7 +258,7 @@ def _stay(task: Task, name: str, arrived: threading.Event) -> None:
 
 
 @contextlib.contextmanager
-def _logged(task: Task) -> Iterator[None]:
+def _log_errors(task: Task) -> Iterator[None]:
     """Log and ignore the error of a call to a task, which has probably ended."""
     try:
         yield

@@ -80,9 +80,9 @@ class WorkerMachine:
     def look(self, sizes: dict[str, int]) -> tuple[str, int]:
         """Return an id of the machine, and its number of cores.
 
-        `sizes` maps the paths of files to their sizes. The first path is a folder with size 0 that
-        the machine must be able to write to. FileNotFoundError is raised if a file is missing or
-        has a different size there.
+        `sizes` maps the paths of files to their sizes. The first path is a folder, with size 0.
+        FileNotFoundError is raised if the machine cannot write to the folder, or if a file is
+        missing or has a different size there.
         """
         found, machine, cores = self._asked(
             self._looks,
@@ -212,10 +212,10 @@ def find_readers(
         return ()
     machines = [WorkerMachine(task, ops) for task in workers]
     with fresh_folder(parent) as made, made as folder:
-        return _that_see(machines, texts, folder)
+        return _select_machines(machines, texts, folder)
 
 
-def _that_see(
+def _select_machines(
     machines: Sequence[WorkerMachine], texts: Sequence[FileRange], folder: Path
 ) -> list[WorkerMachine]:
     """Query all machines in parallel; return the first task of each, without this machine."""

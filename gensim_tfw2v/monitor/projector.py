@@ -43,7 +43,7 @@ MAX_CLUSTERS = 10
 WORDS_EACH = 10
 
 #: Number of first words that clusters are computed from; the rest are assigned to these clusters.
-SOUGHT_AMONG = 10_000
+CLUSTERED_FROM = 10_000
 
 #: Number of iterations of k-means.
 ROUNDS = 10
@@ -155,7 +155,7 @@ def _files(
         raise ValueError("some vectors are NaN or infinite: the projector cannot show them")
     keys = [vectors.index_to_key[row] for row in rows]
     columns = _columns(key, keys, None if counts is None else counts[rows])
-    content, form = _readable(values)
+    content, form = _encode(values)
 
     # Different words get different file names: a TensorBoard that has loaded earlier vectors must
     # not show them with these words.
@@ -198,7 +198,7 @@ def _cell(word: str) -> str:
     return shown or "(empty)"  # the page's search fails if a cell is empty
 
 
-def _readable(values: np.ndarray) -> tuple[bytes, str]:
+def _encode(values: np.ndarray) -> tuple[bytes, str]:
     """Encode vectors for TensorBoard; return the bytes, and the suffix of their file.
 
     TensorBoard reads a file as text first, and as binary floats only if the first line is not
@@ -276,7 +276,7 @@ def cluster(values: np.ndarray) -> np.ndarray:
     from scipy.cluster.vq import kmeans2, vq
 
     rows = unit_rows(values)
-    first = rows[:SOUGHT_AMONG]
+    first = rows[:CLUSTERED_FROM]
     number = max(1, min(MAX_CLUSTERS, len(rows) // WORDS_EACH))
     begin = first[np.linspace(0, len(first) - 1, number).astype(int)]
     with warnings.catch_warnings():

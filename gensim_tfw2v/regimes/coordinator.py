@@ -115,7 +115,7 @@ class CoordinatedRegime:
         self.traffic: Traffic | None = None
         self._folder = setup.setup.folder
         self._check = check
-        self._are_rows = False  # whether the files hold the cluster's current rows
+        self._files_current = False  # whether the files hold the cluster's current rows
         self._log = self._folder / "coordinator.log"
         with self._log.open("wb") as log:
             self._process = start(
@@ -143,7 +143,7 @@ class CoordinatedRegime:
         ClusterLost
             If a ps or the coordinator exits or does not answer, or no worker is left.
         """
-        self._are_rows = False
+        self._files_current = False
         try:
             self._ask("train_epoch", tasks, report=report, stop=stop)
         except KeyboardInterrupt:  # workers finish and push their jobs, which are reported
@@ -154,7 +154,7 @@ class CoordinatedRegime:
 
     def load(self, arrays: Tables) -> None:
         """Send the rows, unless the cluster already holds them; see `Regime.load`."""
-        if self._are_rows and all(
+        if self._files_current and all(
             np.array_equal(part, rows)
             for array, in_file in zip(arrays, _rows_in(self._folder, "r"), strict=True)
             for part, rows in zip(pieces(array), pieces(in_file), strict=True)
@@ -163,7 +163,7 @@ class CoordinatedRegime:
         for name, array in arrays._asdict().items():
             save_array(self._folder / f"{name}.npy", array)
         self._ask("load")
-        self._are_rows = True
+        self._files_current = True
 
     def finite(self) -> bool:
         """See `Regime.finite`."""
@@ -175,9 +175,9 @@ class CoordinatedRegime:
             array[:] = rows
 
     def _exported(self) -> Tables:
-        if not self._are_rows:
+        if not self._files_current:
             self._ask("export")
-            self._are_rows = True
+            self._files_current = True
         return _rows_in(self._folder, "r")
 
     def close(self) -> None:

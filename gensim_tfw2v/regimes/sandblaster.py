@@ -33,7 +33,7 @@ from gensim_tfw2v.regimes.synchronous import ScheduledRegime
 MIN_RATE = 1e-3
 
 #: Number of items whose gradients are added per call. Until then they are staged at the ps tasks.
-ADDED_TOGETHER = 8
+ADD_BATCH = 8
 
 
 class FixedRows(WholeRows):
@@ -44,7 +44,7 @@ class FixedRows(WholeRows):
         self._rows = rows
 
     def read(self, ids: tf.Tensor) -> Slices:
-        """Rows [ids, D], float32."""
+        """Return the rows [ids, D], float32."""
         return Slices([tf.gather(self._rows, ids)])
 
 
@@ -218,7 +218,7 @@ class SandblasterRegime(ScheduledRegime):
             self._loss += math.fsum(result.units.loss[: len(item)])
             self._evaluated += len(item)
             self._staged.append(number)
-            if len(self._staged) == ADDED_TOGETHER:
+            if len(self._staged) == ADD_BATCH:
                 self._add([self._staged])
             for evaluated in reports:
                 report(evaluated)
@@ -247,13 +247,13 @@ class SandblasterRegime(ScheduledRegime):
 
     def load(self, arrays: Tables) -> None:
         """Set the rows and restart the search, unless they equal the current point."""
-        if self._search.loss is not None and self._stands_at(arrays):
+        if self._search.loss is not None and self._point_equals(arrays):
             return
         super().load(arrays)
         self._search.restart()
         self._begin_pass()
 
-    def _stands_at(self, arrays: Tables) -> bool:
+    def _point_equals(self, arrays: Tables) -> bool:
         for table, array in zip(self.server.tables, arrays, strict=True):
             held = np.empty_like(array, np.float32)
             table.export(held)

@@ -56,7 +56,7 @@ class SubModelsRegime(ParameterServerRegime):
         self._words = len(setup.words.keep)
         self._attempts = itertools.count(1)
         self._current: dict[int, int] = {}  # running attempt of each sub-model in training
-        self._own = threading.local()  # worker slot of each thread in `train_epoch`
+        self._local = threading.local()  # `slot`: the worker of each thread in `train_epoch`
         self._functions = sub_model_functions(self.config, self.server)
 
     def train_epoch(
@@ -89,7 +89,7 @@ class SubModelsRegime(ParameterServerRegime):
         slots = itertools.count()
 
         def work(ended: threading.Event) -> None:
-            self._own.slot = next(slots)
+            self._local.slot = next(slots)
 
             def stopped() -> bool:
                 return ended.is_set() or stop()
@@ -134,7 +134,9 @@ class SubModelsRegime(ParameterServerRegime):
                 following = next(jobs, None)  # drawn while the worker trains
                 # no limit for the first job: it may have to wait until a worker is free
                 tries = self._tries if job else math.inf
-                result = results_of(self._met(running, schedule, lambda packed: packed[0], tries))
+                result = results_of(
+                    self._run_on_holder(running, schedule, lambda packed: packed[0], tries)
+                )
                 if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
                     raise Divergence.at(f"sub-model {number}", self.config, alpha)
@@ -160,10 +162,10 @@ class SubModelsRegime(ParameterServerRegime):
             tf.constant(attempt, tf.int64),
             tf.constant(job, tf.int64),
             tf.constant(others, tf.int64),
-            slot=self._own.slot,
+            slot=self._local.slot,
         )
 
-    def _met(
+    def _run_on_holder(
         self,
         running: Job,
         again: Callable[[], Job],
@@ -215,8 +217,8 @@ class SubModelsRegime(ParameterServerRegime):
     def _read(self, name: str, attempt: int, first: int) -> np.ndarray:
         read = getattr(self._functions.read, name)
         arguments = tf.constant(attempt, tf.int64), tf.constant(first, tf.int64)
-        schedule = functools.partial(self.workers.schedule, read, *arguments, slot=self._own.slot)
-        return self._met(schedule(), schedule, len, self._tries)
+        schedule = functools.partial(self.workers.schedule, read, *arguments, slot=self._local.slot)
+        return self._run_on_holder(schedule(), schedule, len, self._tries)
 
     @property
     def _tries(self) -> int:
