@@ -99,7 +99,7 @@ def test_killed_only_worker_is_restarted(monkeypatch, undisturbed):
 
 BACK, FORKS = (
     "going back to the last checkpoint",
-    "the process that forks others has ended; it is started again",
+    "the fork server has ended; it is started again",
 )
 
 

@@ -178,7 +178,7 @@ def test_cluster_without_namespaces_trains_and_warns(monkeypatch, caplog):
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=1", epochs=2, callbacks=[watch])
     assert likeness(model, trained(None, epochs=2)) > 0.9
-    (warning,) = [text for text in caplog.messages if "no network of their own" in text]
+    (warning,) = [text for text in caplog.messages if "no network namespace for tasks" in text]
     assert "unshare: Operation not permitted" in warning and "firewall" in warning
     # shows that the test above detects reachable ports
     assert any(watch.reached) and watch.listening

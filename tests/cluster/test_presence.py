@@ -131,7 +131,7 @@ def used(running):
 
 def renewals(running):
     """Return the number of restarts of each task."""
-    return [running.log(task).read_text().count("starts anew") for task in running.cluster.tasks()]
+    return [running.log(task).read_text().count("restarts: ") for task in running.cluster.tasks()]
 
 
 def is_as_before(running, before, seconds=180):
@@ -201,7 +201,7 @@ def test_training_is_rejected_while_tasks_restart(kept_forks):
             assert one.stdout.readline() == b"here\n"
             one.kill()
         for task in tasks:
-            assert b"starts anew" in task.stdout.readline()
+            assert b"restarts: the last training has left" in task.stdout.readline()
         with program(STAY, cluster, stderr=subprocess.STDOUT) as late:
             refused = 0
             while refused < len(tasks):

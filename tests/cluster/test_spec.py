@@ -48,7 +48,7 @@ def test_addresses_are_parsed(address, host, port, loopback):
         (["a:65536"], ["b:1"], "port from 1 to 65535"),
         (["a:٣"], ["b:1"], "port from 1 to 65535"),
         ([":1"], ["b:1"], "write host:port"),
-        (["a:1"], ["b:1", "a:1"], r"ps 0 \(a:1\) and worker 1 \(a:1\) have one address"),
+        (["a:1"], ["b:1", "a:1"], r"ps 0 \(a:1\) and worker 1 \(a:1\) have the same address"),
     ],
 )
 def test_invalid_clusters_are_rejected(ps, worker, message):

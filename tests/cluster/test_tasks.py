@@ -81,7 +81,7 @@ def test_lines_are_shown_except_noise():
 
     ssh = SshCluster(Cluster(ps=("a:1",), worker=("w:1", "b:2")), show, ready_seconds=1)
     ssh._start_process = lambda task: Process(WRITTEN * (task == TASKS[1]))
-    ended = r"status 3; it last said: last, unfinished$"
+    ended = r"status 3; its last output: last, unfinished$"
     with pytest.raises(TaskEnded, match=rf"^worker 1 \(b:2\) ended with {ended}"):
         ssh.start(TASKS[1])
         ssh.wait([TASKS[1]])

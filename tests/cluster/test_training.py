@@ -189,7 +189,7 @@ def test_public_addresses_cause_a_warning(monkeypatch, caplog):
     names = "ps.example.org:2222", "192.168.77.1:2222", "8.8.8.8:9"
     with pytest.raises(MissingTasks):
         trained(Cluster(names[:1], names[1:]))
-    (warning,) = [text for text in caplog.messages if "not known to be private" in text]
+    (warning,) = [text for text in caplog.messages if "may be reachable from outside" in text]
     assert "ps.example.org" in warning and "8.8.8.8" in warning and "192.168" not in warning
 
 

@@ -130,17 +130,17 @@ def test_different_version_is_rejected_and_unknown_is_warned_of(launcher, tmp_pa
     assert done.returncode == 2 and not (tmp_path / "model").exists()
     error = done.stderr.splitlines()[-1]
     assert error.startswith("tfw2v: this program has TensorFlow 2.")
-    assert f"there is 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in error
+    assert f"cluster has 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in error
     assert "pip install tensorflow==2." in error
-    assert "WARNING : not known to have this program's TensorFlow" in done.stderr
+    assert "WARNING : cannot check for TensorFlow 2." in done.stderr
     assert f"tfw2v: ps 0 ({running.ps[0]})\n" in done.stderr
 
 
 def test_worker_without_kernels_is_rejected(launcher):
     with cluster(launcher, OWN, BARE) as running:
         written = connected(launcher, running)
-    assert "MissingKernels: this program has compiled kernels, but there are" in written
-    assert f"are none on worker 0 ({running.worker[0]}). Install the package there" in written
+    assert "MissingKernels: this program has compiled kernels, but these" in written
+    assert f"tasks lack them: worker 0 ({running.worker[0]}). Install the package there" in written
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_worker_without_kernels_is_rejected(launcher):
 def test_different_release_of_the_package_is_rejected(launcher, code, has):
     with cluster(launcher, OWN, code) as running:
         written = connected(launcher, running)
-    this = f"OtherVersion: this program has gensim-tfw2v {__version__}, but there is {has} on"
-    assert f"{this} worker 0 ({running.worker[0]}). Install the same on all" in written
+    this = f"OtherVersion: this program has gensim-tfw2v {__version__}, but the cluster has {has}"
+    assert f"{this} on worker 0 ({running.worker[0]}). Install the same version" in written
 
 
 def test_hash_of_the_ops_depends_on_the_ops(monkeypatch):
