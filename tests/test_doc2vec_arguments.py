@@ -35,7 +35,7 @@ def test_what_the_constructor_refuses(options, error, said):
 
 
 def test_a_vocabulary_of_nothing():
-    with pytest.raises(TypeError, match="give corpus_iterable or corpus_file"):
+    with pytest.raises(TypeError, match="pass corpus_iterable or corpus_file"):
         TFDoc2Vec().build_vocab(documents=DOCUMENTS)  # a name that gensim, too, takes for an option
 
 

@@ -171,7 +171,7 @@ def test_quality_is_that_of_a_model_of_the_whole_text(whole_and_halves, method):
 
 @pytest.mark.parametrize("given", [["text"], [None]])
 def test_what_is_no_model(given):
-    with pytest.raises(TypeError, match="model 0 is a .*: give models of Word2Vec"):
+    with pytest.raises(TypeError, match="model 0 is a .*: pass Word2Vec models"):
         merge_models(given)
 
 

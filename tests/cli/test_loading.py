@@ -177,5 +177,5 @@ def test_damaged_names(tmp_path, kind, name):
     with pytest.raises(BadInput, match=f"{path}: .*damaged"):
         load_vectors(path)
     if kind is TFWord2Vec:
-        with pytest.raises(AttributeError, match=f"{path} is damaged, or no model: "):
+        with pytest.raises(AttributeError, match=f"{path} is damaged or not a model: "):
             TFWord2Vec.load(str(path))
