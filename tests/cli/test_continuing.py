@@ -74,7 +74,7 @@ def test_doc2vec(tfw2v, corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--vector-size", 9), "--vector-size cannot change when a model is continued"),
+        (("--vector-size", 9), "--vector-size cannot change when training continues"),
         (("--hs",), "--hs cannot change"),
         (("--negative", 0, "--hs"), "has"),
         (("--sg",), "--sg cannot change"),
@@ -90,7 +90,7 @@ def test_what_cannot_change(tfw2v, models, text, tmp_path, options, message):
 
 
 @pytest.mark.parametrize(
-    ("init", "message"), [("missing", "no such file"), ("new.txt", "no vectors in a known format")]
+    ("init", "message"), [("missing", "no such file"), ("new.txt", "not vectors in a known format")]
 )
 def test_what_cannot_be_continued(tfw2v, text, tmp_path, init, message):
     result = tfw2v("train", text, "-o", tmp_path / "out", "--init", tmp_path / init, status=2)
@@ -107,7 +107,7 @@ def test_words_of_neither_the_model_nor_the_corpus(tfw2v, models, tmp_path):
     result = tfw2v(
         "train", tmp_path / "rare.txt", "-o", tmp_path / "o", "--init", models["model"], status=2
     )
-    assert "no word that is frequent enough (--min-count)" in result.stderr
+    assert "no word that is frequent enough; lower --min-count" in result.stderr
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_how_badly_a_text_is_predicted(tfw2v, models, tmp_path):
 def test_vectors_alone_predict_nothing(tfw2v, models, tmp_path):
     (tmp_path / "held.txt").write_text("the of\n")
     result = tfw2v("evaluate", models["vectors.kv"], "--text", tmp_path / "held.txt", status=2)
-    assert "holds a KeyedVectors" in result.stderr and "a whole model" in result.stderr
+    assert "holds a KeyedVectors" in result.stderr and "a full model" in result.stderr
 
 
 def test_process(process, models, files):
@@ -82,7 +82,7 @@ def test_bad_evaluation_file(tfw2v, models, tmp_path, content, message):
 
 def test_bad_model(tfw2v, tmp_path):
     (tmp_path / "model").write_text("no model")
-    for name, message in (("model", "no vectors in a known format"), ("missing", "no such file")):
+    for name, message in (("model", "not vectors in a known format"), ("missing", "no such file")):
         assert message in tfw2v("evaluate", tmp_path / name, status=2).stderr
 
 
@@ -117,7 +117,7 @@ def test_the_run_of_a_training_is_left_alone(tfw2v, models, tmp_path):
     result = tfw2v("evaluate", models["model"], "--log-dir", tmp_path, status=2)
     assert "model holds the run of a training: give the scores another name" in result.stderr
     result = tfw2v("evaluate", models["model"], "--run", "x", status=2)
-    assert "give --log-dir too" in result.stderr
+    assert "needs --log-dir" in result.stderr
 
 
 def test_scores_are_written_without_tensorflow(models, files, tmp_path):
@@ -168,8 +168,8 @@ def test_a_text_and_runs_of_several_models(tfw2v, models, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--log-dir", "log", "--run", "x"), "--run names one MODEL's run"),
-        (("--text", "-"), "can be read once, but is read for each model"),
+        (("--log-dir", "log", "--run", "x"), "--run names the TensorBoard run of a single MODEL"),
+        (("--text", "-"), "is needed once per model"),
     ],
 )
 def test_options_of_one_model(tfw2v, two, options, message):

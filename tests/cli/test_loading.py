@@ -44,8 +44,8 @@ def test_truncated_files(models, tmp_path, form, share):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no vectors in a known format"),
-        (b"just some text\nof two lines\n", "no vectors in a known format"),
+        (b"", "not vectors in a known format"),
+        (b"just some text\nof two lines\n", "not vectors in a known format"),
         (b"\x80\x04 garbage", "damaged"),
         (b"\xff\xd8\xff\xe0 a picture", "no vectors in a known format"),
         (b"0 0\n", "cannot be loaded|no vectors"),

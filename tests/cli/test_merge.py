@@ -86,7 +86,7 @@ def test_bad_input(tfw2v, models, parts, tmp_path):
     unknown = message(*parts, *out, "--method", "mean")
     assert unknown == "tfw2v: unknown merging 'mean': give alir, pca or concat\n"
     assert "--vectors FILE" in message(*parts, *out, "--binary")
-    assert "named by both" in message(*parts, *out, "--vectors", tmp_path / "m")
+    assert "is both --output and --vectors" in message(*parts, *out, "--vectors", tmp_path / "m")
     assert "is to be merged" in message(*parts, "-o", parts[0])
     assert "no such folder" in message(*parts, "-o", tmp_path / "no" / "m")
     assert "--vector-size is 9: give a whole number from 1 to 8" in message(

@@ -159,7 +159,7 @@ def test_sentence_transformers(static_embedding, models):
 def test_a_folder_that_is_there_stays(tfw2v, models, static_embedding):
     options = ("-o", static_embedding, "--to", "sentence-transformers")
     printed = tfw2v("convert", models / "words", *options, status=2)
-    assert "name a new folder" in printed.stderr
+    assert "give a new folder" in printed.stderr
 
 
 def test_a_model_of_fasttexts_own(tfw2v, models, tmp_path):
@@ -219,10 +219,10 @@ def test_a_terminal_is_asked_for_words(models):
     [
         (
             ("--to", "torch"),
-            "--to is 'torch': give a format (convert --to) or one of its suffixes: gensim .kv",
+            "--to is 'torch': name a format (convert --to) or use a suffix: gensim .kv",
         ),
-        (("--half",), "--half is for --to numpy"),
-        (("--to", "fasttext"), "whole FastText model"),
+        (("--half",), "--half works only with --to numpy"),
+        (("--to", "fasttext"), "full FastText model"),
     ],
 )
 def test_what_cannot_be_converted(tfw2v, models, tmp_path, arguments, said):
