@@ -66,7 +66,7 @@ def test_process(process, models, files):
     ("content", "message"),
     [
         (None, "bad.txt: No such file or directory"),
-        ("", "bad.txt: holds no line"),
+        ("", "bad.txt: contains no line"),
         ("the a 1\nthe of\n", "bad.txt, line 2: expected two words and a finite number"),
         (": family\nthe of\n", "bad.txt, line 2: expected four words"),
     ],

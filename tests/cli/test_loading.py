@@ -47,11 +47,11 @@ def test_truncated_files(models, tmp_path, form, share):
         (b"", "not vectors in a known format"),
         (b"just some text\nof two lines\n", "not vectors in a known format"),
         (b"\x80\x04 garbage", "damaged"),
-        (b"\xff\xd8\xff\xe0 a picture", "no vectors in a known format"),
+        (b"\xff\xd8\xff\xe0 a picture", "not vectors in a known format"),
         (b"0 0\n", "cannot be loaded|no vectors"),
         (b"2 2\none 1 2\ntwo 1 nan\n", "line 3 .*b'nan', which is not a finite number"),
-        (pickle.dumps({"not": "a model"}), "damaged one .'dict' object"),
-        (b"cnonexistent_module\nthing\n.", "no vectors in a known format"),
+        (pickle.dumps({"not": "a model"}), "or damaged .'dict' object"),
+        (b"cnonexistent_module\nthing\n.", "not vectors in a known format"),
     ],
 )
 def test_files_without_vectors(tmp_path, content, message):
