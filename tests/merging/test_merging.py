@@ -244,7 +244,10 @@ def test_numbers_that_are_not_finite(method, value, truth, pieces):
         ([SubModel(np.array([0, 4]), np.ones((2, 2)))], "from 0 to 3"),
         ([SubModel(np.array([-1]), np.ones((1, 2)))], "from 0 to 3"),
         ([SubModel(np.array([1, 1]), np.ones((2, 2)))], "words contains duplicates"),
-        ([SubModel(np.array([1, 2]), np.ones((3, 2)))], "has 3 rows: pass one row for each of its 2"),
+        (
+            [SubModel(np.array([1, 2]), np.ones((3, 2)))],
+            "has 3 rows: pass one row for each of its 2",
+        ),
         ([SubModel(np.arange(4), np.ones(4))], r"inputs have the shape \(4,\)"),
         ([SubModel(np.arange(4), np.ones((4, 2)), np.ones((4, 3)))], "outputs have the shape"),
         (
