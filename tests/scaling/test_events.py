@@ -75,7 +75,7 @@ def test_what_one_puts_another_takes():
 
 
 def test_waiting_for_what_never_comes_is_an_error():
-    with pytest.raises(RuntimeError, match="wait for what nobody puts there"):
+    with pytest.raises(RuntimeError, match="a resource that is never released"):
         run(ONE, [Compute(0, 1)], [Take("nothing")])
 
 
