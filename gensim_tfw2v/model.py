@@ -149,8 +149,8 @@ class TFWord2Vec(Word2Vec):
         vocabulary and options are compared), `train` resumes from it: after a crash, run the
         program again.
     checkpoint_minutes : float
-        Minutes between checkpoints, above 0, besides those at the end of each epoch. A cluster
-        that loses its parameters goes back to the last checkpoint in memory, even without a
+        Minutes between checkpoints, above 0; further checkpoints are made after each epoch. A
+        cluster that loses its parameters returns to the last checkpoint in memory, even without a
         folder.
     log_dir : str or TensorBoardLog, optional
         Folder where `train` logs for TensorBoard: loss, learning rate, words/s, neighbours of some
@@ -195,7 +195,7 @@ class TFWord2Vec(Word2Vec):
         Instruction set of the kernel that a `deterministic` training used, such as ``"avx2"``.
     traffic : Traffic, optional
         Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a
-        `regime`; else None.
+        `regime`; otherwise None.
     merge_report : MergeReport, optional
         Counts of words by the number of sub-models that contained them, after a `train` by
         sub-models or `merge_models`.
@@ -733,12 +733,12 @@ class TFWord2Vec(Word2Vec):
     def _reason_for_gensims_code(self) -> str:
         """Return why gensim's own code has to train; empty if it does not.
 
-        It has to if the class or object overrides methods that only gensim's threads call.
+        This is so if the class or object overrides methods that only gensim's training code calls.
 
         Raises
         ------
         ValueError
-            If it has to, and an option is set that gensim's code lacks.
+            If gensim's code has to train, and an option is set that it lacks.
         """
         hooks = [
             name

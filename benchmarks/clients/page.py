@@ -37,7 +37,7 @@ def cell(values: Sequence[float]) -> str:
 
 
 def verdict(reference: Sequence[float], own: Sequence[float]) -> str:
-    """Return whether the means differ by more than the spread of the seeds: a word for the page."""
+    """Return "within", "above" or "below": the means' difference against the seeds' spread."""
     if min(len(reference), len(own)) < 2:
         return "–"
     difference = fmean(own) - fmean(reference)

@@ -38,12 +38,14 @@ def merge(
     """Merge models that were trained separately, on samples of a corpus or on several corpora.
 
     The merged model has the words of all models and can be trained further. If it was merged from
-    vectors alone, its output layer starts at 0.
+    only vectors, its output layer starts at 0.
     """
     from gensim_tfw2v.merging.methods import merging_named
 
     merging_named(method)
-    model_files.check_outputs(output, vectors, binary, dict.fromkeys(models, "is to be merged"))
+    model_files.check_outputs(
+        output, vectors, binary, dict.fromkeys(models, "is one of the inputs")
+    )
     start = time.perf_counter()
     loaded = [model_files.load_saved(path, encoding, mapped=True) for path in models]
     with phase(f"merging {len(models)} models", None):
@@ -82,7 +84,7 @@ def convert(
         raise common.BadInput("--half works only with --to numpy: the other formats hold float32")
     if form.name == "sentence-transformers" and output.exists():
         raise common.BadInput(f"{output}: already exists; give a new folder")
-    model_files.check_outputs(output, None, False, {model: "is to be converted"})
+    model_files.check_outputs(output, None, False, {model: "is the input"})
     saved = model_files.load_saved(model, encoding, mapped=True)
     held = model_files.vectors_of(saved, model, documents)
     if form.of_model and (words or held is saved or not hasattr(held, "vectors_ngrams")):

@@ -135,7 +135,7 @@ def check_outputs(
     for path in filter(None, (output, vectors)):
         check_can_save(path)
         if what := read.get(path.resolve()):
-            raise BadInput(f"{path}: {what}; give the output another name")
+            raise BadInput(f"{path}: {what}; give the output a different name")
 
 
 def check_can_save(path: Path) -> None:

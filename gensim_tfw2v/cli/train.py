@@ -253,7 +253,7 @@ def train(
     inputs = {corpus: "is the corpus"}
     if init is not None:
         options["make"] = partial(continue_model, init, context)
-        inputs[init] = "is to be continued"
+        inputs[init] = "is the model to continue"
     model_files.check_outputs(output, vectors, binary, inputs)
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)

@@ -99,7 +99,7 @@ def test_what_cannot_be_continued(tfw2v, text, tmp_path, init, message):
 
 def test_the_model_that_is_continued_stays(tfw2v, models, text):
     result = tfw2v("train", text, "-o", models["model"], "--init", models["model"], status=2)
-    assert "is to be continued; give the output another name" in result.stderr
+    assert "is the model to continue; give the output a different name" in result.stderr
 
 
 def test_words_of_neither_the_model_nor_the_corpus(tfw2v, models, tmp_path):

@@ -87,7 +87,7 @@ def test_bad_input(tfw2v, models, parts, tmp_path):
     assert unknown == "tfw2v: unknown method 'mean': use alir, pca or concat\n"
     assert "--vectors FILE" in message(*parts, *out, "--binary")
     assert "is both --output and --vectors" in message(*parts, *out, "--vectors", tmp_path / "m")
-    assert "is to be merged" in message(*parts, "-o", parts[0])
+    assert "is one of the inputs" in message(*parts, "-o", parts[0])
     assert "no such folder" in message(*parts, "-o", tmp_path / "no" / "m")
     assert "--vector-size is 9: give a whole number from 1 to 8" in message(
         *parts, *out, "--vector-size", 9
