@@ -117,7 +117,7 @@ def test_training_on_tasks_started_by_hand(tfw2v, models, tmp_path, monkeypatch)
 
     def shown(status, seconds):
         result = tfw2v("cluster", "status", "--seconds", seconds, status=status)
-        advice = f"no answer within {seconds} s; a task that starts, also anew after a training"
+        advice = f"no answer within {seconds} s; a task that is starting or restarting"
         assert (advice in result.stderr) == bool(status)
         return result.stdout
 

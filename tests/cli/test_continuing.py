@@ -74,7 +74,7 @@ def test_init_adds_new_documents_to_doc2vec(tfw2v, corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--vector-size", 9), "--vector-size cannot change when a model is continued"),
+        (("--vector-size", 9), "--vector-size cannot change when training continues"),
         (("--hs",), "--hs cannot change"),
         (("--negative", 0, "--hs"), "has"),
         (("--sg",), "--sg cannot change"),
@@ -90,7 +90,7 @@ def test_unchangeable_options_are_rejected(tfw2v, models, text, tmp_path, option
 
 
 @pytest.mark.parametrize(
-    ("init", "message"), [("missing", "no such file"), ("new.txt", "no vectors in a known format")]
+    ("init", "message"), [("missing", "no such file"), ("new.txt", "not vectors in a known format")]
 )
 def test_invalid_init_files_are_rejected(tfw2v, text, tmp_path, init, message):
     result = tfw2v("train", text, "-o", tmp_path / "out", "--init", tmp_path / init, status=2)
@@ -99,7 +99,7 @@ def test_invalid_init_files_are_rejected(tfw2v, text, tmp_path, init, message):
 
 def test_output_over_the_init_model_is_rejected(tfw2v, models, text):
     result = tfw2v("train", text, "-o", models["model"], "--init", models["model"], status=2)
-    assert "is to be continued; give the output another name" in result.stderr
+    assert "is the model to continue; give the output a different name" in result.stderr
 
 
 def test_corpus_of_rare_unknown_words_is_rejected(tfw2v, models, tmp_path):
@@ -107,7 +107,7 @@ def test_corpus_of_rare_unknown_words_is_rejected(tfw2v, models, tmp_path):
     result = tfw2v(
         "train", tmp_path / "rare.txt", "-o", tmp_path / "o", "--init", models["model"], status=2
     )
-    assert "no word that is frequent enough (--min-count)" in result.stderr
+    assert "no word that is frequent enough; lower --min-count" in result.stderr
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_text_option_reports_the_held_out_loss(tfw2v, models, tmp_path):
 def test_held_out_loss_of_bare_vectors_is_rejected(tfw2v, models, tmp_path):
     (tmp_path / "held.txt").write_text("the of\n")
     result = tfw2v("evaluate", models["vectors.kv"], "--text", tmp_path / "held.txt", status=2)
-    assert "holds a KeyedVectors" in result.stderr and "a whole model" in result.stderr
+    assert "holds a KeyedVectors" in result.stderr and "a full model" in result.stderr
 
 
 def test_process_prints_json(process, models, files):
@@ -66,7 +66,7 @@ def test_process_prints_json(process, models, files):
     ("content", "message"),
     [
         (None, "bad.txt: No such file or directory"),
-        ("", "bad.txt: holds no line"),
+        ("", "bad.txt: contains no line"),
         ("the a 1\nthe of\n", "bad.txt, line 2: expected two words and a finite number"),
         (": family\nthe of\n", "bad.txt, line 2: expected four words"),
     ],
@@ -84,7 +84,7 @@ def test_bad_evaluation_files_are_reported_with_their_line(
 
 def test_bad_models_are_rejected(tfw2v, tmp_path):
     (tmp_path / "model").write_text("no model")
-    for name, message in (("model", "no vectors in a known format"), ("missing", "no such file")):
+    for name, message in (("model", "not vectors in a known format"), ("missing", "no such file")):
         assert message in tfw2v("evaluate", tmp_path / name, status=2).stderr
 
 
@@ -119,7 +119,7 @@ def test_run_of_a_training_is_not_overwritten(tfw2v, models, tmp_path):
     result = tfw2v("evaluate", models["model"], "--log-dir", tmp_path, status=2)
     assert "model holds the run of a training: give the scores another name" in result.stderr
     result = tfw2v("evaluate", models["model"], "--run", "x", status=2)
-    assert "give --log-dir too" in result.stderr
+    assert "needs --log-dir" in result.stderr
 
 
 def test_scores_are_written_without_tensorflow(models, files, tmp_path):
@@ -170,8 +170,8 @@ def test_several_models_get_held_out_losses_and_runs(tfw2v, models, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--log-dir", "log", "--run", "x"), "--run names one MODEL's run"),
-        (("--text", "-"), "can be read once, but is read for each model"),
+        (("--log-dir", "log", "--run", "x"), "--run names the TensorBoard run of a single MODEL"),
+        (("--text", "-"), "is needed once per model"),
     ],
 )
 def test_single_model_options_are_rejected_for_several(tfw2v, two_models, options, message):

@@ -45,21 +45,21 @@ def test_text_formats_are_read(tmp_path, content, words):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"2 2\n. . 1 2\nof 3 4\n", "line 2 .* has 3 numbers after its word, and not 2"),
-        (b"2 3\n" + ROWS, "line 2 .* has 2 numbers after its word, and not 3"),
+        (b"2 2\n. . 1 2\nof 3 4\n", "line 2 .* has 3 numbers after its word, instead of 2"),
+        (b"2 3\n" + ROWS, "line 2 .* has 2 numbers after its word, instead of 3"),
         (b"2 2\nthe 1,5 2\nof 3 4\n", "line 2 .* has b'1,5', which is not a finite number"),
         (b"2 2\nthe 1 2\nof 3 1_0\n", "line 3 .* has b'1_0'"),
         (b"2 2\nthe 1 2\nof 3 1e999\n", "NaN or infinite, the first for 'of'"),
-        (b"3 2\n" + ROWS, "has 2 words, and not 3 as its header says"),
-        (b"1 2\n" + ROWS, "has 2 words, and not 1 as its header says"),
+        (b"3 2\n" + ROWS, "has 2 words, but its header announces 3"),
+        (b"1 2\n" + ROWS, "has 2 words, but its header announces 1"),
         (b"2 2\nthe 1 2\n\nof 3 4\n", "line 3 is empty, but lines follow it"),
         (b"999999999999 9\n" + ROWS, "line 2"),
-        (b"0.5\t1\n0.7\t2\n", "no vectors in a known"),
-        (b"0.5\t1\t2\n0.7\t2\t3\n", "rows of numbers without words; .*paste metadata.tsv"),
+        (b"0.5\t1\n0.7\t2\n", "not vectors in a known"),
+        (b"0.5\t1\t2\n0.7\t2\t3\n", "lines of numbers without words; .*paste metadata.tsv"),
         (b"2 2\na " + struct.pack("<2f", 1, -2.7) + b"b " + struct.pack("<f", 1), "word 2"),
-        (b"1 2\na " + struct.pack("<2f", 1, -2.7) + b"more", "there is more behind"),
+        (b"1 2\na " + struct.pack("<2f", 1, -2.7) + b"more", "more data follows"),
         (GLOVE, "GloVe's vectors.bin.*vectors.txt"),
-        (ARRAY.getvalue(), r"array of NumPy without words.*numpy\.savez"),
+        (ARRAY.getvalue(), r"NumPy array without words.*numpy\.savez"),
         (gzip.compress(ROWS, mtime=0), "gzip-compressed: let its name end with .gz"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "git lfs pull"),
         (b"\n\n<!DOCTYPE html>\n<html>\n", "HTML or XML"),
@@ -83,8 +83,8 @@ def test_bad_files_are_rejected_with_the_reason(tmp_path, content, said):
         ("old_w2v_models/w2v_0.12.0.mdl", "gensim 3 or older.*3.8.3 and save it again"),
         ("fasttext_old", "gensim 3 or older.*3.8.3 and save it again"),
         ("ft_kv_3.6.0.model.gz", "gensim 3 or older.*3.8.3 and save it again"),
-        ("pang_lee_polarity_fasttext.bin", "a supervised fastText model.*give the .vec"),
-        ("pretrained.vec", "has 1 words, and not 3"),
+        ("pang_lee_polarity_fasttext.bin", "a supervised fastText model.*use the .vec"),
+        ("pretrained.vec", "has 1 words, but its header announces 3"),
     ],
 )
 def test_unsupported_gensim_and_fasttext_files_are_rejected(name, said):
@@ -95,7 +95,7 @@ def test_unsupported_gensim_and_fasttext_files_are_rejected(name, said):
 @pytest.mark.parametrize(("words", "rows"), [(2, (3, 4)), (3, (3,)), (3, (3, 4, 1))])
 def test_npz_with_mismatched_shapes_is_rejected(tmp_path, words, rows):
     np.savez(tmp_path / "v.npz", words=np.array([*"abc"][:words]), vectors=np.zeros(rows))
-    with pytest.raises(BadInput, match=r"not \[V\] and \[V, D\]"):
+    with pytest.raises(BadInput, match=r"expected \[V\] of str and \[V, D\]"):
         load_saved(tmp_path / "v.npz")
 
 
@@ -146,7 +146,7 @@ def test_model_is_saved_though_its_vectors_cannot_be_written(tmp_path):
     model = Word2Vec([["New York", "x"]], min_count=1, vector_size=2, epochs=1)
     output, vectors = tmp_path / "m.model", tmp_path / "v.txt"
     vectors.write_bytes(b"before")
-    with pytest.raises(BadInput, match=r"v\.txt: .*'New York'.*m\.model is saved; convert to"):
+    with pytest.raises(BadInput, match=r"v\.txt: .*'New York'.*m\.model is saved; use a format"):
         list(save_model(model, output, vectors, False))
     assert vectors.read_bytes() == b"before"
     assert "New York" in load_saved(output).wv

@@ -44,14 +44,14 @@ def test_truncated_files_are_rejected(models, tmp_path, form, share):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no vectors in a known format"),
-        (b"just some text\nof two lines\n", "no vectors in a known format"),
+        (b"", "not vectors in a known format"),
+        (b"just some text\nof two lines\n", "not vectors in a known format"),
         (b"\x80\x04 garbage", "damaged"),
-        (b"\xff\xd8\xff\xe0 a picture", "no vectors in a known format"),
+        (b"\xff\xd8\xff\xe0 a picture", "not vectors in a known format"),
         (b"0 0\n", "cannot be loaded|no vectors"),
         (b"2 2\none 1 2\ntwo 1 nan\n", "line 3 .*b'nan', which is not a finite number"),
-        (pickle.dumps({"not": "a model"}), "damaged one .'dict' object"),
-        (b"cnonexistent_module\nthing\n.", "no vectors in a known format"),
+        (pickle.dumps({"not": "a model"}), "or damaged .'dict' object"),
+        (b"cnonexistent_module\nthing\n.", "not vectors in a known format"),
     ],
 )
 def test_files_without_vectors_are_rejected(tmp_path, content, message):
@@ -177,5 +177,5 @@ def test_damaged_attribute_names_are_rejected(tmp_path, kind, name):
     with pytest.raises(BadInput, match=f"{path}: .*damaged"):
         load_vectors(path)
     if kind is TFWord2Vec:
-        with pytest.raises(AttributeError, match=f"{path} is damaged, or no model: "):
+        with pytest.raises(AttributeError, match=f"{path} is damaged or not a model: "):
             TFWord2Vec.load(str(path))

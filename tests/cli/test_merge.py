@@ -84,15 +84,15 @@ def test_bad_input_is_rejected(tfw2v, models, parts, tmp_path):
     out = ("-o", tmp_path / "m")
     assert message(tmp_path / "missing", *out) == f"tfw2v: {tmp_path / 'missing'}: no such file\n"
     unknown = message(*parts, *out, "--method", "mean")
-    assert unknown == "tfw2v: unknown merging 'mean': give alir, pca or concat\n"
+    assert unknown == "tfw2v: unknown method 'mean': use alir, pca or concat\n"
     assert "--vectors FILE" in message(*parts, *out, "--binary")
-    assert "named by both" in message(*parts, *out, "--vectors", tmp_path / "m")
-    assert "is to be merged" in message(*parts, "-o", parts[0])
+    assert "is both --output and --vectors" in message(*parts, *out, "--vectors", tmp_path / "m")
+    assert "is one of the inputs" in message(*parts, "-o", parts[0])
     assert "no such folder" in message(*parts, "-o", tmp_path / "no" / "m")
     assert "--vector-size is 9: give a whole number from 1 to 8" in message(
         *parts, *out, "--vector-size", 9
     )
-    assert "rows side by side have 16" in message(
+    assert "concatenated rows have 16" in message(
         *parts, *out, "--vector-size", 9, "--method", "concat"
     )
 

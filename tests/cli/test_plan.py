@@ -58,7 +58,7 @@ def test_plan_that_does_not_fit_in_memory_is_reported(tfw2v):
         "--memory",
         "1GB",
     ).output
-    assert "none fits: a task would hold 20.0 GB; give more ps tasks" in printed
+    assert "none fits: a task would need 20.0 GB; use more ps tasks" in printed
 
 
 @pytest.mark.parametrize(("text", "unit", "value"), [

@@ -164,7 +164,7 @@ def test_sentence_transformers_encodes_the_mean_vector(static_embedding, models)
 def test_existing_folder_is_not_overwritten(tfw2v, models, static_embedding):
     options = ("-o", static_embedding, "--to", "sentence-transformers")
     printed = tfw2v("convert", models / "words", *options, status=2)
-    assert "name a new folder" in printed.stderr
+    assert "give a new folder" in printed.stderr
 
 
 def test_fasttext_bin_is_read_by_gensim(tfw2v, models, tmp_path):
@@ -224,10 +224,10 @@ def test_words_are_read_from_a_terminal(models):
     [
         (
             ("--to", "torch"),
-            "--to is 'torch': give a format (convert --to) or one of its suffixes: gensim .kv",
+            "--to is 'torch': name a format (convert --to) or use a suffix: gensim .kv",
         ),
-        (("--half",), "--half is for --to numpy"),
-        (("--to", "fasttext"), "whole FastText model"),
+        (("--half",), "--half works only with --to numpy"),
+        (("--to", "fasttext"), "full FastText model"),
     ],
 )
 def test_impossible_conversions_are_rejected(tfw2v, models, tmp_path, arguments, said):

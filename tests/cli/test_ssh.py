@@ -252,7 +252,7 @@ def test_tasks_that_fail_to_start_are_named(tfw2v, tmp_path, script, message):
         ((), ("--", "demo"), "give the training after --, as in: tfw2v cluster ssh -- train"),
         ((), (*TRAINING, "--cluster", "TF_CONFIG"), "leave it out after --"),
         ((), (*TRAINING, "--windw", "3"), "No such option"),
-        (("--ssh", "ssh 'a"), TRAINING, "write it as for a shell"),
+        (("--ssh", "ssh 'a"), TRAINING, "quote it as for a shell"),
         (("--ssh", " "), TRAINING, "--ssh is empty"),
         (("--ssh", "no-such-program"), TRAINING, "no-such-program: No such file"),
     ],

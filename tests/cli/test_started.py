@@ -64,7 +64,7 @@ def test_clusters_are_selected_by_name(tfw2v, folder, handle_sigterm):
         assert {"name", one.name, other.name} == set(names) and len(names) == 3
         for wrong in (("logs",), ("stop", "--name", "x")):
             said = tfw2v("cluster", *wrong, status=2).stderr
-            assert "give --name" in said and one.name in said and other.name in said
+            assert "give the --name" in said and one.name in said and other.name in said
 
 
 class NoTasks(SshCluster):
@@ -102,13 +102,13 @@ def test_dry_run_prints_commands_and_runs_nothing(tfw2v, folder):
     [
         (
             ("train", LEE, "-o", "m", "--hosts", "h.json", "--cluster", "TF_CONFIG"),
-            "one of the two",
+            "give only one of them",
         ),
         (("train", LEE, "-o", "m", "--hosts", "missing.json"), "missing.json: No such file"),
         (("cluster", "status", "--hosts", "missing.json"), "missing.json: No such file"),
         (
             ("cluster", "local", *TRAINING, "--hosts", "h.json"),
-            "--hosts is what this command is for",
+            "--hosts is set by this command",
         ),
     ],
 )

@@ -102,7 +102,7 @@ def test_doc2vec_model_is_trained_queried_and_converted(tfw2v, corpus, tmp_path)
     np.testing.assert_allclose(
         np.fromstring(row, sep=" "), model.infer_vector(words.split()), atol=1e-6
     )
-    assert "needs a whole model" in tfw2v("evaluate", output, "--text", corpus, status=2).stderr
+    assert "needs a full model" in tfw2v("evaluate", output, "--text", corpus, status=2).stderr
 
 
 def test_lines_are_documents_in_files_folders_and_gzip(tfw2v, corpus, tmp_path):
@@ -131,11 +131,11 @@ def test_document_options_need_a_doc2vec_model(tfw2v, models, option):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--min-n", 2, "--bucket", 900), "--min-n, --bucket: an option of --fasttext"),
+        (("--min-n", 2, "--bucket", 900), "--min-n, --bucket: works only with --fasttext"),
         (("--fasttext", "--regime", "downpour"), "FastText"),
-        (("--dbow",), "--dm: an option of --doc2vec; give that too"),
-        (("--doc2vec", "--cbow"), "--doc2vec: leave out --fasttext, --sg and --cbow"),
-        (("--doc2vec", "--fasttext"), "--doc2vec: leave out --fasttext"),
+        (("--dbow",), "--dm: works only with --doc2vec; add that"),
+        (("--doc2vec", "--cbow"), "--doc2vec excludes --fasttext, --sg and --cbow"),
+        (("--doc2vec", "--fasttext"), "--doc2vec excludes --fasttext"),
     ],
 )
 def test_options_of_a_different_class_are_rejected(tfw2v, corpus, tmp_path, options, said):
@@ -161,7 +161,7 @@ def test_early_stopping_reports_the_best_epoch(tfw2v, tmp_path):
             ("--early-stopping", "ws354"),
             "is 'ws354': use ws353, simlex999, questions-words, loss or a file",
         ),
-        (("--patience", 2), "--patience is for --early-stopping; give that too"),
+        (("--patience", 2), "--patience needs --early-stopping"),
     ],
 )
 def test_bad_early_stopping_options_are_rejected(tfw2v, corpus, tmp_path, options, said):
@@ -264,7 +264,7 @@ def bad(tmp_path, corpus):
         ("rare.txt", "no word that is frequent enough"),
         ("hidden-gzip", "is compressed; give it a name that ends in .gz"),
         ("latin.txt", "latin.txt is not UTF-8 text"),
-        ("empty-folder", "holds no files"),
+        ("empty-folder", "contains no files"),
         ("cut.txt.gz", "cut.txt.gz is damaged, cut short"),
         ("text.xz", "text.xz is damaged, cut short, or not what its name says: Input format"),
     ],
@@ -306,7 +306,7 @@ def test_standard_input_and_pipes_train_as_a_file_does(tfw2v, corpus, tmp_path):
     ("arguments", "message"),
     [
         (("train", "-", "--max-vocab-size", 9), "reads the corpus twice"),
-        (("cluster", "local", "--", "train", "-"), "that can be read again"),
+        (("cluster", "local", "--", "train", "-"), "cannot be read again"),
     ],
 )
 def test_standard_input_is_rejected_if_read_twice(tfw2v, tmp_path, arguments, message):
@@ -321,7 +321,7 @@ def test_standard_input_is_rejected_if_read_twice(tfw2v, tmp_path, arguments, me
         (("-o", "empty-folder"), "is a folder"),
         (("-o", "/proc/model"), "cannot be written to"),
         (("-o", "corpus.txt"), "is the corpus"),
-        (("-o", "model", "--vectors", "model"), "named by both"),
+        (("-o", "model", "--vectors", "model"), "is both --output and --vectors"),
         (("-o", "model", "--vectors", "missing/vectors"), "no such folder"),
         (("-o", "model", "--binary"), "--vectors"),
         (("-o", "model", "--negative", "0"), "--hs"),

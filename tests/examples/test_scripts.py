@@ -84,7 +84,7 @@ def test_continue_gensim_prints_four_models(printed):
         ).groups()
         models[name] = kind, int(words), int(times), nearest
     (gensim, went_on, back, alone) = models.values()
-    assert list(models) == ["gensim", "went on", "back", "vectors alone"]
+    assert list(models) == ["gensim", "continued", "back", "vectors only"]
     assert [model[0] for model in models.values()] == [
         "Word2Vec", "TFWord2Vec", "Word2Vec", "TFWord2Vec"
     ]  # fmt: skip
@@ -103,7 +103,7 @@ def test_tf_config_job_starts_and_stops_its_tasks(printed):
         host, port = re.fullmatch(rf"{task} at (.+):(\d+)", line).groups()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((host, int(port)), timeout=5).close()
-    assert lines[3:6] == [f"{task} ended" for task in tasks]
+    assert lines[3:6] == [f"{task} exited" for task in tasks]
 
 
 @pytest.mark.slow  # equivalent commands are always tested

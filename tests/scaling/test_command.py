@@ -39,7 +39,7 @@ def test_small_study_measures_and_simulates(tmp_path, monkeypatch, most):
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--workers", "1,x", "--workers: '1,x': give whole numbers from 1 on"),
+        ("--workers", "1,x", "--workers: '1,x': give whole numbers from 1 up"),
         ("--workers", "0", "--workers: '0'"),
         ("--epochs", "1", "--epochs: give 2 or more"),
         ("--net", "fast", "--net is 'fast'"),

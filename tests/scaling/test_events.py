@@ -75,7 +75,7 @@ def test_put_wakes_the_longest_waiting_take():
 
 
 def test_waiting_forever_is_an_error():
-    with pytest.raises(RuntimeError, match="wait for what nobody puts there"):
+    with pytest.raises(RuntimeError, match="a resource that is never released"):
         run(ONE, [Compute(0, 1)], [Take("nothing")])
 
 
