@@ -1,29 +1,31 @@
-# Needs Python, pip and make; everything else goes into .venv.
+# Needs Python, pip and make; everything else is installed into .venv.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Where it is set, each process compiles TensorFlow's modules anew: as much work as running them.
+# This variable would make each process recompile TensorFlow's modules, as much work as running them.
 unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
-# One test process more than CI has cores: many wait for child processes.
+# One more test process than CI has cores, because many tests wait for child processes.
 JOBS   ?= 3
 
-# The lowest versions that pyproject.toml allows, and tests that soon see one that is too low.
+# Environment with the lowest versions that pyproject.toml allows, and tests that quickly detect a
+# version that is too low.
 LOWEST := .venv-lowest
 LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_projector.py \
 	tests/cli/test_neighbours.py tests/cli/test_train.py tests/test_requirements.py
-# The newest TensorFlow, be it a pre-release, and tests of what its API and its gRPC carry.
+# Environment with the newest TensorFlow, including pre-releases, and tests of the APIs and the gRPC
+# behaviour that this package depends on.
 NEXT := .venv-next
 NEXT_TESTS := tests/kernel/native/test_library.py tests/kernel/native/test_interfaces.py \
 	tests/kernel/native/test_in_place.py tests/test_fasttext.py tests/cluster/test_training.py \
 	tests/cluster/test_environment.py tests/training/test_elsewhere.py
 
-# Unpacks once what several environments have, and compiles no module that nobody imports.
+# uv unpacks packages once for several environments, and doesn't compile modules to bytecode.
 UV = UV_HTTP_TIMEOUT=180 $(BIN)/uv --quiet --no-config pip install --python $(@D)/bin/python
-# also where only a source of the kernels has changed
+# Reinstalls even if only a source of the kernels has changed.
 EDITABLE = $(UV) --reinstall-package gensim-tfw2v -e
 
-# What an installation is made of, besides Python.
+# Files on which an installation depends, besides Python modules.
 SOURCES := pyproject.toml setup.py $(wildcard gensim_tfw2v/kernel/native/src/*)
 
 RUN := $(VENV)/.installed
@@ -50,7 +52,7 @@ test-next: $(NEXT)/.installed | $(DEV)  ## run some quick tests with the newest 
 	@$(NEXT)/bin/python -m pytest -q $(NEXT_TESTS)
 	@$(NEXT)/bin/python -m gensim_tfw2v demo
 
-browser:  ## install Chromium for the tests that open pages, if apt-get can; else they are skipped
+browser:  ## install Chromium with apt-get for tests that open pages; without it, they are skipped
 	@{ command -v chromium && command -v chromedriver; } >/dev/null || timeout 600 sh -c ' \
 		apt-get update && DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y --no-install-recommends chromium chromium-driver' >/dev/null 2>&1 \
@@ -58,36 +60,36 @@ browser:  ## install Chromium for the tests that open pages, if apt-get can; els
 
 check: lint types test  ## everything CI does: format, lint, types, tests
 
-lint: $(DEV)  ## formatting and lint, changing nothing
+lint: $(DEV)  ## check formatting and lint without changes
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 
 types: $(DEV)  ## mypy
 	@$(BIN)/mypy
 
-# else each process of the tests that begins would compile the same modules
+# otherwise every test process that starts would compile the same modules
 compiled: $(DEV)  ## compile what tests import to bytecode
 	-@$(BIN)/python -m pytest --collect-only -q >/dev/null  # the tests show what fails
 	@$(BIN)/python -c 'from gensim_tfw2v._tensorflow import tf; tf.float32'
 
-format: $(DEV)  ## format the sources and mend what lint can mend
+format: $(DEV)  ## format the sources and apply the fixes of lint
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
 docs: $(DEV)  ## build the documentation into site/, and fail on any warning
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-docs-serve: $(DEV)  ## show the documentation at http://127.0.0.1:8000, built anew when a page changes
+docs-serve: $(DEV)  ## serve the documentation at http://127.0.0.1:8000, rebuilt when a page changes
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-screenshots: $(DEV)  ## take the pictures of TensorBoard in docs/screenshots/ again, with Chromium
+screenshots: $(DEV)  ## retake the screenshots of TensorBoard in docs/screenshots/, with Chromium
 	@$(BIN)/python -m docs.screenshots
 
 bench: $(RUN)  ## compare with gensim: make bench CORPUS=path [BENCH_ARGS="--settings sg100,cbow100"]
 	@test -n "$(CORPUS)" || { echo 'usage: make bench CORPUS=path [BENCH_ARGS="--seeds 3 ..."]'; exit 2; }
 	@$(BIN)/python -m benchmarks.compare "$(CORPUS)" --out docs/benchmarks $(BENCH_ARGS)
 
-# zig compiles for other systems too: those with glibc 2.17, of 2012, or later
+# zig cross-compiles, here for systems with glibc 2.17 (2012) or later
 wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
 	@$(PIP) install auditwheel
 	@for machine in x86_64 aarch64; do \
@@ -112,26 +114,26 @@ $(RUN): $(SOURCES) | $(BIN)/python
 
 $(DEV): $(SOURCES) | $(BIN)/uv
 	@echo "installing with the tools for development into $(VENV)"
-	@$(EDITABLE) '.[dev]' || $(PIP) install -e '.[dev]'  # by whose settings mirrors are found
+	@$(EDITABLE) '.[dev]' || $(PIP) install -e '.[dev]'  # pip honours its settings for mirrors
 	@touch $@ $(RUN)
 
 $(BIN)/uv: | $(BIN)/python
 	@$(PIP) install uv
 
-# anew when a bound changes: uv keeps what is installed
+# recreated when a bound changes, because uv keeps installed versions
 $(LOWEST)/pyvenv.cfg: pyproject.toml setup.py
 $(LOWEST)/pyvenv.cfg $(NEXT)/pyvenv.cfg: | $(BIN)/uv
 	@echo "creating $(@D)"
 	@$(BIN)/uv --quiet --no-config venv --clear --python $(BIN)/python $(@D)
 
-# after DEV, for its kernels and what uv has unpacked
+# after DEV, to use its kernels and the packages that uv has unpacked
 $(LOWEST)/.installed: $(LOWEST)/pyvenv.cfg | $(DEV)
 	@echo "installing the lowest versions into $(LOWEST)"
 	@$(UV) --resolution lowest-direct --only-binary :all: -r pyproject.toml
 	@$(UV) pytest hypothesis PyYAML testfixtures tomli
 	@touch $@
 
-# each time, for there may be a newer one
+# every time, because there may be a newer version
 .PHONY: $(NEXT)/.installed
 $(NEXT)/.installed: | $(NEXT)/pyvenv.cfg $(DEV)
 	@echo "installing the newest TensorFlow into $(NEXT)"

@@ -1,1 +1,1 @@
-"""Measurements beside gensim; ``python -m benchmarks.compare --help``."""
+"""Benchmarks of this package, most of them against gensim; start with `benchmarks.compare`."""

@@ -1,4 +1,4 @@
-"""What the command lines of benchmarks share: options, and what they may be."""
+"""Options that the command lines of benchmarks share, with checks of their values."""
 
 import argparse
 from pathlib import Path
@@ -8,28 +8,28 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 
 def existing_file(text: str) -> Path:
-    """A path, after looking at what would otherwise fail an hour later."""
+    """Return a path; raise now if the file is missing, instead of after an hour."""
     if not Path(text).is_file():
         raise argparse.ArgumentTypeError(f"no such file: {text}")
     return Path(text)
 
 
 def at_least(least: int) -> Any:
-    """A whole number that is not smaller."""
+    """Return a parser of whole numbers that are not below `least`."""
 
     def number(text: str) -> int:
         if (value := int(text)) < least:
-            raise argparse.ArgumentTypeError(f"{value} is too few: give {least} or more")
+            raise argparse.ArgumentTypeError(f"{value} is too small: give {least} or more")
         return value
 
     return number
 
 
 def threads(text: str) -> int:
-    """A number of threads that this machine has cores for."""
+    """Parse a number of threads, up to the number of usable cores."""
     value, here = at_least(1)(text), len(usable_cores())
     if value > here:
-        raise argparse.ArgumentTypeError(f"{value}: this machine has {here}")
+        raise argparse.ArgumentTypeError(f"{value}: this machine has {here} cores")
     return int(value)
 
 
@@ -37,18 +37,18 @@ def threads(text: str) -> int:
 SHARED: dict[str, dict[str, Any]] = {
     "corpus": {
         "type": existing_file,
-        "help": "text, one sentence a line, words separated by spaces",
+        "help": "text, one sentence per line, words separated by spaces",
     },
     "--out": {"type": Path, "required": True, "help": "folder for NAME.json and NAME.md"},
-    "--name": {"help": "of the results (%(default)s)"},
+    "--name": {"help": "name of the results (%(default)s)"},
     "--seeds": {
         "type": at_least(1),
         "default": 3,
-        "help": "rounds, each with a seed of its own (%(default)s)",
+        "help": "number of rounds, each with a different seed (%(default)s)",
     },
     "--first-seed": {"type": int, "default": 1, "help": "seed of the first round (%(default)s)"},
     "--epochs": {"type": at_least(1), "default": 5, "help": "passes over the text (%(default)s)"},
-    "--threads": {"type": threads, "default": 2, "help": "that train (%(default)s)"},
+    "--threads": {"type": threads, "default": 2, "help": "training threads (%(default)s)"},
     "--vector-size": {"type": at_least(1), "default": 100, "help": "dimensions (%(default)s)"},
     "--sg": {"type": int, "choices": (0, 1), "default": 1, "help": "1 skip-gram, 0 CBOW (1)"},
     "--eval": {
@@ -61,13 +61,13 @@ SHARED: dict[str, dict[str, Any]] = {
     "--pin": {
         "action": argparse.BooleanOptionalAction,
         "default": True,
-        "help": "bind each run to as many cores as threads",
+        "help": "bind each run to one core per thread",
     },
 }
 
 
 def shared_parser(module: str, about: str | None, *names: str) -> argparse.ArgumentParser:
-    """A command line with some of the `SHARED` options."""
+    """Make a command line with some of the `SHARED` options."""
     made = argparse.ArgumentParser(
         prog=f"python -m {module}",
         description=about,
@@ -79,10 +79,10 @@ def shared_parser(module: str, about: str | None, *names: str) -> argparse.Argum
 
 
 def seeds(given: argparse.Namespace) -> range:
-    """Those of ``--seeds`` and ``--first-seed``."""
+    """Return the seeds that ``--seeds`` and ``--first-seed`` select."""
     return range(given.first_seed, given.first_seed + given.seeds)
 
 
 def pairs(given: argparse.Namespace) -> dict[str, str]:
-    """Files of word pairs, by the names that are shown."""
+    """Return the files of word pairs by display name."""
     return {path.stem: str(path.resolve()) for path in given.eval}

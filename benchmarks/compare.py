@@ -1,6 +1,6 @@
-"""gensim and TFWord2Vec side by side: ``python -m benchmarks.compare CORPUS --out FOLDER``.
+"""Comparison of gensim and TFWord2Vec: ``python -m benchmarks.compare CORPUS --out FOLDER``.
 
-This process imports neither: on Linux a child's peak memory starts at its parent's size.
+This process imports neither, because on Linux a child's peak memory starts at its parent's size.
 """
 
 import argparse
@@ -33,17 +33,17 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 
 class Engine(NamedTuple):
-    """What trains: a class, its own options, whether it is given a file, and its kernel."""
+    """Configuration that is compared: a class, its options, its input and its kernel."""
 
     name: str
-    target: str
+    target: str  # module:Class
     options: dict[str, Any] = {}
-    from_file: bool = True
-    kernel: str | None = None
+    from_file: bool = True  # train from corpus_file=, or else from an iterable
+    kernel: str | None = None  # instruction set, such as "avx2"; by default the best
 
 
 class Task(NamedTuple):
-    """One training; those of the same round stand next to each other in time."""
+    """One training; trainings of the same round run directly after each other."""
 
     engine: Engine
     setting: str
@@ -52,16 +52,18 @@ class Task(NamedTuple):
 
 
 def setting_options(name: str) -> dict[str, Any]:
-    """Constructor arguments of a named row of settings: ``sg300`` is skip-gram with D = 300."""
+    """Return the constructor arguments for a setting: ``sg300`` is skip-gram with D = 300."""
     found = re.fullmatch(r"(sg|cbow)(hs)?(\d+)", name)
     if not found:
-        raise SystemExit(f"unknown setting {name!r}: write sg, cbow, sghs or cbowhs, and the size")
+        raise SystemExit(
+            f"unknown setting {name!r}: write sg, cbow, sghs or cbowhs and the size, as in sg100"
+        )
     hierarchical = {"hs": 1, "negative": 0} if found[2] else {}
     return {"sg": int(found[1] == "sg"), "vector_size": int(found[3]), **hierarchical}
 
 
 def literals(text: str) -> dict[str, Any]:
-    """Python literals, or the texts themselves where they are none, of ``NAME=VALUE ...``."""
+    """Parse ``NAME=VALUE ...``; values that are not Python literals are strings."""
     found = {}
     for option in shlex.split(text):
         name, is_one, value = option.partition("=")
@@ -75,7 +77,7 @@ def literals(text: str) -> dict[str, Any]:
 
 
 def engines(given: argparse.Namespace) -> list[Engine]:
-    """Engines in the first round's order."""
+    """Return the engines in the order of the first round."""
     ours, name = given.candidate, given.candidate.partition(":")[2]
     found = [
         Engine(REFERENCE, given.reference),
@@ -90,7 +92,7 @@ def engines(given: argparse.Namespace) -> list[Engine]:
 
 
 def tasks(given: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Iterator[Task]:
-    """All runs in their order: each round holds an engine once at most, each begins later."""
+    """Yield all runs in order; each round has an engine at most once, and starts with the next."""
     known = engines(given)
     for setting, options in settings.items():
         for number, seed in enumerate(seeds(given)):
@@ -101,7 +103,7 @@ def tasks(given: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Ite
 
 
 def measure(task: Task, given: argparse.Namespace) -> Run:
-    """Run one task in a fresh process."""
+    """Run one task in a new process."""
     engine = task.engine
     arguments = {
         "target": engine.target,
@@ -129,18 +131,19 @@ def measure(task: Task, given: argparse.Namespace) -> Run:
 
 
 NOTES = f"""\
-Every training ran in a fresh process, the engines one after the other in each round, with
-the order changed from round to round. Times and memory are medians. A ratio ("× gensim",
-larger is better for us) compares the two runs of the same round, with {REFERENCE};
-given are its median and its range over the rounds. Quality is the mean ± half the range over
-the seeds, then the difference to {REFERENCE}'s mean: Spearman correlation for word pairs,
-and accuracy for analogies among the 30,000 most frequent words, both by gensim's functions.
-Peak memory is that of the process and its children. A cluster's time in train() has the start
-of its tasks in it, some seconds; its CPU time is that of all tasks."""
+Every training ran in a new process. In each round the engines ran sequentially, in an order
+that changed from round to round. Times and memory are medians. A ratio ("× gensim", larger
+means that this package is better) compares two runs of the same round, the second one with
+{REFERENCE}; the tables show its median and its range over the rounds. Quality is the mean ±
+half the range over the seeds, then the difference from {REFERENCE}'s mean: Spearman
+correlation for word pairs, and accuracy for analogies among the 30,000 most frequent words,
+both by gensim's functions. Peak memory is that of the process and its children. A cluster's
+time in train() includes the start of its tasks, some seconds; its CPU time is that of all
+tasks."""
 
 
 def speed_table(groups: Mapping[str, Sequence[Run]]) -> str:
-    """Speed, times and memory of each engine; speed and times also as ratios to the reference."""
+    """Return a table of each engine's speed, times and memory, with ratios to the reference."""
     base = groups.get(REFERENCE, [])
     head = ["engine", "raw words/s in train()", "× gensim", "text to vectors, s", "× gensim"]
     head += ["with start and imports, s", "× gensim", "CPU s in train()", "peak memory, MiB"]
@@ -165,7 +168,7 @@ def speed_table(groups: Mapping[str, Sequence[Run]]) -> str:
 
 
 def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
-    """The page of a document, and of runs in any order."""
+    """Return the page for a document and its runs, in any order."""
     sizes = document["import_bytes"].items()
     imports = ", ".join(f"{name} {size / MEGABYTE:.0f} MiB" for name, size in sizes)
     parts = [facts(document, {"memory of a process that only imports": imports}), NOTES]
@@ -177,30 +180,35 @@ def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
         numbers = ", ".join(str(seed) for seed in sorted({run.seed for run in chosen}))
         text = f"{options}; seeds {numbers}"
         parts.append(section(setting, text, speed_table(groups), quality_table(groups)))
-    return page(f"Beside gensim: {document['corpus']['name']}", *parts)
+    return page(f"Compared with gensim: {document['corpus']['name']}", *parts)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the parser of the command line."""
     shared = ("corpus", "--out", "--name", "--seeds", "--first-seed", "--epochs", "--threads")
     made = shared_parser("benchmarks.compare", __doc__, *shared, "--eval", "--pin")
     add, flag = made.add_argument, argparse.BooleanOptionalAction
     add("--settings", default="sg100", help="such as sg100,cbow300,sghs100 (sg100)")
     add("--option", action="append", type=literals, default=[], metavar="NAME=VALUE",
-        help="passed to both")  # fmt: skip
+        help="constructor argument for all engines")  # fmt: skip
     add("--quality", action=flag, default=True, help="evaluate the vectors")
     add("--also", action="append", type=literals, default=[], metavar="'NAME=VALUE ...'",
-        help="also TFWord2Vec with these options; may be given again")  # fmt: skip
+        help="also TFWord2Vec with these options; may be repeated")  # fmt: skip
     add("--kernel", action="append", default=[], metavar="avx2",
-        help="also TFWord2Vec by this kernel, which need not be the processor's best")  # fmt: skip
-    add("--iterable-rounds", type=int, default=1, help="rounds with iterables, the slowest (1)")
+        help="also TFWord2Vec with this kernel, instead of the processor's best")  # fmt: skip
+    add(
+        "--iterable-rounds",
+        type=int,
+        default=1,
+        help="rounds with gensim iterable, the slowest engine (1)",
+    )
     add("--reference", default="gensim.models:Word2Vec", help="module:Class to compare with")
     add("--candidate", default="gensim_tfw2v:TFWord2Vec", help="module:Class to compare")
     return made
 
 
 def main() -> None:
-    """Measure, and write after each run what there is so far."""
+    """Measure, and write the results so far after each run."""
     given = parser().parse_args()
     common: dict[str, Any] = {"window": 5, "negative": 5, "sample": 1e-3, "min_count": 5}
     for options in given.option:

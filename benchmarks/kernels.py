@@ -1,8 +1,8 @@
-"""Kernels alone: ``python -m benchmarks.kernels CORPUS``.
+"""CPU time of the kernels: ``python -m benchmarks.kernels CORPUS``.
 
-Each objective trains one epoch in one thread, by each kernel that this processor runs. Measured is
-the processor's time that a kept token takes, one that subsampling leaves: to draw its window and
-its negatives, and to train it. Reading text and looking words up are left out.
+Each objective trains one epoch on one thread, with each kernel that this processor can run. The
+result is the CPU time per token after subsampling, for drawing its window and negatives and for
+training it. Reading the text and looking up words are not measured.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from benchmarks.machine import cpu_model
 from benchmarks.process import call
 from benchmarks.report import page, table, unique
 
-#: The variants of the kernels, the narrowest last.
+#: Variants of the kernels, from the widest vectors to the narrowest.
 KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
 
 #: Constructor arguments of each objective.
@@ -32,13 +32,13 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 }
 
 ABOUT = """\
-Nanoseconds of one core for each token that subsampling keeps: to draw its window and negatives, and
-to train it. gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat16. Written by
-`python -m benchmarks.kernels`."""
+Nanoseconds of one core per token after subsampling, for drawing its window and negatives, and for
+training it. Options are gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat16.
+Written by `python -m benchmarks.kernels`."""
 
 
 def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
-    """Train in this process: the kernel, and nanoseconds a kept token of draws and training."""
+    """Train in this process; return the kernel, and ns per token for draws and for training."""
     from gensim_tfw2v import TFFastText, TFWord2Vec
     from gensim_tfw2v.kernel.native import by_ctypes
 
@@ -64,13 +64,13 @@ def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the parser of the command line."""
     made = shared_parser("benchmarks.kernels", __doc__, "corpus")
     add = made.add_argument
-    add("--rounds", type=at_least(1), default=3, help="the fastest of which counts (3)")
+    add("--rounds", type=at_least(1), default=3, help="number of rounds; the fastest counts (3)")
     add("--objectives", nargs="+", default=[*OBJECTIVES], choices=OBJECTIVES, metavar="NAME")
     add("--kernels", nargs="+", default=[*KERNELS], choices=KERNELS)
-    add("--out", type=Path, help="file to which the table goes, too")
+    add("--out", type=Path, help="also write the table to this file")
     return made
 
 
@@ -86,7 +86,9 @@ def main() -> None:
                     {"objective": objective, "corpus": str(given.corpus.resolve())},
                     environment={"TFW2V_ISA": kernel},
                 )
-                if found.pop("kernel") == kernel:  # else this processor cannot
+                if (
+                    found.pop("kernel") == kernel
+                ):  # not a fallback, because the processor lacks the kernel
                     cell = least.setdefault((objective, kernel), found)
                     least[objective, kernel] = {name: min(cell[name], found[name]) for name in cell}
         kernels = unique(kernel for _, kernel in least)
@@ -95,8 +97,10 @@ def main() -> None:
             cells = [least[objective, kernel] for kernel in kernels]
             figures = [f"{cell['draw']:.0f} + {cell['train']:.0f}" for cell in cells]
             rows.append([objective, *figures])
-        head = ["ns a kept token: draws + training", *kernels]
-        text = page("Kernels alone", ABOUT, f"Processor: {cpu_model()}.", table(head, rows))
+        head = ["ns per token: draws + training", *kernels]
+        text = page(
+            "CPU time of the kernels", ABOUT, f"Processor: {cpu_model()}.", table(head, rows)
+        )
         print(text, flush=True)
         if given.out:
             given.out.write_text(text, encoding="utf-8")

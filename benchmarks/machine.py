@@ -1,4 +1,4 @@
-"""A description of the machine and the versions that a figure was measured with."""
+"""Description of the machine and of the package versions for a benchmark."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ PACKAGES = ("gensim-tfw2v", "tensorflow", "gensim", "numpy", "scipy")
 
 
 def cpu_model() -> str:
-    """The processor's name as the system gives it."""
+    """Return the processor's name as reported by the system."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -29,7 +29,7 @@ def cpu_model() -> str:
 
 
 def version(package: str) -> str | None:
-    """Installed version of a package, without importing it; None if it is not installed."""
+    """Return the installed version of a package, without importing it; None if it is missing."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -37,9 +37,9 @@ def version(package: str) -> str | None:
 
 
 def describe(packages: Iterable[str] = ()) -> dict[str, Any]:
-    """Processor, memory, system and versions, also of some packages, and how busy the machine was.
+    """Return processor, memory, system, load, and versions, also of `packages`.
 
-    No host name, user name or path is in it.
+    The description contains no host name, user name or path.
     """
     return {
         "cpu": cpu_model(),

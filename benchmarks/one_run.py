@@ -1,4 +1,4 @@
-"""One training of gensim's classes or of ours, measured in its own process."""
+"""One training of a gensim class or of a class of this package, measured in its own process."""
 
 import os
 import pkgutil
@@ -11,7 +11,7 @@ from benchmarks.quality import evaluate
 
 
 def text_source(corpus: str, from_file: bool) -> dict[str, Any]:
-    """A text as gensim's classes take it: as a file, or as an iterable."""
+    """Return the argument of gensim's classes for a text, as a file or as an iterable."""
     if from_file:
         return {"corpus_file": corpus}
     from gensim.models.word2vec import LineSentence
@@ -20,7 +20,7 @@ def text_source(corpus: str, from_file: bool) -> dict[str, Any]:
 
 
 def train(model: Any, source: dict[str, Any]) -> float:
-    """Train on what the vocabulary was built from; give the seconds."""
+    """Train on the text that the vocabulary was built from; return the seconds."""
     began = time.perf_counter()
     model.train(
         **source,
@@ -32,13 +32,13 @@ def train(model: Any, source: dict[str, Any]) -> float:
 
 
 def peak_bytes() -> int:
-    """Largest resident memory of this process so far."""
+    """Return the peak resident memory of this process so far, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
 def cpu_seconds() -> float:
-    """Processor time of this process and its finished children."""
+    """Return the CPU time of this process and its finished children."""
     return sum(os.times()[:4])
 
 
@@ -51,14 +51,22 @@ def measure(
     quality: bool,
     started: float,
 ) -> dict[str, Any]:
-    """Train, and give the fields of `benchmarks.records.Run` that are measured.
+    """Train, and return the measured fields of `benchmarks.records.Run`.
 
     Parameters
     ----------
     target : str
         The class to train, as ``module:Class``.
+    from_file : bool
+        Train from ``corpus_file=``, or else from an iterable.
+    corpus : str
+        Path of the text.
+    options : dict
+        Arguments of the constructor.
     pairs : dict of str to str
         Files of word pairs, by name.
+    quality : bool
+        Also evaluate the vectors.
     started : float
         `time.time()` just before the process was started.
     """

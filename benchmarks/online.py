@@ -1,9 +1,9 @@
 """New words in a second corpus: ``python -m benchmarks.online CORPUS --out FOLDER``.
 
-The corpus is halved. From the first half every fifth word is taken out; a model trains on that,
-takes up the words of the second half (``build_vocab(update=True)``) and trains on it. Scored are
-the pairs of words that both halves have, and the pairs with a new word, before and after: for
-gensim and for TFWord2Vec, with the same seeds.
+The corpus is halved, and every fifth word of the vocabulary is removed from the first half. A model
+trains on the first half, adds the words of the second half (``build_vocab(update=True)``) and
+trains on it. Before and after, it is scored on word pairs that both halves contain, and on pairs
+with a new word. gensim and TFWord2Vec are compared with the same seeds.
 """
 
 import argparse
@@ -20,15 +20,15 @@ from benchmarks.one_run import text_source, train
 from benchmarks.quality import spearman
 from benchmarks.report import begin, page, table, write
 
-#: Of the words that the second half has often enough, which share the first half lacks.
+#: Fraction of the second half's vocabulary that is removed from the first half.
 NEW = 0.2
 
-#: Of a training: scores before and after it has met the new words.
+#: Scores of one training before and after it has trained the new words: {when: {pairs: score}}.
 Scores = dict[str, dict[str, float | None]]
 
 
 def halve(corpus: Path, folder: Path, min_count: int) -> tuple[dict[str, Path], frozenset[str]]:
-    """Write the two corpora, "before" and "after"; give the words that only the second has, too."""
+    """Write the corpora "before" and "after"; return them and the words that only "after" has."""
     lines = corpus.read_text(encoding="utf-8").splitlines()
     middle = len(lines) // 2
     counts = Counter(word for line in lines[middle:] for word in line.split())
@@ -44,7 +44,7 @@ def halve(corpus: Path, folder: Path, min_count: int) -> tuple[dict[str, Path], 
 
 
 def divide(pairs: Iterable[Path], new: frozenset[str], folder: Path) -> dict[str, str]:
-    """Files of the pairs without a new word ("known") and with one ("new"), by name."""
+    """Write files of the pairs without a new word ("known") and with one ("new"), by name."""
     files: dict[str, dict[str, str]] = {"known": {}, "new": {}}
     for path in pairs:
         texts: dict[str, list[str]] = {"known": [], "new": []}
@@ -62,7 +62,7 @@ def divide(pairs: Iterable[Path], new: frozenset[str], folder: Path) -> dict[str
 def measure(
     engine: Any, halves: dict[str, Path], pairs: dict[str, str], options: dict[str, Any]
 ) -> Scores:
-    """Scores after the first corpus and after the second."""
+    """Return the scores after the first corpus and after the second."""
     found = {}
     model = engine(**options)
     for name, path in halves.items():
@@ -74,7 +74,7 @@ def measure(
 
 
 def means_table(runs: dict[str, list[Scores]]) -> str:
-    """The means over the seeds, and ours less gensim's."""
+    """Return a table of means over the seeds, and of the difference from gensim."""
     rows = []
     for name in runs["gensim"][0]["after"]:
         means: list[float | None] = []
@@ -92,7 +92,7 @@ def means_table(runs: dict[str, list[Scores]]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the parser of the command line."""
     made = shared_parser(
         "benchmarks.online",
         __doc__,
@@ -129,7 +129,7 @@ def main() -> None:
     about = (
         f"{len(new):,} new words; {given.seeds} seeds from {given.first_seed}; "
         f"sg={given.sg}, {given.epochs} epochs on each half. Spearman correlation, means "
-        "over the seeds; a score without all seeds' words is left out."
+        "over the seeds; a score that is missing for some seed is left out."
     )
     text = page(f"New words in a second corpus: {given.corpus.name}", about, means_table(runs))
     write(given.out / "online", document, text)

@@ -1,7 +1,8 @@
-"""Commands in processes of their own: how long they and all their descendants took, and of what.
+"""Commands in separate processes, with the time and memory that they and their descendants use.
 
-What a process took is told to the one that waits for it. Descendants whose parent ended first would
-be waited for by the system's first process, and lost; on Linux they come to this one instead.
+The system reports a process's resource usage to the process that waits for it. Descendants whose
+parent exits first are normally inherited by the init process, and their usage would be lost. On
+Linux, this process inherits them instead.
 """
 
 import contextlib
@@ -24,43 +25,44 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: Of Linux's prctl.h.
+#: Constant of Linux's prctl.h.
 PR_SET_CHILD_SUBREAPER = 36
 
-#: Calls a function by its name with arguments by keyword, and prints the result last.
+#: Program that calls a function by name, with keyword arguments, and prints JSON of the result.
 CALL = (
     "import json, pkgutil, sys; function = pkgutil.resolve_name(sys.argv[1]); "
     "print(json.dumps(function(**json.loads(sys.argv[2]))))"
 )
 
-GRACE_SECONDS = 10.0  # for descendants that are still ending when the command has ended
+GRACE_SECONDS = 10.0  # for descendants that are still exiting when the command has exited
 SAMPLE_SECONDS = 0.1
 SHOWN_CHARACTERS = 2000
 
-# A process on its way to exec still shares its parent's memory, and would count it twice;
-# for that reason the system's own figure for children (RUSAGE_CHILDREN) is of no use here.
+# Minimum age of a process whose memory is counted. Between fork and exec, a process shares its
+# parent's memory, which would be counted twice. The system's own figure for children
+# (RUSAGE_CHILDREN) has this error.
 SETTLED_SECONDS = 0.2
 
 
 class CommandError(Exception):
-    """A command that failed, or took too long; names it and the end of what it wrote."""
+    """A command that failed or timed out; the message contains the end of its output."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a command took."""
+    """Resources used by a command."""
 
-    wall_seconds: float  # from its start to its end
-    cpu_seconds: float  # user and system, of it and all its descendants
-    largest_bytes: int  # resident memory of one of its processes
-    #: Most at one time, as sampled: resident memory of the first, and what belongs to the others
-    #: alone; 0 if there are no others.
+    wall_seconds: float  # from its start to its exit
+    cpu_seconds: float  # user and system time, including all descendants
+    largest_bytes: int  # peak resident memory of its largest process
+    #: Peak of the sampled sum: resident memory of the command's process, plus memory that only its
+    #: descendants use (USS); 0 without descendants.
     family_bytes: int
-    output: str  # what it wrote to stdout
+    output: str  # stdout
 
     @property
     def peak_bytes(self) -> int:
-        """Largest memory of one process, or of all at one time."""
+        """Peak memory of the largest process, or of all processes if that is larger."""
         return max(self.largest_bytes, self.family_bytes)
 
 
@@ -71,15 +73,15 @@ def run(
     cores: Sequence[int] | None = None,
     limit: float = float("inf"),
 ) -> Measured:
-    """Run a command to its end; if it is Python, it finds the modules of this folder.
+    """Run a command until it exits; Python commands can import the modules of this repository.
 
-    It gets this process's environment and more, and is bound to some cores, where the system can.
-    After the limit, in seconds, it and its descendants are killed.
+    `environment` is added to this process's. If the system supports it, the command is bound to
+    `cores`. After `limit` seconds, the command and its descendants are killed.
 
     Raises
     ------
     CommandError
-        It could not be started, ended with another status than 0, or took too long.
+        If the command could not be started, exited with a status other than 0, or timed out.
     """
     paths = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
     own = {"PYTHONPATH": os.pathsep.join(paths), **(environment or {})}
@@ -102,7 +104,7 @@ def run(
         watch.start()
         try:
             status, cpu, largest = _wait(process, began + limit)
-        except BaseException:  # Ctrl-C too: nothing that was started here is left
+        except BaseException:  # Ctrl-C too: leave no process behind
             _kill_family(process.pid)
             raise
         finally:
@@ -121,9 +123,9 @@ def run(
 
 
 def call(function: str, arguments: Mapping[str, Any], **options: Any) -> tuple[Any, Measured]:
-    """Call ``module:function`` in a fresh interpreter, and measure that.
+    """Call ``module:function`` in a new interpreter, and measure its resources.
 
-    Arguments, by keyword, and the result travel as JSON; options are those of `run`.
+    Keyword arguments and result are passed as JSON. Options are those of `run`.
     """
     measured = run([sys.executable, "-c", CALL, function, json.dumps(arguments)], **options)
     return json.loads(measured.output.splitlines()[-1]), measured
@@ -132,7 +134,7 @@ def call(function: str, arguments: Mapping[str, Any], **options: Any) -> tuple[A
 class FamilyPeak(threading.Thread):
     """Samples the memory of a process and its descendants until `stopped` is set.
 
-    `peak` is the largest sum seen, 0 while there are no descendants.
+    `peak` is the largest sum in bytes; 0 without descendants.
     """
 
     def __init__(self, pid: int) -> None:
@@ -142,7 +144,7 @@ class FamilyPeak(threading.Thread):
         self.stopped = threading.Event()
 
     def run(self) -> None:
-        """Sample."""
+        """Sample until `stopped` is set."""
         while not self.stopped.wait(SAMPLE_SECONDS):
             self.peak = max(self.peak, self._bytes())
 
@@ -154,12 +156,12 @@ class FamilyPeak(threading.Thread):
                 if time.time() - process.create_time() > SETTLED_SECONDS:
                     below += process.memory_full_info().uss
             return below and below + int(first.memory_info().rss)
-        except psutil.Error:  # one of them ended meanwhile; the next sample is not far
+        except psutil.Error:  # a process has exited meanwhile; skip this sample
             return 0
 
 
 def _wait(process: subprocess.Popen[bytes], end: float) -> tuple[int | None, float, int]:
-    """Exit code (None: it took too long), CPU seconds and the largest process's memory."""
+    """Wait; return exit code (None after a timeout), CPU seconds and peak memory in bytes."""
     status = None
     while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
         if time.perf_counter() > end:
@@ -169,7 +171,7 @@ def _wait(process: subprocess.Popen[bytes], end: float) -> tuple[int | None, flo
         time.sleep(0.01)
     else:
         status = os.waitstatus_to_exitcode(ended[1])
-    # this process has waited in Popen's place
+    # wait4 has reaped the process, so Popen cannot
     process.returncode = os.waitstatus_to_exitcode(ended[1])
     used = ended[2]
     unit = 1 if sys.platform == "darwin" else 1024
@@ -177,7 +179,7 @@ def _wait(process: subprocess.Popen[bytes], end: float) -> tuple[int | None, flo
 
 
 def _wait_for_orphans(others: set[int]) -> float:
-    """CPU seconds of descendants that came to this process; those that stay are killed."""
+    """Wait for inherited descendants, kill those that do not exit, and return their CPU seconds."""
     seconds, end = 0.0, time.perf_counter() + GRACE_SECONDS
     while True:
         orphans = [child for child in psutil.Process().children() if child.pid not in others]
@@ -194,7 +196,7 @@ def _wait_for_orphans(others: set[int]) -> float:
 
 
 def _kill_family(pid: int) -> None:
-    """Kill a process and its descendants, also those that have sessions of their own."""
+    """Kill a process and its descendants, including those in sessions of their own."""
     with contextlib.suppress(psutil.Error):
         first = psutil.Process(pid)
         for process in [*first.children(recursive=True), first]:
@@ -204,7 +206,7 @@ def _kill_family(pid: int) -> None:
 
 @contextlib.contextmanager
 def _adopting() -> Iterator[None]:
-    """Be the parent of descendants whose own has ended."""
+    """Inherit descendants whose parent exits."""
     if not sys.platform.startswith("linux"):
         yield
         return
@@ -218,7 +220,7 @@ def _adopting() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _bound(cores: Sequence[int] | None) -> Iterator[None]:
-    """Bind this thread, and so what it starts, to some cores."""
+    """Bind this thread, and so the processes that it starts, to some cores."""
     if cores is None or not hasattr(os, "sched_setaffinity"):
         yield
         return

@@ -1,11 +1,11 @@
-"""Quality of vectors: word pairs by gensim's own function, analogies with the same counts."""
+"""Quality of vectors: word pairs by gensim's function, analogies with counts equal to gensim's."""
 
 import math
 from typing import Any
 
 
 def spearman(vectors: Any, path: str) -> float | None:
-    """Rank correlation with a file of word pairs; None if it is not defined."""
+    """Return the rank correlation with a file of word pairs; None if it is undefined."""
     try:
         value = float(vectors.evaluate_word_pairs(path)[1][0])
     except ValueError:  # no pair of the file is in the vocabulary
@@ -14,7 +14,7 @@ def spearman(vectors: Any, path: str) -> float | None:
 
 
 def unknown_words(vectors: Any, path: str) -> float | None:
-    """Rank correlation of the pairs with a word that is not in the vocabulary, but has n-grams."""
+    """Return the rank correlation of the pairs with a word outside of the vocabulary (FastText)."""
     from scipy.stats import spearmanr
 
     from gensim_tfw2v.evaluation import read_pairs
@@ -28,7 +28,7 @@ def unknown_words(vectors: Any, path: str) -> float | None:
 
 
 def evaluate(vectors: Any, pairs: dict[str, str]) -> dict[str, float | None]:
-    """Scores on the sets that come with gensim, and on files of word pairs by their names."""
+    """Return scores on the sets that come with gensim, and on named files of word pairs."""
     from gensim.test.utils import datapath
 
     from gensim_tfw2v.evaluation import evaluate_analogies

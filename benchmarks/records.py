@@ -1,4 +1,4 @@
-"""One training of `benchmarks.compare`, measured."""
+"""Results of one training of `benchmarks.compare`."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -8,43 +8,43 @@ REFERENCE = "gensim corpus_file"
 
 @dataclass(frozen=True)
 class Run:
-    """One training. Times in seconds, memory in bytes."""
+    """Results of one training. Times are in seconds, memory is in bytes."""
 
-    engine: str  # what trained, as shown in tables
-    setting: str  # name of the row of settings, such as "sg100"
-    round: int  # runs of a round stand next to each other in time and are compared as a pair
+    engine: str  # name of the engine, as shown in tables
+    setting: str  # name of the setting, such as "sg100"
+    round: int  # runs of a round follow each other in time, and are compared in pairs
     seed: int
-    raw_words: int  # of the corpus, before any is dropped
+    raw_words: int  # words of the corpus, including dropped ones
     vocabulary: int
     epochs: int
     import_seconds: float
-    vocab_seconds: float  # in the constructor and `build_vocab`
+    vocab_seconds: float  # constructor and `build_vocab`
     train_seconds: float
-    process_seconds: float  # from before the interpreter started until the vectors were ready
-    cpu_seconds: float  # user and system, inside `train`
-    peak_bytes: int  # resident, of the process until the vectors were ready
-    family_bytes: int = 0  # of the process while it had children, and of those, as sampled
-    bytes_per_token: float | None = None  # that travelled, on a cluster
-    #: Spearman correlations and accuracy; None where no item was in the vocabulary.
+    process_seconds: float  # from before the interpreter's start until the vectors were ready
+    cpu_seconds: float  # user and system time, inside `train`
+    peak_bytes: int  # peak resident memory of the process until the vectors were ready
+    family_bytes: int = 0  # sampled peak of the process and its children; 0 without children
+    bytes_per_token: float | None = None  # network traffic, on a cluster
+    #: Spearman correlations and accuracy by set; None where no item is in the vocabulary.
     quality: dict[str, float | None] = field(default_factory=dict)
 
     @property
     def words_per_second(self) -> float:
-        """Raw words a second inside `train`, as gensim's log counts them."""
+        """Raw words per second inside `train`, as in gensim's log."""
         return self.raw_words * self.epochs / self.train_seconds
 
     @property
     def text_seconds(self) -> float:
-        """Time from text to vectors, imports left out."""
+        """Seconds from text to vectors, without imports."""
         return self.vocab_seconds + self.train_seconds
 
     @property
     def memory_bytes(self) -> int:
-        """Peak of the process and its children."""
+        """Peak memory of the process and its children."""
         return max(self.peak_bytes, self.family_bytes)
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, and the figures computed from them."""
+        """Return all fields, and the figures computed from them."""
         return {
             **asdict(self),
             "words_per_second": self.words_per_second,

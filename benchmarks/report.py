@@ -1,4 +1,4 @@
-"""Records to pages: tables of medians, ratios paired by round, means and ranges of quality."""
+"""Pages from results: tables of medians, ratios paired by round, means and ranges of quality."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ MEGABYTE = 2**20
 
 
 def begin(corpus: Path | None = None, packages: Iterable[str] = ()) -> dict[str, Any]:
-    """A document of the date, the machine, with versions of packages, and the corpus."""
+    """Start a document with the date, the machine, versions of packages, and the corpus."""
     document = {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "machine": describe(packages),
@@ -32,29 +32,29 @@ def write(base: Path, document: Mapping[str, Any], text: str) -> None:
 
 
 def page(title: str, *parts: str) -> str:
-    """Markdown of a title and its parts; those that are empty are left out."""
+    """Return Markdown of a title and its parts, except empty ones."""
     return "\n\n".join([f"# {title}", *filter(None, parts)]) + "\n"
 
 
 def section(title: str, *parts: str) -> str:
-    """A part with a title; empty if there is nothing in it."""
+    """Return a section with a title; empty if all its parts are."""
     there = [part for part in parts if part]
     return "\n\n".join([f"## {title}", *there]) if there else ""
 
 
 def listed(lines: Mapping[str, str]) -> str:
-    """A list of names and what is said of each; those of which nothing is said are left out."""
+    """Return a list of names with their texts, except empty ones."""
     return "\n".join(f"- {name}: {text}" for name, text in lines.items() if text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table with its first column to the left and the others to the right."""
+    """Return a Markdown table; the first column is left-aligned, the others are right-aligned."""
     lines = [list(head), ["---", *["---:"] * (len(head) - 1)], *map(list, rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def facts(document: Mapping[str, Any], more: Mapping[str, str] | None = None) -> str:
-    """The corpus, the machine, the versions and more, as a list."""
+    """Return a list of the corpus, the machine, the versions, and `more`."""
     machine, corpus = document["machine"], document.get("corpus")
     lines = {}
     if corpus is not None:
@@ -69,20 +69,20 @@ def facts(document: Mapping[str, Any], more: Mapping[str, str] | None = None) ->
 
 
 def unique(values: Iterable[str]) -> list[str]:
-    """The distinct values in the order of their first appearance."""
+    """Return the distinct values in the order of their first occurrence."""
     return list(dict.fromkeys(values))
 
 
 def paired_ratios(
     runs: Sequence[Any], reference: Sequence[Any], measure: Callable[[Any], float]
 ) -> list[float]:
-    """`measure` of each run over that of the reference's run in the same round."""
+    """Return `measure` of each run divided by that of the reference's run in the same round."""
     base = {run.round: measure(run) for run in reference}
     return [measure(run) / base[run.round] for run in runs if run.round in base]
 
 
 def spread(values: Sequence[float]) -> str:
-    """Median, and the range if there is more than one value."""
+    """Format the median, and the range if there is more than one value."""
     if not values:
         return "–"
     if len(values) == 1:
@@ -91,7 +91,7 @@ def spread(values: Sequence[float]) -> str:
 
 
 def quality_cell(values: Sequence[float], base: Sequence[float]) -> str:
-    """Mean ± half the range, then the difference to the reference's mean."""
+    """Format the mean ± half the range, then the difference from the reference's mean."""
     if not values:
         return "–"
     cell = f"{fmean(values):.3f}"
@@ -101,7 +101,7 @@ def quality_cell(values: Sequence[float], base: Sequence[float]) -> str:
 
 
 def quality_table(groups: Mapping[str, Sequence[Any]], what: str = "engine") -> str:
-    """Quality of each engine, or what else it is called; empty if none was evaluated."""
+    """Return a table of quality, a row per engine; empty if nothing was evaluated."""
     names = unique(name for runs in groups.values() for run in runs for name in run.quality)
 
     def scores(engine: str, name: str) -> list[float]:

@@ -1,9 +1,10 @@
-"""SGD, Downpour and L-BFGS, pass by pass: ``python -m benchmarks.sandblaster CORPUS``.
+"""Loss of SGD, Downpour and L-BFGS after each pass: ``python -m benchmarks.sandblaster CORPUS``.
 
-Skip-gram with negative sampling. After some passes over the corpus, the vectors of each are put
-into the batch objective that L-BFGS minimizes, with its own draws of windows and negatives, and
-with others: what is lower with the first alone has been learnt of the draws, not of the text. One
-line of JSON for each, and with matplotlib and ``--plot`` a picture.
+All train skip-gram with negative sampling. After some numbers of passes over the corpus, their
+vectors are evaluated on the batch objective that L-BFGS minimizes, with its own draws of windows
+and negatives and with different draws. A loss that is lower only with its own draws shows
+overfitting to the draws. Prints a line of JSON per evaluation; with matplotlib, ``--plot`` draws a
+picture.
 """
 
 import argparse
@@ -18,15 +19,15 @@ from benchmarks.command import shared_parser
 from benchmarks.one_run import text_source, train
 from gensim_tfw2v import TFWord2Vec
 
-#: What trains, by its regime.
+#: Regime of each run.
 RUNS = {"local": None, "downpour": "downpour", "sandblaster": "sandblaster"}
 PASSES = [1, 2, 3, 5, 10, 20, 40]
 
 
 class Snapshots(CallbackAny2Vec):
-    """A callback that copies a model's vectors after some of its epochs.
+    """Callback that copies a model's vectors after the epochs in `after`.
 
-    `taken` has the seconds of all epochs so far, inputs and outputs, by the number of epochs.
+    `taken` maps the number of epochs to (seconds of these epochs, inputs, outputs).
     """
 
     def __init__(self, after: list[int]) -> None:
@@ -36,11 +37,11 @@ class Snapshots(CallbackAny2Vec):
         self._begun = self._seconds = 0.0
 
     def on_epoch_begin(self, model: Any) -> None:
-        """Look at the clock."""
+        """Start the clock."""
         self._begun = time.perf_counter()
 
     def on_epoch_end(self, model: Any) -> None:
-        """Copy."""
+        """Stop the clock, and copy the vectors."""
         self._epoch += 1
         self._seconds += time.perf_counter() - self._begun
         if self._epoch in self.after:
@@ -49,7 +50,7 @@ class Snapshots(CallbackAny2Vec):
 
 
 class BatchObjective:
-    """The function that L-BFGS minimizes, for a prediction; draws are by the options' seed."""
+    """The function that L-BFGS minimizes, per prediction; draws depend on the options' seed."""
 
     def __init__(self, corpus: str, options: dict[str, Any]) -> None:
         self._source = text_source(corpus, from_file=True)
@@ -57,16 +58,16 @@ class BatchObjective:
         self._model.build_vocab(**self._source)
 
     def __call__(self, vectors: Any, outputs: Any) -> float:
-        """Evaluate it."""
+        """Return the loss of these vectors."""
         model = self._model
         model.wv.vectors[:], model.syn1neg[:] = vectors, outputs
-        model.train_count = 0  # the draws of another training are others
+        model.train_count = 0  # so that the draws are the same each time
         train(model, self._source)
         return float(model.mean_losses[0])
 
 
 def plot(found: list[dict[str, Any]], path: Path) -> None:
-    """Draw the losses over the passes."""
+    """Plot the losses over the passes."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6, 4))
@@ -76,23 +77,29 @@ def plot(found: list[dict[str, Any]], path: Path) -> None:
         (line,) = axes.plot(passes, [one["loss"] for one in own], "o-", label=name)
         other = [one["loss of other draws"] for one in own]
         axes.plot(passes, other, "--", color=line.get_color())
-    axes.set(xlabel="passes over the corpus", ylabel="loss of a prediction", xscale="log")
+    axes.set(xlabel="passes over the corpus", ylabel="loss per prediction", xscale="log")
     axes.legend(title="dashed: other draws")
     figure.savefig(path, bbox_inches="tight")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the parser of the command line."""
     made = shared_parser("benchmarks.sandblaster", __doc__, "corpus", "--threads", "--vector-size")
     made.set_defaults(vector_size=50)
     add = made.add_argument
-    add("--passes", type=int, nargs="+", default=PASSES, help=f"after which to look ({PASSES})")
-    add("--plot", type=Path, help="a file for the picture")
+    add(
+        "--passes",
+        type=int,
+        nargs="+",
+        default=PASSES,
+        help=f"numbers of passes after which to evaluate ({PASSES})",
+    )
+    add("--plot", type=Path, help="file for the picture")
     return made
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Train, evaluate and print."""
     given = parser().parse_args()
     corpus = str(given.corpus)
     options = {"sg": 1, "vector_size": given.vector_size, "workers": given.threads, "seed": 1}

@@ -1,8 +1,8 @@
-"""Pages from files outside this folder, and the reference of the command line.
+"""MkDocs hooks: pages from files outside this folder, and the reference of the command line.
 
-The README, CONTRIBUTING, CHANGELOG and the operators' README are pages of the site, too, from where
-they are. Any other file that a page links to, a module or a script, becomes a page that shows it.
-So a link is written once, as a code host follows it, and the build fails if nothing is there.
+The README, CONTRIBUTING, CHANGELOG and the operators' README become pages of the site. Any other
+file that a page links to, such as a module or a script, becomes a page that shows the file. So
+links are written as a code host follows them, and the build fails if a link's target is missing.
 """
 
 import json
@@ -19,7 +19,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: Pages of the site by the files that they are made of.
+#: Page of the site for each file.
 PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -27,26 +27,26 @@ PAGES = {
     "cluster/README.md": "clusters/files.md",
 }
 
-#: Folders that pages link to, and what the site has of them.
+#: Page of the site for each folder that pages link to.
 FOLDERS = {"docs/benchmarks": "benchmarks.md"}
 
-#: Where the site shows other files.
+#: Folder of the site for pages that show other files.
 SOURCES = "sources"
 
-#: Of these the cells are shown, without what they print.
+#: Suffix of notebooks, whose cells are shown without output.
 NOTEBOOK = ".ipynb"
 
-#: Languages to show files in; others are shown as text.
+#: Languages for highlighting, by suffix; other files are shown as text.
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".sh": "sh", ".sbatch": "sh", ".toml": "toml"}
 
-#: The section of a command: its name, and the first sentence about it.
+#: Section of a command; groups: its name, and the first sentence of its description.
 _COMMAND = re.compile(r"^##+ `tfw2v ([\w -]+)`\n\n(.+?\.)\s.*?(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages and files from outside."""
+    """Add pages for files outside this folder, and the reference of the command line."""
     for path, page in PAGES.items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
@@ -65,7 +65,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Let links to what is outside lead to its page."""
+    """Replace links to files outside this folder by links to their pages."""
     here = page.file.src_uri
     if here.startswith(f"{SOURCES}/") and not _origin(here).endswith(NOTEBOOK):
         return markdown
@@ -76,14 +76,14 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def _commands() -> str:
-    """The reference of the command line."""
+    """Return the reference of the command line."""
     command = [sys.executable, "-m", "typer", "gensim_tfw2v.cli.main", "utils", "docs"]
     command += ["--name", "tfw2v", "--title", "Command line"]
     text = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
     seen = set()
     for section in list(_COMMAND.finditer(text)):
         name, first = section[1], " ".join(section[2].split())
-        # typer cuts what a list says of a command, and shows hidden ones, which are second names
+        # typer truncates descriptions in lists, and includes hidden commands, which are aliases
         line = f"* [`{name}`](#tfw2v-{name.replace(' ', '-')}): {first}\n"
         if first in seen:
             text, line = text.replace(section[0], ""), ""
@@ -93,21 +93,21 @@ def _commands() -> str:
 
 
 def _origin(page: str) -> str:
-    """The file that a page is made of, from the root of the repository."""
+    """Return the path of a page's source file, relative to the repository."""
     if page.startswith(f"{SOURCES}/"):
         return page.removeprefix(f"{SOURCES}/").removesuffix(".md")
     return {made: path for path, made in PAGES.items()}.get(page, f"docs/{page}")
 
 
 def _links(markdown: str, origin: str) -> list[tuple[str, str]]:
-    """Files that a text links to, from the root, and how the links are written."""
+    """Return pairs of a linked path, relative to the repository, and the link as written."""
     folder = posixpath.dirname(origin)
     found = dict.fromkeys(_LINK.findall(markdown))
     return [(posixpath.normpath(posixpath.join(folder, link)), link) for link in found]
 
 
 def _page_of(path: str) -> str:
-    """What the site has for a file or folder of the repository."""
+    """Return the page of the site for a file or folder of the repository."""
     if path in FOLDERS:
         return FOLDERS[path]
     if path in PAGES:
@@ -118,9 +118,9 @@ def _page_of(path: str) -> str:
 
 
 def _shown(path: str) -> str:
-    """A page that shows a file."""
+    """Return the Markdown of a page that shows a file."""
     if not (ROOT / path).is_file():
-        raise PluginError(f"a page links to {path}: there is no such file")
+        raise PluginError(f"a page links to {path}, which does not exist")
     text = (ROOT / path).read_text(encoding="utf-8")
     if path.endswith(NOTEBOOK):
         return "\n\n".join(_cell(cell) for cell in json.loads(text)["cells"])
@@ -130,7 +130,7 @@ def _shown(path: str) -> str:
 
 
 def _cell(cell: Any) -> str:
-    # a notebook's anchors are its headings, with hyphens for blanks
+    # Jupyter's anchors are headings with hyphens for blanks; MkDocs uses lower case, no punctuation
     text = re.sub(
         r"(?<=\]\(#)[^)\s]+(?=\))",
         lambda link: re.sub(r"[^\w-]", "", link[0]).lower(),

@@ -1,7 +1,7 @@
-"""Draws the pictures of these pages: ``python docs/pictures.py`` writes docs/pictures/*.svg.
+"""Figures of the documentation: ``python docs/pictures.py`` writes docs/pictures/*.svg.
 
-They have a background and two sets of colours of their own, light and dark, so they can be read on
-any page. A test draws them again and compares.
+Each has its own background and colours for light and dark mode, so it is readable on any page. A
+test redraws the figures and compares them with the files.
 """
 
 import json
@@ -27,18 +27,18 @@ STYLE = """
   .arrow { fill: none; stroke: var(--ink); stroke-width: 1.6; marker-end: url(#head); }
 """.strip("\n")
 
-#: Words of the picture of a block, and how far the window of each reaches.
+#: Words in the figure of a block, and the reduced window of each.
 WORDS = "the queen opened the new museum in the old town hall with a speech".split()
 WINDOWS = (2, 3, 1, 2, 3, 1, 2, 3, 2, 1, 3, 2, 1, 3)
 BLOCK, WINDOW, NEGATIVES = 8, 3, ("violin", "tuesday", "copper")
 
-#: Units in the order of two epochs, and which of two threads trains each.
+#: Order of the units in two epochs, and the thread that trains each.
 ORDERS = ((5, 2, 7, 0, 3, 6, 1, 4), (3, 6, 0, 5, 1, 7, 4, 2))
 THREADS = ((0, 1, 0, 1, 1, 0, 1, 0), (0, 1, 1, 0, 1, 0, 0, 1))
 
 
 class Picture:
-    """An SVG that is put together from left to right and from top to bottom."""
+    """SVG figure to which elements are added."""
 
     def __init__(self, width: int, height: int, title: str) -> None:
         self.size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
@@ -46,7 +46,7 @@ class Picture:
         self.parts = [f'<rect width="{width}" height="{height}" rx="8" fill="var(--ground)"/>']
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
-        """Write a line; y is its foot."""
+        """Add a line of text with baseline y."""
         text = text.replace("&", "&amp;").replace("<", "&lt;")
         self.parts.append(
             f'<text x="{x:g}" y="{y:g}" class="{kind}" text-anchor="{anchor}">{text}</text>'
@@ -55,7 +55,7 @@ class Picture:
     def rect(
         self, x: float, y: float, width: float, height: float, colour: str = "", round_: float = 2
     ) -> None:
-        """Draw a box: of a colour, or a frame."""
+        """Add a box, filled with a colour, or as a frame."""
         fill = f'fill="var(--{colour})"' if colour else 'class="frame"'
         self.parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{round_:g}" '
@@ -63,17 +63,17 @@ class Picture:
         )
 
     def path(self, path: str, kind: str = "line") -> None:
-        """Draw a line or an arrow."""
+        """Add a line or an arrow."""
         self.parts.append(f'<path d="{path}" class="{kind}"/>')
 
     def turned(self, x: float, y: float, text: str, kind: str = "") -> None:
-        """Write a line upwards, from its foot."""
+        """Add a line of text that is rotated upwards."""
         self.parts.append(
             f'<text transform="translate({x:g} {y:g}) rotate(-60)" class="{kind}">{text}</text>'
         )
 
     def svg(self) -> str:
-        """The whole file."""
+        """Return the content of the file."""
         head = (
             '<marker id="head" viewBox="0 0 10 10" refX="8.5" refY="5" markerWidth="8" '
             'markerHeight="8" orient="auto"><path d="M0 0.8 10 5 0 9.2z" fill="var(--ink)"/>'
@@ -88,7 +88,7 @@ class Picture:
 
 
 def blocks() -> Picture:
-    """A block of skip-gram: which pairs are in its matrix."""
+    """Draw the matrix of a skip-gram block, and its pairs."""
     picture = Picture(760, 526, "A block of eight words, its halo and three shared negatives")
     size, left, top = 22, 148, 122
     halo = BLOCK + 2 * WINDOW
@@ -122,7 +122,7 @@ def blocks() -> Picture:
     x, y = right + 48, top + 4
     for colour, first, second in (
         ("blue", "a pair: label 1, M = 1", "the input is inside the centre's reduced window"),
-        ("pale", "no pair: M = 0", "computed in vain, and cheaper than leaving it out"),
+        ("pale", "no pair: M = 0", "computed in vain, which costs less than skipping it"),
         ("orange", "a shared negative: label 0", "M = (pairs of the input) · K / Kn"),
     ):
         picture.rect(x, y, 18, 18, colour)
@@ -145,8 +145,10 @@ def blocks() -> Picture:
 
 
 def units() -> Picture:
-    """From text to work units, in another order each epoch."""
-    picture = Picture(760, 362, "A corpus is encoded once, cut into units, trained in any order")
+    """Draw the way from text to work units, whose order differs between epochs."""
+    picture = Picture(
+        760, 362, "A corpus is encoded once, cut into units, and trained in any order"
+    )
     left, width = 150, 580
     picture.text(20, 42, "text", "strong")
     lines = ("the queen opened parliament", "it rained all day", "she read a speech")
@@ -185,9 +187,7 @@ def units() -> Picture:
     for colour, x, name in (("blue", left, "thread 0"), ("green", left + 108, "thread 1")):
         picture.rect(x + 2, y - 14, 18, 18, colour)
         picture.text(x + 30, y, name, "soft")
-    picture.text(
-        left + width, y, "draws follow from a unit's name: (seed, epoch, index)", "soft", "end"
-    )
+    picture.text(left + width, y, "random draws depend only on (seed, epoch, unit)", "soft", "end")
     return picture
 
 
@@ -197,11 +197,11 @@ def _box(picture: Picture, x: float, y: float, width: float, height: float, name
 
 
 def job() -> Picture:
-    """A job of a worker: fetch, train, push."""
+    """Draw a worker's job: fetch, train, push."""
     picture = Picture(760, 424, "A worker fetches rows, trains units on them and pushes changes")
     _box(picture, 20, 20, 720, 78, "coordinator")
-    picture.text(34, 64, "hands out jobs,", "soft")
-    picture.text(34, 82, "a unit a thread", "soft")
+    picture.text(34, 64, "assigns jobs,", "soft")
+    picture.text(34, 82, "one unit per thread", "soft")
     x = 190
     for number, unit in enumerate(ORDERS[0]):
         colour = "line" if number < 2 else ("blue", "green")[number % 2]
@@ -249,13 +249,15 @@ def job() -> Picture:
 
 
 def rows() -> Picture:
-    """Rows dealt out to two ps, beside runs of rows."""
-    picture = Picture(760, 300, "Rows dealt out to two ps, and what runs of rows would give")
+    """Draw round-robin assignment of rows to two ps, next to contiguous ranges."""
+    picture = Picture(
+        760, 300, "Load of two ps with rows assigned round-robin, and with contiguous ranges"
+    )
     rate = [(1 + rank) ** -0.5 for rank in range(12)]  # as after subsampling
     for panel, (title, owner) in enumerate(
         (
-            ("dealt out: row r on ps r mod 2", [rank % 2 for rank in range(12)]),
-            ("in runs, as TensorFlow would", [rank // 6 for rank in range(12)]),
+            ("round-robin: row r on ps r mod 2", [rank % 2 for rank in range(12)]),
+            ("contiguous ranges, TensorFlow's default", [rank // 6 for rank in range(12)]),
         )
     ):
         left = 24 + panel * 376
@@ -271,11 +273,11 @@ def rows() -> Picture:
             colour = ("blue", "orange")[shard]
             picture.text(left, y + 16, f"ps {shard}", "strong")
             picture.rect(left + 50, y, 270 * share, 22, colour, 3)
-    picture.text(24, 288, "height: how often a word is used; below: what each ps has to do", "soft")
+    picture.text(24, 288, "height: use of a row; bars below: load of each ps", "soft")
     return picture
 
 
-#: The rows of the speed chart by their names in docs/benchmarks/speed.json.
+#: Rows of the speed chart, by setting in docs/benchmarks/speed.json.
 SETTINGS = {
     "cbow100": "CBOW",
     "cbow300": "CBOW, 300 dimensions",
@@ -288,7 +290,7 @@ KERNELS = {"TFWord2Vec corpus_file": "AVX512-BF16", "TFWord2Vec avx2": "AVX2"}
 
 
 def ratios() -> dict[str, dict[str, float]]:
-    """Median speed-up over gensim of each setting and kernel, from docs/benchmarks/speed.json."""
+    """Return the median speed-up over gensim by setting and kernel, from speed.json."""
     runs = json.loads((FOLDER.parent / "benchmarks/speed.json").read_text(encoding="utf-8"))["runs"]
     seconds = {(r["setting"], r["engine"], r["round"]): r["train_seconds"] for r in runs}
     rounds = {r["round"] for r in runs}
@@ -305,7 +307,7 @@ def ratios() -> dict[str, dict[str, float]]:
 
 
 def speed() -> Picture:
-    """Speed-up over gensim."""
+    """Draw the speed-up over gensim."""
     picture = Picture(560, 360, "Speed-up over gensim on two cores, with gensim as 1")
     found = ratios()
     scale = 270 / max(max(row.values()) for row in found.values())
@@ -328,7 +330,7 @@ PICTURES = {"speed": speed, "blocks": blocks, "units": units, "job": job, "rows"
 
 
 def main() -> None:
-    """Write all pictures."""
+    """Write all figures."""
     FOLDER.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
         (FOLDER / f"{name}.svg").write_text(draw().svg(), encoding="utf-8")

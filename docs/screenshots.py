@@ -1,6 +1,6 @@
-"""Takes the pictures of TensorBoard on these pages: ``make screenshots``, with Chromium installed.
+"""Screenshots of TensorBoard for the documentation: ``make screenshots`` (needs Chromium).
 
-It trains two small models with ``log_dir=``, opens what they wrote as a user would, and writes
+Trains two small models with ``log_dir=``, opens their logs in a browser, and writes
 docs/screenshots/*.png.
 """
 
@@ -21,15 +21,15 @@ from tests.served import tensorboard
 
 FOLDER = Path(__file__).parent / "screenshots"
 
-#: What is looked up in the projector.
+#: Word that is selected in the projector.
 WORD = "israeli"
 
-#: Curves that are shown.
+#: Curves to show.
 CURVES = ("loss/epoch", "quality/ws353", "vs_epoch/loss", "vs_epoch/ws353")
 
 
 def train(folder: Path) -> None:
-    """Train skip-gram and CBOW on 300 news texts, a run each; the projector gets one of them."""
+    """Train skip-gram and CBOW on 300 news texts, one run each; the projector shows skip-gram."""
     with open(datapath("lee_background.cor"), encoding="utf-8") as file:
         sentences = [simple_preprocess(text) for text in file]
     for name, sg in (("skip-gram", 1), ("cbow", 0)):
@@ -40,17 +40,17 @@ def train(folder: Path) -> None:
 
 
 def scalars(driver: Any, url: str) -> None:
-    """Open the page of the curves."""
+    """Open the page with the curves."""
     driver.get(f"{url}#scalars")
     field = one(driver, "tf-tag-filterer", "input")
     field.send_keys("|".join(CURVES))
-    driver.execute_script("arguments[0].blur()", field)  # no caret that blinks
+    driver.execute_script("arguments[0].blur()", field)  # no blinking caret
     until("the curves", lambda: len(find(driver, "tf-scalar-card")) >= len(CURVES))
     until("the curves to be drawn", lambda: still(driver))
 
 
 def graphs(driver: Any, url: str) -> None:
-    """Open the graph of a step."""
+    """Open the graph of a training step."""
     driver.get(f"{url}#graphs")
     until("the boxes", lambda: len(find(driver, "g.node")) > 5)
     until("the graph to be drawn", lambda: still(driver))
@@ -67,14 +67,14 @@ def projector(driver: Any, url: str) -> None:
 
 
 def colours(driver: Any, url: str) -> None:
-    """Open the projector as it is at first: laid out, with a colour for each cluster."""
-    driver.get("about:blank")  # else the page goes on as it is
+    """Open the projector in its initial state: laid out, with a colour per cluster."""
+    driver.get("about:blank")  # otherwise the page would keep its state
     ProjectorPage(driver, url).until_laid_out()
     until("the layout to be drawn", lambda: still(driver))
 
 
 def main(pictures: Path = FOLDER) -> None:
-    """Take all of them."""
+    """Take all screenshots."""
     logging.basicConfig(level=logging.WARNING)
     if reason := why_no_chromium():
         sys.exit(f"{reason}: apt-get install chromium chromium-driver")

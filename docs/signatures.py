@@ -1,4 +1,4 @@
-"""Shows gensim's parameters in the reference where a method takes them as ``*args, **kwargs``."""
+"""Griffe extension: gensim's parameters in the reference instead of ``*args, **kwargs``."""
 
 import inspect
 from typing import Any
@@ -8,7 +8,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
-#: Methods whose parameters are gensim's, and then their own.
+#: Callables whose parameters replace the variadic parameters of each method.
 METHODS = {
     "gensim_tfw2v.doc2vec.TFDoc2Vec.__init__": TFDoc2Vec,
     "gensim_tfw2v.fasttext.TFFastText.__init__": TFFastText,
@@ -20,10 +20,10 @@ VARIADIC = (griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keywor
 
 
 class GensimSignatures(griffe.Extension):
-    """Puts gensim's parameters in the place of ``*args, **kwargs``."""
+    """Replaces ``*args, **kwargs`` by gensim's parameters."""
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
-        """Give a function that is in `METHODS` the parameters that callers may give."""
+        """Set the parameters that a function in `METHODS` accepts."""
         if func.path not in METHODS:
             return
         receiver, *own = (each for each in func.parameters if each.kind not in VARIADIC)

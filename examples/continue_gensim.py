@@ -1,9 +1,12 @@
-"""Continue training what gensim has trained: a saved model, or vectors alone.
+"""Continue training a model from gensim, or from word vectors only.
 
 Run it with ``python examples/continue_gensim.py``; the corpus, 300 news texts, comes with gensim.
-It prints class, number of words, and a neighbour of four models: one that gensim has trained on 200
-texts; the same, trained on with the other 100, whose words it takes up; that one, saved and loaded
-by gensim; and one that has gone on in the same way from a file of the first one's vectors alone.
+It prints the class, the number of words, and a neighbour of four models:
+
+- a model that gensim trained on 200 texts;
+- the same model after further training on the remaining 100 texts, including their new words;
+- that model, saved and loaded by gensim;
+- a model trained on the remaining texts from only the first model's vectors.
 """
 
 import tempfile
@@ -17,7 +20,7 @@ from gensim_tfw2v import TFWord2Vec
 
 
 def show(name: str, model: Word2Vec) -> None:
-    """Print what a model is."""
+    """Print a model's class, size and nearest neighbour."""
     ((nearest, cosine),) = model.wv.most_similar("attacks", topn=1)
     print(
         f"{name}: {type(model).__name__}, {len(model.wv)} words, trained {model.train_count} "
@@ -26,7 +29,7 @@ def show(name: str, model: Word2Vec) -> None:
 
 
 def main() -> None:
-    """Train with gensim, continue with TFWord2Vec, return to gensim; then from vectors alone."""
+    """Train with gensim, continue with TFWord2Vec, return to gensim; then use only vectors."""
     texts = list(LineSentence(datapath("lee_background.cor")))
     first, new = texts[:200], texts[200:]
     options = {"vector_size": 50, "sg": 1, "workers": 1, "seed": 1}
@@ -37,22 +40,22 @@ def main() -> None:
         show("gensim", old)
         old.save(str(saved))
 
-        # a file of gensim's class gives a TFWord2Vec
+        # load() returns a TFWord2Vec, also from a file of gensim's class
         model = TFWord2Vec.load(str(saved))
         model.build_vocab(new, update=True)
         model.train(new, total_examples=model.corpus_count, epochs=20)
-        show("went on", model)
+        show("continued", model)
 
-        # to_gensim: a file that loads where this package is not installed
+        # to_gensim: the saved file loads without this package
         model.to_gensim().save(str(saved))
         show("back", Word2Vec.load(str(saved)))
 
-        # published vectors are in word2vec's format: the output layer starts from 0
+        # published vectors are often in word2vec's format; the output layer starts from 0
         old.wv.save_word2vec_format(str(vectors))
         loaded = KeyedVectors.load_word2vec_format(str(vectors))
         model = TFWord2Vec.from_vectors(loaded, sg=1, workers=1, seed=1)
         model.partial_fit(new, epochs=20)
-        show("vectors alone", model)
+        show("vectors only", model)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A gensim script that trains with TensorFlow: only the import of the class differs.
+"""A gensim script that trains with TFWord2Vec: only the import of the class differs.
 
 Run it with ``python examples/drop_in.py``; the corpus, 300 news articles, comes with gensim.
 """

@@ -1,8 +1,8 @@
-"""Train on a cluster of this machine: two ps tasks, which hold the vectors, and two workers.
+"""Train on a cluster on this machine: two ps tasks, which hold the vectors, and two workers.
 
 Run it with ``python examples/local_cluster.py``; the corpus, 300 news texts, comes with gensim.
-It prints what travelled between the tasks and what the workers did, then the neighbours of three
-words. On one machine threads are faster: this is for seeing a cluster work.
+It prints the traffic between the tasks, statistics of the workers, and the neighbours of three
+words. On a single machine threads are faster; this example only demonstrates a cluster.
 """
 
 from gensim.models.word2vec import LineSentence
@@ -20,7 +20,7 @@ def main() -> None:
         epochs=20,
         workers=1,  # threads of each worker task
         seed=1,
-        cluster="local:ps=2,worker=2",  # started for train(), ended after it
+        cluster="local:ps=2,worker=2",  # starts before training, stops after it
     )
     print(model.traffic)
     for word in ("attacks", "government", "cricket"):

@@ -1,8 +1,8 @@
-"""Train sub-models on samples of a corpus, each apart, and merge them into one model.
+"""Train sub-models on samples of a corpus independently, and merge them into one model.
 
 Run it with ``python examples/sub_models.py``; the corpus, 300 news texts, comes with gensim. It
-prints which words were missing in how many sub-models, and the neighbours of three words: once of
-sub-models that one program trained, and once of two models that were trained by themselves.
+prints the number of words by the number of sub-models that contain them, and the neighbours of
+three words: first for sub-models of one training, then for two models trained separately.
 """
 
 from typing import Any
@@ -22,11 +22,11 @@ def show(vectors: KeyedVectors) -> None:
 
 
 def main() -> None:
-    """Train and merge in both ways."""
+    """Train and merge with ``regime=SubModels``, and with `merge_models`."""
     sentences = list(LineSentence(datapath("lee_background.cor")))
     options: dict[str, Any] = {"vector_size": 50, "sg": 1, "epochs": 30, "alpha": 0.05, "seed": 1}
 
-    # on a cluster, with cluster="...", each worker trains one sub-model after the other
+    # with cluster="...", the workers train the sub-models in parallel
     model = TFWord2Vec(sentences, regime=SubModels(models=3, sampling="shuffle"), **options)
     print(model.merge_report)
     show(model.wv)

@@ -1,11 +1,12 @@
-"""A job on tasks that TF_CONFIG describes, as a scheduler starts it; here all on this machine.
+"""Train on tasks described by TF_CONFIG, as under a scheduler; here all run on this machine.
 
 Run it with ``python examples/tf_config_job.py``; the corpus, 300 news texts, comes with gensim.
-It starts one ps and two workers by ``tfw2v task``, each with its own TF_CONFIG, and trains as their
-chief. It prints the tasks' addresses, that each has ended, and the neighbours of three words.
+It starts one ps and two workers with ``tfw2v task``, each with its own TF_CONFIG, and trains as
+their chief. It prints the tasks' addresses, a line when each has exited, and the neighbours of
+three words.
 
-TensorFlow's servers have no password and listen on all interfaces: run this only where nobody else
-reaches this machine's ports. For a cluster that others cannot reach, use
+TensorFlow's servers have no password and listen on all interfaces: run this only if nobody else can
+reach this machine's ports. For a cluster that is unreachable from outside, use
 ``cluster="local:ps=1,worker=2"``.
 """
 
@@ -26,7 +27,7 @@ NUMBER = {"chief": 1, "ps": 1, "worker": 2}
 
 
 def free_addresses() -> dict[str, list[str]]:
-    """Addresses of all tasks, by role, with ports that are free now."""
+    """Return addresses for all tasks, by role, with ports that are free now."""
     with contextlib.ExitStack() as stack:
 
         def address() -> str:
@@ -38,7 +39,7 @@ def free_addresses() -> dict[str, list[str]]:
 
 @contextlib.contextmanager
 def running_tasks(addresses: dict[str, list[str]]) -> Iterator[None]:
-    """Start ps and workers, end them at the end, and set TF_CONFIG for the chief."""
+    """Start the ps and worker tasks, set TF_CONFIG for the chief, and stop the tasks at the end."""
 
     def tf_config(role: str, index: int) -> str:
         return json.dumps({"cluster": addresses, "task": {"type": role, "index": index}})
@@ -49,7 +50,7 @@ def running_tasks(addresses: dict[str, list[str]]) -> Iterator[None]:
             for index, address in enumerate(addresses[role]):
                 print(f"{role} {index} at {address}")
                 tasks[role, index] = subprocess.Popen(
-                    # as "tfw2v task"; it ends with this program, however that ends
+                    # same as "tfw2v task"; exits with this process, even if that is killed
                     [sys.executable, "-m", "gensim_tfw2v", "task", "--with-parent"],
                     env=os.environ | {"TF_CONFIG": tf_config(role, index)},
                     stdin=subprocess.PIPE,
@@ -63,7 +64,7 @@ def running_tasks(addresses: dict[str, list[str]]) -> Iterator[None]:
             task.terminate()
         for (role, index), task in tasks.items():
             task.communicate()
-            print(f"{role} {index} ended")
+            print(f"{role} {index} exited")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""gensim's Word2Vec with a faster engine, on one machine and, by TensorFlow, on clusters.
+"""Drop-in replacement for gensim's Word2Vec, faster on one machine and trainable on clusters.
 
 >>> from gensim_tfw2v import TFWord2Vec  # instead of: from gensim.models import Word2Vec
 """
@@ -56,16 +56,16 @@ _MODULES = {
     "EarlyStopping": "training.early_stopping",
 } | dict.fromkeys(_REGIMES, "options.regimes")
 
-open_standard_files()  # before any file of this package takes their numbers
+open_standard_files()  # first, so that no file opened later is given descriptor 0, 1 or 2
 
 
 def __getattr__(name: str) -> Any:
-    # TensorFlow takes seconds to import: helper processes and `tfw2v --help` do without it
+    # importing TensorFlow takes seconds, and helper processes and `tfw2v --help` don't need it
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with without_collection(), defer_interrupts():
         if _MODULES[name] != "monitor.tensorboard_log":
-            import gensim_tfw2v._tensorflow  # noqa: F401  first: says if something is too old
+            import gensim_tfw2v._tensorflow  # noqa: F401  first: checks the versions
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 

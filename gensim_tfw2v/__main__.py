@@ -1,4 +1,4 @@
-"""``python -m gensim_tfw2v`` is the command line tool ``tfw2v``."""
+"""Entry point of ``python -m gensim_tfw2v``, which is the command line tool ``tfw2v``."""
 
 from gensim_tfw2v.cli.start import main
 

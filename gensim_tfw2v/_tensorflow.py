@@ -1,7 +1,7 @@
-"""TensorFlow, imported when it is needed: quietly, and only if it is new enough.
+"""Lazy import of TensorFlow, without its start-up messages, after a check of its version.
 
-Every module that needs TensorFlow writes ``from gensim_tfw2v._tensorflow import tf``, and, if it is
-imported where short trainings do without, nothing of `tf` outside of functions.
+Every module that needs TensorFlow uses ``from gensim_tfw2v._tensorflow import tf``. Modules that
+short trainings import too must use `tf` only inside functions, so that those need no TensorFlow.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
 
 
 def require(package: str) -> None:
-    """Raise an ImportError, with the cure, if a package is installed in too old a version."""
+    """Raise an ImportError, with the pip command to run, if the installed version is too old."""
     needed = MINIMUM[package]
     wanted = ".".join(map(str, needed))
     found = None
@@ -34,7 +34,7 @@ def require(package: str) -> None:
             found = importlib.metadata.version(distribution)
             break
     if found is None:
-        return  # a build under another name: importing it will tell
+        return  # missing, or a build under a different name: the import decides
     if tuple(int(part) for part in found.split(".")[:2]) < needed:
         raise ImportError(
             f"gensim-tfw2v needs {package} {wanted} or later, but {package} {found} is installed. "
@@ -44,7 +44,7 @@ def require(package: str) -> None:
 
 @contextlib.contextmanager
 def _quiet_stderr() -> Iterator[None]:
-    """Keep away what TensorFlow's C++ side writes before its log level is read."""
+    """Discard what TensorFlow's C++ code writes to stderr before it reads its log level."""
     flush_streams()
     try:
         kept = os.dup(2)
@@ -62,16 +62,16 @@ def _quiet_stderr() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_keras() -> Iterator[None]:
-    """Keep Keras for when ``tf.keras`` is asked for.
+    """Postpone the import of Keras until ``tf.keras`` is used.
 
-    TensorFlow's last act of being imported is to import ``keras.src.optimizers``, for its registry
-    of what saved models may hold, and it goes on where that fails. It takes a sixth of the time;
-    where scikit-learn and matplotlib are installed, which Keras imports too, two fifths.
+    TensorFlow's import ends with ``import keras.src.optimizers``, which registers classes that
+    saved models may contain; TensorFlow ignores its failure. It takes a sixth of the import time,
+    and two fifths where scikit-learn and matplotlib are installed, which Keras imports too.
     """
     if "keras.src" in sys.modules or "tensorflow" in sys.modules:
         yield
         return
-    sys.modules["keras.src"] = types.ModuleType("keras.src")  # no package: nothing is found in it
+    sys.modules["keras.src"] = types.ModuleType("keras.src")  # no package: no submodules
     try:
         yield
     finally:
@@ -80,8 +80,8 @@ def _without_keras() -> Iterator[None]:
 
 @functools.cache
 def _load() -> Any:
-    # 3 hides C++ log lines below "fatal": machines without a GPU get an "error" line about CUDA.
-    # What goes wrong still comes as a Python exception. What the user has set stays as it is.
+    # Level 3 hides C++ log lines below "fatal": without a GPU, TensorFlow logs an error about CUDA.
+    # Failures still raise Python exceptions. A level that the user has set is kept.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     noisy = os.environ["TF_CPP_MIN_LOG_LEVEL"] in {"0", "1"}
     quiet = contextlib.nullcontext() if noisy else _quiet_stderr()
@@ -94,7 +94,7 @@ def _load() -> Any:
 
 
 class _LazyTensorFlow:
-    """The module, imported when something of it is asked for: it takes seconds."""
+    """Stand-in for the module ``tensorflow``, which is imported at the first attribute access."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(_load(), name)
@@ -112,17 +112,17 @@ else:
 
 
 def why_elsewhere() -> str:
-    """Why another process has to run TensorFlow for this one; empty if this one can."""
+    """Return the reason why this process cannot run TensorFlow; empty if it can."""
     if tensorflow_is_lost():
-        return "this one was forked after TensorFlow had run"
+        return "this one was forked after TensorFlow had started"
     if not tf.executing_eagerly():
-        return "TensorFlow builds a graph in this one"
+        return "this one is building a TensorFlow graph"
     if tf.distribute.has_strategy():
-        return "a strategy of TensorFlow places the variables of this one"
-    from tensorflow.python.framework import config  # nothing public tells
+        return "a TensorFlow distribution strategy is active in this one"
+    from tensorflow.python.framework import config  # no public function for this
 
     if config.is_op_determinism_enabled():
-        return "TensorFlow refuses to tell the time in this one, as its ops are deterministic"
+        return "op determinism is enabled in this one, which forbids TensorFlow to read the clock"
     return ""
 
 

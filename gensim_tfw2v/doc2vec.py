@@ -1,4 +1,4 @@
-"""TFDoc2Vec: gensim's Doc2Vec with the engine of `TFWord2Vec` under `train`."""
+"""TFDoc2Vec: gensim's Doc2Vec, trained by the code behind `TFWord2Vec.train`."""
 
 import inspect
 import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _WithoutOffsets(Doc2Vec):
-    """gensim's `Doc2Vec` without the offsets in a file that its own threads begin at."""
+    """gensim's `Doc2Vec`, without computing file offsets for gensim's threads."""
 
     _by_gensim: str
 
@@ -44,7 +44,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     documents (Le and Mikolov 2014, "Distributed Representations of Sentences and Documents",
     section 2).
 
-    It takes the parameters below and those of `TFWord2Vec` except `sentences`, `sg` and
+    It accepts the parameters below and those of `TFWord2Vec` except `sentences`, `sg` and
     `null_word`. `regime` is limited to ``"asynchronous"`` and ``"synchronous"``, and `layout`
     to ``"rows"``, because only compiled kernels train documents.
 
@@ -52,23 +52,23 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     ----------
     documents : iterable of TaggedDocument, optional
         The corpus: each document has `words` and a list of `tags`, strings or integers from 0 up.
-        Of files that gensim's `LineSentence` or `PathLineSentences` names, each line is a document.
+        With gensim's `LineSentence` or `PathLineSentences`, each line of the files is a document.
     corpus_file : str, optional
-        The corpus in a file. Each line is a document, also an empty one, and its number, from 0 up,
-        is its tag.
+        The corpus in a file. Each line, even an empty one, is a document, and its tag is the line
+        number, counted from 0.
     dm : {1, 0}
-        Distributed memory (DM), CBOW with the tags beside the words of a window, or distributed bag
-        of words (DBOW), skip-gram from the tags.
+        Distributed memory (DM): CBOW with the tags as additional context words. Or distributed bag
+        of words (DBOW): skip-gram from the tags.
     dm_mean : {1, 0}, optional
-        Whether DM takes the mean of its inputs or their sum; by default `cbow_mean`. gensim's
-        `dm_mean` has no effect.
+        Use the mean of DM's inputs, or their sum; by default `cbow_mean`. In gensim, `dm_mean`
+        has no effect.
     dm_concat, dm_tag_count : int
-        With `dm_concat` DM concatenates its inputs, which are `dm_tag_count` tags and twice
-        `window` words.
+        With `dm_concat`, DM concatenates its inputs, which are `dm_tag_count` tags and
+        2 * `window` words.
     dbow_words : {0, 1}
-        Whether DBOW also trains the words, by skip-gram.
+        Let DBOW also train the words, by skip-gram.
     dv, dv_mapfile
-        Vectors of tags to start from, and the file they are mapped to, as for gensim's `Doc2Vec`.
+        Initial vectors of the tags, and the file they are mapped to, as for gensim's `Doc2Vec`.
 
     Raises
     ------
@@ -76,8 +76,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         As `TFWord2Vec`; ValueError also if `dm` is neither 0 nor 1, or `regime` or `layout` cannot
         train documents.
     RuntimeError
-        From `train`, if the compiled kernels are missing, or TensorFlow sees a GPU and a `regime`
-        or remote `cluster` is given.
+        From `train`, if the compiled kernels are missing, or if TensorFlow detects a GPU and a
+        `regime` or remote `cluster` is set.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
 
     @classmethod
     def _gensims_parameters(cls) -> dict[str, inspect.Parameter]:
-        """Those of gensim's Doc2Vec, and those that it hands on to Word2Vec."""
+        """Return the parameters of gensim's Doc2Vec, and those that it passes on to Word2Vec."""
         parameters = dict(inspect.signature(Doc2Vec).parameters)
         del parameters["kwargs"]
         for name, parameter in inspect.signature(Word2Vec).parameters.items():
@@ -115,7 +115,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
         given = self._bound(*args, **kwargs)
-        if given["dm_mean"] is not None:  # which gensim overwrites by its default
+        if given["dm_mean"] is not None:  # gensim overwrites dm_mean by its default
             given["cbow_mean"] = given["dm_mean"]
         super().__init__(**given)
 
@@ -138,8 +138,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         corpus_iterable, corpus_file
             Documents, as for the constructor's `documents` and `corpus_file`.
         update : bool
-            Add new words and tags, and keep the rows of the others; gensim forgets its tags. A
-            file's lines keep their tags, so give a file that has grown.
+            Add new words and tags, and keep the rows of known ones; gensim forgets its tags. The
+            lines of a file keep their tags, so pass the old file with new lines appended.
         *args, **kwargs
             As for gensim's `Doc2Vec`.
         """
@@ -165,7 +165,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
             words, documents = super().scan_vocab(
                 corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
             )
-            tags = Tags.of(self.dv) if len(self.dv) else self._tags  # by gensim's own code, or ours
+            tags = Tags.of(self.dv) if len(self.dv) else self._tags  # by gensim's code, or by ours
         finally:
             self.dv = known
             del self._tags
@@ -184,15 +184,15 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         min_alpha: float | None = None,
         epochs: int | None = None,
     ) -> np.ndarray:
-        """Infer a vector for a document; the model stays as it is.
+        """Infer a vector for a document; the model does not change.
 
-        The vector is the same each time: it begins at random numbers that depend on the known words
+        The vector is the same each time: its random initial values depend only on the known words
         and the model's `seed`.
 
         Parameters
         ----------
         doc_words : list of str
-            Words of the document; those that the model does not know are left out.
+            Words of the document; words that are not in the vocabulary are skipped.
         alpha, min_alpha : float, optional
             Learning rate at the start and at the end; by default the model's.
         epochs : int, optional
@@ -221,9 +221,9 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         min_alpha: float | None = None,
         epochs: int | None = None,
     ) -> np.ndarray:
-        """Infer vectors for documents, many of them on `workers` threads; the model stays as it is.
+        """Infer vectors for documents, on up to `workers` threads; the model does not change.
 
-        Documents share negative samples, so each vector depends a little on those beside it.
+        Documents share negative samples, so each vector depends slightly on its neighbours.
 
         Parameters
         ----------

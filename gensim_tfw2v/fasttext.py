@@ -1,4 +1,4 @@
-"""TFFastText: gensim's FastText with the engine of `TFWord2Vec` under `train`."""
+"""TFFastText: gensim's FastText, trained by the code behind `TFWord2Vec.train`."""
 
 import inspect
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _WithLoss(Word2Vec):
-    """gensim's `Word2Vec` given `compute_loss`, which its `FastText` does not hand on."""
+    """gensim's `Word2Vec` with `compute_loss`, which gensim's `FastText` does not pass on."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs, compute_loss=self.compute_loss)
@@ -27,19 +27,19 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     """gensim's FastText, trained like `TFWord2Vec`.
 
     A word's vector is the mean of its own row and the rows of its character n-grams, so words that
-    were not in the text have vectors, too (Bojanowski et al. 2017, "Enriching Word Vectors with
+    did not occur in the text have vectors too (Bojanowski et al. 2017, "Enriching Word Vectors with
     Subword Information", section 3.2). Training reads and writes the rows of a word once for all of
     its occurrences in a few hundred words of text, rather than for each pair of words.
 
-    It takes the parameters below and those of `TFWord2Vec` except `tables_dir`. `regime` is
+    It accepts the parameters below and those of `TFWord2Vec` except `tables_dir`. `regime` is
     limited to ``"asynchronous"``, ``"synchronous"`` and ``"submodels"``, and `layout` to
     ``"rows"``, because only compiled kernels train n-grams.
 
     Parameters
     ----------
     min_n, max_n, bucket, word_ngrams
-        Lengths of the n-grams in characters, and the number of rows they are hashed to, as for
-        gensim's `FastText`. `word_ngrams` must be 1, as in gensim.
+        Lengths of the n-grams in characters, and the number of rows that they are hashed to, as
+        for gensim's `FastText`. `word_ngrams` must be 1, as in gensim.
     compute_loss : bool
         Compute the loss, as gensim's `Word2Vec` does; its `FastText` reports 0.
 
@@ -47,10 +47,10 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     ------
     ValueError, TypeError, ClusterError
         As `TFWord2Vec`; ValueError also if `regime` or `layout` cannot train n-grams, or
-        `tables_dir` is given.
+        `tables_dir` is set.
     RuntimeError
-        From `train`, if the compiled kernels are missing, or TensorFlow sees a GPU and a `regime`
-        or remote `cluster` is given.
+        From `train`, if the compiled kernels are missing, or if TensorFlow detects a GPU and a
+        `regime` or remote `cluster` is set.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         self, *args: Any, compute_loss: bool = False, **kwargs: "Unpack[FastTextOptions]"
     ) -> None:
         self.compute_loss = compute_loss
-        options: dict[str, Any] = dict(kwargs)  # a type checker knows those of TFWord2Vec alone
+        options: dict[str, Any] = dict(kwargs)  # the type checker accepts only TFWord2Vec's
         super().__init__(*args, **options)
 
     @classmethod
@@ -104,7 +104,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         fasttext.save_facebook_model(self, os.fspath(path))
 
     def _clear_post_train(self) -> None:
-        """Make words' vectors of the rows: gensim's hook, without its slow loop."""
+        """Compute the words' vectors from the rows, without the slow loop of gensim's hook."""
         adjust_vectors(self.wv)
         super()._clear_post_train()
 

@@ -1,7 +1,7 @@
-"""gensim's own classes, whichever classes have their names in gensim's modules.
+"""gensim's own classes, even if gensim's modules have been patched to contain different ones.
 
-A program may put another class there, as `gensim_tfw2v.patch_gensim` does. gensim's methods look
-their own class up by that name, and so do pickles: here both learn to find gensim's.
+A program may replace the names in gensim's modules, as `gensim_tfw2v.patch_gensim` does. gensim's
+methods and pickles look up their own class by such a name. This module makes both find gensim's.
 """
 
 import copyreg
@@ -20,7 +20,7 @@ _CLASSES: tuple[type, ...] = (Word2Vec, FastText, Doc2Vec)
 
 
 def replace_in_gensim(name: str, old: type, new: type) -> None:
-    """Put a class in place of another in all modules of gensim that have this by the name."""
+    """Replace class `old` by `new` in each of gensim's modules in which `name` refers to `old`."""
     for module in list(sys.modules.values()):
         is_gensims = isinstance(module, ModuleType) and module.__name__.startswith("gensim.")
         if is_gensims and vars(module).get(name) is old:
@@ -28,13 +28,13 @@ def replace_in_gensim(name: str, old: type, new: type) -> None:
 
 
 def _keep(class_: type) -> None:
-    """Have methods of gensim's classes find a class under a name that nobody replaces."""
+    """Make gensim's methods look the class up under a private name, which nothing replaces."""
     name = class_.__name__
     kept = f"_gensims_own_{name}"
     for module in (word2vec, fasttext, doc2vec):
         setattr(module, kept, class_)
     for member in (member for owner in _CLASSES for member in vars(owner).values()):
-        function = getattr(member, "__func__", member)  # of a class method
+        function = getattr(member, "__func__", member)  # a class method's function
         code = getattr(function, "__code__", None)
         if code is not None and name in code.co_names:
             names = (kept if used == name else used for used in code.co_names)
@@ -42,7 +42,7 @@ def _keep(class_: type) -> None:
 
 
 class _New:
-    """Makes an empty object of one of gensim's classes; unpickled, of what has its name there."""
+    """Factory of empty objects of a gensim class; pickled by name, as `_Named` is."""
 
     def __init__(self, class_: type) -> None:
         self._class = class_
@@ -55,7 +55,10 @@ class _New:
 
 
 class _Named:
-    """A class that pickles only name, for pickle refuses a class that has not got its name."""
+    """A class that is pickled as its name, and unpickled as whatever class has that name then.
+
+    pickle itself refuses a class whose name refers to a different object.
+    """
 
     def __init__(self, class_: type) -> None:
         self._name = f"{class_.__module__}:{class_.__name__}"
@@ -65,7 +68,7 @@ class _Named:
 
 
 def _reduce(model: Any) -> Any:
-    """Take apart a model of gensim's class, for pickling and copying."""
+    """Reduce a model of a gensim class, for pickling and copying."""
     class_ = type(model)
     reduced = model.__reduce_ex__(2)
     if getattr(sys.modules[class_.__module__], class_.__name__) is class_:
@@ -75,4 +78,4 @@ def _reduce(model: Any) -> Any:
 
 for _class in _CLASSES:
     _keep(_class)
-    copyreg.pickle(_class, _reduce)  # its subclasses have their own way
+    copyreg.pickle(_class, _reduce)  # not used for subclasses

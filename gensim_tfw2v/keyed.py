@@ -1,4 +1,4 @@
-"""gensim's KeyedVectors: made of arrays or of word2vec's files, and rid of rows without a key."""
+"""gensim's KeyedVectors: built from arrays or word2vec files, without rows that have no key."""
 
 import codecs
 import copy
@@ -18,30 +18,32 @@ from gensim_tfw2v.messages import open_decompressed, quoted, undecodable
 
 logger = logging.getLogger(__name__)
 
-#: Rows that are written at a time.
+#: Rows per write.
 ROWS = 1000
 
-#: Bytes that are read at a time, and the most that a line of text or a word may have.
+#: Bytes per read.
 CHUNK = 1 << 20
+
+#: Maximum length in bytes of a line of text, and of a word in a binary file.
 LONGEST_LINE = 1 << 24
 
 HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
-#: Words, and the numbers of all.
+#: V words, and their V * D vector elements.
 Rows = tuple[list[str], "array[float]"]
 
 
 class _Unreadable(ValueError):
-    """File that is not in a format; the message gives the place and the reason.
+    """File that is not in the expected format; the message names the place and the reason.
 
-    It is empty if not even the first line is in the format.
+    The message is empty if already the first line is not in the format.
     """
 
 
 def keyed(words: Sequence[Any], rows: np.ndarray) -> KeyedVectors:
-    """Vectors [V, D] of words, without copying them."""
+    """Build KeyedVectors of words from their rows [V, D], without copying the rows."""
     vectors = KeyedVectors(rows.shape[1])
     _set_rows(vectors, list(words), rows)
     return vectors
@@ -50,10 +52,11 @@ def keyed(words: Sequence[Any], rows: np.ndarray) -> KeyedVectors:
 def with_keys(
     vectors: KeyedVectors, warn: Callable[[str], object] = logger.warning
 ) -> KeyedVectors:
-    """Vectors without the rows that have no key, or one that an earlier row has.
+    """Return vectors without the rows that have no key, or the same key as an earlier row.
 
-    gensim's loader leaves such rows at the end if a file names a word twice. Vectors without any
-    are returned as they are; others are copied, after a warning that gives the number of rows.
+    gensim's loader leaves such rows at the end if a file contains a word twice. Vectors without
+    such rows are returned unchanged. Otherwise a warning states their number, and the remaining
+    rows are copied.
     """
     words = vectors.index_to_key
     if len(vectors.key_to_index) == len(words):
@@ -63,16 +66,16 @@ def with_keys(
         if word is not None:
             first.setdefault(word, row)
     kept = np.fromiter(first.values(), np.int64, len(first))
-    if len(kept) == len(words):  # numbers as keys have no index
+    if len(kept) == len(words):  # integer keys have no index
         return vectors
     warn(
         f"left out {len(words) - len(kept)} of {len(words)} rows, which have no word of their own: "
-        "where a file names a word twice, its first vector counts"
+        "if a file contains a word twice, only its first vector is used"
     )
     whole = {n: of for n, of in vectors.expandos.items() if len(of) == len(words)}
     expandos = {name: values[kept] for name, values in whole.items()}
     if np.array_equal(expandos.get("count", ()), len(words) - kept):
-        expandos["count"] = np.arange(len(kept), 0, -1)  # gensim's numbers for words without counts
+        expandos["count"] = np.arange(len(kept), 0, -1)  # as gensim numbers words without counts
     vectors = copy.copy(vectors)
     _set_rows(vectors, list(first), vectors.vectors[kept])
     vectors.expandos = expandos
@@ -81,17 +84,17 @@ def with_keys(
 
 
 def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
-    """The counts that vectors hold, [V]; None if there are none."""
+    """Return the word counts that vectors contain, [V]; None if they contain none."""
     held = np.asarray(vectors.expandos.get("count", ()))
-    # gensim numbers the words of a file without counts downwards
+    # for words of a file without counts, gensim invents the counts V, V - 1, ..., 1
     is_numbering = np.array_equal(held, np.arange(len(vectors), 0, -1))
     return None if len(held) != len(vectors) or is_numbering else held.astype(np.int64)
 
 
 def save_text(vectors: KeyedVectors, file: Any) -> None:
-    """Save what `KeyedVectors.save_word2vec_format` does, in a third of its time.
+    """Save in word2vec's text format, in a third of the time of gensim's `save_word2vec_format`.
 
-    Numbers have nine digits, of which any program reads the same float32.
+    Elements have nine digits, enough for any program to read the same float32.
     """
     words = vectors.index_to_key
     size = vectors.vector_size
@@ -115,16 +118,16 @@ def _set_rows(vectors: KeyedVectors, words: list[Any], rows: np.ndarray) -> None
 def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     """Read word2vec's text format, with or without its header line, or its binary format.
 
-    The file is text if each row is a word and D decimal numbers, separated by single blanks or
-    by tabs. It is binary only if all of it is: V words in `encoding`, each with D floats, some of
-    which are no text, and nothing after them. Words and numbers are those of gensim's
-    ``load_word2vec_format``, which also takes some files that are refused here. Names that come
-    again are kept: see `with_keys`.
+    The file is text if each line is a word and D decimal numbers, separated by single blanks or
+    by tabs. It is binary only if all of it is: V words in `encoding`, each followed by D floats,
+    with nothing after them, and with bytes among the floats that are not text. Words and numbers
+    equal those of gensim's ``load_word2vec_format``, which also accepts some files that are
+    rejected here. Duplicate words are kept: see `with_keys`.
 
     Raises
     ------
     _Unreadable
-        If the file is neither; it names the line or the word, and the reason.
+        If the file is neither; the message names the line or the word, and the reason.
     ValueError
         If a word is not in `encoding`.
     """
@@ -144,16 +147,15 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
                 raise (of_binary if 50 * controls > len(sample) else of_text) from None
     rows = np.frombuffer(numbers, np.float32).reshape(len(words), -1 if words else 0)
     vectors = keyed(words, rows)
-    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim makes them up
+    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim invents them
     return vectors
 
 
 def read_text(file: BinaryIO, encoding: str) -> Rows:
-    """Read the words and all numbers of an open file; see `read_word2vec`."""
+    """Read an open text file; see `read_word2vec`."""
     words: list[str] = []
-    # -1 without a header
     numbers = array("f")
-    rows = -1
+    rows = -1  # from the header; -1 without one
     size = 0
     at = 0
     lines = iter(partial(file.readline, LONGEST_LINE), b"")
@@ -177,20 +179,20 @@ def read_text(file: BinaryIO, encoding: str) -> Rows:
     if rows < 0 and size < 2:
         raise _Unreadable
     if len(words) != rows >= 0:
-        raise _Unreadable(f"has {len(words):,} words, and not {rows:,} as its header says")
+        raise _Unreadable(f"has {len(words):,} words, but its header announces {rows:,}")
     is_all_numbers = rows < 0 and all(_NUMBER.fullmatch(word.encode()) for word in words)
     if is_all_numbers and not (len(set(words)) == len(words) and all(map(str.isdigit, words))):
         raise _Unreadable(
-            "has rows of numbers without words; put the words in front, as in: "
+            "has lines of numbers without words; put a word at the start of each, as in: "
             "paste metadata.tsv vectors.tsv"
         )
     return words, numbers
 
 
 def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
-    """Append D numbers, or return what is wrong with them."""
+    """Append D numbers; return a description of the fault, empty if they are valid."""
     if len(fields) != size or not size:
-        return f"has {len(fields):,} numbers after its word, and not {size or 'some'}"
+        return f"has {len(fields):,} numbers after its word, instead of {size or 'some'}"
     try:
         if not b"".join(fields).translate(None, b"0123456789+-.eE"):
             numbers.fromlist(list(map(float, fields)))
@@ -202,12 +204,12 @@ def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
 
 
 def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
-    """Read V rows of D floats: the data behind the header, and the rest of a file."""
+    """Read V words with D floats each, from `data`, which follows the header, and the open file."""
     words: list[str] = []
     numbers = array("f")
     start = 0
     rows, size = map(int, sizes.groups())
-    wrong = f"is no binary file of {rows:,} words x {size:,} dimensions, as its header says: "
+    wrong = f"is not a binary file of {rows:,} words x {size:,} dimensions, as in its header: "
     while len(words) < rows:
         blank = data.find(b" ", start)
         end = blank + 1 + 4 * size
@@ -223,7 +225,7 @@ def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: 
         numbers.frombytes(data[blank + 1 : end])
         start = end
     if (data[start:] + file.read(1)).strip():
-        raise _Unreadable(f"{wrong}there is more behind them")
+        raise _Unreadable(f"{wrong}more data follows")
     sample = numbers[:1024].tobytes()
     if sample.isascii() and not _CONTROL.search(sample):
         raise _Unreadable("is text, but not in word2vec's format")

@@ -1,4 +1,4 @@
-"""Models trained apart, in one program or in many, to one model."""
+"""`merge_models`: one model from several that were trained separately."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,41 +23,42 @@ def merge_models(
     """Merge models that were trained separately into one.
 
     The merged model has the words of all models and the options of the first, and can be trained
-    further. Output rows (``syn1neg``) are merged if all models are whole, and start from 0
-    otherwise. Those of hierarchical softmax (``syn1``) belong to a Huffman tree: they are merged
-    only if all models have the same words and counts.
+    further. Output rows (``syn1neg``) are merged if all inputs are full models, and start from 0
+    otherwise. Output rows of hierarchical softmax (``syn1``) belong to a Huffman tree: they are
+    merged only if all models have the same words and counts.
 
-    Counts are summed, as those of samples. Where the models agree on the count of each word that
-    they share, it is kept. If a model has no counts, all follow Zipf's law in the order of words.
+    Word counts are summed, as if each model had been trained on a different sample. If the models
+    agree on the count of every word that they share, these counts are kept. If a model has no
+    counts, all counts are estimated by Zipf's law from the order of the words.
 
     Parameters
     ----------
     models : sequence of Word2Vec or KeyedVectors
-        N models, one or more, of V_i words and D_i dimensions each. Arrays may be mapped from files
+        One or more models, of V_i words and D_i dimensions. Arrays may be mapped from files
         (gensim's ``load(path, mmap="r")``).
     method : {"alir", "pca", "concat"}
-        ``"alir"`` aligns and averages the models, and rebuilds words that some of them lack (Anand
+        ``"alir"`` aligns and averages the models, and restores words that some of them lack (Anand
         et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora", WSDM);
         ``"pca"`` concatenates the vectors and reduces them to `vector_size` dimensions;
         ``"concat"`` concatenates them.
     vector_size : int, optional
-        Dimensions D of the merged model; by default those of the largest model, and with
-        ``"concat"`` the sum of all.
+        Number of dimensions D of the merged model; by default that of the largest model, and with
+        ``"concat"`` the sum over all models.
     seed : int
         Seed of the random draws.
 
     Returns
     -------
     TFWord2Vec
-        A model of all V words. Its `merge_report` counts the words that models lacked.
+        A model of all V words. Its `merge_report` counts the words that some models lacked.
 
     Raises
     ------
     ValueError
-        If there are no models, a vector is not finite, the method is unknown or cannot give
+        If `models` is empty, a vector is not finite, the method is unknown or cannot produce
         `vector_size` dimensions, or, with ``"alir"``, the models have no words in common.
     TypeError
-        If one is neither a model nor vectors.
+        If an element of `models` is neither a model nor vectors.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def _vectors(number: int, model: Any) -> KeyedVectors:
     vectors = getattr(model, "wv", model)
     if not isinstance(vectors, KeyedVectors):
         raise TypeError(
-            f"model {number} is a {type(model).__name__}: give models of Word2Vec, or KeyedVectors"
+            f"model {number} is a {type(model).__name__}: pass Word2Vec models or KeyedVectors"
         )
     return with_keys(vectors)
 
@@ -125,11 +126,11 @@ def unite(
 ) -> tuple[list[str], np.ndarray, list[np.ndarray]]:
     """Unite vocabularies, each with the counts of its words, [n_i].
 
-    Gives the V words of all, by falling count (if all vocabularies are the same, in their order),
-    their counts [V], and for each vocabulary its words as rows of the union, [n_i].
+    Returns the V words of the union by descending count, or in their own order if all vocabularies
+    are equal; the counts [V]; and for each vocabulary the row of each of its words, [n_i].
 
-    Counts of samples are summed. Where vocabularies have the same count for each word that they
-    share, it is that of one whole corpus, and is kept.
+    Counts are summed, as counts of different samples. If the vocabularies agree on the count of
+    every word that they share, they were counted on the same corpus, and the counts are kept.
     """
     row_of: dict[str, int] = {}
     rows = [

@@ -1,6 +1,7 @@
-"""Messages on values and files that users hand in; numbers in texts, read strictly.
+"""Messages about invalid values and files of users, and strict parsing of numbers.
 
-Python also takes ``1_0``, ``nan``, ``inf``, blanks around a number and the digits of other scripts.
+Python's ``int`` and ``float`` also accept ``1_0``, ``nan``, ``inf``, blanks around a number and
+digits of other scripts.
 """
 
 import codecs
@@ -12,9 +13,9 @@ import zlib
 from lzma import LZMAError
 from typing import Any
 
-MAX_LENGTH = 200  # characters of a text
+MAX_LENGTH = 200  # characters
 
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # suffixes that smart_open decompresses
 MAGIC = {
     b"\x1f\x8b": (".gz", "gzip"),
     b"BZh": (".bz2", "bzip2"),
@@ -33,7 +34,7 @@ class _Short(reprlib.Repr):
     def repr_int(self, x: int, level: int) -> str:
         try:
             return super().repr_int(x, level)
-        except ValueError:  # Python writes no number of more than 4300 digits
+        except ValueError:  # Python refuses to print more than 4300 digits
             return f"<int of {x.bit_length():,} bits>"
 
 
@@ -41,7 +42,7 @@ _SHORT = _Short()
 
 
 def quoted(value: Any) -> str:
-    """Return the value's ``repr()``, with ``...`` in place of what is too long or too deep."""
+    """Return the value's ``repr()``, with ``...`` for parts that are too long or too deep."""
     text = _SHORT.repr(value)
     return text if len(text) <= 2 * MAX_LENGTH else f"{text[:MAX_LENGTH]}...{text[-MAX_LENGTH:]}"
 
@@ -65,7 +66,7 @@ def number(text: str) -> float:
 
 
 _MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32",  # first: it begins like UTF-16's
+    codecs.BOM_UTF32_LE: "UTF-32",  # first, because UTF-16's mark is a prefix of it
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
@@ -73,11 +74,12 @@ _MARKS = {
 
 
 def open_decompressed(path: str | os.PathLike[str]) -> Any:
-    """Open a file for reading bytes, decompressed if its name says so.
+    """Open a file for reading bytes; decompress it if its suffix is one of `COMPRESSED`.
 
-    An ImportError says what to install, where smart_open lacks what decompresses it.
+    If a package for decompression is missing, an ImportError names the pip command that installs
+    it.
     """
-    import smart_open  # only here: it takes longer to import than this package
+    import smart_open  # not at the top: it takes longer to import than this package
 
     try:
         return smart_open.open(os.fspath(path), "rb")
@@ -90,9 +92,9 @@ def open_decompressed(path: str | os.PathLike[str]) -> Any:
 
 
 def damage(error: Exception) -> type[Exception] | None:
-    """Return the exception to raise for what a decompressor raised; None if it was something else.
+    """Return the exception type for damaged compressed data; None if `error` is something else.
 
-    It is of the standard library, whatever package decompresses.
+    The type is from the standard library, whichever package decompresses.
     """
     if isinstance(error, OSError):
         return None if error.errno is not None else type(error)
@@ -103,10 +105,10 @@ def damage(error: Exception) -> type[Exception] | None:
 
 
 def wide_encoding(text: bytes, first: int = 0) -> str:
-    """Return iconv's name of UTF-16 or UTF-32 if a piece of text looks like it, else "".
+    """Return iconv's name of UTF-16 or UTF-32 if bytes look like that encoding, else "".
 
-    It does by its byte order mark, or by null bytes that are all at even or all at odd places.
-    `first` is the place of the piece in its file.
+    It is recognized by its byte order mark, or by null bytes that are all at even or all at odd
+    offsets. `first` is the offset of the bytes in their file.
     """
     for mark, name in _MARKS.items():
         if not first and text.startswith(mark):
@@ -117,7 +119,7 @@ def wide_encoding(text: bytes, first: int = 0) -> str:
     )
     if nulls and used:
         for ending, low in ("LE", {0, 1}), ("BE", {2, 3}):
-            if used <= low:  # of four bytes a character
+            if used <= low:  # the upper two bytes of each character are 0
                 return f"UTF-32{ending}"
         for ending, high in ("LE", {1, 3}), ("BE", {0, 2}):
             if nulls <= high:
@@ -126,21 +128,21 @@ def wide_encoding(text: bytes, first: int = 0) -> str:
 
 
 def converting(encoding: str) -> str:
-    """Say how to convert a file from what it looks like."""
+    """Return the advice to convert a file from an encoding to UTF-8."""
     return f"It looks like {encoding}: convert it first, with: iconv -f {encoding} -t UTF-8"
 
 
 def undecodable(error: UnicodeDecodeError, offset: int, cure: str = "") -> str:
-    """Say where a file is not in the encoding it was read in, and what to do.
+    """Return a message that locates bytes that cannot be decoded, and the remedy.
 
     Parameters
     ----------
     error : UnicodeDecodeError
-        Of a part of the file.
+        Error from decoding a part of the file.
     offset : int
-        Where in the file the wrong bytes begin.
+        Offset of the invalid bytes in the file.
     cure : str
-        A sentence; by default how to convert the file to UTF-8.
+        Advice to the user, a sentence; by default to convert the file to UTF-8.
     """
     before = min(error.start, 20)
     near = error.object[error.start - before : error.start + 20]

@@ -1,4 +1,4 @@
-"""TFWord2Vec: gensim's Word2Vec with another engine under `train`."""
+"""TFWord2Vec: gensim's Word2Vec with a different implementation of training."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.options.regimes import RegimeOptions
     from gensim_tfw2v.processes.launcher import ProcessLauncher
 
-#: Options that say how a program runs, not what a model is: they are not saved with it.
+#: Options that describe how to train, not the model: they are not saved with it.
 RUNNING = named("running")
 
 #: Options of a model that gensim's class lacks.
@@ -56,7 +56,7 @@ OWN = named("own")
 #: Options that name a folder to write to.
 FOLDERS = named("folder")
 
-#: Attributes of experiments, which no argument sets.
+#: Attributes for experiments; no argument sets them.
 EXPERIMENTAL = named("experiment")
 
 _OWN_PARAMETERS = [
@@ -64,16 +64,16 @@ _OWN_PARAMETERS = [
     for name in (*OWN, *RUNNING)
 ]
 
-#: Options that gensim's code lacks, with the values that ask for nothing.
+#: Options that gensim's code lacks, with the values under which it may train nevertheless.
 UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
 
-#: What else is not saved: the state of a training, and what the last one has left.
+#: Further attributes that are not saved: state of a training, and results of the last one.
 TRANSIENT = (
     *("_reader", "_training", "_config", "_parsed", "_process_launcher", "_user", "_by_gensim"),
     *("_frozen", "_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
 )
 
-#: What gensim's `train` sets before it begins.
+#: Attributes that gensim's `train` sets before it starts; restored if nothing was trained.
 CHANGED = (
     *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
     *("min_alpha_yet_reached", "mean_losses"),
@@ -85,16 +85,16 @@ CHANGING = (
     *("update_weights", "reset_from"),
 )
 
-#: Methods that gensim's threads call while they train, and TensorFlow's engine does not.
+#: Methods that gensim's training threads call, and this package's training does not.
 BYPASSED = (
     *("_do_train_job", "_do_train_epoch", "_worker_loop", "_worker_loop_corpusfile"),
     *("_job_producer", "_get_thread_working_mem", "_log_epoch_progress", "_raw_word_count"),
 )
 
-#: What uses a model while it is trained: no thread has this number.
+#: Value of `_user` during training; differs from every thread id.
 TRAINING = -1
 
-#: One thread at a time says that it uses a model, or finds that another does.
+#: Lock for checking and setting a model's `_user`.
 _ENTRANCE = threading.Lock()
 
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ logger = logging.getLogger(__name__)
 class TFWord2Vec(Word2Vec):
     """gensim's Word2Vec, trained by compiled kernels and, on a cluster, by TensorFlow.
 
-    Takes gensim's parameters, keeps gensim's attributes, and is saved, loaded and queried like
+    Accepts gensim's parameters, keeps gensim's attributes, and is saved, loaded and queried like
     gensim's model. The corpus is read once and kept on disk as integers during training, so it
     may be larger than memory, and later epochs parse no text.
 
@@ -122,54 +122,56 @@ class TFWord2Vec(Word2Vec):
     min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
         The vocabulary, as for gensim's.
     corrected_cbow : bool
-        Give CBOW's input rows the gradient of the loss: with `cbow_mean`, divided by the number of
-        words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021, "Corrected
-        CBOW Performs as well as Skip-gram"). It needs a larger `alpha`: the authors' program,
-        kōan, uses 0.075 in its example.
+        Update CBOW's input rows by the exact gradient of the loss. With `cbow_mean`, it is divided
+        by the number of words in the window; gensim omits this factor (Irsoy, Benton and Stratos
+        2021, "Corrected CBOW Performs as well as Skip-gram"). It needs a larger `alpha`: the
+        authors' program, kōan, uses 0.075 in its example.
     deterministic : bool
-        Train to the same bits from one `seed` with any number of `workers` and of tasks of a
-        `cluster`. (One machine and clusters differ.) It is slower, and allows no `regime`.
+        Produce bit-identical results from the same `seed` with any number of `workers` and of
+        tasks of a `cluster`. (Results on one machine and on a cluster differ.) It is slower, and
+        excludes `regime`.
     cluster : str or Cluster, optional
         Where to train. ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
-        `train`; ``"TF_CONFIG"`` uses the running tasks that the environment variable describes, a
-        `Cluster` those at its addresses. By default, this process trains.
+        `train`. ``"TF_CONFIG"`` uses the running tasks that the environment variable describes,
+        and a `Cluster` uses the tasks at its addresses. By default, this process trains.
     regime : RegimeOptions or str, optional
         Distributed training strategy: `Asynchronous`, `Synchronous`, `Downpour`, `SubModels` or
         `Sandblaster`, or its name, with or without options (``"downpour:n_fetch=8"``). By default
-        threads share the rows; on a cluster, ``"asynchronous"``. Without a cluster, `workers`
-        threads take the part of its workers.
+        threads share the rows; on a cluster, ``"asynchronous"``. Without a cluster,
+        `workers` threads replace its worker tasks.
     layout : {"rows", "columns"}
-        Distribution of the arrays over a cluster's ps tasks. Rows are fetched and pushed by
-        workers. Columns of every row stay where they are (Ordentlich et al. 2016,
-        "Network-Efficient Distributed Word2vec Training System for Large Vocabularies"); they
-        are for rows that are long and too many to fetch.
+        Distribution of the arrays over a cluster's ps tasks. With ``"rows"``, workers fetch and
+        push rows. With ``"columns"``, each ps holds some columns of every row and computes with
+        them in place (Ordentlich et al. 2016, "Network-Efficient Distributed Word2vec Training
+        System for Large Vocabularies"); this suits long rows that are too many to fetch.
     wire : {"int8", "bfloat16", "float32"}
-        Type in which numbers travel between a cluster's workers and ps tasks; their tables are
-        float32. With int8, a row has a scale, and changes are rounded at random so that their mean
-        is right. Where TensorFlow's own operations train, int8 means bfloat16.
+        Type in which rows are sent between a cluster's workers and its ps tasks, which keep them as
+        float32. With ``"int8"``, each row has a scale, and changes are rounded stochastically.
+        Where the compiled kernels do not train, ``"int8"`` means ``"bfloat16"``.
     checkpoint_dir : str, optional
-        Folder for checkpoints. If it holds one of the same training (corpus, vocabulary and
-        options are compared), `train` resumes from it: after a crash, run the program again.
+        Folder for checkpoints. If it contains a checkpoint of the same training (corpus,
+        vocabulary and options are compared), `train` resumes from it: after a crash, run the
+        program again.
     checkpoint_minutes : float
-        Minutes between checkpoints, above 0, besides those at the end of each epoch. A cluster
-        that loses its parameters goes back to the last checkpoint in memory, even without a
+        Minutes between checkpoints, above 0; further checkpoints are made after each epoch. A
+        cluster that loses its parameters returns to the last checkpoint in memory, even without a
         folder.
     log_dir : str or TensorBoardLog, optional
         Folder where `train` logs for TensorBoard: loss, learning rate, words/s, neighbours of some
         words, the vectors for its projector, and each process's CPU time, memory and network
-        traffic. A `TensorBoardLog` has further options. Give each training a folder of its own.
+        traffic. A `TensorBoardLog` has further options. Use a separate folder for each training.
     progress : bool, optional
         Show the progress of counting, of starting a cluster and of training on stderr; by default
         on terminals and in notebooks.
     encoded_dir : str, optional
         Folder for a temporary folder with the encoded corpus (4 bytes per word; twice that while
-        the vocabulary is built); by default where Python makes temporary files. If a cluster's
+        the vocabulary is built); by default Python's folder for temporary files. If a cluster's
         workers can access both it and the corpus, they read the corpus in parallel.
     tables_dir : str, optional
         Folder for the files in which new arrays of the model (``wv.vectors``, ``syn1neg``,
-        ``syn1``) are kept, mapped into memory: for a vocabulary whose arrays exceed memory,
-        trained on a cluster. `save` copies them, as always. Their space on the disk, 4 bytes per
-        number, is allocated at once.
+        ``syn1``) are kept, mapped into memory: for training on a cluster with arrays that exceed
+        the memory of this machine. `save` copies them, as always. Their disk space, 4 bytes per
+        element, is allocated at the start.
 
     Raises
     ------
@@ -187,19 +189,20 @@ class TFWord2Vec(Word2Vec):
     mean_losses : list of float
         Mean loss per prediction in each epoch of the last `train`, in nats, with `compute_loss`. A
         prediction is of a word from one word of its window (skip-gram) or from all (CBOW). With
-        `log_dir` alone, of a sixteenth of them. ``running_training_loss`` is
-        gensim's: the sum over all epochs.
+        `log_dir` but without `compute_loss`, the mean covers a sixteenth of the predictions.
+        ``running_training_loss`` is the sum over all epochs, as in gensim.
     stop_training : bool
         A callback sets it to True to end `train` after this epoch.
     history, best_epoch, best_score
-        As of the last `EarlyStopping`; empty or None without.
+        Results of the last `EarlyStopping`; empty or None without one.
     kernel : str, optional
-        Instruction set of the kernel that a `deterministic` training has used, such as ``"avx2"``.
+        Instruction set of the kernel that a `deterministic` training used, such as ``"avx2"``.
     traffic : Traffic, optional
         Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a
-        `regime`; else None.
+        `regime`; otherwise None.
     merge_report : MergeReport, optional
-        Number of sub-models that held each word, after a `train` by sub-models or `merge_models`.
+        Counts of words by the number of sub-models that contained them, after a `train` by
+        sub-models or `merge_models`.
 
     Examples
     --------
@@ -209,7 +212,7 @@ class TFWord2Vec(Word2Vec):
     (20,)
     """
 
-    _of_gensim: type[Word2Vec] = Word2Vec  # what is trained by another engine
+    _of_gensim: type[Word2Vec] = Word2Vec  # gensim's class that this one replaces
     _kinds = attributes_of("Word2Vec")
     # Class attributes, set below, so that models of plain gensim have them too.
     cluster: str | Cluster | None
@@ -226,8 +229,8 @@ class TFWord2Vec(Word2Vec):
     deterministic: bool
     negative_shards: int  # an experiment: see docs/layouts.md
     kernel: str | None = None
-    has_subwords = False  # as FastText's models have
-    has_documents = False  # as Doc2Vec's
+    has_subwords = False  # True in FastText models
+    has_documents = False  # True in Doc2Vec models
     mean_losses: Sequence[float] = ()
     history: Sequence[float] = ()
     best_epoch: int | None = None
@@ -236,15 +239,15 @@ class TFWord2Vec(Word2Vec):
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _reader: CorpusReader | None = None
-    _tags: Any = None  # of documents that are counted
-    _known_tags: Any = None  # of the model's documents
+    _tags: Any = None  # tags of documents that are being counted
+    _known_tags: Any = None  # tags in the model
     _process_launcher: ProcessLauncher | None = None
-    _user: int | None = None  # who trains or changes the model: TRAINING, or the thread's number
+    _user: int | None = None  # TRAINING, or the id of the thread that changes the model
     _training: Training | None = None
-    _config: TrainingConfig | None = None  # what the attributes in `_parsed` mean
+    _config: TrainingConfig | None = None  # parsed from the attribute values in `_parsed`
     _parsed: Sequence[Any] = ()
-    _by_gensim = ""  # why gensim's code trains, if it does
-    _restored_words = 0  # raw words of the last `train` that a checkpoint had
+    _by_gensim = ""  # reason why gensim's code trains; empty if it does not
+    _restored_words = 0  # raw words that the last `train` skipped, as its checkpoint contained them
     _logged = 0, 0  # words and epochs of this model's runs for TensorBoard
 
     def __init__(self, *args: Any, **kwargs: Unpack[Word2VecOptions]) -> None:
@@ -252,24 +255,24 @@ class TFWord2Vec(Word2Vec):
         own = {name: of_gensim.pop(name) for name in (*OWN, *RUNNING)}
         if own["tables_dir"] is not None and self.has_subwords:
             raise ValueError(
-                f"tables_dir is for the arrays of Word2Vec, and {self._of_gensim.__name__} has "
-                "more, which stay in memory: leave it out"
+                f"tables_dir cannot be used with {self._of_gensim.__name__}, which has further "
+                "arrays, always kept in memory: leave it out"
             )
         own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
         own |= {name: bool(own[name]) for name in OWN}
         self._parse(of_gensim | own, ARGUMENTS)
         self.__dict__.update(own)
         self._check_folders()
-        self._by_gensim = self._reason_for_gensims_code()  # refused before a corpus is read
+        self._by_gensim = self._reason_for_gensims_code()  # raises before a corpus is read
         self._corpus_reader.trains_at_once = True
         try:
             super().__init__(**of_gensim)
         finally:
-            self._reader = None  # with what it keeps
+            self._reader = None  # frees the encoded corpus
 
     @classmethod
     def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """All arguments of the constructor by their names."""
+        """Return all arguments of the constructor by name, including defaults."""
         refuse_renamed(f"{cls.__name__}()", kwargs)
         bound = inspect.Signature(cls._parameters()).bind(*args, **kwargs)
         bound.apply_defaults()
@@ -277,7 +280,7 @@ class TFWord2Vec(Word2Vec):
 
     @classmethod
     def _parameters(cls) -> list[inspect.Parameter]:
-        """Parameters of the constructor: gensim's, and then own ones with their defaults."""
+        """Return the constructor's parameters: gensim's, then this package's with defaults."""
         return [*cls._gensims_parameters().values(), *_OWN_PARAMETERS]
 
     @classmethod
@@ -292,7 +295,7 @@ class TFWord2Vec(Word2Vec):
             check_loaded(model)
         except AttributeError as error:
             name = args[0] if args else kwargs.get("fname")
-            raise AttributeError(f"{name} is damaged, or no model: {error}") from error
+            raise AttributeError(f"{name} is damaged or not a model: {error}") from error
         return cls.take_over(model)
 
     @classmethod
@@ -300,8 +303,8 @@ class TFWord2Vec(Word2Vec):
         """Turn a model of gensim's class into one of this class, in place, and return it."""
         for own in (cls, TFWord2Vec, *TFWord2Vec.__subclasses__()):
             if type(model) is own._of_gensim:
-                model.__class__ = own  # the same attributes; what is new has class defaults
-        if getattr(model, "has_documents", False):  # earlier versions have saved a range
+                model.__class__ = own  # attributes that gensim's lacks have class defaults
+        if getattr(model, "has_documents", False):  # saved as a range by earlier versions
             model.dv.index_to_key = list(model.dv.index_to_key)
         return model
 
@@ -309,18 +312,18 @@ class TFWord2Vec(Word2Vec):
     def from_vectors(
         cls, vectors: KeyedVectors, counts: Mapping[str, int] | None = None, **options: Any
     ) -> TFWord2Vec:
-        """Make a model to train further from vectors alone, such as a file in word2vec's format.
+        """Make a trainable model from vectors only, such as those of a file in word2vec's format.
 
-        It has all their words; ``build_vocab(corpus, update=True)`` adds those of a corpus. The
-        output layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
+        It has all their words; ``build_vocab(corpus, update=True)`` adds the words of a corpus.
+        The output layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
 
         Parameters
         ----------
         vectors : KeyedVectors
             V vectors of D dimensions, which are copied.
         counts : mapping from str to int, optional
-            Counts of the words. By default the vectors' own, if they have any, else by Zipf's law
-            from their order.
+            Counts of the words. By default the counts in `vectors`, or if it has none, estimates
+            by Zipf's law from the order of the words.
         **options
             Parameters of the class, except the corpus and `vector_size`, which is D.
 
@@ -334,11 +337,11 @@ class TFWord2Vec(Word2Vec):
         ValueError
             If `counts` lacks a word, or a count is not a whole number from 1 up.
         TypeError
-            From `TFFastText` and `TFDoc2Vec`, whose models are more than vectors of words.
+            From `TFFastText` and `TFDoc2Vec`, because their models contain more than word vectors.
         """
         if cls._of_gensim is not Word2Vec:
             raise TypeError(
-                f"word vectors alone are not a {cls._of_gensim.__name__} model: load a whole "
+                f"a {cls._of_gensim.__name__} model contains more than word vectors: load a whole "
                 "model, or use TFWord2Vec.from_vectors"
             )
         from gensim_tfw2v.training.from_vectors import take_vectors
@@ -349,21 +352,21 @@ class TFWord2Vec(Word2Vec):
         return model
 
     def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
-        """Save to a file, which is whole or stays as it was; gensim's hook for what has a name."""
+        """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""
         save = super()._smart_save
 
         def write(to: Any) -> None:
             if isinstance(to, str):
                 save(to, *args, **kwargs)
                 return
-            for name in ("__numpys", "__recursive_saveloads"):  # arrays beside an earlier file
+            for name in ("__numpys", "__recursive_saveloads"):  # arrays of an earlier file
                 self.__dict__.pop(name, None)
             pickle.dump(self, to, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
 
         save_local(fname, write)
 
     def init_weights(self) -> None:
-        """Initialize the weights, as gensim does, in the files of `tables_dir` if it is set."""
+        """Initialize the weights as gensim does, in files of `tables_dir` if it is set."""
         self._refuse_while_used()
         if self.tables_dir is None:
             super().init_weights()
@@ -372,29 +375,29 @@ class TFWord2Vec(Word2Vec):
             map_weights(self, Path(self.tables_dir))
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
-        """Make gensim's table of the noise distribution, [V], bit for bit but faster.
+        """Make gensim's table of the noise distribution, [V], faster, with bit-identical values.
 
         Raises
         ------
         ValueError
-            If `ns_exponent` turns the counts into weights that are all 0 or not finite.
+            If the counts raised to `ns_exponent` are all 0 or not finite.
         """
         counts = np.asarray(self.wv.expandos.get("count", ())).tolist()
         exponent = float(self.ns_exponent)
         try:
             cumulative = np.cumsum([math.pow(count, exponent) for count in counts])
-        except (OverflowError, ValueError):  # of 0 or less, not every power is a number
+        except (OverflowError, ValueError):  # too large, or undefined for counts of 0 or less
             cumulative = np.full(1, np.nan)
         if len(cumulative) and not 0.0 < cumulative[-1] < math.inf:
             raise ValueError(
-                f"no negatives can be drawn: ns_exponent={self.ns_exponent!r} makes weights that "
-                f"are all 0, too large or not defined, of counts from {min(counts)} to "
-                f"{max(counts)}; give an exponent nearer to 0, such as gensim's 0.75"
+                f"no negatives can be drawn: word counts from {min(counts)} to {max(counts)}, "
+                f"raised to ns_exponent={self.ns_exponent!r}, are all 0, too large or not "
+                "defined; use an exponent nearer to 0, such as gensim's 0.75"
             )
         self.cum_table = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
 
     def to_gensim(self) -> Word2Vec:
-        """Return the model as gensim's class, which loads where this package is not installed.
+        """Return the model as gensim's class; saved, it loads where this package is not installed.
 
         Returns
         -------
@@ -409,15 +412,15 @@ class TFWord2Vec(Word2Vec):
 
     def __getattr__(self, name: str) -> Any:
         if name in RENAMED:
-            raise AttributeError(f"there is no {name!r}: gensim 4 has {RENAMED[name]}")
-        return super().__getattribute__(name)  # raises what Python raises
+            raise AttributeError(f"no attribute {name!r}: gensim 4 calls it {RENAMED[name]}")
+        return super().__getattribute__(name)  # raises Python's AttributeError
 
     def __repr__(self) -> str:
-        return str(self)  # gensim's: words, size and step size
+        return str(self)  # gensim's: number of words, vector_size, alpha
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = {*TRANSIENT, *RUNNING}
-        held = self.__dict__.copy()  # at once: training in another thread adds attributes
+        held = self.__dict__.copy()  # atomically: a thread that trains adds attributes
         return {name: value for name, value in held.items() if name not in left_out}
 
     def scan_vocab(
@@ -442,7 +445,7 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         TypeError
-            If `corpus_file` is a pipe, and gensim's own code counts.
+            If `corpus_file` is a pipe and gensim's own code counts.
         CorpusDecodeError
             If the corpus is not UTF-8.
         """
@@ -451,11 +454,11 @@ class TFWord2Vec(Word2Vec):
         by_gensim = self.max_vocab_size or not is_own
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
             raise TypeError(
-                f"with max_vocab_size, or a _scan_vocab of one's own, a corpus is read twice, but "
-                f"{corpus_file} is a pipe, which can be read once: write the text to a file"
+                "with max_vocab_size, or an overridden _scan_vocab, a corpus is read twice, but "
+                f"{corpus_file} is a pipe, which can be read only once: write the text to a file"
             )
         config = self._current_config()
-        self._open_process_launcher(config)  # tasks get ready while the corpus is read
+        self._open_process_launcher(config)  # tasks start while the corpus is read
         if by_gensim:
             with phase("counting words", self.progress):
                 return super().scan_vocab(
@@ -463,7 +466,7 @@ class TFWord2Vec(Word2Vec):
                 )
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         if source is None:
-            raise TypeError("there is no corpus: give corpus_iterable or corpus_file")
+            raise TypeError("no corpus: pass corpus_iterable or corpus_file")
         scan = self._corpus_reader.scan(source, config, self._tags)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
@@ -494,14 +497,15 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         Divergence
-            If training diverges; the vectors of the last whole epoch are kept.
+            If training diverges; the vectors of the last complete epoch are kept.
         ValueError
             If the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is
             neither 1 nor V.
         RuntimeError
             If the vocabulary was not built, or has no word of the corpus; if another thread, or
             the `train` that called this callback, is training the model; or if a callback or
-            another thread has changed what must stay the same meanwhile, such as the words.
+            another thread changes something that must not change during training, such as the
+            vocabulary.
         CorpusDecodeError
             If the corpus is not UTF-8.
         CheckpointError
@@ -509,7 +513,7 @@ class TFWord2Vec(Word2Vec):
         MissingTasks, TaskEnded, OtherVersion, MissingKernels
             If the cluster cannot be used.
         ClusterLost
-            If a cluster has lost its parameters repeatedly, or no worker is left.
+            If a cluster has lost its parameters repeatedly, or all of its workers.
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
@@ -583,7 +587,7 @@ class TFWord2Vec(Word2Vec):
         alpha : float, optional
             Learning rate; by default the model's `alpha`.
         end_alpha : float, optional
-            Learning rate at the end; by default `alpha`, so that it is constant.
+            Learning rate at the end; by default `alpha`, so the rate is constant.
 
         Returns
         -------
@@ -601,7 +605,7 @@ class TFWord2Vec(Word2Vec):
         Whole(1, exact=True)("epochs", epochs)
         self._check({"start_alpha": alpha, "end_alpha": end_alpha})
         self._by_gensim = self._reason_for_gensims_code()
-        if self._by_gensim:  # whose code reads the part again for each epoch
+        if self._by_gensim:  # gensim's code reads the part again for each epoch
             self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
         before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
         alpha = before["alpha"] if alpha is None else alpha
@@ -626,28 +630,29 @@ class TFWord2Vec(Word2Vec):
         corpus_iterable: Iterable[list[str]] | None = None,
         corpus_file: str | os.PathLike[str] | None = None,
     ) -> float:
-        """Compute the model's loss on a text that it was not trained on, without changing it.
+        """Compute the loss on a text that the model was not trained on; the model does not change.
 
         Parameters
         ----------
         corpus_iterable, corpus_file
-            The text, as for `train`; give one of the two. Words that the model does not know are
-            left out, and so are tags of documents, without which DBOW predicts nothing.
+            The text, as for `train`; pass exactly one of the two. Words that are not in the
+            vocabulary are skipped, and so are tags of documents, without which DBOW predicts
+            nothing.
 
         Returns
         -------
         float
-            Mean loss per prediction, in nats, as in `mean_losses`; lower is better. A new model's
-            is about (1 + `negative`) ln 2, without `hs`. Losses are comparable if vocabulary,
+            Mean loss per prediction, in nats, as in `mean_losses`; lower is better. Without `hs`,
+            it is about (1 + `negative`) ln 2 for a new model. Losses are comparable if vocabulary,
             objective, window, `negative` and `sample` are the same.
 
         Raises
         ------
         TypeError
-            If neither or both are given, or the file does not exist, as in gensim's `train`.
+            If neither or both are passed, or the file does not exist, as in gensim's `train`.
         ValueError
-            If no sentence has two known words, so nothing is predicted; or if the model's vectors
-            are not finite.
+            If no sentence has two known words, so that nothing is predicted; or if the model's
+            vectors are not finite.
         """
         from gensim_tfw2v.training.held_out import held_out_loss
 
@@ -660,7 +665,7 @@ class TFWord2Vec(Word2Vec):
 
     @property
     def _corpus_reader(self) -> CorpusReader:
-        """The model's; models that gensim has made have none before it is asked for."""
+        """Reader of the model's corpus, created at the first access."""
         if self._reader is None:
             self._reader = CorpusReader()
         return self._reader
@@ -676,16 +681,16 @@ class TFWord2Vec(Word2Vec):
         return self._config
 
     def _current_config(self) -> TrainingConfig:
-        """Return what the options mean, parsed again if one has been replaced since."""
+        """Return the parsed options; parse them again if an attribute was replaced since."""
         held = [getattr(self, name) for name in self._kinds]
         is_same = all(map(operator.is_, held, self._parsed))
-        # the environment variable may be another now
+        # TF_CONFIG may have changed since
         if self._config is not None and is_same and self.cluster != "TF_CONFIG":
             return self._config
         return self._parse(dict(zip(self._kinds, held, strict=True)), self._kinds)
 
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
-        """Complete words that were added, and refuse what training cannot run with."""
+        """Complete the data of words that were added, and raise if training cannot run."""
         for name, kind in OF_TRAIN.items():
             if name in arguments:
                 kind(name, arguments[name])
@@ -696,7 +701,7 @@ class TFWord2Vec(Word2Vec):
         return config
 
     def _claim(self, user: int) -> None:
-        """Let nobody else train or change the model, until `_user` is None again."""
+        """Set `_user`, which keeps others from training or changing the model until it is None."""
         with _ENTRANCE:
             self._refuse_while_used()
             self._user = user
@@ -712,7 +717,7 @@ class TFWord2Vec(Word2Vec):
     def _check_corpus_sanity(
         self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
     ) -> None:
-        """Gensim's checks, without what it has against compressed files and pipes."""
+        """Make gensim's checks, but also accept compressed files and pipes."""
         is_file = corpus_iterable is None and corpus_file is not None
         if is_file and not isinstance(corpus_file, str | os.PathLike):
             raise TypeError(
@@ -724,21 +729,21 @@ class TFWord2Vec(Word2Vec):
                 corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
             )
         except TypeError:
-            if not is_file or self._by_gensim:  # whose code reads the file
+            if not is_file or self._by_gensim:  # gensim's code cannot read such files
                 raise
             ending = os.path.splitext(corpus_file)[1].lower()
             if not (ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
                 raise
 
     def _reason_for_gensims_code(self) -> str:
-        """Return which hooks of gensim's threads the class or object overrides; empty for none.
+        """Return why gensim's own code has to train; empty if it does not.
 
-        Then gensim's own code trains.
+        This is so if the class or object overrides methods that only gensim's training code calls.
 
         Raises
         ------
         ValueError
-            If there are some, and an option is given that gensim's code lacks.
+            If gensim's code has to train, and an option is set that it lacks.
         """
         hooks = [
             name
@@ -748,24 +753,24 @@ class TFWord2Vec(Word2Vec):
         if not hooks:
             return ""
         overrides = f"{type(self).__name__} overrides {' and '.join(hooks)}"
-        reason = f"{overrides}, which gensim's threads alone call"
+        reason = f"{overrides}, which only gensim's own training code calls"
         for name, nothing in UNKNOWN.items():
             if (given := getattr(self, name)) != nothing:
                 raise ValueError(
                     f"{reason}, and gensim's code has no {name}: leave out {name}={quoted(given)}, "
-                    "or train a class that overrides no such method"
+                    "or use a class that does not override such methods"
                 )
         return reason
 
     def _open_process_launcher(self, config: TrainingConfig) -> None:
-        """Let a local cluster's processes get ready, if the model trains on one."""
+        """Start a local cluster's processes in the background, if the model trains on one."""
         if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
             from gensim_tfw2v.processes.launcher import ProcessLauncher
 
             self._process_launcher = ProcessLauncher()
 
     def _interrupted(self) -> None:
-        """Take what has been trained so far."""
+        """Export the weights trained so far into the model."""
         if self._training is not None:
             with contextlib.suppress(ClusterLost):
                 self._training.export()
@@ -773,7 +778,7 @@ class TFWord2Vec(Word2Vec):
         self._clear_post_train()
 
     def _clear_post_train(self) -> None:
-        """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
+        """Recompute the norms; unlike gensim's hook, never leave them None for other threads."""
         renew_norms(self)
 
     def _log_train_end(  # gensim's hook
@@ -813,7 +818,7 @@ class TFWord2Vec(Word2Vec):
         cur_epoch: int = 0,
         total_examples: int | None = None,
         total_words: int | None = None,
-        queue_factor: int = 2,  # for gensim's code
+        queue_factor: int = 2,  # unused; part of gensim's signature
         report_delay: float = 1.0,
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
@@ -821,7 +826,7 @@ class TFWord2Vec(Word2Vec):
         if self._training is not None:
             self._training.renew()
         else:
-            # callbacks may have changed something
+            # callbacks may have changed the model
             is_checked = self._user == TRAINING and not callbacks
             config = self._current_config() if is_checked else self._check({})
             corpus = self._corpus_reader.encoded(
@@ -839,12 +844,12 @@ class TFWord2Vec(Word2Vec):
 
 
 def _guarded(name: str) -> Any:
-    """Gensim's method of this name: refused while the model is used, and undone if it fails."""
+    """Return gensim's method; it raises while the model is in use, and undoes failed changes."""
 
     @functools.wraps(getattr(Word2Vec, name))
     def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
         call = getattr(super(TFWord2Vec, self), name)
-        if self._user == threading.get_ident():  # called by another of these methods
+        if self._user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)
         self._claim(threading.get_ident())
         before = copied_vocabulary(self)
@@ -883,7 +888,7 @@ class _UntilStopped:
 
 
 def refuse_renamed(function: str, given: Iterable[str]) -> None:
-    """Refuse arguments by names of gensim 3, naming the new ones."""
+    """Raise a TypeError for arguments of gensim 3, with their new names."""
     for name in sorted(RENAMED.keys() & given):
         raise TypeError(f"{function} has no {name!r}: gensim 4 calls it {RENAMED[name]}")
 

@@ -1,4 +1,4 @@
-"""Our classes in place of gensim's, under gensim's names."""
+"""`patch_gensim`: replacement of gensim's classes by this package's, under gensim's names."""
 
 import contextlib
 import threading
@@ -45,12 +45,12 @@ def patch_gensim() -> GensimPatch:
     -------
     GensimPatch
         A context manager. Its ``restore()`` puts gensim's classes back, also in modules imported
-        since. Calls may be nested, also across threads: the last one to end restores.
+        since. Calls may be nested, also across threads: the last one to exit restores.
 
     Notes
     -----
     Existing models keep their class: ours remain `TFWord2Vec`, and gensim's work, save and load as
-    before. The result of `to_gensim` is saved for gensim alone.
+    before. The result of `to_gensim` is saved for gensim only.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Memory, traffic and time of a training, estimated before it starts.
 
-A first approximation, for negative sampling: a machine trains as fast as its cores do, unless the
-network of a cluster or, with columns, the waiting for it takes longer.
+First approximation, for negative sampling: a machine trains as fast as its cores compute, unless
+transfers over the cluster's network, or round trips, take longer.
 """
 
 from dataclasses import dataclass, replace
@@ -14,49 +14,48 @@ from gensim_tfw2v.graph.step_shape import StepShape, choose_step
 from gensim_tfw2v.kernel.kernel_config import Objective
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 
-# Words. Bursts: Church and Gale 1995, "Poisson mixtures"; by this one, the distinct words of runs
-# of 512 to 1 M tokens of Wikipedia come out within a tenth. The word of rank r (from 1) occurs in
-# proportion to (r + 2.7) ** -1.15 (Zipf's law, as Mandelbrot 1953 has it), fitted to 69,000 words
-# of Wikipedia.
+# Words. Bursts: Church and Gale 1995, "Poisson mixtures". With this value, the predicted number of
+# distinct words in runs of 512 to 1 M tokens of Wikipedia is correct within a tenth. The frequency
+# of the word of rank r (from 1) is proportional to (r + 2.7) ** -1.15 (Zipf's law in the form of
+# Mandelbrot 1953), fitted to 69,000 words of Wikipedia.
 BURST = 1.6
 ZIPF_OFFSET = 2.7
 ZIPF_EXPONENT = 1.15
 
-# Bytes, by the layouts. On the wire: an element of a row and the row's scale (int8), its id; with
-# columns a number, a place in a step, a row's length or size. In memory: a number of the tables, a
-# word of the encoded text.
-ELEMENT = 1
-SCALE = 4
-ID = 4
-NUMBER = 2
-PLACE = 2
-SIZE = 4
-FLOAT = 4
-ENTRY = 4
+# Bytes on the network, in both layouts.
+ELEMENT = 1  # element of a row
+SCALE = 4  # scale of a row
+ID = 4  # id of a row
+NUMBER = 2  # product of columns
+PLACE = 2  # index of a row within a step
+SIZE = 4  # length or size of a row
+# Bytes in memory.
+FLOAT = 4  # element of a table
+ENTRY = 4  # word of the encoded text
 
-# Time. Nanoseconds of a core for a word that subsampling leaves, and in addition for each of D, in
-# the kernels of CBOW and skip-gram alone: docs/benchmarks/kernels.md, at D = 100 and 300. All of
-# `train` takes that times a factor: on one machine fitted to docs/benchmarks/speed.md, and in a
-# worker to the simulation of 1 + 1 tasks, skip-gram, in docs/benchmarks/scaling-two-threads.md,
-# which has one machine a task (1 + 1 tasks that share a machine were faster). A step in columns
-# waits for the ps three times: for products, for lengths, for the writing.
+# Time. KERNEL_NS: nanoseconds of a core in the kernels, per word after subsampling and for each of
+# its dimensions, for CBOW (False) and skip-gram (True): docs/benchmarks/kernels.md, D = 100, 300.
+# All of `train` takes this times a factor. MACHINE_FACTOR, for one machine, was fitted to
+# docs/benchmarks/speed.md. WORKER_FACTOR, for a worker task, was fitted to the simulation of 1 ps
+# and 1 worker, skip-gram, one machine per task, in docs/benchmarks/scaling-two-threads.md (a ps and
+# a worker on the same machine were faster). ROUND_TRIPS: a step in columns waits for the ps three
+# times, for products, for lengths and for the write.
 PROCESSOR = "AMD EPYC with AVX512-BF16"
 KERNEL_NS = {False: (12.5, 0.87), True: (70.0, 1.27)}
 MACHINE_FACTOR = 1.4
 WORKER_FACTOR = 3.4
 ROUND_TRIPS = 3
 
-# Rows. A thread fetches, trains and pushes a job one after the other. Fitted to 2 + 2 tasks with
-# links of 20 Mbit/s to 1 Gbit/s, and with round trips of 1 to 40 ms: the share of a link's rate
-# that rows get, and the bytes that arrive per round trip, which gRPC and TCP limit.
-LINK_SHARE = 0.7
-WINDOW = 310e3
+# Transfer of rows. A thread fetches, trains and pushes a job sequentially. Both are fitted to
+# 2 ps and 2 workers with links of 20 Mbit/s to 1 Gbit/s and round trips of 1 to 40 ms.
+LINK_SHARE = 0.7  # fraction of a link's rate that rows get
+WINDOW = 310e3  # bytes that arrive per round trip, limited by gRPC and TCP
 
-#: Name of the way without a cluster.
+#: Name of training without a cluster.
 ALONE = "one machine"
 
-# Quality. Words that each sub-model should have at least: with 3 M, merging costs a tenth of the
-# quality; with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
+# Quality. Minimum number of words per sub-model: with 3 M, merging costs a tenth of the quality;
+# with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
 MIN_SUB_MODEL_TOKENS = 1e8
 
 
@@ -68,11 +67,11 @@ class Frequencies(NamedTuple):
     words : ndarray [V]
         Relative frequency of each word; the sum is 1.
     noise : ndarray [V]
-        Probability of each word to be drawn as a negative; the sum is 1.
+        Probability that a word is drawn as a negative; the sum is 1.
     kept : float
         Fraction of the corpus's tokens that subsampling leaves, in (0, 1].
     burst : float
-        Occurrences of a word in a passage that has it at all; 1 if words occur independently
+        Mean occurrences of a word in passages that contain it; 1 if words occur independently
         (Church and Gale 1995, "Poisson mixtures").
     """
 
@@ -85,7 +84,7 @@ class Frequencies(NamedTuple):
     def of_counts(
         cls, counts: np.ndarray, sample: float = 1e-3, ns_exponent: float = 0.75
     ) -> "Frequencies":
-        """Compute the frequencies of a vocabulary with these counts [V]; options are gensim's."""
+        """Compute the frequencies of a vocabulary from its counts [V]; options are gensim's."""
         share = np.asarray(counts, np.float64) / np.sum(counts)
         keep = np.minimum(1.0, (np.sqrt(share / sample) + 1) * sample / share) if sample else 1.0
         noise = share**ns_exponent
@@ -94,9 +93,9 @@ class Frequencies(NamedTuple):
 
     @classmethod
     def zipf(cls, vocabulary: int, **more: float) -> "Frequencies":
-        """Estimate those of V words of natural language; `more` are options of `of_counts`.
+        """Estimate the frequencies of V words of natural language; `more`: see `of_counts`.
 
-        Frequencies follow Zipf's law as Mandelbrot 1953 has it: (rank + 2.7) ** -1.15.
+        They follow Zipf's law in the form of Mandelbrot 1953: (rank + 2.7) ** -1.15.
         """
         ranks = np.arange(1, vocabulary + 1)
         return cls.of_counts((ranks + ZIPF_OFFSET) ** -ZIPF_EXPONENT, **more)
@@ -104,7 +103,7 @@ class Frequencies(NamedTuple):
 
 @dataclass(frozen=True)
 class Workload:
-    """Work of a training: its words, the size of their vectors, and the shape of a step.
+    """Work of a training: its vocabulary, the size of the vectors, and the shape of a step.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ class Workload:
     shape : StepShape
         Sizes of a training step, which `of_text` chooses.
     skipgram : bool
-        Skip-gram, or else CBOW.
+        Skip-gram if true, CBOW if false.
     """
 
     frequencies: Frequencies
@@ -134,9 +133,9 @@ class Workload:
         skipgram: bool = True,
         sample: float = 1e-3,
     ) -> "Workload":
-        """Estimate the work of a text with V words, which follow Zipf's law; options are gensim's.
+        """Estimate the work of a text whose words follow Zipf's law; options are gensim's.
 
-        `vocabulary` is V, and `tokens` the length of the text in words.
+        `vocabulary` is the number of words V, and `tokens` the length of the text in words.
         """
         frequencies = Frequencies.zipf(vocabulary, sample=sample)
         kept = int(tokens * frequencies.kept)
@@ -146,7 +145,7 @@ class Workload:
 
     @property
     def core_ns(self) -> float:
-        """Nanoseconds of a core that the kernels take per raw word."""
+        """Nanoseconds of a core in the kernels per raw word."""
         word, number = KERNEL_NS[self.skipgram]
         return self.frequencies.kept * (word + number * self.vector_size)
 
@@ -185,7 +184,7 @@ class Machines:
 
 
 class Choice(NamedTuple):
-    """Way to train, on a cluster or on one of its machines alone, with its estimates.
+    """Way to train, on a cluster or on only one of its machines, with its estimates.
 
     Attributes
     ----------
@@ -198,10 +197,11 @@ class Choice(NamedTuple):
     ps_net, worker_net : float
         Bytes/s of one ps task and of one worker, in the busier direction.
     words_a_second : float
-        Raw words/s of all workers together.
+        Raw words/s, the sum over all workers.
     bound : str
         Bottleneck: ``"cores"``, ``"network"`` or ``"latency"``. Or the reason not to use it:
-        ``"memory"`` if it does not fit, ``"corpus"`` if the corpus is too small for its quality.
+        ``"memory"`` if the model does not fit, ``"corpus"`` if the quality would suffer because
+        the corpus is too small.
     """
 
     name: str
@@ -216,10 +216,10 @@ class Choice(NamedTuple):
 
 
 def distinct_rows(work: Workload, tokens: float) -> tuple[float, float]:
-    """Rows of inputs and of outputs that a run of n tokens needs.
+    """Return the numbers of distinct input rows and output rows that a run of n tokens needs.
 
-    A word that has n p occurrences in the mean, in bursts of b, is in the run with a chance of
-    1 - exp(-n p / b).
+    A word of frequency p, whose n p expected occurrences come in bursts of b, occurs in the run
+    with probability 1 - exp(-n p / b).
     """
     words = tokens * work.frequencies.words / work.frequencies.burst
     draws = tokens / work.shape.block * work.shape.shared * work.frequencies.noise
@@ -227,9 +227,9 @@ def distinct_rows(work: Workload, tokens: float) -> tuple[float, float]:
 
 
 def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
-    """Bytes a token, fetched and pushed, where rows travel once for so many tokens.
+    """Return the bytes per token, fetched and pushed, if rows are transferred once per `tokens`.
 
-    These are the tokens of a job; of a step, where rows travel in each.
+    `tokens` is the length of a job, or of a step if rows are transferred in each step.
     """
     rows = sum(distinct_rows(work, tokens)) / tokens
     row = ELEMENT * work.vector_size + SCALE
@@ -237,7 +237,7 @@ def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
 
 
 def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
-    """Bytes a token, fetched and pushed, where S ps tasks hold columns and multiply them."""
+    """Return the bytes per token, fetched and pushed, if `shards` ps tasks multiply columns."""
     shape = work.shape
     rows = sum(distinct_rows(work, shape.tokens))
     places = shape.blocks * (shape.inputs + shape.columns)
@@ -246,27 +246,27 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
     if work.skipgram:
         products = shape.blocks * NearPairs(shape).number
     fetched = NUMBER * products + SIZE * rows
-    # of each row its place in the step, and twice where its update is summed
+    # three indices per place: the row's index in the step, and twice the index of its update's sum
     pushed = NUMBER * products + (ID + SIZE) * rows + 3 * PLACE * places + 4 * windows
     return shards * fetched / shape.tokens, shards * pushed / shape.tokens
 
 
 def transfer_seconds(size: float, machines: Machines) -> tuple[float, float]:
-    """Seconds that a thread waits for so many bytes of rows: for round trips, and for the link."""
+    """Return the seconds that `size` bytes of rows take: for round trips, and on the link."""
     return size / WINDOW * machines.latency, size / (LINK_SHARE * machines.net)
 
 
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
-    """Compare ways to train a corpus of so many words, the recommended one first.
+    """Compare ways to train on a corpus of `tokens` words, the recommended one first.
 
-    The fastest comes first. Of those within a tenth of its speed, asynchronous training in rows is
-    preferred to columns, and columns to sub-models. One machine is preferred to a cluster that is
-    less than twice as fast. Ways that should not be used come last.
+    The fastest comes first. Among ways within a tenth of its speed, asynchronous training in rows
+    is preferred to columns, and columns to sub-models. One machine is preferred to a cluster that
+    is less than twice as fast. Ways that should not be used come last.
 
     Parameters
     ----------
     work : Workload
-        Words and vectors.
+        Vocabulary and vectors.
     tokens : float
         Length of the corpus in words, before subsampling.
     machines : Machines
@@ -275,19 +275,19 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     Returns
     -------
     list of Choice
-        The ways, best first.
+        Ways to train, best first.
     """
     kept = work.frequencies.kept
     workers = machines.workers
     threads = machines.threads
     job = choose_unit_entries(int(tokens), workers * threads) * kept * threads
-    # a worker has the rows of two jobs: as they came, and as they are
+    # a worker holds rows of two jobs, as fetched and as trained
     held = 1.5 * sum(distinct_rows(work, job)) * work.vector_size * FLOAT
     waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept
     rows = row_bytes(work, job)
     waits = transfer_seconds(kept * sum(rows), machines)
     columns = column_bytes(work, machines.shards)
-    # what travels is the text, from the program that trains, and each sub-model once
+    # transferred: the text, from the coordinator, and each sub-model once
     option = f'regime="submodels:models={workers}"'
     text = (ENTRY / kept, 0.0)
     apart = _choice("sub-models", option, work, machines, text, work.tables, senders=1)
@@ -323,20 +323,20 @@ def _choice(
     senders: int = 0,
     factor: float = WORKER_FACTOR,
 ) -> Choice:
-    """A way to train with this traffic, in bytes a token, fetched and pushed.
+    """Return a way to train with its estimates.
 
-    For each raw word, a thread waits so many seconds for round trips and, while rows are sent, for
-    its link. It cannot use them. What workers fetch is
-    from as many senders; by default from the ps tasks, which else have no traffic. A core takes
-    `factor` times what it does in the kernels alone.
+    `traffic` is the bytes fetched and pushed per token. Per raw word, a thread is idle for
+    `waiting` seconds during round trips and for `sending` seconds during transfers. Workers fetch
+    from `senders` machines; 0 means the ps tasks, which otherwise have no traffic. A core needs
+    `factor` times its time in the kernels.
     """
-    raw = work.frequencies.kept * max(traffic)  # bytes a raw word, in the busier direction
+    raw = work.frequencies.kept * max(traffic)  # bytes per raw word, in the busier direction
     ps_memory = work.tables / machines.shards
     computing = work.core_ns * factor * 1e-9
     speed = machines.threads / (computing + waiting + sending)  # raw words/s of a worker
     seconds = {"cores": computing, "latency": waiting, "network": sending}
     bound = max(seconds, key=seconds.__getitem__)
-    # the busier end: what all workers send arrives at all ps tasks
+    # load of the busier end: the traffic of all workers is spread over the senders
     share = max(1.0, machines.workers / (senders or machines.shards))
     if raw and (limit := machines.net / (raw * share)) < speed:
         speed = limit

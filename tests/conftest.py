@@ -1,4 +1,4 @@
-"""For all tests."""
+"""Settings and fixtures for all tests."""
 
 import functools
 import gc
@@ -6,7 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-# Before NumPy is imported: threads that wait for small products take a core from other tests.
+# Must precede the import of NumPy. OpenBLAS threads that wait for small products keep a core busy
+# that other tests need.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
@@ -19,16 +20,16 @@ from tests.engines import train_by_graph
 
 pytest_plugins = ["tests.cpu_seconds"]
 
-# Shells start background jobs with SIGINT ignored, and children inherit that: Ctrl-C could not be
-# tested there.
+# Shells start background jobs with SIGINT ignored, which children inherit. Ctrl-C could not be
+# tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Tracing makes objects by the thousand, most of which stay: a search for garbage after each 700, as
-# Python has it, takes a quarter of the time.
+# TensorFlow's tracing creates thousands of objects and keeps most of them. With Python's default, a
+# collection per 700 new objects, garbage collection takes a quarter of the time.
 gc.set_threshold(50_000, 20, 20)
 
-# Where cores are shared, the time of an example says nothing. Examples are the same each time; by
-# others faults are looked for: --hypothesis-profile=searching
+# No deadline, because on shared cores the duration of an example means nothing. Examples are the
+# same in each run; --hypothesis-profile=searching tries new ones.
 for profile, is_steady in (("steady", True), ("searching", False)):
     hypothesis.settings.register_profile(
         profile,
@@ -44,10 +45,10 @@ hypothesis.settings.load_profile("steady")
 
 @functools.cache
 def load_without_optimizer(load=_tensorflow._load):
-    """TensorFlow, whose optimizer of graphs takes as long as tracing them, and gains nothing."""
+    """Load TensorFlow with its graph optimizer off: it takes as long as tracing, to no benefit."""
     tensorflow = load()
     tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
-    gc.freeze()  # what is imported stays: no search for garbage need look at it
+    gc.freeze()  # exclude imported objects, which are kept, from garbage collections
     return tensorflow
 
 
@@ -56,10 +57,10 @@ _tensorflow._load = load_without_optimizer
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_is_left():
-    """What a file's tests start and change ends with them: the next file's would meet it."""
+    """Check that a file's tests leave no process and no signal handler to the next file's tests."""
     yield
     gc.collect()
-    gc.freeze()  # or each search of later files would look at all that stays
+    gc.freeze()  # exclude remaining objects from later garbage collections
     children = psutil.Process().children(recursive=True)
     started = [child for child in children if child.pid not in forks.shared()]
     _, left = psutil.wait_procs(filter(_is_of_this_package, started), 60)
@@ -75,7 +76,7 @@ def kept_forks():
 
 @pytest.fixture
 def shared_forks(kept_forks, monkeypatch):
-    """Let clusters of this machine be forked by a process that stays for other tests."""
+    """Let local clusters be forked by a process that is reused by later tests."""
     for module in ("processes.launcher", "cluster.local_cluster"):
         monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", forks.SharedLauncher)
     return forks.SharedLauncher
@@ -83,24 +84,24 @@ def shared_forks(kept_forks, monkeypatch):
 
 @pytest.fixture
 def light_forks(monkeypatch):
-    """Let processes that fork others do without TensorFlow, which takes seconds to import.
+    """Let fork servers import an empty package in place of TensorFlow, which takes seconds.
 
-    That is for tests of how processes start and end, in which none uses it: first in their path is
-    another package of its name.
+    For tests of how processes start and exit, which don't use TensorFlow. The empty package comes
+    first in ``sys.path``.
     """
     monkeypatch.syspath_prepend(Path(__file__).parent / "light")
 
 
 @pytest.fixture
 def short_layouts(monkeypatch):
-    """Lay words out in few iterations; tests/monitor/test_tsne.py tests all of them."""
+    """Use few t-SNE iterations; tests/monitor/test_tsne.py runs all of them."""
     for phase in ("EARLY", "LATE"):
         monkeypatch.setattr(f"gensim_tfw2v.monitor.tsne.{phase}", 2)
 
 
 @pytest.fixture(params=["kernels", "graph"])
 def each_engine(request, monkeypatch):
-    """Let compiled kernels train a model, and the graph, as where there are none."""
+    """Run a test with the compiled kernels, and with the TensorFlow fallback."""
     if request.param == "graph":
         train_by_graph(monkeypatch)
 

@@ -1,8 +1,9 @@
-"""CPU seconds of each file of tests, what its processes take included: a pytest plugin.
+"""Pytest plugin: CPU seconds of each test file, including its processes.
 
-A run ends with the files that took most. ``--record-cpu`` writes what all took to RECORD, by which
-later runs begin with the longest: one that began last would leave the other cores idle. Where cores
-are shared, CPU seconds say what a test costs; its duration does not.
+A run ends with a list of the most expensive files. ``--record-cpu`` writes the CPU seconds of all
+files to RECORD. Later runs start with the longest files, because a long file that starts last would
+leave the other cores idle. On shared cores, CPU seconds measure the cost of a test; its duration
+does not.
 """
 
 import collections
@@ -16,20 +17,20 @@ import pytest
 from tests import forks
 
 RECORD = Path(__file__).with_suffix(".json")
-SHOWN = 10  # files
-TOLD = 5.0  # seconds from which a test is shown, too
+SHOWN = 10  # number of files that are listed
+TOLD = 5.0  # CPU seconds from which single tests are listed
 
-_taken: dict[str, float] = {}  # test's id -> seconds; in the controller that of all workers
+_taken: dict[str, float] = {}  # test id -> CPU seconds; in xdist's controller, of all workers
 
 
 def used() -> float:
-    """CPU seconds of this process, of ended children, and of what shared servers have forked."""
+    """Return CPU seconds of this process, of exited children, and of shared fork servers."""
     servers = []
     for pid in forks.shared():
         try:
             servers.append(sum(psutil.Process(pid).cpu_times()[:4]))
         except psutil.NoSuchProcess:
-            continue  # has ended: among the children
+            continue  # exited: included in the children's usage
     of_this, of_children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     own = [usage.ru_utime + usage.ru_stime for usage in (of_this, of_children)]
     return sum(own) + sum(servers)
@@ -43,11 +44,11 @@ def by_file(taken):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--record-cpu", action="store_true", help=f"write {RECORD.name} anew")
+    parser.addoption("--record-cpu", action="store_true", help=f"rewrite {RECORD.name}")
 
 
 def pytest_collection_modifyitems(items):
-    """Put the longest files first, with the order in each as it is."""
+    """Put the longest files first; keep the order within each file."""
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     items.sort(key=lambda item: -recorded.get(item.nodeid.partition("::")[0], 0))
 

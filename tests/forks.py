@@ -1,20 +1,20 @@
-"""Processes that fork the tasks of several tests: TensorFlow is imported once for all of them."""
+"""Fork servers that are shared by several tests, so that TensorFlow is imported only once."""
 
 import os
 from unittest import mock
 
 from gensim_tfw2v.processes.launcher import ForkServer, ProcessLauncher
 
-#: Before any test has changed it.
+#: Environment variables before any test has changed them.
 ENVIRONMENT = dict(os.environ)
 
 _servers: dict[tuple[str, ...], ForkServer] = {}
 
 
 class SharedLauncher(ProcessLauncher):
-    """Starts processes as any other, but the one that forks them stays for the next test.
+    """Process launcher whose fork server is kept for the next test.
 
-    What is forked does not end when this is closed: whoever has started it must end it.
+    Closing the launcher does not stop forked processes; the caller must stop them.
     """
 
     def _fork_server(self):
@@ -27,7 +27,7 @@ class SharedLauncher(ProcessLauncher):
 
 
 def shared():
-    """Process ids of those that fork."""
+    """Return the process ids of the fork servers."""
     return {server.process.pid for server in _servers.values()}
 
 

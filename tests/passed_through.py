@@ -1,9 +1,9 @@
-"""What a reader of the package passes through, measured.
+"""Measures of the amount of code that a reader of the package has to follow.
 
     python -m tests.passed_through        print each number, and the walk of the smallest training
 
-The walk is that of `TFWord2Vec(corpus_file=...)`, one epoch on one thread: every call of a function
-of the package, as `sys.setprofile` sees it.
+The walk is the sequence of calls of the package's functions during `TFWord2Vec(corpus_file=...)`,
+one epoch on one thread, recorded by `sys.setprofile`.
 """
 
 import ast
@@ -22,7 +22,7 @@ import gensim_tfw2v
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 PATHS = sorted(PACKAGE.rglob("*.py"))
 
-#: Options whose names are looked for in lists.
+#: Options whose names are searched in the modules' string literals.
 OPTIONS = (
     *("sg", "hs", "negative", "window", "vector_size", "alpha", "sample", "cbow_mean"),
     *("shrink_windows", "ns_exponent", "deterministic", "corrected_cbow", "tables_dir"),
@@ -37,7 +37,7 @@ TEXT = "the cat sat on the mat\na dog ran to the cat\n" * 50
 
 
 def code_of(text):
-    """Tokens of code, and the lines that hold it: no docstring, comment or layout."""
+    """Return numbers of tokens and of lines of code, without docstrings, comments and layout."""
     documented, lines, tokens = set(), set(), 0
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
@@ -50,7 +50,7 @@ def code_of(text):
 
 
 def side_by_side(text):
-    """Names that `a, b = x, y` sets on the line of another."""
+    """Return the number of names that assignments like `a, b = x, y` set after the first."""
     return sum(
         len(node.value.elts) - 1
         for node in ast.walk(ast.parse(text))
@@ -61,18 +61,18 @@ def side_by_side(text):
 
 
 def named_in(text):
-    """Options whose names stand in a module as strings."""
+    """Return the options whose names are string literals in a module."""
     strings = {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
     return strings & set(OPTIONS)
 
 
 class Walk:
-    """The calls of functions of the package while it is open.
+    """Context manager that records the calls of the package's functions.
 
     Attributes
     ----------
     steps : list of (str, list of str)
-        Modules in the order in which they are entered, each with the functions called there.
+        Modules in the order in which they are entered, each with the functions called in it.
     """
 
     def __init__(self):
@@ -116,7 +116,7 @@ def smallest_training():
 
 
 def measured():
-    """Each number by its name; run in a process that has imported nothing else of the package."""
+    """Return the numbers by name; run in a process that has imported nothing of the package yet."""
     _ = gensim_tfw2v.TFWord2Vec
     loaded = sum(name.partition(".")[0] == "gensim_tfw2v" for name in sys.modules)
     walk = smallest_training()

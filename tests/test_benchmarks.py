@@ -137,7 +137,7 @@ def test_settings_are_parsed_and_bad_arguments_exit(
     for options, message in {
         (str(tmp_path / "none"),): "no such file",
         (str(corpus), "--eval", "none"): "no such file: none",
-        (str(corpus), "--seeds", "0"): "0 is too few: give 1 or more",
+        (str(corpus), "--seeds", "0"): "0 is too small: give 1 or more",
         (str(corpus), "--threads", "9999"): "9999: this machine has",
         (str(corpus), "--option", "alpha"): "alpha: write NAME=VALUE",
     }.items():

@@ -110,4 +110,4 @@ def test_bad_arguments_exit(capsys: pytest.CaptureFixture[str]) -> None:
         command.main(["word2vec"])
     with pytest.raises(SystemExit, match="2"):
         command.main(["--seeds", "0"])
-    assert "0 is too few" in capsys.readouterr().err
+    assert "0 is too small" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_from_vectors_accepts_counts_of_all_words(lee):
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0, -1, 1.5, 2**63, "3", None])
 def test_from_vectors_with_invalid_counts_raises(lee, bad):
     counts = dict.fromkeys(lee.wv.index_to_key, 5) | {"to": bad}
-    with pytest.raises(ValueError, match="the count of 'to' is .*: give whole numbers from 1 up"):
+    with pytest.raises(ValueError, match="the count of 'to' is .*: use whole numbers from 1 up"):
         TFWord2Vec.from_vectors(lee.wv, counts)
 
 

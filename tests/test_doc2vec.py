@@ -313,7 +313,7 @@ def test_words_count_once_for_any_number_of_tags(options):
 @pytest.mark.parametrize(
     ("documents", "error", "said"),
     [
-        ([["human"]], TypeError, r"give TaggedDocument\(words, tags\)"),
+        ([["human"]], TypeError, r"pass TaggedDocument\(words, tags\)"),
         ([TaggedDocument(["a"], 3)], TypeError, "not iterable"),
         ([TaggedDocument(["a"], [2**40])], MemoryError, "TiB"),
         ([TaggedDocument([], ["a"])], RuntimeError, "first build vocabulary"),

@@ -35,8 +35,8 @@ def test_bad_constructor_option_raises(options, error, said):
 
 
 def test_build_vocab_without_a_corpus_raises():
-    with pytest.raises(TypeError, match="give corpus_iterable or corpus_file"):
-        TFDoc2Vec().build_vocab(documents=DOCUMENTS)  # gensim, too, reads it as an option
+    with pytest.raises(TypeError, match="pass corpus_iterable or corpus_file"):
+        TFDoc2Vec().build_vocab(documents=DOCUMENTS)  # a name that gensim, too, takes for an option
 
 
 def test_from_vectors_raises(model):

@@ -171,7 +171,7 @@ def test_merged_vectors_agree_with_a_model_of_the_whole_text(whole_and_halves, m
 
 @pytest.mark.parametrize("given", [["text"], [None]], ids=str)
 def test_non_model_arguments_raise(given):
-    with pytest.raises(TypeError, match="model 0 is a .*: give models of Word2Vec"):
+    with pytest.raises(TypeError, match="model 0 is a .*: pass Word2Vec models"):
         merge_models(given)
 
 

@@ -576,7 +576,7 @@ def test_names_of_gensim_3_raise_with_the_new_name(model_class):
     for old, new in (("size", "vector_size"), ("iter", "epochs"), ("vocabulary", "wv")):
         with pytest.raises(TypeError, match=f"{old!r}: gensim 4 calls it {new}"):
             model_class(**{old: 5})
-        with pytest.raises(AttributeError, match=f"{old!r}: gensim 4 has {new}"):
+        with pytest.raises(AttributeError, match=f"{old!r}: gensim 4 calls it {new}"):
             getattr(model_class(), old)
     with pytest.raises(TypeError, match="'iter': gensim 4 calls it epochs"):
         model_class().train([["a"]], iter=1)

@@ -62,7 +62,7 @@ def test_cell_has_no_fault_against_gensim(cell, files, few_seeds, tmp_path):
     if cell.corpus == "ten words":  # its few neighbours differ by chance
         faults -= {"neighbours"}
     assert not faults, verdict
-    assert "1 cells, of which gensim is sane in 1" in summary([verdict])
+    assert "1 cells; gensim's result is usable in 1" in summary([verdict])
     assert f"| {cell.objective} | {cell.window} |" in markdown([verdict], "machine")
 
 

@@ -121,11 +121,11 @@ def test_shipped_configuration_fills_the_commands() -> None:
 
 
 def test_commented_examples_are_valid(tmp_path: Path) -> None:
-    text = SHIPPED.read_text().split("joins by a table each:\n")[1]
+    text = SHIPPED.read_text().split("added by a table each:\n")[1]
     peers = read(written(tmp_path, re.sub(r"^# ?", "", text, flags=re.MULTILINE)))
     assert [peer.name for peer in peers] == ["word2vec.c", "pWord2Vec"]
     assert peers[0].format == "binary"
-    assert peers[0].missing(Settings()) == "there is no program ./word2vec"
+    assert peers[0].missing(Settings()) == "program ./word2vec not found"
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ def test_commented_examples_are_valid(tmp_path: Path) -> None:
     [
         ("[a]\nformat = 'text'", "a: a tool is a table with a command"),
         ("[a]\ncommand = 'x {vectors} {size}'", r"unknown {size} \(known: .*vector_size"),
-        ("[a]\ncommand = 'x'", "has to write {vectors}"),
+        ("[a]\ncommand = 'x'", "must write {vectors}"),
         ("[a]\ncommand = 'x {vectors}'\nfromat = 'text'", "unknown key fromat"),
-        ("[a]\ncommand = 'x {vectors}'\nformat = 'npy'", "format is one of text, binary"),
-        ("[a]\ncommand = 'x {vectors}'\nmodules = 'y'", "modules has to be a list"),
+        ("[a]\ncommand = 'x {vectors}'\nformat = 'npy'", "format must be one of text, binary"),
+        ("[a]\ncommand = 'x {vectors}'\nmodules = 'y'", "modules must be a list"),
         ("[a]\ncommand = 'x {vectors}'\nonly = { hs = 1 }", "only names no settings: hs"),
         ("[a]\ncommand = 'x {vectors} \"'", "command: No closing quotation"),
         ("[a]\ncommand = 'x {vectors} {alpha:d}'", "command: Unknown format code"),

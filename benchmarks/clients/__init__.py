@@ -1,1 +1,1 @@
-"""Other people's programs with `TFWord2Vec` in the place of gensim's class."""
+"""Benchmark of third-party programs with `TFWord2Vec` in place of gensim's class."""

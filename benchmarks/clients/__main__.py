@@ -1,15 +1,15 @@
-"""Other people's programs with both classes: ``python -m benchmarks.clients [NAME ...]``.
+"""Third-party programs with both classes: ``python -m benchmarks.clients [NAME ...]``.
 
-Each program is run unchanged with gensim's Word2Vec and with TFWord2Vec, over several seeds. They
-pin older versions than they need: install them into an environment of their own, with
+Each program is run unchanged with gensim's Word2Vec and with TFWord2Vec, with several seeds. The
+programs pin older versions than they need, so install them into a separate environment, with
 
     pip install fastnode2vec networkx pandas plotly semantic_version flashtext spacy statsmodels \
 pygsp python-louvain Levenshtein scikit-learn requests
     pip install --no-deps node2vec wefe scattertext
     pip install --no-deps --no-build-isolation karateclub
 
-A program that is not installed is skipped. With --out, clients.json and clients.md are written, and
-what they hold of other programs with the same seeds is kept.
+A program that is not installed is skipped. With --out, clients.json and clients.md are written;
+earlier results of the remaining programs are kept if the seeds are the same.
 """
 
 import argparse
@@ -32,17 +32,17 @@ AGREEMENT = "neighbours shared with gensim's other seeds"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the parser of the command line."""
     made = shared_parser("benchmarks.clients", __doc__, "--seeds", "--first-seed")
     made.set_defaults(seeds=5)
     names = ", ".join(client.name for client in CLIENTS)
-    made.add_argument("names", nargs="*", metavar="NAME", help=f"only these (all: {names})")
+    made.add_argument("names", nargs="*", metavar="NAME", help=f"programs to run (all: {names})")
     made.add_argument("--out", type=Path, help="folder for clients.json and clients.md")
     return made
 
 
 def chosen(names: Sequence[str]) -> list[Client]:
-    """The clients of these names, or all."""
+    """Return the clients with these names, or all."""
     known = [client.name for client in CLIENTS]
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"no such client: {unknown[0]} (known: {', '.join(known)})")
@@ -52,7 +52,7 @@ def chosen(names: Sequence[str]) -> list[Client]:
 def measure(
     client: Client, engines: dict[str, type], numbers: Iterable[int]
 ) -> dict[str, dict[int, dict[str, float]]]:
-    """The scores of each class and seed; the classes take turns."""
+    """Return the scores by class and seed; runs of the classes alternate."""
     runs: dict[str, dict[int, Measured]] = {name: {} for name in engines}
     for seed in numbers:
         for name, engine in engines.items():
@@ -65,7 +65,7 @@ def measure(
 
 
 def keep(document: dict[str, Any], path: Path) -> None:
-    """Take over the clients of an earlier run with the same seeds."""
+    """Copy the clients from an earlier run with the same seeds."""
     if not path.is_file():
         return
     earlier = json.loads(path.read_text())
@@ -76,14 +76,14 @@ def keep(document: dict[str, Any], path: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the clients one after the other, and write after each what there is so far."""
+    """Run the clients sequentially, and write the results so far after each."""
     given = parser().parse_args(argv)
     clients = chosen(given.names)
     from gensim.models import Word2Vec
 
     from gensim_tfw2v import TFWord2Vec
 
-    warnings.simplefilter("ignore")  # of other people's programs
+    warnings.simplefilter("ignore")  # third-party programs emit many
     packages = [package for client in clients for package in client.packages]
     document = begin(packages=packages) | {"seeds": [*seeds(given)], "clients": {}}
     document |= {"skipped": {}, "failed": {}}
@@ -97,7 +97,7 @@ def main(argv: list[str] | None = None) -> None:
             try:
                 scores = measure(client, {REFERENCE: Word2Vec, OURS: TFWord2Vec}, seeds(given))
                 document["clients"][client.name] = {"about": client.about, "scores": scores}
-            except Exception as error:  # another's program may raise anything
+            except Exception as error:  # third-party programs may raise anything
                 traceback.print_exc()
                 document["failed"][client.name] = f"{type(error).__name__}: {error}"
         if given.out is not None:

@@ -1,4 +1,4 @@
-"""What a client is, and how a class takes the place of another in it."""
+"""Clients, which are third-party programs, and replacement of a class in them."""
 
 import contextlib
 import random
@@ -9,19 +9,19 @@ from unittest import mock
 
 import numpy as np
 
-#: The other words that are most similar to each of some words.
+#: Nearest neighbours of some words, {word: [neighbour, ...]}.
 Neighbours = dict[str, list[str]]
 
-#: How the names of scores end that are times.
+#: Suffix of the names of scores that are times.
 SECONDS = "seconds"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run of a client gave: scores by name, and what has no score of its own.
+    """Results of one run of a client: scores by name, and neighbours.
 
-    Neighbours are there where nothing is known to score vectors by: they are compared with those
-    of gensim's runs.
+    Neighbours are set if no score of the vectors themselves is known; they are compared with the
+    neighbours of gensim's runs.
     """
 
     scores: dict[str, float]
@@ -33,14 +33,14 @@ class Client:
     """A program that uses gensim's Word2Vec."""
 
     name: str  # as shown in tables
-    packages: tuple[str, ...]  # what has to be installed, as pip calls it
-    targets: tuple[str, ...]  # where it finds gensim's class: "package.module.name"
-    run: Callable[[type, int], Measured]  # run it with a class and a seed
-    about: str  # the task, in a sentence
+    packages: tuple[str, ...]  # required packages, by their names in pip
+    targets: tuple[str, ...]  # names that it uses for gensim's class: "package.module.name"
+    run: Callable[[type, int], Measured]  # function of a class and a seed
+    about: str  # description of the task
 
     def measure(self, word2vec: type, seed: int) -> Measured:
-        """Run it with this class."""
-        random.seed(seed)  # programs that have no seed of their own
+        """Run the client with this class."""
+        random.seed(seed)  # for programs without a seed option
         np.random.seed(seed)
         with replaced(self.targets, word2vec):
             return self.run(word2vec, seed)
@@ -48,7 +48,7 @@ class Client:
 
 @contextlib.contextmanager
 def replaced(targets: Sequence[str], value: object) -> Iterator[None]:
-    """Within it, each of the targets, ``package.module.name``, is `value`."""
+    """Replace each target, ``package.module.name``, by `value` within the context."""
     with contextlib.ExitStack() as stack:
         for target in targets:
             stack.enter_context(mock.patch(target, value))
@@ -56,7 +56,7 @@ def replaced(targets: Sequence[str], value: object) -> Iterator[None]:
 
 
 def agreement(own: Neighbours, others: Sequence[Neighbours]) -> float:
-    """Share of neighbours that others have too, the mean over words and others."""
+    """Return the fraction of neighbours that are in `others` too, mean over words and `others`."""
     shares = [
         len(set(own[word]) & set(other[word])) / len(own[word])
         for other in others
@@ -68,7 +68,7 @@ def agreement(own: Neighbours, others: Sequence[Neighbours]) -> float:
 def with_agreement(
     name: str, runs: Mapping[int, Measured], reference: Mapping[int, Measured]
 ) -> dict[int, dict[str, float]]:
-    """The scores of each seed's run, and its agreement with gensim's runs of all other seeds."""
+    """Return each seed's scores, with its agreement with gensim's runs of the other seeds."""
     scores = {seed: dict(run.scores) for seed, run in runs.items()}
     for seed, run in runs.items():
         others = [other.neighbours for at, other in reference.items() if at != seed]
@@ -78,5 +78,5 @@ def with_agreement(
 
 
 def nearest(vectors: Any, words: Sequence[str], count: int = 10) -> Neighbours:
-    """The nearest neighbours of words in gensim's `KeyedVectors`."""
+    """Return the nearest neighbours of words in gensim's `KeyedVectors`."""
     return {word: [other for other, _ in vectors.most_similar(word, topn=count)] for word in words}

@@ -1,4 +1,4 @@
-"""Graphs, and how well vectors of their nodes tell communities and hidden edges."""
+"""Graphs, and scores of node vectors: prediction of communities and of hidden edges."""
 
 import time
 from collections.abc import Callable
@@ -9,24 +9,24 @@ import numpy as np
 
 from benchmarks.clients.client import SECONDS, Measured
 
-#: Share of edges that are hidden from the program, and asked for afterwards.
+#: Fraction of edges that are hidden from the program, for the prediction task.
 HIDDEN = 0.2
 
 
 @dataclass(frozen=True)
 class Task:
-    """A graph without some of its edges, the same for every run."""
+    """Graph without some of its edges, the same for every run."""
 
     name: str
-    graph: Any  # of networkx; nodes are 0 to n - 1, each with an edge at least
-    hidden: np.ndarray  # [n, 2], edges that were taken out
-    absent: np.ndarray  # [n, 2], as many that never were there
-    labels: np.ndarray | None = None  # [nodes], the community of each
+    graph: Any  # networkx graph; nodes are 0 to n - 1, each with at least one edge
+    hidden: np.ndarray  # [h, 2], edges that were removed
+    absent: np.ndarray  # [h, 2], pairs of nodes without an edge
+    labels: np.ndarray | None = None  # [n], community of each node
 
     def scores(self, vectors: np.ndarray) -> dict[str, float]:
-        """AUC of hidden edges by cosine, and accuracy of a linear classifier of communities.
+        """Return the AUC of hidden edges by cosine, and a linear classifier's accuracy.
 
-        Vectors are [nodes, D].
+        Vectors are [n, D]. The classifier predicts communities, with cross-validation.
         """
         from sklearn.linear_model import LogisticRegression
         from sklearn.metrics import roc_auc_score
@@ -46,7 +46,7 @@ class Task:
 
 
 def tasks() -> list[Task]:
-    """Two stochastic block models, and the characters of Les Misérables."""
+    """Return two stochastic block models, and the graph of Les Misérables' characters."""
     import networkx as nx
 
     return [
@@ -86,7 +86,7 @@ def _task(name: str, graph: Any, labels: np.ndarray | None) -> Task:
 
 
 def on_graphs(embed: Callable[[Any, type, int], np.ndarray]) -> Callable[[type, int], Measured]:
-    """A client's `run`, from a function of graph, class and seed to vectors in the nodes' order."""
+    """Make a client's `run` from a function (graph, class, seed) -> vectors in node order."""
 
     def run(word2vec: type, seed: int) -> Measured:
         scores: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Node embeddings: each program walks over a graph, and trains on its walks as on sentences."""
+"""Node embeddings: programs that walk over a graph and train on the walks as on sentences."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.clients.client import Client, Measured
 from benchmarks.clients.graphs import on_graphs
 
-#: Walks of each node, and nodes of a walk.
+#: Walks per node, and nodes per walk.
 WALKS, LENGTH = 10, 40
 DIMENSIONS = 32
 EPOCHS = 5
@@ -29,11 +29,11 @@ def _node2vec(graph: Any, word2vec: type, seed: int) -> np.ndarray:
 def _fastnode2vec(graph: Any, word2vec: type, seed: int) -> np.ndarray:
     from fastnode2vec import Graph, Node2Vec
 
-    # its class is a subclass of gensim's: this one has ours between the two
+    # Node2Vec is a subclass of gensim's class: insert word2vec between the two
     own = type("Node2Vec", (Node2Vec, word2vec), {})
     edges = Graph([(str(a), str(b)) for a, b in graph.edges], directed=False, weighted=False)
     model = own(edges, dim=DIMENSIONS, walk_length=LENGTH, window=5)
-    # without its own seed, which would begin the same walks anew with every batch
+    # without its seed option, which would restart the same walks in every batch
     model.train(epochs=EPOCHS * WALKS, verbose=False)
     return np.array([model.wv[str(node)] for node in range(len(graph))])
 
@@ -66,22 +66,22 @@ CLIENTS = (
         ("fastnode2vec", "networkx"),
         (),
         on_graphs(_fastnode2vec),
-        f"{ABOUT}; it overrides gensim's `_do_train_job`, so gensim's code trains both, and what "
-        "differs is chance",
+        f"{ABOUT}; it overrides gensim's `_do_train_job`, so gensim's code trains both, and "
+        "differences are due to chance",
     ),
     Client(
         "karateclub DeepWalk",
         ("karateclub",),
         (f"{_NEIGHBOURHOOD}.deepwalk.Word2Vec",),
         _karate_club("DeepWalk", window=5),
-        f"{ABOUT}, CBOW with both objectives, `hs=1` and `negative=5`, which is its default",
+        f"{ABOUT}, CBOW with both objectives, `hs=1` and `negative=5`, its default",
     ),
     Client(
         "karateclub Walklets",
         ("karateclub",),
         (f"{_NEIGHBOURHOOD}.walklets.Word2Vec",),
         _karate_club("Walklets", window=4),
-        f"{ABOUT}, CBOW with a window of 1 on every first to fourth node of a walk, of each "
-        "distance a model",
+        f"{ABOUT}, CBOW with a window of 1, and a model per distance: on every node of a walk, "
+        "every second, third and fourth",
     ),
 )

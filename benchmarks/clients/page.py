@@ -1,4 +1,4 @@
-"""Runs of clients to a page."""
+"""Page with the results of clients."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean, median, stdev
@@ -7,37 +7,37 @@ from typing import Any
 from benchmarks.clients.client import SECONDS
 from benchmarks.report import facts, listed, page, section, table
 
-#: The two classes.
+#: Names of the two classes.
 REFERENCE, OURS = "gensim", "TFWord2Vec"
 
 NOTES = """\
 Programs that use gensim's `Word2Vec`, run unchanged with gensim's class and with `TFWord2Vec` in
 its place, with the same options and the same seeds. Data are generated or come with the packages,
-and the task is the same for all runs: the seed changes the program's walks and the vectors. Given
-are the mean ± standard deviation over the seeds. "Within" says that the means differ by no more
-than the greater of the two deviations; chance alone puts about one measure of ten outside.
+and the task is the same for all runs: the seed changes the program's walks and the vectors. The
+table shows the mean ± standard deviation over the seeds. "within" means that the means differ by
+at most the larger of the two deviations; by chance alone, about one measure of ten is outside.
 
-Where nothing is known to score vectors by, they are compared with gensim's: the share of a word's
-nearest neighbours that are the same as in gensim's models of the other seeds. For gensim's class
-this is how far two of its own seeds agree."""
+If no score of the vectors themselves is known, they are compared with gensim's: the score is the
+fraction of a word's nearest neighbours that are the same as in gensim's models with the other
+seeds. For gensim's class, this is the agreement between its own seeds."""
 
 TIMES = """\
-From the program's start to the vectors, walks included; medians over the seeds, and that of the
-ratios of two runs one after the other (larger is better)."""
+From the program's start to the vectors, including walks. Medians over the seeds; the ratio is the
+median over pairs of consecutive runs (larger is better)."""
 
-#: By class, seed (text, where they were read from JSON) and name.
+#: Scores by class, seed (a string if read from JSON) and name.
 Scores = Mapping[str, Mapping[Any, Mapping[str, float]]]
 
 
 def cell(values: Sequence[float]) -> str:
-    """Mean ± standard deviation."""
+    """Format the mean ± standard deviation."""
     if len(values) < 2:
         return f"{fmean(values):.3f}"
     return f"{fmean(values):.3f} ± {stdev(values):.3f}"
 
 
 def verdict(reference: Sequence[float], own: Sequence[float]) -> str:
-    """Whether the difference of the means lies within the spread of the seeds."""
+    """Return "within", "above" or "below": the means' difference against the seeds' spread."""
     if min(len(reference), len(own)) < 2:
         return "–"
     difference = fmean(own) - fmean(reference)
@@ -47,7 +47,7 @@ def verdict(reference: Sequence[float], own: Sequence[float]) -> str:
 
 
 def rows(client: str, scores: Scores) -> list[list[str]]:
-    """A row a score."""
+    """Return a row per score."""
     made = []
     for name in next(iter(scores[REFERENCE].values())):
         if name.endswith(SECONDS):
@@ -64,7 +64,7 @@ def rows(client: str, scores: Scores) -> list[list[str]]:
 
 
 def times(client: str, scores: Scores) -> list[list[str]]:
-    """A row a time: median, and that of the ratios of each seed's two runs."""
+    """Return a row per time: medians, and the median ratio of each seed's two runs."""
     made = []
     for name in next(iter(scores[REFERENCE].values())):
         if name.endswith(SECONDS):
@@ -80,7 +80,7 @@ def times(client: str, scores: Scores) -> list[list[str]]:
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """The page of a document."""
+    """Return the page for a document."""
     clients = document["clients"].items()
     measured = [row for name, one in clients for row in rows(name, one["scores"])]
     timed = [row for name, one in clients for row in times(name, one["scores"])]

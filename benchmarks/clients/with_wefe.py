@@ -1,4 +1,4 @@
-"""WEFE: associations of sets of words (WEAT), by its metric and the sets that it ships."""
+"""WEFE: associations between sets of words (WEAT), by its own metric and sets."""
 
 import time
 from functools import cache
@@ -7,7 +7,7 @@ from benchmarks.clients.client import SECONDS, Client, Measured
 
 OPTIONS = {"sg": 1, "vector_size": 50, "window": 5, "min_count": 5, "epochs": 5, "workers": 1}
 
-#: Two sets of targets, two of attributes.
+#: Queries: two sets of targets and two sets of attributes each.
 QUERIES = {
     "flowers, insects: pleasant": ("flowers", "insects", "pleasant_5", "unpleasant_5a"),
     "instruments, weapons: pleasant": ("instruments", "weapons", "pleasant_5", "unpleasant_5a"),
@@ -16,13 +16,13 @@ QUERIES = {
     "science, arts: male": ("science", "arts_2", "male_terms_2", "female_terms_2"),
 }
 
-#: Share of a set's words that the small corpus may lack.
+#: Maximum fraction of a set's words that the small corpus may lack.
 MISSING = 0.9
 
 
 @cache
 def _articles() -> list[list[str]]:
-    """Articles of Wikipedia that come with gensim's tests, in sentences of 50 words."""
+    """Return the Wikipedia articles of gensim's tests, in sentences of 50 words."""
     from gensim.corpora import WikiCorpus
     from gensim.test.utils import datapath
 
@@ -56,9 +56,9 @@ CLIENTS = (
     Client(
         "WEFE",
         ("wefe",),
-        (),  # it takes vectors
+        (),  # it accepts vectors
         _run,
-        "WEAT's effect sizes of vectors of 106 articles of Wikipedia, skip-gram, 50 dimensions, "
-        "5 epochs; words of the sets that the articles lack are left out",
+        "WEAT's effect sizes for vectors of 106 Wikipedia articles, skip-gram, 50 dimensions, "
+        "5 epochs; words of the sets that are not in the articles are skipped",
     ),
 )

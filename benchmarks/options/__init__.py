@@ -1,1 +1,1 @@
-"""A grid of options: cells are trained by gensim and by this package, and compared."""
+"""Comparison of gensim and this package on a grid of options."""

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.options [TEXT] --records FOLDER [--page FILE]``: train the grid.
+"""Grid of options: ``python -m benchmarks.options [TEXT] --records FOLDER [--page FILE]``.
 
-What has been trained is kept in the folder, and is not trained again: gensim's part is the same
-whatever has changed here, and takes most of the time.
+Results are kept in the folder, and cells with results are not trained again. Delete this package's
+results after a change to it; gensim's, which take most of the time, remain valid.
 """
 
 import argparse
@@ -17,25 +17,25 @@ from benchmarks.options.run import PLACES, train
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the parser of the command line."""
     made = shared_parser("benchmarks.options", __doc__)
     add = made.add_argument
-    add("text", type=existing_file, nargs="?", help="a million words or more")
-    add("--records", type=Path, required=True, help="a folder to keep results in")
-    add("--page", type=Path, help="the page to write, Markdown")
-    add("--place", choices=PLACES, default="machine", help="where ours trains")
-    add("--first", type=int, help="only so many cells, of each place")
-    add("--processes", type=at_least(1), default=1, help="trainings at a time")
+    add("text", type=existing_file, nargs="?", help="text of a million words or more")
+    add("--records", type=Path, required=True, help="folder for results")
+    add("--page", type=Path, help="Markdown page to write")
+    add("--place", choices=PLACES, default="machine", help="where this package trains")
+    add("--first", type=int, help="number of cells to train, the first ones")
+    add("--processes", type=at_least(1), default=1, help="number of parallel trainings")
     return made
 
 
 def main() -> None:
-    """Train what is missing, and write the page."""
+    """Train cells without results, and write the page."""
     options = parser().parse_args()
     with tempfile.TemporaryDirectory() as folder:
         files = write_corpora(options.text, Path(folder))
         cells = [cell for cell in draw_cells() if cell.corpus in files]
-        if options.place == "graph":  # FastText is trained by the kernels alone
+        if options.place == "graph":  # TensorFlow cannot train FastText
             cells = [cell for cell in cells if not cell.is_fasttext]
         cells = cells[: options.first]
         train(cells, ["gensim", options.place], files, options.records, options.processes)

@@ -1,4 +1,4 @@
-"""The cells of the grid: which options are trained on which corpus."""
+"""Cells of the grid: combinations of options and a corpus."""
 
 import math
 import random
@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.options.corpora import CORPORA
 
-#: Options of gensim's classes, by the name of an objective; `FastText` models have "fasttext".
+#: Options of gensim's classes by objective; the class is FastText if the name starts with it.
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "skip-gram": {"sg": 1},
     "CBOW": {"sg": 0},
@@ -27,7 +27,7 @@ AXES: dict[str, tuple[Any, ...]] = {
     "sample": (1e-3, 0, 1e-2, 1e-4, 1e-5),
 }
 
-#: Random cells of each corpus, by objective: many where they are cheap.
+#: Number of random cells by corpus and objective, larger where training is cheap.
 NUMBERS: dict[str, dict[str, int]] = {
     "lee": dict(zip(OBJECTIVES, (34, 22, 12, 10, 10, 10), strict=True)),
     "words": dict(zip(OBJECTIVES, (18, 12, 5, 5, 4, 4), strict=True)),
@@ -37,7 +37,7 @@ NUMBERS: dict[str, dict[str, int]] = {
     "ten words": dict(zip(OBJECTIVES, (14, 10, 4, 4, 3, 3), strict=True)),
 }
 
-#: Cells that have failed: they are part of every grid.
+#: Cells that failed in the past, which are part of every grid.
 KNOWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("lee", "skip-gram", {"window": 10, "negative": 20}),
     ("lee", "skip-gram", {"window": 20, "negative": 10}),
@@ -59,7 +59,7 @@ KNOWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting: a corpus, an objective, and the values of the axes."""
+    """Cell of the grid: a corpus, an objective, and a value for each axis."""
 
     corpus: str
     objective: str
@@ -68,11 +68,11 @@ class Cell:
     alpha: float = 0.025
     vector_size: int = 100
     sample: float = 1e-3
-    draw: int = 0  # place in the order in which cells were drawn: any first are a smaller grid
+    draw: int = 0  # index in the grid; the first n cells of the grid are a smaller grid
 
     @property
     def options(self) -> dict[str, Any]:
-        """Arguments of gensim's class, and of ours."""
+        """Arguments of gensim's class and of this package's."""
         axes = {name: getattr(self, name) for name in AXES}
         corpus = CORPORA[self.corpus]
         return {
@@ -89,23 +89,23 @@ class Cell:
 
     @property
     def cost(self) -> float:
-        """Multiplications of a training by gensim, roughly."""
+        """Approximate number of multiplications of a training by gensim."""
         corpus = CORPORA[self.corpus]
         pairs = 1 + min(self.window, corpus.sentence) if "skip-gram" in self.objective else 2
         draws = 16 if "hs" in self.objective else 1 + self.negative
         rows = 2 if self.is_fasttext else 1
-        # what CBOW adds up
+        # words that CBOW sums per prediction
         summed = 0 if pairs > 2 else min(self.window, corpus.sentence)
         return corpus.words * corpus.epochs * self.vector_size * rows * (pairs * draws + summed)
 
     @property
     def untrained_loss(self) -> float:
-        """Loss of a prediction by vectors of zeros, in nats; of a tree, that of a long path."""
+        """Loss per prediction of zero vectors, in nats; with hierarchical softmax, for 20 nodes."""
         return math.log(2) * (20 if "hs" in self.objective else 1 + self.negative)
 
     @property
     def name(self) -> str:
-        """Everything that tells it from others."""
+        """Unique name, made of all fields except `draw`."""
         axes = " ".join(f"{name}={getattr(self, name):g}" for name in AXES)
         return f"{self.corpus}, {self.objective}, {axes}"
 
@@ -125,7 +125,7 @@ def draw_cells() -> list[Cell]:
 
 
 def _random_cells(corpus: str, objective: str, number: int, taken: set[str]) -> Iterator[Cell]:
-    """Cells in which each axis has its default with a chance of two fifths."""
+    """Yield random cells; each axis has its default with probability 0.4."""
     chance = random.Random(f"{corpus} {objective}")
     while number:
         values = {

@@ -1,4 +1,4 @@
-"""The corpora of the grid: a file each, one sentence a line."""
+"""Corpora of the grid: one file each, one sentence per line."""
 
 import shutil
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from gensim.test.utils import datapath
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a corpus is like, and how it is trained on."""
+    """Size of a corpus, and options for training on it."""
 
-    words: int  # of an epoch, roughly
-    sentence: int  # words of a sentence, roughly
+    words: int  # words of an epoch, approximately
+    sentence: int  # words per sentence, approximately
     epochs: int
     min_count: int
-    dearest: float  # multiplications of a training by gensim, at most: see `Cell.cost`
-    seeds: int = 2  # trainings of each class, of which means are compared
+    dearest: float  # maximum `Cell.cost` of a training
+    seeds: int = 2  # trainings per class; their means are compared
 
 
 CORPORA = {
@@ -32,9 +32,9 @@ CORPORA = {
 
 
 def write_corpora(text: Path | None, folder: Path) -> dict[str, Path]:
-    """Write each corpus into a file; without a `text`, those that need none.
+    """Write each corpus to a file; without `text`, omit the corpora made from it.
 
-    The text has a million words or more, one paragraph a line.
+    `text` contains a million words or more, one paragraph per line.
     """
     made = {"baskets": _baskets(), "walks": _walks(), "ten words": _ten_words()}
     for name, sentences in made.items():
@@ -51,7 +51,7 @@ def write_corpora(text: Path | None, folder: Path) -> dict[str, Path]:
 
 
 def _baskets() -> list[list[str]]:
-    """1,000 baskets of 30 of 1,200 items, most of them of one of 24 departments."""
+    """Return 1,000 baskets of 30 items out of 1,200, most of them from one of 24 departments."""
     random = np.random.default_rng(1)
     popular = 1 / np.arange(1, 1201) ** 0.8
     baskets = []
@@ -62,7 +62,7 @@ def _baskets() -> list[list[str]]:
 
 
 def _walks() -> list[list[str]]:
-    """Walks of 40 steps, four from each of 500 nodes of a graph with ten communities."""
+    """Return walks of 40 nodes, four from each of 500 nodes of a graph with ten communities."""
     random = np.random.default_rng(2)
     edges: list[list[int]] = [[] for _ in range(500)]
     for node in range(500):
@@ -81,7 +81,7 @@ def _walks() -> list[list[str]]:
 
 
 def _ten_words() -> list[list[str]]:
-    """1,000 sentences of 20 of ten words, each of which often follows the one before it."""
+    """Return 1,000 sentences of 20 words from a vocabulary of ten, mostly in cyclic order."""
     random = np.random.default_rng(3)
     sentences = []
     for _ in range(1000):

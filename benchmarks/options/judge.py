@@ -1,4 +1,4 @@
-"""Compare what both have given in a cell."""
+"""Comparison of gensim's and this package's results in a cell."""
 
 import json
 from dataclasses import dataclass
@@ -11,27 +11,28 @@ from benchmarks.options.cells import Cell
 from benchmarks.options.measure import overlap
 from benchmarks.options.run import record_path, seeds
 
-#: The largest norm may be so many times gensim's, a loss differ by such a share of it, and such a
-#: share of neighbours be lost beside what two seeds of gensim have in common.
+#: Limits of a cell that passes. NORM: ratio of the largest norm to gensim's. LOSS: relative
+#: difference of the loss. LOST: difference between the fraction of neighbours that two gensim seeds
+#: share, and the fraction shared with gensim.
 NORM, LOSS, LOST = 1.5, 0.05, 0.05
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A cell, with ratios to gensim's figures."""
+    """Result of a cell, as ratios to gensim's figures."""
 
     cell: Cell
     error: str | None = None
-    largest: float = 1.0
-    mean: float = 1.0
+    largest: float = 1.0  # largest norm
+    mean: float = 1.0  # mean norm
     loss: float = 1.0
-    shared: float = 0.0  # neighbours shared with gensim
-    own: float = 0.0  # neighbours that gensim's seeds share
-    speed: float = 0.0  # gensim's seconds divided by ours
+    shared: float = 0.0  # fraction of neighbours shared with gensim
+    own: float = 0.0  # fraction of neighbours that gensim's seeds share
+    speed: float = 0.0  # gensim's seconds divided by this package's
 
     @property
     def faults(self) -> list[str]:
-        """The names of what does not hold."""
+        """Names of the criteria that the cell fails."""
         if self.error is not None:
             return [self.error]
         found = {
@@ -43,7 +44,7 @@ class Verdict:
 
 
 def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
-    """Compare the means over the seeds; None where gensim's vectors mean nothing."""
+    """Compare the means over the seeds; None if gensim's own training failed or diverged."""
     gensim, ours = (_records(cell, records, engine) for engine in ("gensim", place))
     if any("error" in record or record["loss"] > cell.untrained_loss for record in gensim):
         return None

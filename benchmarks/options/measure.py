@@ -1,4 +1,4 @@
-"""Train a cell, and measure the vectors."""
+"""Training of a cell, and measurement of the vectors."""
 
 import time
 from pathlib import Path
@@ -11,24 +11,25 @@ from gensim.models.word2vec import LineSentence
 from benchmarks.options.cells import Cell
 from gensim_tfw2v import TFFastText, TFWord2Vec
 
-#: The most frequent words, whose neighbours are compared, and how many neighbours.
+#: Number of most frequent words whose neighbours are compared, and neighbours per word.
 QUERIES, NEIGHBOURS = 1000, 10
 
-#: Words of the corpus on which losses are measured.
+#: Number of words, from the start of the corpus, on which losses are measured.
 PREDICTED = 20_000
 
 
 def measure(cell: Cell, path: Path, engine: str, seed: int, **options: Any) -> dict[str, Any]:
-    """Train by "gensim", or by this package with more options: norms, loss and neighbours.
+    """Train with engine "gensim" or with this package; return norms, loss and neighbours.
 
-    The loss is a mean per prediction, measured alike of both: of the first words of the corpus.
+    `options` are passed to the class, in addition to the cell's. The loss is the mean per
+    prediction on the first words of the corpus, measured by this package for both engines.
     """
     ours, of_gensim = (TFFastText, FastText) if cell.is_fasttext else (TFWord2Vec, Word2Vec)
     class_ = of_gensim if engine == "gensim" else ours
     of_file: dict[str, Any] = {"corpus_file": str(path)}
     begin = time.perf_counter()
     try:
-        # gensim's hierarchical softmax of a file depends on what its process has trained before
+        # with corpus_file, gensim's hs depends on earlier trainings of the same process
         source = {"sentences": LineSentence(str(path))} if "hs" in cell.options else of_file
         model = class_(**source, seed=seed, **{"workers": 1} | cell.options | options)
     except ArithmeticError as error:
@@ -61,7 +62,7 @@ def _beginning(path: Path) -> list[list[str]]:
 
 
 def neighbours(vectors: np.ndarray) -> np.ndarray:
-    """The nearest words of the most frequent ones, by cosine: [queries, k]; k is small if V is."""
+    """Return the rows of the k words nearest to each frequent word: [queries, k]; k <= V / 4."""
     number = max(1, min(NEIGHBOURS, (len(vectors) - 1) // 4))
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
     scores = unit[:QUERIES] @ unit.T
@@ -70,5 +71,5 @@ def neighbours(vectors: np.ndarray) -> np.ndarray:
 
 
 def overlap(a: list[list[int]], b: list[list[int]]) -> float:
-    """Share of neighbours that two lists have in common."""
+    """Return the fraction of neighbours that two lists have in common."""
     return float(np.mean([len({*x} & {*y}) / len(x) for x, y in zip(a, b, strict=True)]))

@@ -1,4 +1,4 @@
-"""The grid as a page."""
+"""Page with the results of the grid."""
 
 from benchmarks.options.judge import LOSS, LOST, NORM, Verdict
 from benchmarks.options.run import PLACES
@@ -9,18 +9,18 @@ HEAD += ["loss", "shared", "gensim's own", "speed", ""]
 
 
 def summary(verdicts: list[Verdict | None]) -> str:
-    """Counts, and a row for each cell that does not hold."""
+    """Return counts, and a table of the cells that fail."""
     finite = [verdict for verdict in verdicts if verdict is not None]
     wrong = [verdict for verdict in finite if verdict.faults]
     head = (
-        f"{len(verdicts)} cells, of which gensim is sane in {len(finite)}: "
-        f"{len(finite) - len(wrong)} hold, {len(wrong)} do not."
+        f"{len(verdicts)} cells; gensim's result is usable in {len(finite)}. Of these, "
+        f"{len(finite) - len(wrong)} pass and {len(wrong)} fail."
     )
     return f"{head}\n\n{cells_table(wrong)}"
 
 
 def cells_table(verdicts: list[Verdict]) -> str:
-    """A row for each cell."""
+    """Return a table with a row per cell."""
     rows = []
     for v in sorted(verdicts, key=lambda v: v.cell.name):
         c = v.cell
@@ -36,24 +36,24 @@ def cells_table(verdicts: list[Verdict]) -> str:
 
 
 def markdown(verdicts: list[Verdict | None], place: str) -> str:
-    """The whole grid, what does not hold first."""
+    """Return the page of the whole grid, failed cells first."""
     title = option = ""
     if place != "machine":
         title, option = f", {place}", f" --place {place} --first {len(verdicts)}"
     held = [verdict for verdict in verdicts if verdict is not None and not verdict.faults]
     return page(
         f"A grid of options{title}",
-        "Each cell is trained by one thread of gensim and, from other seeds, by this package "
+        "Each cell is trained by gensim with one thread and, with different seeds, by this package "
         f"with {PLACES[place].about}, from files (hierarchical softmax from an iterable): on "
         "gensim's Lee corpus (lee), 1.2 and 17 million words of English (words, text), baskets of "
         "1,200 items, walks on a graph of 500 nodes, and ten words. The command is `python -m "
-        f"benchmarks.options TEXT --records FOLDER --page FILE{option}`. Gensim is not sane "
-        "where its loss is above that of vectors of zeros.",
-        f"A cell holds if the largest norm of its vectors is within {NORM} times gensim's, the "
-        f"mean loss per prediction within {LOSS:.0%}, and the share of neighbours in common "
-        f"with gensim at most {LOST} below what two seeds of gensim have in common. Norms and "
-        "losses are given as multiples of gensim's, speed as that of the whole call, which "
-        "is a rough figure: other work ran beside.",
+        f"benchmarks.options TEXT --records FOLDER --page FILE{option}`. gensim's result is not "
+        "usable where its loss is above that of zero vectors.",
+        f"A cell passes if the largest norm of its vectors is within {NORM} times gensim's, the "
+        f"mean loss per prediction is within {LOSS:.0%}, and the fraction of neighbours shared "
+        f"with gensim is at most {LOST} below the fraction shared by two gensim seeds. Norms and "
+        "losses are multiples of gensim's. Speed is that of the whole call, relative to gensim; "
+        "it is a rough figure, because other work ran concurrently.",
         summary(verdicts),
         section("All cells", cells_table(held)),
     )

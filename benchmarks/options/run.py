@@ -1,4 +1,4 @@
-"""Train cells, each in a process of a pool, and keep a record of each training."""
+"""Training of cells in a pool of processes, with a record of each training."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from gensim_tfw2v.processes.children import end_with_parent
 
 
 class Place(NamedTuple):
-    """Where this package trains, for the page, and with which cluster."""
+    """Place where this package trains: a description for the page, and `cluster=`."""
 
     about: str
     cluster: str | None = None
@@ -23,14 +23,14 @@ class Place(NamedTuple):
 PLACES = {
     "machine": Place("one thread"),
     "cluster": Place("a local cluster of 2 ps and 4 workers", "local:ps=2,worker=4"),
-    "graph": Place("one thread with TensorFlow's graph, without compiled kernels"),
+    "graph": Place("one thread of the TensorFlow fallback, without compiled kernels"),
 }
 
 
 def train(
     cells: list[Cell], engines: list[str], files: dict[str, Path], records: Path, processes: int
 ) -> None:
-    """Train each cell by each engine, where no record of it is kept yet."""
+    """Train each cell with each engine, except those that have a record."""
     records.mkdir(parents=True, exist_ok=True)
     todo = [
         (cell, engine, seed)
@@ -52,27 +52,27 @@ def train(
 
 
 def fresh_processes(number: int) -> ProcessPoolExecutor:
-    """Open a pool of fresh interpreters, for TensorFlow can't be forked.
+    """Open a pool of new interpreters, because TensorFlow can't be forked.
 
-    On Linux they end with this process, however it ends.
+    On Linux they exit when this process does, even if it is killed.
     """
     initializer = end_with_parent if sys.platform == "linux" else None
     return ProcessPoolExecutor(number, get_context("spawn"), initializer)
 
 
 def seeds(cell: Cell, engine: str) -> list[int]:
-    """Each engine has its own, so that no two start from the same vectors."""
+    """Return an engine's seeds; engines have different ones, to start from different vectors."""
     number = CORPORA[cell.corpus].seeds
     return [*range(1, 1 + number)] if engine == "gensim" else [*range(11, 11 + number)]
 
 
 def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
-    """The file of a training's record."""
+    """Return the path of a training's record."""
     return records / f"{cell.name}, {engine} {seed}.json"
 
 
 def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
-    """Train in this process, or a child of the pool."""
+    """Train in this process, which is one of the pool."""
     if engine == "graph":
         from gensim_tfw2v.kernel.native import by_ctypes
         from gensim_tfw2v.training.training_plan import Plan

@@ -1,1 +1,1 @@
-"""word2vec tools side by side: ``python -m benchmarks.peers CORPUS --out FOLDER``."""
+"""Comparison of word2vec tools: ``python -m benchmarks.peers CORPUS --out FOLDER``."""

@@ -1,7 +1,7 @@
-"""word2vec tools side by side: ``python -m benchmarks.peers CORPUS --out FOLDER``.
+"""Comparison of word2vec tools: ``python -m benchmarks.peers CORPUS --out FOLDER``.
 
-Each tool is a command; `peers.toml` says which, and `--peers` adds others. This process imports
-none of them: on Linux a child's peak memory starts at its parent's size.
+Each tool is a command, defined in `peers.toml`; `--peers` adds further ones. This process imports
+none of them, because on Linux a child's peak memory starts at its parent's size.
 """
 
 import argparse
@@ -22,9 +22,10 @@ from benchmarks.report import begin, write
 def jobs(
     peers: Sequence[str], rounds: int, first_seed: int, epochs: int, fewer_rounds: int
 ) -> Iterator[Job]:
-    """All trainings in their order: in each round another tool is the first.
+    """Yield all trainings in order; each round starts with the next tool.
 
-    Those with fewer epochs come last in a round: what is compared most stands together.
+    Trainings with fewer epochs come last in a round, so those that are compared most follow each
+    other closely.
     """
     for number in range(rounds):
         start = number % max(len(peers), 1)
@@ -36,19 +37,19 @@ def jobs(
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the parser of the command line."""
     shared = ("corpus", "--out", "--name", "--seeds", "--first-seed", "--epochs", "--threads")
     made = shared_parser(
         "benchmarks.peers", __doc__, *shared, "--sg", "--vector-size", "--eval", "--pin"
     )
     add, default = made.add_argument, Settings()
     add("--peers", type=existing_file, nargs="+", action="extend", default=[],
-        help="TOML files of tools")  # fmt: skip
-    add("--only", nargs="+", metavar="TOOL", help="only these (all; gensim corpus_file is the "
-        "one that others are compared with)")  # fmt: skip
+        help="TOML files with further tools")  # fmt: skip
+    add("--only", nargs="+", metavar="TOOL", help="tools to compare (all; gensim corpus_file is "
+        "the reference)")  # fmt: skip
     add("--time-to-quality", type=int, nargs="?", const=-1, default=0, metavar="ROUNDS",
-        help="with fewer epochs too, in so many rounds (all unless a number is given)")  # fmt: skip
-    add("--limit", type=float, default=120, help="minutes that a training may take (120)")
+        help="also train with fewer epochs, in ROUNDS rounds (by default in all)")  # fmt: skip
+    add("--limit", type=float, default=120, help="time limit of a training, in minutes (120)")
     for name in ("window", "negative", "min_count", "sample", "alpha"):
         value = getattr(default, name)
         add(f"--{name.replace('_', '-')}", type=type(value), default=value, help=f"({value})")
@@ -56,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def chosen(given: argparse.Namespace) -> dict[str, Peer]:
-    """The tools by name; a later file's take the place of an earlier's of the same name."""
+    """Return the tools by name; a later file's replace an earlier file's of the same name."""
     try:
         known = {peer.name: peer for path in [SHIPPED, *given.peers] for peer in read(path)}
     except ConfigurationError as error:
@@ -67,7 +68,7 @@ def chosen(given: argparse.Namespace) -> dict[str, Peer]:
 
 
 def line(done: PeerRun) -> str:
-    """A run in a line."""
+    """Describe a run on one line."""
     where = f"round {done.round + 1}, {done.epochs} epochs, {done.peer}"
     if done.error is not None:
         return f"{where}: failed"
@@ -78,7 +79,7 @@ def line(done: PeerRun) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Measure, and write after each run what there is so far."""
+    """Measure, and write the results so far after each run."""
     given = parser().parse_args(argv)
     settings = Settings(**{name: getattr(given, name) for name in asdict(Settings())})
     peers = chosen(given)
@@ -89,7 +90,7 @@ def main(argv: list[str] | None = None) -> None:
     if not peers:
         raise SystemExit("no tool is left to compare")
     if REFERENCE not in peers:
-        print(f"without {REFERENCE}, there are no ratios", flush=True)
+        print(f"no ratios are computed without {REFERENCE}", flush=True)
     fewer = given.seeds if given.time_to_quality < 0 else given.time_to_quality
     packages = [package for peer in peers.values() for package in peer.versions]
     document = begin(given.corpus, packages) | {

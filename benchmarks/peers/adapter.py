@@ -1,4 +1,4 @@
-"""What commands for tools that are Python packages share: options, and what they print last."""
+"""Shared code of commands for tools that are Python packages: options, output, last line."""
 
 import argparse
 import json
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that `peers.toml` gives each of them."""
+    """Make a parser of the options that the commands in `peers.toml` use."""
     made = argparse.ArgumentParser(description=description)
     add = made.add_argument
-    add("corpus", help="text, one sentence a line, words separated by spaces")
-    add("vectors", help="the file to write, in word2vec's text form")
+    add("corpus", help="text, one sentence per line, words separated by spaces")
+    add("vectors", help="file to write, in word2vec's text format")
     add("--sg", type=int, choices=(0, 1), required=True, help="1 skip-gram, 0 CBOW")
     for name in ("vector-size", "window", "negative", "min-count", "epochs", "threads", "seed"):
         add(f"--{name}", type=int, required=True)
@@ -20,7 +20,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def write_text(path: str, size: int, rows: Sequence[tuple[str, Iterable[float]]]) -> None:
-    """Write words and their vectors in word2vec's text form."""
+    """Write words and their vectors in word2vec's text format."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"{len(rows)} {size}\n")
         for word, vector in rows:

@@ -1,4 +1,4 @@
-"""Carries out trainings: a tool's command, then the evaluation of what it wrote."""
+"""Trainings by tools: run the command, then evaluate the vectors that it wrote."""
 
 import argparse
 import json
@@ -18,17 +18,17 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 
 def train_seconds(peer: Peer, output: str) -> float | None:
-    """What a tool says it has trained, in seconds; None if it does not."""
+    """Return the seconds of training that a tool prints; None if it prints none."""
     try:
         if peer.seconds is not None:
             return float(re.findall(peer.seconds, output)[-1])
         return float(json.loads(output.splitlines()[-1])["train_seconds"])
-    except (IndexError, KeyError, TypeError, ValueError):  # not all tools end so
+    except (IndexError, KeyError, TypeError, ValueError):  # not all tools print it
         return None
 
 
 class Bench:
-    """Carries out jobs on one corpus; in `folder` is what is of no use later."""
+    """Runs jobs on one corpus, with temporary files in `folder`."""
 
     def __init__(self, given: argparse.Namespace, settings: Settings, folder: Path) -> None:
         self._given, self._settings, self._folder = given, settings, folder
@@ -40,7 +40,7 @@ class Bench:
         self._words.write_text("\n".join(words), encoding="utf-8")
 
     def carry_out(self, peer: Peer, job: Job) -> PeerRun:
-        """Train, and evaluate the vectors; a failure is a run too."""
+        """Train, and evaluate the vectors; return a run with `error` after a failure."""
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             vectors = Path(folder, "vectors")
             try:
@@ -81,7 +81,7 @@ class Bench:
         return measured
 
     def _unnamed(self, error: CommandError) -> str:
-        """An error without this machine's paths, for files that are handed on."""
+        """Return an error's text with placeholders for this machine's paths, for publication."""
         text = str(error)
         places = {
             str(self._given.corpus.resolve()): "CORPUS",

@@ -1,4 +1,4 @@
-"""Tools as lines of configuration: a TOML file to commands."""
+"""Tools to compare, read from a TOML file."""
 
 import importlib.util
 import re
@@ -20,12 +20,12 @@ KINDS: dict[str, type] = {"versions": list, "modules": list, "only": dict}
 
 
 class ConfigurationError(Exception):
-    """A configuration that cannot be used; names the file, the tool and what is wrong."""
+    """Invalid configuration; the message names the file, the tool and the fault."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool; `peers.toml` says what each field is."""
+    """A tool; see `peers.toml` for the fields."""
 
     name: str
     command: str
@@ -37,11 +37,11 @@ class Peer:
     note: str = ""
 
     def filled(self, values: Mapping[str, Any]) -> list[str]:
-        """Fill in the placeholders, word for word: a path with a blank stays one word."""
+        """Replace the placeholders word by word, so that a path with blanks stays one word."""
         return [word.format(**values) for word in shlex.split(self.command)]
 
     def missing(self, settings: Settings) -> str | None:
-        """Why it cannot take part here and what to do about it; None if it can."""
+        """Return why the tool cannot run here, with a remedy; None if it can."""
         asked = settings.placeholders()
         for name, value in self.only.items():
             if asked[name] != value:
@@ -51,7 +51,7 @@ class Peer:
                 return f"Python finds no module {module}; run: pip install '.[peers]'"
         program = shlex.split(self.command)[0].format(python=sys.executable)
         if shutil.which(program) is None:
-            return f"there is no program {program}"
+            return f"program {program} not found"
         return None
 
 
@@ -61,9 +61,9 @@ def read(path: Path) -> list[Peer]:
     Raises
     ------
     ConfigurationError
-        It is no TOML, or a tool has no command, an unknown key or an unknown placeholder.
+        If the file is not TOML, or a tool has no command, an unknown key or an unknown placeholder.
     OSError
-        It cannot be read.
+        If the file cannot be read.
     """
     try:
         tables = _parsed(path.read_text(encoding="utf-8"))
@@ -88,9 +88,9 @@ def _peer(where: str, name: str, table: Any) -> Peer:
         if key not in known:
             raise ConfigurationError(f"{where}: unknown key {key} (known: {', '.join(known)})")
         if not isinstance(value, kind := KINDS.get(key, str)):
-            raise ConfigurationError(f"{where}: {key} has to be a {kind.__name__}")
+            raise ConfigurationError(f"{where}: {key} must be a {kind.__name__}")
     if table.get("format", "text") not in FORMATS:
-        raise ConfigurationError(f"{where}: format is one of {', '.join(FORMATS)}")
+        raise ConfigurationError(f"{where}: format must be one of {', '.join(FORMATS)}")
     if unknown := set(table.get("only", {})) - set(Settings().placeholders()):
         raise ConfigurationError(f"{where}: only names no settings: {', '.join(sorted(unknown))}")
     try:
@@ -104,7 +104,7 @@ def _peer(where: str, name: str, table: Any) -> Peer:
             f"(known: {', '.join(sorted(PLACEHOLDERS))})"
         )
     if not words or "vectors" not in asked:
-        raise ConfigurationError(f"{where}: command: has to write {{vectors}}")
+        raise ConfigurationError(f"{where}: command: must write {{vectors}}")
     lists = {key: tuple(table[key]) for key in ("versions", "modules") if key in table}
     note = " ".join(table.get("note", "").split())
     peer = Peer(**{**table, **lists, "name": name, "note": note})
@@ -123,4 +123,4 @@ def _check_pattern(where: str, pattern: str) -> None:
     except re.error as error:
         raise ConfigurationError(f"{where}: seconds: {error}") from error
     if groups != 1:
-        raise ConfigurationError(f"{where}: seconds: has {groups} groups in place of one")
+        raise ConfigurationError(f"{where}: seconds: has {groups} groups, but must have one")

@@ -1,8 +1,8 @@
-"""Quality of a file of vectors, the same for all tools.
+"""Quality of a file of vectors, evaluated in the same way for all tools.
 
-A tool may write words in any order, and words that are not of the corpus, such as an end of
-sentence. Here all are put in the order of the corpus's counts, so that "the most frequent words" of
-an evaluation are the same for all.
+A tool may write words in any order, and tokens that are not in the corpus, such as an end of
+sentence. Such tokens are dropped, and words are sorted by their counts in the corpus, so that "the
+most frequent words" of an evaluation are the same for all tools.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ def counted(path: str) -> Counter[str]:
 
 
 def in_order(vectors: Any, words: list[str]) -> Any:
-    """KeyedVectors with those of the words that have vectors, in the words' order."""
+    """Return KeyedVectors of those `words` that have vectors, in the order of `words`."""
     from gensim.models import KeyedVectors
 
     kept = [word for word in words if word in vectors.key_to_index]
@@ -35,7 +35,7 @@ def in_order(vectors: Any, words: list[str]) -> Any:
 
 
 def evaluate_file(vectors: str, binary: bool, words: str, pairs: dict[str, str]) -> dict[str, Any]:
-    """Vocabulary and quality of a file in word2vec's form, of the words that a file lists."""
+    """Return vocabulary size and quality of a word2vec file, for the words listed in a file."""
     from gensim.models import KeyedVectors
 
     from gensim_tfw2v.evaluation import evaluate_analogies

@@ -1,4 +1,4 @@
-"""Runs of several tools to a page."""
+"""Page with the results of several tools."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean, median
@@ -22,20 +22,20 @@ from benchmarks.report import (
 )
 
 NOTES = f"""\
-Every training is a command that reads the text and writes a file of vectors, one after the
-other, with the order changed from round to round. All figures are taken from outside and are
-of the command with all processes that it starts. Whole times, CPU times and memory are
-medians; a ratio ("× gensim", larger is better) compares the two runs of the same round, with
-{REFERENCE}; given are its median and its range over the rounds. "Words/s" are raw words of
-the text times epochs, over the whole time: start, imports, counting and the writing of the
-vectors are in it. "In training" is over the time that the tool itself says it has trained,
-where it says so; what that leaves out is the tool's own choice.
+Every training is a command that reads the text and writes a file of vectors. The commands ran
+sequentially, in an order that changed from round to round. All figures are measured from
+outside, and include all processes that the command starts. Total times, CPU times and memory
+are medians. A ratio ("× gensim", larger is better) compares two runs of the same round, the
+second one with {REFERENCE}; the table shows its median and its range over the rounds.
+"words/s" is raw words of the text times epochs, divided by the total time, which includes
+start, imports, counting and writing the vectors. "in training" divides by the training time
+that the tool itself reports, if it does; each tool has its own definition of that time.
 
-Quality is of the file of vectors, evaluated here, the same for all, with the words in the
-order of the corpus's counts: mean ± half the range over the seeds, then the difference to
-{REFERENCE}'s mean. Spearman correlation for word pairs; accuracy for analogies, of questions
-with known words among the 30,000 most frequent words ("analogies") and of all questions among
-all words ("{ALL_QUESTIONS}")."""
+Quality is measured on the file of vectors, by the same functions for all tools, with the words
+sorted by their counts in the corpus: mean ± half the range over the seeds, then the difference
+from {REFERENCE}'s mean. It is the Spearman correlation for word pairs, and the accuracy for
+analogies: on questions with known words among the 30,000 most frequent ones ("analogies"), and
+on all questions among all words ("{ALL_QUESTIONS}")."""
 
 
 def _succeeded(runs: Sequence[PeerRun], peer: str, epochs: int) -> list[PeerRun]:
@@ -44,7 +44,7 @@ def _succeeded(runs: Sequence[PeerRun], peer: str, epochs: int) -> list[PeerRun]
 
 
 def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> str:
-    """Speed, times and memory of each tool with all epochs, and what failed."""
+    """Return a table of speed, times and memory of each tool with all epochs, and of failures."""
     base = _succeeded(runs, REFERENCE, epochs)
     rows = []
     for peer in peers:
@@ -67,12 +67,12 @@ def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> s
                 f"{median(run.vocabulary for run in own):,.0f}",
             ]
         )
-    head = ["tool", "whole time, s", "× gensim", "words/s", "in training", "CPU s", "× gensim"]
+    head = ["tool", "total time, s", "× gensim", "words/s", "in training", "CPU s", "× gensim"]
     return table([*head, "peak memory, MiB", "vectors"], rows)
 
 
 def time_table(peers: Sequence[str], runs: Sequence[PeerRun]) -> str:
-    """Time to gensim's quality, with its definition; empty while there is nothing to reach."""
+    """Return a table of the time to gensim's quality; empty without a successful gensim run."""
     aim = goal(runs)
     if aim is None:
         return ""
@@ -95,13 +95,13 @@ def time_table(peers: Sequence[str], runs: Sequence[PeerRun]) -> str:
         mean=aim.mean,
         tolerance=aim.tolerance,
     )
-    head = ["tool", "epochs", "quality", "whole time, s", "÷ gensim's with all epochs"]
+    head = ["tool", "epochs", "quality", "total time, s", "÷ gensim's with all epochs"]
     measures = f"The measures are {', '.join(aim.measures)}."
     return "\n\n".join([f"{text} {measures}", table(head, rows)])
 
 
 def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
-    """The page of a document, and of runs in any order."""
+    """Return the page for a document and its runs, in any order."""
     settings, peers = document["settings"], list(document["peers"])
     epochs = settings["epochs"]
     options = ", ".join(f"{name}={value}" for name, value in settings.items())
@@ -121,7 +121,8 @@ def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
         section("Quality", quality_table(groups, "tool")),
         section("Time to gensim's quality", times),
         section(
-            "What is not the same", listed({n: p["note"] for n, p in document["peers"].items()})
+            "Differences between the tools",
+            listed({n: p["note"] for n, p in document["peers"].items()}),
         ),
         section("Left out", listed(document["left_out"])),
         section("Failed", "\n".join(failed)),
@@ -129,6 +130,6 @@ def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
 
 
 def _first_and_last(error: str) -> str:
-    """What happened and the last that it wrote, in one line; the JSON file has all of it."""
+    """Return the cause and the last line of output, on one line; the JSON file has the rest."""
     _, *lines = error.splitlines()
     return " ".join(unique([*lines[:1], *lines[-1:]]))

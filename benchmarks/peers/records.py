@@ -1,4 +1,4 @@
-"""What a benchmark asks of the tools and what it gets back, as plain data."""
+"""Settings, jobs and results of the comparison of tools."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyperparameters, the same for all tools; the names are gensim's, but for its ``workers``."""
+    """Hyperparameters, the same for all tools; the names are gensim's, except `threads`."""
 
     sg: int = 1
     vector_size: int = 100
@@ -19,14 +19,14 @@ class Settings:
     threads: int = 2
 
     def placeholders(self) -> dict[str, Any]:
-        """What a command may ask for."""
+        """Values of the placeholders that a command may contain."""
         objective = {"cbow": 1 - self.sg, "objective": "sg" if self.sg else "cbow"}
         return {**asdict(self), **objective}
 
 
 @dataclass(frozen=True)
 class Job:
-    """One training to be done: by which tool, in which round, with which seed and epochs."""
+    """A training to run: its tool, round, seed and number of epochs."""
 
     peer: str
     round: int
@@ -36,34 +36,34 @@ class Job:
 
 @dataclass(frozen=True)
 class PeerRun:
-    """One training, measured from outside. Times in seconds, memory in bytes."""
+    """Results of a training, measured from outside. Times are in seconds, memory is in bytes."""
 
     peer: str
-    round: int  # runs of a round stand near each other in time
+    round: int  # runs of a round follow each other in time
     seed: int
     epochs: int
-    raw_words: int  # of the corpus, before any is dropped
-    wall_seconds: float = 0.0  # of the command, the writing of the vectors included
-    cpu_seconds: float = 0.0  # user and system, of the command and all its descendants
-    peak_bytes: int = 0  # of these at one time
-    train_seconds: float | None = None  # of training alone, where the tool tells
+    raw_words: int  # words of the corpus, including dropped ones
+    wall_seconds: float = 0.0  # whole command, including writing the vectors
+    cpu_seconds: float = 0.0  # user and system time of the command and all its descendants
+    peak_bytes: int = 0  # peak memory of the command and its descendants
+    train_seconds: float | None = None  # only training, if the tool reports it
     vocabulary: int = 0  # words in the file of vectors that are in the corpus
-    #: Spearman correlations and accuracies; None where no item was in the vocabulary.
+    #: Spearman correlations and accuracies by set; None where no item is in the vocabulary.
     quality: dict[str, float | None] = field(default_factory=dict)
-    error: str | None = None  # why it failed; all figures are then 0
+    error: str | None = None  # reason of a failure; all figures are then 0
 
     @property
     def words_per_second(self) -> float:
-        """Raw words times epochs over the whole time."""
+        """Raw words times epochs, divided by the total time."""
         return self.raw_words * self.epochs / self.wall_seconds
 
     @property
     def train_words_per_second(self) -> float | None:
-        """Raw words times epochs over the time of training alone, where the tool tells."""
+        """Raw words times epochs, divided by the training time, if the tool reports it."""
         return self.raw_words * self.epochs / self.train_seconds if self.train_seconds else None
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, and the figures computed from them."""
+        """Return all fields, and the figures computed from them."""
         if self.error is not None:
             return asdict(self)
         return {

@@ -1,4 +1,4 @@
-"""The least time in which a tool trains vectors as good as gensim's."""
+"""Minimum time in which a tool trains vectors as good as gensim's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from benchmarks.records import REFERENCE
 from benchmarks.report import paired_ratios, unique
 
 DEFINITION = """\
-"Quality" is the mean of all measures that every run has, analogies once, as gensim counts
-them. To be reached is the mean quality of {reference} over its seeds, with all {epochs}
-epochs, less half the range over these seeds: {target:.4f} = {mean:.4f} - {tolerance:.4f}.
-Each number of epochs is a training of its own, whose step sizes fall over these epochs. The
-figure is the least whole time, from the start of the command to the vectors in a file, of a
-number of epochs whose mean quality over the seeds reaches that, in seconds (median) and
-divided by {reference}'s whole time with all epochs in the same round. Smaller is better;
-{reference} itself may be below 1, if fewer epochs are enough for it."""
+"Quality" is the mean of all measures that every run has; analogies count once, by gensim's
+metric. The goal is the mean quality of {reference} over its seeds, with all {epochs}
+epochs, minus half the range over these seeds: {target:.4f} = {mean:.4f} - {tolerance:.4f}.
+Each number of epochs is a separate training, whose learning rate falls over these epochs. The
+figure is the minimum total time, from the start of the command to the vectors in a file, over
+the numbers of epochs whose mean quality over the seeds reaches the goal: in seconds (median),
+and divided by {reference}'s total time with all epochs in the same round. Smaller is
+better; {reference} itself may be below 1, if fewer epochs are enough for it."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is to be reached: `mean` - `tolerance` of gensim with all `epochs`, by `measures`."""
+    """Goal: `mean` - `tolerance` of gensim with all `epochs`, averaged over `measures`."""
 
     measures: tuple[str, ...]
     epochs: int
@@ -31,28 +31,28 @@ class Goal:
 
     @property
     def target(self) -> float:
-        """The quality to be reached."""
+        """Quality to reach."""
         return self.mean - self.tolerance
 
     def quality(self, run: PeerRun) -> float:
-        """Mean of the measures of a run."""
+        """Return the mean of the measures of a run."""
         return fmean(run.quality.get(name) or 0.0 for name in self.measures)
 
 
 @dataclass(frozen=True)
 class Reached:
-    """The quickest training of a tool that reaches the goal."""
+    """Fastest training of a tool that reaches the goal."""
 
     epochs: int
     quality: float  # mean over the seeds
-    seconds: float  # median of the whole times
-    ratios: tuple[float, ...]  # to those of gensim with all epochs, in the same rounds
+    seconds: float  # median of the total times
+    ratios: tuple[float, ...]  # total times, divided by gensim's with all epochs, by round
 
 
 def goal(runs: Sequence[PeerRun]) -> Goal | None:
-    """What is to be reached, by runs of all tools; None as long as none of gensim succeeded.
+    """Return the goal from the runs of all tools; None until a run of gensim has succeeded.
 
-    The most epochs among them are "all epochs".
+    "All epochs" is the maximum number of epochs of any run.
     """
     runs = [run for run in runs if run.error is None]
     epochs = max((run.epochs for run in runs), default=0)
@@ -70,7 +70,7 @@ def goal(runs: Sequence[PeerRun]) -> Goal | None:
 
 
 def reached(runs: Sequence[PeerRun], peer: str, aim: Goal) -> Reached | None:
-    """The quickest training of a tool that is good enough, by runs of all; None if none is."""
+    """Return the fastest training of a tool that reaches the goal; None if none does."""
     runs = [run for run in runs if run.error is None]
     reference = [run for run in runs if run.peer == REFERENCE and run.epochs == aim.epochs]
     found = []

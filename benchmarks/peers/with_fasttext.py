@@ -1,6 +1,6 @@
 """fastText as a command: ``python -m benchmarks.peers.with_fasttext``.
 
-Its Python package reads, counts and trains in one call, so there are no seconds of training alone.
+Its Python package reads, counts and trains in one call, so it reports no separate training time.
 """
 
 import os
@@ -8,8 +8,8 @@ import os
 from benchmarks.peers import adapter
 from gensim_tfw2v.processes.threads import usable_cores
 
-#: Each of its first ten threads draws the first values of a tenth of the rows. With fewer threads,
-#: other rows begin as what the memory held, and training ends in "Encountered NaN" or with zeros.
+#: Each of fastText's first ten threads initializes a tenth of the rows. With fewer threads, the
+#: remaining rows are uninitialized memory, and training ends in "Encountered NaN" or with zeros.
 MIN_THREADS = 10
 
 
@@ -20,7 +20,7 @@ def main() -> None:
 
     if hasattr(os, "sched_setaffinity"):  # more threads, but no more cores
         os.sched_setaffinity(0, usable_cores()[: given.threads])
-    # train_unsupervised() takes no seed, but all that is in here
+    # train_unsupervised() has no seed argument, but uses these defaults
     fasttext.FastText.unsupervised_default["seed"] = given.seed
     model = fasttext.train_unsupervised(
         given.corpus,

@@ -1,7 +1,7 @@
 """Spark MLlib's Word2Vec as a command: ``python -m benchmarks.peers.with_spark``.
 
-One program with as many threads as asked for (``local[N]``), and as many partitions. MLlib knows
-skip-gram with hierarchical softmax alone: ``--negative`` and ``--sample`` change nothing.
+One process with ``--threads`` threads (``local[N]``) and partitions. MLlib has only skip-gram with
+hierarchical softmax: ``--negative`` and ``--sample`` have no effect.
 """
 
 import os
@@ -13,7 +13,7 @@ from benchmarks.peers import adapter
 def main() -> None:
     """Train, and write the vectors."""
     parser = adapter.parser(__doc__)
-    parser.add_argument("--memory", default="4g", help="what the driver's JVM may take (4g)")
+    parser.add_argument("--memory", default="4g", help="memory limit of the driver's JVM (4g)")
     given = parser.parse_args()
     if not given.sg:
         parser.error("MLlib has no CBOW")
@@ -24,7 +24,7 @@ def main() -> None:
     spark = (
         SparkSession.builder.master(f"local[{given.threads}]")
         .config("spark.driver.memory", given.memory)
-        .config("spark.driver.maxResultSize", "0")  # each epoch brings all vectors to the driver
+        .config("spark.driver.maxResultSize", "0")  # each epoch sends all vectors to the driver
         .config("spark.driver.host", "localhost")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
@@ -34,7 +34,7 @@ def main() -> None:
     )
     path = os.path.abspath(given.corpus)
     lines = spark.read.text(f"file://{path}").select(split(col("value"), " ").alias("words"))
-    began = time.perf_counter()  # counting is inside fit()
+    began = time.perf_counter()  # fit() includes counting
     model = Word2Vec(
         inputCol="words",
         vectorSize=given.vector_size,
@@ -43,12 +43,12 @@ def main() -> None:
         stepSize=given.alpha,
         maxIter=given.epochs,
         numPartitions=given.threads,
-        maxSentenceLength=10_000,  # gensim's
+        maxSentenceLength=10_000,  # as in gensim
         seed=given.seed,
     ).fit(lines)
     seconds = time.perf_counter() - began
     rows = [(row["word"], row["vector"].toArray()) for row in model.getVectors().collect()]
-    rows = [row for row in rows if row[0]]  # two blanks in a row are an empty word to it
+    rows = [row for row in rows if row[0]]  # MLlib parses two consecutive blanks as an empty word
     adapter.write_text(given.vectors, given.vector_size, rows)
     spark.stop()
     adapter.done(seconds)

@@ -1,1 +1,1 @@
-"""How training scales: clusters that are run, and clusters that are simulated."""
+"""Scaling of training with the number of workers, on real and on simulated clusters."""

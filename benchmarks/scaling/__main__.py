@@ -1,7 +1,7 @@
-"""What a training gains from more workers: ``python -m benchmarks.scaling CORPUS --out FOLDER``.
+"""Speed by number of workers: ``python -m benchmarks.scaling CORPUS --out FOLDER``.
 
-Clusters are run on this machine, with Linux, as far as ``--real`` says, and simulated beyond, with
-costs that are measured here.
+Clusters of up to ``--real`` workers run on this machine (Linux only). Larger ones are simulated,
+with costs that are measured here.
 """
 
 import argparse
@@ -20,16 +20,16 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Whole numbers from 1 on with commas between, in order."""
+    """Parse whole numbers from 1 up, separated by commas; return them in ascending order."""
     try:
         return tuple(sorted(at_least(1)(part) for part in text.split(",")))
     except (ValueError, argparse.ArgumentTypeError):
-        message = f"{text!r}: give whole numbers from 1 on, such as 1,2,4"
+        message = f"{text!r}: give whole numbers from 1 up, such as 1,2,4"
         raise argparse.ArgumentTypeError(message) from None
 
 
 def net(text: str) -> float:
-    """Bytes/s of a network that is given in bits."""
+    """Parse the bandwidth of a network in bit/s, such as 10Gbit; return bytes/s."""
     try:
         return quantity(text, "bit", "--net") / 8
     except BadInput as error:
@@ -37,7 +37,7 @@ def net(text: str) -> float:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the parser of the command line."""
     made = shared_parser(
         "benchmarks.scaling",
         __doc__,
@@ -47,28 +47,42 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("--workers", type=numbers, default="1,2,4,6,8,10,16,32", help="numbers of workers")
     add("--real", type=at_least(1), default=4,
-        help="up to how many the cluster is really run (4)")  # fmt: skip
-    add("--rounds", type=at_least(1), default=3, help="how often each cluster is run (3)")
-    add("--threads", type=at_least(1), default=1, help="of each worker (1)")
-    add("--cores", type=float, help="of each simulated machine (as many as this one has)")
+        help="maximum number of workers of a real cluster (4)")  # fmt: skip
+    add("--rounds", type=at_least(1), default=3, help="number of runs of each real cluster (3)")
+    add("--threads", type=at_least(1), default=1, help="threads per worker (1)")
+    add("--cores", type=float, help="cores of each simulated machine (by default as here)")
     add("--net", type=net, default="10Gbit", help="network of each simulated machine (10Gbit)")
-    add("--latency", type=float, default=0.2, help="round trip on that network, in ms (0.2)")
-    add("--words", type=float, default=0, help="of the simulated corpus (those of CORPUS)")
-    add("--shared-text", action="store_true", help="simulated workers read the text themselves")
-    add("--plots", action=argparse.BooleanOptionalAction, default=True, help="(with matplotlib)")
+    add("--latency", type=float, default=0.2, help="round-trip time on that network, in ms (0.2)")
+    add(
+        "--words",
+        type=float,
+        default=0,
+        help="words of the simulated corpus (by default of CORPUS)",
+    )
+    add(
+        "--shared-text",
+        action="store_true",
+        help="simulated workers read the text from a shared file system",
+    )
+    add(
+        "--plots",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="draw plots (needs matplotlib)",
+    )
     return made
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Do what the arguments ask for."""
+    """Run the study, and write its results after each step."""
     made = parser()
     given = made.parse_args(argv)
     if given.corpus.suffix in (".gz", ".bz2", ".xz"):
-        made.error(f"{given.corpus} is compressed: give the text itself")
+        made.error(f"{given.corpus} is compressed: decompress it first")
     if given.epochs < 2:
-        made.error("--epochs: give 2 or more, as the first is not measured")
+        made.error("--epochs: give 2 or more, because the first epoch is not measured")
     if given.plots and find_spec("matplotlib") is None:
-        made.error("pictures need matplotlib: pip install matplotlib; or --no-plots")
+        made.error("plots need matplotlib: pip install matplotlib, or use --no-plots")
     here = len(usable_cores())
     question = Question(
         corpus=given.corpus.resolve(),

@@ -1,4 +1,4 @@
-"""What pieces of the work cost, from clusters that were measured."""
+"""Cost model: CPU time per token, row, job and epoch, fitted to measured clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,31 +8,32 @@ from scipy.optimize import nnls
 
 from benchmarks.scaling.run import Measured
 
-#: Of a ps task's work with a row, the share of fetching: it reads and casts it; pushed, it is cast,
-#: read, added to and written. Assumed, not measured: both are waited for, so little depends on it.
+#: Fraction of a ps task's work per row that is for fetching; the remainder is for pushing. A fetch
+#: reads and casts the row; a push casts the change, reads the row, adds and writes. The value is
+#: assumed, not measured. It has little influence, because workers wait for both.
 FETCHING = 0.4
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What pieces of the work cost a processor core, in seconds."""
+    """Costs in seconds of a core."""
 
-    token: float  # of a worker for each token that is trained on, where all cores are busy
-    row: float  # of a worker for each row that it fetches and pushes, likewise
-    job: float  # of a worker for each job
-    ps_row: float  # of a ps task for each row
-    ticket: float  # of the coordinator for each job, while workers train others
-    epoch: float  # of the coordinator and the program that trains, at the end
-    #: How many times as fast a worker is that has a machine's cores for itself: less than the
-    #: cores that it then keeps busy, for threads that wake each other up take time of their own.
+    token: float  # worker, per token trained on, with all cores busy
+    row: float  # worker, per row fetched and pushed, with all cores busy
+    job: float  # worker, per job
+    ps_row: float  # ps task, per row
+    ticket: float  # coordinator, per job, while workers train further jobs
+    epoch: float  # coordinator and training program, at the end of an epoch
+    #: Speed-up of a worker that has all cores of a machine. It is below the number of cores that it
+    #: keeps busy, because threads that wake each other up need additional time.
     threads: float
 
 
 def fit(token: float, runs: Sequence[Measured], threads: float) -> Costs:
-    """Find the costs that explain best what tasks took in runs, none below 0.
+    """Fit nonnegative costs to the CPU time of tasks in runs (least squares of relative errors).
 
-    What rows and jobs cost a worker is found from the runs with the most workers, which should keep
-    all cores busy: two or more, whose jobs differ in length.
+    A worker's costs per row and job are fitted to the runs with the most workers, which should keep
+    all cores busy. There must be at least two such runs, with jobs of different lengths.
     """
     most = max(run.workers for run in runs)
     busy = [run for run in runs if run.workers == most]
@@ -49,7 +50,7 @@ def fit(token: float, runs: Sequence[Measured], threads: float) -> Costs:
 def _solve(
     amounts: Sequence[Sequence[float]], took: Sequence[float], total: Sequence[float]
 ) -> list[float]:
-    """Costs of each amount, such that the errors are small beside what was measured in total."""
+    """Return costs [k] of amounts [n, k] that minimize the errors of `took` relative to `total`."""
     scale = np.maximum(total, 1e-12)
     solution, _ = nnls(np.array(amounts) / scale[:, None], np.array(took) / scale)
     return [float(x) for x in solution]

@@ -1,4 +1,4 @@
-"""A whole study, step by step, as a document that is written after each step."""
+"""Course of a study, as a document that can be written after each step."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -21,12 +21,12 @@ from benchmarks.scaling.study import (
 from gensim_tfw2v.graph.step_shape import choose_product_dtype
 from gensim_tfw2v.planning import distinct_rows
 
-#: Up to how many workers is simulated, beyond those asked for: where does what limit?
+#: Maximum number of simulated workers; numbers above the requested ones show the bottlenecks.
 FARTHEST = 256
 
 
 def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
-    """Answer the question, and give the document as it grows; clusters are run in each round."""
+    """Run the study; yield the document after each round of real clusters, and at the end."""
     document = begin(question.corpus) | {
         "options": question.options,
         "threads": question.threads,
@@ -50,9 +50,9 @@ def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
 
 
 def _round(question: Question, number: int, document: dict[str, Any]) -> Corpus:
-    """Calibrate, run the clusters, and compare them with what is predicted for them."""
+    """Calibrate, run the clusters, and compare their speed with the prediction."""
     costs, corpus, rows_factor, alone = calibrate(question)
-    print(f"round {number + 1}: {costs}, {rows_factor:.2f} of the rows that were predicted")
+    print(f"round {number + 1}: {costs}, {rows_factor:.2f} times the predicted rows")
     document["corpus"]["words"] = alone.raw_words
     document["calibrations"].append({**asdict(costs), "rows_factor": rows_factor})
     for workers in (one for one in question.workers if one <= question.real):
@@ -77,7 +77,7 @@ def _round(question: Question, number: int, document: dict[str, Any]) -> Corpus:
 def _simulated(
     question: Question, corpus: Corpus, document: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Clusters with a machine for each task: of those asked for, and of more workers."""
+    """Yield simulations, one machine per task, for requested and larger numbers of workers."""
     calibration = dict(document["calibration"])
     rows_factor = calibration.pop("rows_factor")
     costs = Costs(**calibration)
@@ -96,7 +96,7 @@ def _simulated(
 
 
 def _roofline(corpus: Corpus, document: dict[str, Any]) -> dict[str, float]:
-    """The kernel of one worker's thread."""
+    """Return the roofline of the kernel in one thread of a worker."""
     load = corpus.workload()
     rows = sum(distinct_rows(load, load.shape.tokens)) / load.shape.tokens
     return roofline(load, choose_product_dtype(), 1 / document["calibration"]["token"], rows)

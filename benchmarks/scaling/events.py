@@ -1,8 +1,10 @@
-"""A discrete-event simulation of programs that share processors and links.
+"""Discrete-event simulation of programs that share processor cores and network links.
 
-What is in progress goes on at rates that follow from who shares what; when something ends, all
-rates are computed anew (the fluid model of SimGrid: Casanova, Giersch, Legrand, Quinson and Suter
-2014, "Versatile, Scalable, and Accurate Simulation of Distributed Applications and Platforms").
+A program is a generator of requests: to compute, send, wait, or use a counted resource. Activities
+progress at rates that depend on how cores and links are shared. Whenever an activity ends, all
+rates are recomputed. This is the fluid model of SimGrid (Casanova, Giersch, Legrand, Quinson and
+Suter 2014, "Versatile, Scalable, and Accurate Simulation of Distributed Applications and
+Platforms").
 """
 
 import itertools
@@ -14,14 +16,14 @@ import numpy as np
 
 
 class Host(NamedTuple):
-    """A machine."""
+    """A machine: its cores and its network."""
 
     cores: float
-    net: float  # bytes/s that it can send, and receive at the same time
+    net: float  # bytes/s in each direction; sending and receiving don't slow each other down
 
 
 class Compute(NamedTuple):
-    """Use a host's cores: so many seconds of one, on so many threads at most."""
+    """Compute `seconds` of CPU time on a host, on at most `threads` of its cores."""
 
     host: int
     seconds: float
@@ -29,7 +31,7 @@ class Compute(NamedTuple):
 
 
 class Send(NamedTuple):
-    """Send bytes from a host to another; within one they take no time."""
+    """Send `size` bytes from a host to a different one; takes no time within a host."""
 
     source: int
     target: int
@@ -37,25 +39,25 @@ class Send(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Let time pass."""
+    """Wait for some seconds, without using a resource."""
 
     seconds: float
 
 
 class Take(NamedTuple):
-    """Wait until there is one of this name, and take it: of a lock, there is one."""
+    """Acquire one unit of the resource `name`, waiting until one is free; a lock has one unit."""
 
     name: Hashable
 
 
 class Put(NamedTuple):
-    """Put one of this name there, for whoever has waited longest."""
+    """Release one unit of the resource `name`, to the program that has waited longest."""
 
     name: Hashable
 
 
 class Together(NamedTuple):
-    """Let several programs run side by side, and wait for all."""
+    """Run several programs in parallel, and wait for all of them."""
 
     programs: Sequence["Program"]
 
@@ -63,17 +65,18 @@ class Together(NamedTuple):
 Program = Generator[Compute | Send | Wait | Take | Put | Together, None, None]
 
 
-#: What takes time: what is left of it, threads at most, and hosts, or -1.
+#: Activity in progress: remaining seconds or bytes, maximum rate, host that computes, and source
+#: and target of a transfer (-1 where not applicable).
 ACTIVITY = np.dtype(
     [("left", float), ("most", float), ("host", int), ("source", int), ("target", int)]
 )
 
 
 class Simulation:
-    """Programs on hosts; `counts` says how many there are to `Take` at the beginning.
+    """Simulation of programs on hosts; `counts` is the initial number of units per resource.
 
-    `now` is the seconds since the beginning. Of each host, `computed` are core seconds used, and
-    `sent` and `received` bytes.
+    Attributes: `now`, seconds since the start; `computed`, CPU seconds used per host; `sent` and
+    `received`, bytes per host.
     """
 
     def __init__(self, hosts: Sequence[Host], counts: Mapping[Hashable, int]) -> None:
@@ -82,18 +85,18 @@ class Simulation:
         self._net = np.array([host.net for host in hosts])
         self.computed, self.sent, self.received = np.zeros((3, len(hosts)))
         self._programs: list[_Running] = []
-        self._active = np.zeros(0, ACTIVITY)  # of each of these programs
+        self._active = np.zeros(0, ACTIVITY)  # current activity of each program in _programs
         self._added: list[tuple[_Running, tuple[float, float, int, int, int]]] = []
         self._counts = Counter(counts)
         self._queues: dict[Hashable, deque[_Running]] = defaultdict(deque)
 
     def run(self, programs: Iterable[Program]) -> None:
-        """Run programs from now on until all have ended.
+        """Start programs now, and run the simulation until all have ended.
 
         Raises
         ------
         RuntimeError
-            If some wait for what nobody puts there.
+            If programs wait for a resource that is never released.
         """
         for program in programs:
             self._advance(_Running(program))
@@ -110,10 +113,10 @@ class Simulation:
             for one in over:
                 self._advance(one)
         if any(self._queues.values()):
-            raise RuntimeError("programs wait for what nobody puts there")
+            raise RuntimeError("programs wait for a resource that is never released")
 
     def _advance(self, running: "_Running") -> None:
-        """Let a program go on until it has to wait for something."""
+        """Resume a program until its next request takes time or has to wait."""
         while True:
             try:
                 wanted = next(running.program)
@@ -145,7 +148,7 @@ class Simulation:
                 return
 
     def _begin(self, running: "_Running", wanted: Compute | Send | Wait) -> bool:
-        """Take up what takes time; false if it takes none."""
+        """Start an activity; return whether it takes time."""
         if isinstance(wanted, Compute):
             row = wanted.seconds, wanted.threads, wanted.host, -1, -1
         elif isinstance(wanted, Send):
@@ -158,10 +161,10 @@ class Simulation:
         return row[0] > 0
 
     def _rates(self) -> np.ndarray:
-        """How much of each is done in a second.
+        """Return the rate of each activity, in CPU seconds, bytes or seconds per second.
 
-        Threads of a host share its cores evenly; so do transfers a link, each as fast as the
-        busier of its two ends allows.
+        Threads on a host share its cores evenly. Transfers share the links of their two hosts
+        evenly, and run at the rate of the busier end.
         """
         rates = self._active["most"].copy()
         computing, sending = self._active["host"] >= 0, self._active["source"] >= 0
@@ -191,7 +194,7 @@ class Simulation:
 
 
 class _Running:
-    """A program, and how many others it waits for."""
+    """A program, its parent, and the number of parallel programs that it waits for."""
 
     def __init__(self, program: Program, parent: "_Running | None" = None) -> None:
         self.program, self.parent, self.children = program, parent, 0

@@ -1,4 +1,4 @@
-"""A study's document as a picture."""
+"""Plots of a study's document."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def draw(document: Mapping[str, Any], path: Path) -> None:
-    """Draw speed and busy resources by the number of workers; the same document, the same file."""
+    """Plot speed and utilization by number of workers; the same document gives the same file."""
     import matplotlib
 
     matplotlib.use("Agg")

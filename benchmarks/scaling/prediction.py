@@ -1,4 +1,4 @@
-"""What an epoch of so many workers consists of."""
+"""Work of an epoch, predicted from a corpus and a number of workers."""
 
 import math
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ from gensim_tfw2v.planning import (
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text and how it is trained on."""
+    """Word counts of a text, and options for training on it."""
 
-    counts: tuple[int, ...]  # of the vocabulary's words
+    counts: tuple[int, ...]  # count of each word of the vocabulary, in descending order
     sentences: int
-    options: dict[str, Any]  # of `TFWord2Vec`
+    options: dict[str, Any]  # arguments of `TFWord2Vec`
 
     @property
     def tokens(self) -> int:
-        """Words that are in the vocabulary."""
+        """Number of tokens whose word is in the vocabulary."""
         return sum(self.counts)
 
     def grown(self, tokens: float) -> "Corpus":
-        """More text of the same kind, by Zipf's law: new words are rarer than those that are known.
+        """Extrapolate to `tokens` tokens of similar text by Zipf's law, with new, rarer words.
 
-        What is fitted is the frequency of the rarer half of the words, over their ranks.
+        The law is fitted to the counts of the rarer half of the words, by rank.
         """
         times, known = tokens / self.tokens, len(self.counts)
         ranks = np.arange(known // 2, known) + 1
@@ -51,7 +51,7 @@ class Corpus:
         return Corpus(tuple(counts.round().astype(int).tolist()), sentences, self.options)
 
     def workload(self) -> Workload:
-        """For the traffic model."""
+        """Return the input of the traffic model."""
         option: dict[str, Any] = {
             "window": 5,
             "negative": 5,
@@ -73,9 +73,9 @@ class Corpus:
         return Workload(frequencies, int(option["vector_size"]), shape, bool(option["sg"]))
 
     def work(self, workers: int, threads: int, rows_factor: float = 1.0) -> Work:
-        """An epoch of so many workers, with threads each.
+        """Return the work of an epoch for `workers` workers with `threads` threads each.
 
-        `rows_factor` rows travel for each one that the traffic model predicts.
+        `rows_factor` is the ratio of transferred rows to the traffic model's prediction.
         """
         load = self.workload()
         entries = choose_unit_entries(self.tokens, workers * threads)

@@ -1,4 +1,4 @@
-"""A study's document as a page."""
+"""Page for a study's document."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -7,18 +7,17 @@ from typing import Any
 from benchmarks.report import MEGABYTE, facts, page, section, table
 
 NOTES = """\
-Words/s are raw words of the text, from the end of the first epoch on: what is set up once is in the
-first. **Really run**: all tasks on the machine that is described, which they share; medians of the
-rounds. Predictions are computed by the simulation that the next table is from, with what threads
-without a cluster, and several workers on parts of the corpus, cost in the same round; that one
-worker takes as long as it did is what the simulation is adjusted to. **Simulated**: a machine for
-each task, of the cores and the network that are given, each core as fast as this machine's, with
-the medians of the rounds' costs; nothing of it was run, and speed-up is that over the smallest
-number of workers."""
+"words/s" is raw words of the text, without the first epoch, which includes setup. **Really run**:
+all tasks share the machine described above; figures are medians over the rounds. Predictions are
+computed by the simulation of the next table. Its costs are measured in the same round, with threads
+without a cluster and with several workers on parts of the corpus. It is calibrated so that one
+worker is as fast as measured. **Simulated**: one machine per task, with the cores and the network
+stated below, each core as fast as this machine's, and with median costs over the rounds. Nothing in
+that table was run. Speed-up is relative to the smallest number of workers."""
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """The page of a document."""
+    """Return the page for a document."""
     corpus, hosts = document["corpus"], document["hosts"]
     options = ", ".join(f"{name}={value}" for name, value in document["options"].items())
     parts = [
@@ -32,13 +31,13 @@ def markdown(document: Mapping[str, Any]) -> str:
                 "Simulated",
                 f"{document['simulated_words'] or corpus['words']:,} words. "
                 f"Machines of {hosts['cores']:g} cores, {hosts['net'] * 8 / 1e9:g} Gbit/s each, "
-                f"{hosts['latency'] * 1e3:g} ms there and back; the text comes from "
+                f"{hosts['latency'] * 1e3:g} ms round trip; the text comes from "
                 + ("a shared file system." if document["shared_text"] else "the coordinator."),
                 _simulated(document["simulated"]),
             )
         )
         costs = _costs(document["calibration"], document.get("roofline"))
-        parts.append(section("What the pieces cost", costs))
+        parts.append(section("Costs", costs))
     return page(f"Scaling: {corpus['name']}", *parts)
 
 
@@ -72,8 +71,8 @@ def _real(rows: Sequence[Mapping[str, Any]]) -> str:
                 f"{measured[0]['peak_bytes'] / MEGABYTE:,.0f}",
             ]
         )
-    head = ["workers", "ps", "words/s", "predicted", "error", "workers' core ns a token", "ps'"]
-    return table([*head, "coordinator's", "bytes a token", "memory of all tasks, MiB"], lines)
+    head = ["workers", "ps", "words/s", "predicted", "error", "CPU ns per token: workers", "ps"]
+    return table([*head, "coordinator", "bytes per token", "memory of all tasks, MiB"], lines)
 
 
 def _simulated(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -96,25 +95,25 @@ def _simulated(rows: Sequence[Mapping[str, Any]]) -> str:
         )
     head = ["workers", "ps", "words/s", "speed-up", "efficiency", "limited by"]
     busy = [f"{name} busy" for name in rows[0]["busy"]]
-    return table([*head, *busy, "bytes a token", "staleness, units"], lines)
+    return table([*head, *busy, "bytes per token", "staleness, units"], lines)
 
 
 def _costs(calibration: Mapping[str, float], roof: Mapping[str, float] | None) -> str:
     lines = (
-        f"- a worker: {calibration['token'] * 1e9:.0f} ns of a core for a token, "
-        f"{calibration['row'] * 1e9:.0f} ns for a row that it fetches and pushes, "
-        f"{calibration['job'] * 1e3:.1f} ms for a job; "
-        f"{calibration['threads']:.2f} times as fast as that where it has a machine for itself\n"
-        f"- a ps: {calibration['ps_row'] * 1e9:.0f} ns for a row\n"
-        f"- the coordinator: {calibration['ticket'] * 1e3:.1f} ms for a job, "
-        f"{calibration['epoch'] * 1e3:.0f} ms for an epoch"
+        f"- worker: {calibration['token'] * 1e9:.0f} ns of a core per token, "
+        f"{calibration['row'] * 1e9:.0f} ns per row that it fetches and pushes, "
+        f"{calibration['job'] * 1e3:.1f} ms per job; "
+        f"{calibration['threads']:.2f} times as fast if it has a machine of its own\n"
+        f"- ps: {calibration['ps_row'] * 1e9:.0f} ns per row\n"
+        f"- coordinator: {calibration['ticket'] * 1e3:.1f} ms per job, "
+        f"{calibration['epoch'] * 1e3:.0f} ms per epoch"
     )
     if roof is None:
         return lines
     return lines + (
-        f"\n- the kernel: {roof['flops_per_token'] / 1e3:.1f} thousand operations in matrix "
-        f"products and {roof['bytes_per_token'] / 1e3:.1f} kB moved for a token, "
-        f"{roof['products_per_second'] / 1e9:.1f} G operations/s of a thread, which is "
-        f"{roof['fraction']:.0%} of the {roof['machine'] / 1e9:.1f} G that it does in one large "
-        "product of the same precision"
+        f"\n- kernel: {roof['flops_per_token'] / 1e3:.1f} thousand operations in matrix "
+        f"products and {roof['bytes_per_token'] / 1e3:.1f} kB moved per token; "
+        f"{roof['products_per_second'] / 1e9:.1f} G operations/s per thread, which is "
+        f"{roof['fraction']:.0%} of the {roof['machine'] / 1e9:.1f} G operations/s of one large "
+        "product in the same precision"
     )

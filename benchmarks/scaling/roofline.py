@@ -1,4 +1,4 @@
-"""How much of what a machine can do the kernel uses.
+"""Roofline: the kernel's arithmetic throughput, as a fraction of the machine's.
 
 Williams, Waterman and Patterson 2009, "Roofline: An Insightful Visual Performance Model for
 Multicore Architectures".
@@ -10,36 +10,36 @@ import time
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.planning import FLOAT, Workload
 
-#: Side of the matrices whose product is timed, and for how many seconds.
+#: Number of rows and columns of the matrices whose product is timed, and seconds of timing.
 SIZE, SECONDS = 1024, 2.0
 
 
 def roofline(
     load: Workload, dtype: str, tokens_per_second: float, rows_per_token: float
 ) -> dict[str, float]:
-    """Compare a kernel with the machine, in products of one thread.
+    """Compare a kernel with the machine, by floating point operations on one thread.
 
     Parameters
     ----------
     rows_per_token : float
-        Distinct rows of a step for each of its tokens.
+        Number of distinct rows of a step, divided by its tokens.
 
     Returns
     -------
     dict
-        ``flops_per_token`` of matrix products, and ``bytes_per_token`` of rows that are read and
-        written and of copies for the blocks; ``products_per_second``, floating point operations
-        that the kernel does, those that the `machine` does in one large product, and their
-        `fraction`.
+        ``flops_per_token``: operations in matrix products. ``bytes_per_token``: bytes of rows read
+        and written, and of copies for the blocks. ``products_per_second``: the kernel's operations
+        per second. ``machine``: operations per second in one large product. ``fraction``: their
+        ratio.
     """
     shape = load.shape
-    if load.skipgram:  # scores, and the updates of both sides
+    if load.skipgram:  # scores, and updates of inputs and outputs
         products = 3 * shape.columns * shape.inputs
-    else:  # into and out of the hidden rows; scores, and the updates of both sides
+    else:  # hidden rows and their gradients; scores, and updates of hidden rows and outputs
         products = 2 * shape.centres * shape.inputs + 3 * shape.centres * (1 + shape.shared)
     flops = 2.0 * products * load.vector_size / shape.block
-    # a step's rows are read, and read and written when its updates are added; each place of a
-    # block has a copy of its row and of its update, which are written and read
+    # A step's rows are read once, and read and written once more to add updates. Each place of a
+    # block has a copy of its row and of its update, both written and read.
     width = tf.as_dtype(dtype).size
     places = (shape.inputs + shape.columns) / shape.block
     moved = load.vector_size * (3 * FLOAT * rows_per_token + 2 * (width + FLOAT) * places)
@@ -54,8 +54,8 @@ def roofline(
 
 
 def products_per_second(dtype: str) -> float:
-    """Floating point operations of one thread in a large product."""
-    with contextlib.suppress(RuntimeError):  # TensorFlow takes it before its first op
+    """Return floating point operations per second of one thread in a large product."""
+    with contextlib.suppress(RuntimeError):  # only allowed before TensorFlow's first op
         tf.config.threading.set_intra_op_parallelism_threads(1)
     one = tf.cast(tf.random.stateless_normal([SIZE, SIZE], [1, 2]), dtype)
 

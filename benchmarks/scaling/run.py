@@ -1,4 +1,4 @@
-"""A training of the study, in a process of its own, and what its steady part took."""
+"""Trainings in separate processes, and measurements of their steady part."""
 
 import contextlib
 import re
@@ -13,45 +13,45 @@ import psutil
 from benchmarks.process import call
 from gensim_tfw2v.planning import ID, NUMBER
 
-#: Seconds that a training may take.
+#: Time limit of a training, in seconds.
 LIMIT = 12 * 3600
 
-#: What Linux calls the tasks of a cluster that this machine runs.
+#: Process names of the tasks of a local cluster.
 TASK = re.compile("tfw2v-(worker|ps|chief)")
 
-#: Seconds by what used them.
+#: Wall-clock "seconds", and CPU seconds by kind of process.
 Used = defaultdict[str, float]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """An epoch of a training that was really run, in its steady part."""
+    """Measurements of a real training: means per epoch, without the first epoch."""
 
     seconds: float
     raw_words: int
-    worker_cores: float  # core seconds of all workers
-    ps_cores: float
-    coordinator_cores: float  # with those of the program that trains
+    worker_cores: float  # CPU seconds of all workers
+    ps_cores: float  # CPU seconds of all ps tasks
+    coordinator_cores: float  # CPU seconds of the coordinator and the training program
     tokens: float = 0.0  # trained on by workers
     jobs: float = 0.0
-    rows: float = 0.0  # that travelled
+    rows: float = 0.0  # transferred
     bytes_per_token: float = 0.0
-    peak_bytes: int = 0  # of all processes
+    peak_bytes: int = 0  # peak memory of all processes
     workers: int = 0
     ps: int = 0
 
     @property
     def words_per_second(self) -> float:
-        """Raw words of the corpus."""
+        """Raw words of the corpus per second."""
         return self.raw_words / self.seconds
 
 
 def run_training(
     corpus: str, options: dict[str, Any], workers: int = 0, ps: int = 0
 ) -> tuple[Measured, dict[str, Any]]:
-    """Train in a new process, on a local cluster if there are to be workers.
+    """Train in a new process, on a local cluster if `workers` is not 0.
 
-    Besides what it took, occurrences of the vocabulary's words are given, and their sentences.
+    Returns the measurements, and the counts of the vocabulary's words and of sentences.
     """
     if workers:
         options = options | {"cluster": f"local:ps={ps},worker={workers}"}
@@ -62,7 +62,7 @@ def run_training(
 
 
 def train(corpus: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Train in this process; give what `run_training` takes from it."""
+    """Train in this process; return the raw results for `run_training`."""
     from gensim.models.callbacks import CallbackAny2Vec
 
     from gensim_tfw2v import TFWord2Vec
@@ -99,11 +99,11 @@ def train(corpus: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def used() -> Used:
-    """Seconds so far, and core seconds of this process and of tasks among its descendants."""
+    """Return the clock's seconds, and CPU seconds of this process and of tasks below it."""
     found: Used = defaultdict(float, seconds=time.monotonic())
     own = psutil.Process()
     for process in (own, *own.children(recursive=True)):
-        with contextlib.suppress(psutil.Error):  # it has ended
+        with contextlib.suppress(psutil.Error):  # the process has exited
             task = TASK.match(process.name())
             if task or process == own:
                 times = process.cpu_times()
@@ -112,9 +112,9 @@ def used() -> Used:
 
 
 def steady_epoch(marks: Sequence[Used]) -> Used:
-    """What an epoch used, by what was used at the beginning and after each.
+    """Return the mean usage of an epoch, from marks at the start and after each epoch.
 
-    All epochs count but the first, in which things are set up; if there is only one, that.
+    The first epoch, which includes setup, is left out, unless it is the only one.
     """
     first, last = marks[min(1, len(marks) - 2)], marks[-1]
     epochs = max(1, len(marks) - 2)

@@ -1,4 +1,4 @@
-"""What a cluster does in an epoch of asynchronous training, as programs for the simulation."""
+"""Simulation of an epoch of asynchronous training: the programs of all tasks of a cluster."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -19,55 +19,55 @@ from benchmarks.scaling.events import (
     Wait,
 )
 
-#: Jobs that have been trained.
+#: Name of the counter of trained jobs.
 DONE = "done"
 
 
 @dataclass(frozen=True)
 class Work:
-    """An epoch."""
+    """Work of an epoch."""
 
-    jobs: int  # into which it is cut
-    tokens: float  # of each job, that are trained on
-    rows: float  # of each job, that travel
-    fetched_bytes: float  # of each row
-    pushed_bytes: float  # of each row
-    units: int = 1  # of each job
-    text_bytes: float = 0.0  # of a job's encoded text, that a worker on another host is sent
-    model_bytes: float = 0.0  # of all rows, which come back at the end
+    jobs: int  # jobs per epoch
+    tokens: float  # tokens trained on, per job
+    rows: float  # rows transferred, per job
+    fetched_bytes: float  # per row
+    pushed_bytes: float  # per row
+    units: int = 1  # work units per job
+    text_bytes: float = 0.0  # encoded text per job, sent by the coordinator
+    model_bytes: float = 0.0  # all rows, sent to the coordinator at the end
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which task is on which host."""
+    """Hosts, and the index of each task's host."""
 
     hosts: tuple[Host, ...]
     coordinator: int
-    ps: tuple[int, ...]  # the host of each
-    workers: tuple[int, ...]  # the host of each
-    latency: float  # seconds of a message to another host and of its answer
+    ps: tuple[int, ...]  # host of each ps task
+    workers: tuple[int, ...]  # host of each worker
+    latency: float  # round-trip time between hosts, in seconds
 
     @classmethod
     def one_host(cls, host: Host, ps: int, workers: int) -> "Layout":
-        """All tasks on one machine."""
+        """Place all tasks on one machine."""
         return cls((host,), 0, (0,) * ps, (0,) * workers, 0.0)
 
     @classmethod
     def own_hosts(cls, host: Host, ps: int, workers: int, latency: float) -> "Layout":
-        """A machine for each task."""
+        """Place each task on a separate machine."""
         number = 1 + ps + workers
         tasks = tuple(range(1, number))
         return cls((host,) * number, 0, tasks[:ps], tasks[ps:], latency)
 
 
 class Outcome(NamedTuple):
-    """An epoch, simulated."""
+    """Results of a simulated epoch."""
 
     seconds: float
-    staleness: float  # units of others pushed between a job's fetching and its pushing, on average
-    computed: np.ndarray  # [hosts], core seconds used
+    staleness: float  # mean number of other jobs' units pushed between a job's fetch and push
+    computed: np.ndarray  # [hosts], CPU seconds used
     sent: np.ndarray  # [hosts], bytes
-    received: np.ndarray
+    received: np.ndarray  # [hosts], bytes
 
 
 def simulate(costs: Costs, work: Work, layout: Layout) -> Outcome:
@@ -86,7 +86,7 @@ def simulate(costs: Costs, work: Work, layout: Layout) -> Outcome:
 
 
 class _Epoch:
-    """What workers share."""
+    """State that the programs of an epoch share."""
 
     def __init__(self, costs: Costs, work: Work, layout: Layout) -> None:
         self.costs, self.work, self.layout = costs, work, layout
@@ -94,7 +94,7 @@ class _Epoch:
         self.staleness: list[float] = []
 
     def coordinator(self) -> Program:
-        """Read what workers report, and end the epoch."""
+        """Process the reports of workers, and end the epoch."""
         host = self.layout.coordinator
         for _ in range(self.work.jobs):
             yield Take(DONE)
@@ -108,7 +108,7 @@ class _Epoch:
         yield Send(ps, self.layout.coordinator, size)
 
     def worker(self, host: int) -> Program:
-        """Train jobs until none is left. JobQueue are drawn ahead: nothing waits for them."""
+        """Train jobs until none is left. Workers draw jobs ahead, so the draw takes no time."""
         costs, work, layout = self.costs, self.work, self.layout
         rows = work.rows / len(layout.ps)
         while self.left:
@@ -126,13 +126,13 @@ class _Epoch:
             yield Put(DONE)
 
     def fetch(self, ps: int, host: int, rows: float) -> Program:
-        """Ask a ps task for rows, and wait for them."""
+        """Fetch rows from a ps task."""
         yield Wait(self.layout.latency)
         yield Compute(ps, FETCHING * self.costs.ps_row * rows)
         yield Send(ps, host, self.work.fetched_bytes * rows)
 
     def push(self, number: int, ps: int, host: int, rows: float) -> Program:
-        """Send changes to a ps task, which adds those of one worker after the other."""
+        """Push changes to a ps task, which applies the pushes of workers sequentially."""
         yield Send(host, ps, self.work.pushed_bytes * rows)
         yield Take(number)
         yield Compute(ps, (1 - FETCHING) * self.costs.ps_row * rows)

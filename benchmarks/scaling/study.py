@@ -1,4 +1,4 @@
-"""How training scales with the number of workers: measured and simulated."""
+"""Parts of a study: runs of clusters, calibration of costs, and simulation."""
 
 import tempfile
 from dataclasses import dataclass, replace
@@ -14,72 +14,72 @@ from benchmarks.scaling.prediction import Corpus
 from benchmarks.scaling.run import Measured, run_training
 from benchmarks.scaling.simulation import Layout, Outcome, Work, simulate
 
-#: Workers for each ps task.
+#: Number of workers per ps task.
 WORKERS_A_PS = 2
 
-#: Parts of the corpus on which clusters for calibration train: the shorter, the shorter are jobs,
-#: and the more rows they have for each token.
+#: Clusters for calibration train on every n-th line of the corpus, for these n. Smaller parts have
+#: shorter jobs, with more rows per token.
 PARTS = 2, 8
 
-#: Share of a resource's time above which it is what limits.
+#: Utilization from which a resource is the bottleneck.
 BUSY = 0.8
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be studied."""
+    """Parameters of a study."""
 
     corpus: Path
-    options: dict[str, Any]  # of `TFWord2Vec`
-    workers: tuple[int, ...]
-    real: int  # up to how many workers the cluster is really run
-    cores: int  # of this machine
-    threads: int  # of each worker
-    host: Host  # what the simulated machines are, one for each task
-    latency: float  # seconds of a message and its answer
-    words: int = 0  # of the simulated corpus: more text of the same kind; 0 for the corpus itself
-    shared_text: bool = False  # whether simulated workers read the text, or are sent it
+    options: dict[str, Any]  # arguments of `TFWord2Vec`
+    workers: tuple[int, ...]  # numbers of workers to study
+    real: int  # maximum number of workers of a real cluster
+    cores: int  # cores of this machine
+    threads: int  # threads per worker
+    host: Host  # simulated machine, one per task
+    latency: float  # round-trip time between simulated machines, in seconds
+    words: int = 0  # raw words of the simulated corpus; 0 for those of `corpus`
+    shared_text: bool = False  # simulated workers read the text from a shared file system
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """An epoch of so many workers."""
+    """Results of a simulated epoch."""
 
     workers: int
     ps: int
     words_per_second: float
-    staleness: float  # units of others between a job's fetching and its pushing
-    busy: dict[str, float]  # share of the time of each kind of resource, of the busiest of a kind
-    bound: str  # by what it is limited
+    staleness: float  # mean number of other jobs' units pushed between a job's fetch and push
+    busy: dict[str, float]  # utilization of the busiest resource of each kind
+    bound: str  # kind of the bottleneck, or "waiting"
     bytes_per_token: float
 
 
 def ps_tasks(workers: int) -> int:
-    """How many ps tasks there are for so many workers."""
+    """Return the number of ps tasks for a number of workers."""
     return max(1, workers // WORKERS_A_PS)
 
 
 def run_cluster(question: Question, workers: int, corpus: Path) -> tuple[Measured, dict[str, Any]]:
-    """Run a local cluster of so many workers."""
+    """Run a local cluster with this number of workers."""
     options = question.options | {"workers": question.threads}
     return run_training(str(corpus), options, workers, ps_tasks(workers))
 
 
 def calibrate(question: Question) -> tuple[Costs, Corpus, float, Measured]:
-    """Measure what pieces of the work cost.
+    """Measure the costs.
 
-    A token's cost is that of threads on all cores, without a cluster; what a row and a job cost is
-    what workers take beyond it, as many as are run, on parts of the corpus. How much faster a
-    worker is that has cores to spare is found from one worker on the corpus.
+    The cost per token is measured with threads on all cores, without a cluster. Costs per row and
+    job are fitted to the additional CPU time of `real` workers on parts of the corpus. The speed-up
+    of a worker with spare cores is fitted to a run of one worker on the whole corpus.
 
     Returns
     -------
     costs : Costs
     corpus : Corpus
     rows_factor : float
-        How many rows travel for each one that the traffic model predicts.
+        Ratio of transferred rows to the traffic model's prediction.
     alone : Measured
-        One worker on the corpus.
+        Run of one worker on the corpus.
     """
     with tempfile.TemporaryDirectory() as folder:
         found = [run_cluster(question, 1, question.corpus)]
@@ -101,7 +101,7 @@ def calibrate(question: Question) -> tuple[Costs, Corpus, float, Measured]:
 
 
 def _with_threads(question: Question, costs: Costs, work: Work, measured: Measured) -> Costs:
-    """Find how fast one worker is: as fast as gives the time that was measured."""
+    """Find by bisection the speed-up `threads` for which one worker takes the measured time."""
     layout = Layout.one_host(Host(question.cores, np.inf), 1, 1)
 
     def too_slow(threads: float) -> bool:
@@ -116,13 +116,13 @@ def _with_threads(question: Question, costs: Costs, work: Work, measured: Measur
 
 
 def _copy_part(source: Path, target: Path, part: int) -> None:
-    """Copy every so manieth line."""
+    """Copy every `part`-th line."""
     with open(source, "rb") as lines, open(target, "wb") as copy:
         copy.writelines(line for number, line in enumerate(lines) if number % part == 0)
 
 
 def predict(costs: Costs, work: Work, layout: Layout, raw_words: int) -> Simulated:
-    """Simulate an epoch, and say what limits it."""
+    """Simulate an epoch, and determine its bottleneck."""
     outcome = simulate(costs, work, layout)
     busy = _busy(outcome, layout, costs, work)
     most = max(busy, key=lambda name: busy[name])
@@ -140,9 +140,9 @@ def predict(costs: Costs, work: Work, layout: Layout, raw_words: int) -> Simulat
 
 
 def _busy(outcome: Outcome, layout: Layout, costs: Costs, work: Work) -> dict[str, float]:
-    """Share of the time in which each kind of resource was in use.
+    """Return the utilization of the busiest resource of each kind.
 
-    A worker's cores are those that it can keep busy.
+    For workers, 1 means that all cores that a worker can keep busy were in use.
     """
     coordinating = (costs.ticket * work.jobs + costs.epoch) / outcome.seconds
     cores = np.array([host.cores for host in layout.hosts])

@@ -1,7 +1,7 @@
-"""``tfw2v cluster``: whole clusters; ``tfw2v task``: one ps or worker.
+"""``tfw2v cluster`` starts and watches whole clusters; ``tfw2v task`` runs one ps or worker.
 
-The training that a command is given, after ``--``, is a process of its own. It is run again when it
-is killed, and never left behind.
+The training named after ``--`` runs in a separate process. It is restarted when it is killed, and
+ends when the command ends.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from gensim_tfw2v.processes.children import start_module
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster import Task
 
-#: Settings of a command with a training: its own options end at ``--``, or at ``train``.
+#: Settings of a command that runs a training: its own options end at ``--``, or at ``train``.
 TAKES_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
 
-#: How often a training that was killed is started again.
+#: Maximum number of restarts of a killed training.
 RESTARTS = 10
 
-#: Seconds that a training has to end when this process is to end.
+#: Seconds that a training has to exit when this process is to exit.
 ENDING_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
@@ -67,14 +67,14 @@ def ssh(
         ),
     ] = "tfw2v",
     seconds: Annotated[float, option("Seconds to wait for the tasks to start.", min=1)] = 30.0,
-    dry_run: Annotated[bool, option("Print the commands, and run nothing.", "--dry-run")] = False,
+    dry_run: Annotated[bool, option("Only print the commands.", "--dry-run")] = False,
     verbose: Verbose = False,
 ) -> None:
     """Run a training on other hosts: tfw2v cluster ssh --hosts FILE -- train CORPUS -o MODEL.
 
     Starts each task over ssh, which must not ask for a password, and shows its output. Tasks that
-    exit are restarted, and all stop with the training, which runs here. Losing a ps or the
-    training itself costs the work since the last checkpoint.
+    exit are restarted. The training itself runs on this machine; when it ends, all tasks stop. If
+    a ps or the training is lost, so is the work since the last checkpoint.
     """
     arguments, values = parse_training(context)
 
@@ -84,15 +84,15 @@ def ssh(
     cluster = read_hosts(hosts)
     if cluster.chief is None:
         raise BadInput(
-            f"{hosts}: has no chief; add the address at which tasks reach this machine, as "
+            f"{hosts}: has no chief; add the address at which tasks reach this machine, as in "
             '"chief": ["10.0.0.1:2222"]'
         )
     try:
         client = shlex.split(ssh)
     except ValueError as error:
-        raise BadInput(f"--ssh is {quoted(ssh)}: write it as for a shell ({error})") from error
+        raise BadInput(f"--ssh is {quoted(ssh)}: quote it as for a shell ({error})") from error
     if not client:
-        raise BadInput("--ssh is empty: give the client of OpenSSH, as in --ssh 'ssh -p 2200'")
+        raise BadInput("--ssh is empty: give the OpenSSH client, as in --ssh 'ssh -p 2200'")
     log_dir = None if values["log_dir"] is None else os.path.abspath(values["log_dir"])
     tasks = SshCluster(cluster, _show, client, command, seconds, log_dir)
     if dry_run:
@@ -108,7 +108,7 @@ def ssh(
 def _show(task: Task, line: str) -> None:
     from gensim_tfw2v.cluster.started_cluster import prefixed
 
-    sys.stderr.write(f"{prefixed(task, line)}\n")  # in one call: several threads write
+    sys.stderr.write(f"{prefixed(task, line)}\n")  # in one call, because several threads write
     sys.stderr.flush()
 
 
@@ -136,7 +136,7 @@ def status(
 ) -> None:
     """List the tasks of a cluster and whether each answers; exit status 1 if one does not.
 
-    After a training, tasks restart to free their memory. They are waited for.
+    Tasks that are restarting to free their memory, after a training, are waited for.
     """
     from gensim_tfw2v.cluster import MissingTasks, wait_for_tasks
     from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
@@ -151,7 +151,7 @@ def status(
         answers = "does not answer" if task in missing else "answers"
         print(f"{task.role:<7}{task.index:<4}{task.address:<24}{answers}")
     if missing:
-        advice = "a task that starts, also anew after a training, may need longer --seconds"
+        advice = "a task that is starting or restarting may need more --seconds"
         fail(f"no answer within {seconds:g} s; {advice}", status=1)
 
 
@@ -162,8 +162,8 @@ def task(
     log_dir: Annotated[
         str | None,
         option(
-            "The training's folder for TensorBoard: this task writes a run into it, with "
-            "the CPU time, memory and network that it takes.",
+            "The training's folder for TensorBoard: this task adds a run with its CPU time, "
+            "memory and network traffic.",
             envvar="TFW2V_LOG_DIR",
         ),
     ] = None,
@@ -175,7 +175,7 @@ def task(
     """Run one task of a cluster, a ps or a worker, until SIGTERM or Ctrl-C.
 
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
-    has no authentication: whoever reaches its port can run programs on this machine.
+    has no authentication: anyone who can reach its port can run programs on this machine.
     """
     from gensim_tfw2v.cluster.server import serve, watch
     from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
@@ -186,7 +186,7 @@ def task(
         cluster = read_hosts(hosts)
         own = cluster.task(role, index)
     if own.role == "chief":
-        raise BadInput("TF_CONFIG says that this is the chief: run the program that trains here")
+        raise BadInput("TF_CONFIG makes this the chief: run the program that trains here")
     os.environ["TF_CONFIG"] = cluster.tf_config(own.role, own.index)
     os.environ[LOG_DIR] = log_dir or ""
     if with_parent:
@@ -195,26 +195,26 @@ def task(
 
 
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
-    """The arguments after ``train``, and their values by the names of the parameters of `train`."""
+    """Return the arguments after ``train``, and their values by parameter of `train`."""
     if context.args[:1] != ["train"]:
         path = context.command_path.split(" ", 1)[-1]
         raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")
     arguments = context.args[1:]
     for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
-        raise BadInput(f"{argument} is what this command is for: leave it out after --")
+        raise BadInput(f"{argument} is set by this command: leave it out after --")
     parser = typer.main.get_command(_trainings)
     values = parser.make_context("tfw2v train", list(arguments)).params
     if is_stream(Path(values["corpus"])):
         raise BadInput(
-            f"{values['corpus']}: a training that may be started again needs a file that can be "
-            "read again; write the text to one (or: tfw2v train - --cluster local:ps=1,worker=2)"
+            f"{values['corpus']}: a stream cannot be read again when a training restarts; write "
+            "the text to a file (or run: tfw2v train - --cluster local:ps=1,worker=2)"
         )
     return arguments, values
 
 
 @contextlib.contextmanager
 def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The arguments of ``tfw2v`` for a training with checkpoints, by default temporary ones."""
+    """Yield ``tfw2v`` arguments for a training with checkpoints, by default temporary ones."""
     command = ["train", *arguments]
     if values["checkpoint_dir"] is not None:
         yield command
@@ -224,10 +224,10 @@ def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterato
 
 
 def supervise(command: Sequence[str], environment: Mapping[str, str] | None = None) -> NoReturn:
-    """Run a command of this tool, again each time that it was killed; leave with its exit status.
+    """Run a command of this tool, restart it whenever it is killed, and exit with its exit status.
 
-    It has a process group of its own, so that Ctrl-C comes to it once: from here, whether the
-    terminal has sent it or another process, and with time to end. It ends with this process.
+    The command has its own process group, so it receives Ctrl-C only once, from this process, and
+    has time to exit. It also exits if this process is killed.
     """
     for restart in range(RESTARTS + 1):
         process = start_module("gensim_tfw2v.cli.start", *command, environment=environment)
@@ -256,6 +256,6 @@ def _end(process: subprocess.Popen[bytes], number: int) -> None:
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)
-    finally:  # also at a second Ctrl-C
+    finally:  # also after a second Ctrl-C
         process.kill()
         process.wait()

@@ -16,17 +16,17 @@ from rich.text import Text
 
 
 class BadInput(Exception):
-    """Unusable input from the user; the message says what came, and what to do."""
+    """Invalid input from the user; the message states the input and what to do instead."""
 
 
 def fail(message: str, *, status: int) -> NoReturn:
-    """Print one line on stderr and leave with `status`."""
+    """Print one line on stderr and exit with `status`."""
     print(f"tfw2v: {message}", file=sys.stderr)
     raise typer.Exit(status)
 
 
 def is_unread() -> bool:
-    """Return whether standard output or error is a pipe that nobody reads any more."""
+    """Return whether standard output or error is a pipe whose reader is gone."""
     poll = select.poll()
     poll.register(1)
     poll.register(2)
@@ -34,19 +34,19 @@ def is_unread() -> bool:
 
 
 def fail_interrupted(what: str = "") -> NoReturn:
-    """Leave as after Ctrl-C, with 128 and SIGINT's number as the exit status."""
+    """Exit as after Ctrl-C, with status 130 (128 + SIGINT)."""
     fail(f"interrupted{what}", status=130)
 
 
 def one_line(error: BaseException) -> str:
-    """Give an exception's message on one line; its type where it has no message."""
+    """Return an exception's message on one line; its type if it has no message."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def naming_options(message: str, command: Any) -> str:
-    """Name options as they are typed, where a message names the arguments of Python."""
+    """Replace names of Python arguments in a message by those of the command's options."""
     for one in command.params:
         name = one.name
         typed = max(one.opts, key=len)
@@ -63,7 +63,7 @@ def naming_options(message: str, command: Any) -> str:
 
 
 def print_rows(rows: Iterable[tuple[str, object]], saved: Iterable[Path] = ()) -> None:
-    """Print results but None, and files that were saved, each on a line after its name."""
+    """Print results except None, and saved files: a line each, with its name first."""
     for name, value in (*rows, *(("saved", path) for path in saved)):
         if value is not None:
             print(f"{name:<11}{value}")
@@ -84,26 +84,26 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         return
     table = Table(*headings)
     for row in rows:
-        table.add_row(*map(Text, row))  # keeps "[b]" in a word from being read as markup
+        table.add_row(*map(Text, row))  # Text, so that "[b]" in a word is not parsed as markup
     Console(highlight=False).print(table)
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:
-    """Declare an option: its help, its names if they do not follow from the parameter, limits."""
+    """Declare an option: help, names (by default from the parameter), and further settings."""
     settings.setdefault("callback", _check_finite)
     return typer.Option(*names, help=help, **settings)
 
 
 def given(context: typer.Context) -> dict[str, Any]:
-    """Return the values of the options that were given, by their names."""
+    """Return the values of the options that the user has set, by name."""
     values = context.params.items()
-    # by its name: what str() gives of a source depends on the version of click
+    # by name, because str(source) depends on the version of click
     source = context.get_parameter_source
     return {n: v for n, v in values if "DEFAULT" not in getattr(source(n), "name", "")}
 
 
 def _check_finite(value: Any) -> Any:
-    """Refuse NaN, which is within any limits, and infinity."""
+    """Raise for infinity, and for NaN, which passes the checks of limits."""
     if isinstance(value, float) and not math.isfinite(value):
         raise typer.BadParameter(f"{value} is not a finite number.")
     return value
@@ -111,13 +111,13 @@ def _check_finite(value: Any) -> Any:
 
 def _turn_on_log(verbose: bool) -> bool:
     if verbose:
-        form = "%(asctime)s : %(levelname)s : %(message)s"  # which gensim's users know
+        form = "%(asctime)s : %(levelname)s : %(message)s"  # the format of gensim's documentation
         logging.basicConfig(format=form, level=logging.INFO, stream=sys.stderr, force=True)
         logging.getLogger("gensim_tfw2v").setLevel(logging.DEBUG)
     return verbose
 
 
-#: The option that every command has.
+#: Option of every command.
 Verbose = Annotated[
     bool,
     option(
@@ -132,20 +132,20 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {READABLE}"
 Output = Annotated[Path, option("Where to save the model (gensim's format).", "--output", "-o")]
 Vectors = Annotated[
     Path | None,
-    option("Also write the vectors alone: text, or what the suffix says (.bin, .npz, .kv)."),
+    option("Also write only the vectors: as text, or by suffix (.bin, .npz, .kv)."),
 ]
 Encoding = Annotated[
     str, option("Encoding of a MODEL in word2vec's text or binary format: latin-1, cp1252, ...")
 ]
 Documents = Annotated[
-    bool, option("The vectors of documents, by tag, not those of words.", "--documents")
+    bool, option("Use the vectors of documents, by tag, instead of words.", "--documents")
 ]
 Binary = Annotated[bool, option("Write --vectors in word2vec's binary format.", "--binary")]
 Hosts = Annotated[
     Path | None,
     option(
         'JSON or YAML file with the addresses of all tasks, such as {"ps": ["10.0.0.2:2222"], '
-        '"worker": ["10.0.0.3:2222"]}, in place of TF_CONFIG.'
+        '"worker": ["10.0.0.3:2222"]}; replaces TF_CONFIG.'
     ),
 ]
 PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]

@@ -1,4 +1,4 @@
-"""``tfw2v train --init``: a saved model is trained further, on another corpus."""
+"""``tfw2v train --init``: further training of a saved model on a new corpus."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def continue_model(
 ) -> TFWord2Vec:
     """Load a model or vectors, add the new words of a corpus, and train on it.
 
-    A model takes those of the options that the command line gives; vectors alone make a model with
-    the defaults of the others.
+    Options that the command line sets override those of a model. From vectors only, a new model is
+    made, in which the remaining options have their defaults.
 
     Raises
     ------
     BadInput
-        If the file holds no vectors, or its arrays were made with other values of options.
+        If the file contains no vectors, or an option is incompatible with its arrays.
     """
     model: Any = load_saved(path)
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
@@ -43,16 +43,16 @@ def continue_model(
     has = vars(getattr(model, "wv", model)) | vars(model)
     if is_whole:
         has |= {"fasttext": model.has_subwords, "doc2vec": model.has_documents, "dm": not model.sg}
-    size, *arrays = named("arrays", "", "FastText", "Doc2Vec")  # vectors alone have a size
+    size, *arrays = named("arrays", "", "FastText", "Doc2Vec")  # of these, vectors have only a size
     for name in ("fasttext", "doc2vec", size, *(arrays if is_whole else ())):
-        kind = bool if name == "negative" else lambda value: value  # any number but 0
+        kind = bool if name == "negative" else lambda value: value  # nonzero values are compatible
         if name in given and kind(given[name]) != kind(has.get(name)):
             raise BadInput(
-                f"--{name.replace('_', '-')} cannot change when a model is continued: {path} has "
+                f"--{name.replace('_', '-')} cannot change when training continues: {path} has "
                 f"{has.get(name)}; leave it out, or train a new model"
             )
     if is_whole:
-        changed = options.keys() & {"cluster", *given} - {"dm"}  # which is made of sg
+        changed = options.keys() & {"cluster", *given} - {"dm"}  # a property, computed from sg
         vars(model).update({name: options[name] for name in changed})
     else:
         options.pop(size, None)

@@ -23,11 +23,11 @@ from gensim_tfw2v.monitor.progress import phase
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds a word
+SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds per word
 
 Json = Annotated[bool, option("Print JSON instead of text.", "--json")]
 
-#: Of analogies.
+#: Kinds of analogy questions, each with its own accuracy.
 KINDS = ("total", "semantic", "syntactic")
 
 
@@ -48,38 +48,38 @@ def evaluate(
     text: Annotated[
         Path | None,
         option(
-            "Text that the model was not trained on, a sentence a line; - reads standard "
-            "input: print the mean loss of a prediction, in nats. Needs a whole model."
+            "Print the held-out loss, in nats per prediction, on this text that the model was not "
+            "trained on, one sentence per line; - reads standard input. Needs a full model."
         ),
     ] = None,
     log_dir: Annotated[
         Path | None,
         option(
-            "Folder that TensorBoard is shown: the scores become a run in it, beside those "
-            "of trainings."
+            "TensorBoard log folder: the scores are added to it as a run, for comparison with "
+            "trainings."
         ),
     ] = None,
     run: Annotated[str | None, option("Name of that run; by default the model's.")] = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Evaluate vectors on word similarity and analogies, and models on a text of your own.
+    """Evaluate vectors on word similarity and analogies, and models on your own text.
 
     Word similarity is the rank correlation with human ratings (1 is best). Analogies are scored
     twice: on the questions whose words are all among the 30,000 most frequent ones, as in gensim,
     and on all questions, where an unknown word makes the answer wrong. Several models are compared
-    in one table. Tables are printed as tab-separated values to a file or pipe.
+    in one table. To a file or pipe, tables are printed as tab-separated values.
     """
     models = [path for path in dict.fromkeys(paths) if path == paths[0] or is_model(path)]
     if run is not None and (log_dir is None or len(models) > 1):
-        raise BadInput("--run names one MODEL's run for TensorBoard; give --log-dir too")
+        raise BadInput("--run names the TensorBoard run of a single MODEL, and needs --log-dir")
     if text is not None and len(models) > 1 and is_stream(text):
-        raise BadInput(f"{text}: can be read once, but is read for each model; write it to a file")
+        raise BadInput(f"{text}: is needed once per model; write the text to a file")
     if log_dir is not None:
         check_folder("log_dir", log_dir)
         runs = {model: log_dir / (run or model.stem) for model in models}
         if len(set(runs.values())) < len(runs):
-            raise BadInput("models of one name would share a run in --log-dir; evaluate each alone")
+            raise BadInput("models of the same name would share a run; evaluate them one by one")
 
         from gensim_tfw2v.monitor.events import do_without_tensorflow
         from gensim_tfw2v.monitor.run import check_run, write_baseline
@@ -121,7 +121,7 @@ def evaluate(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print all scores of one model, in a table for word pairs and one for analogies."""
+    """Print all scores of one model: a table of word pairs, and a table of analogies."""
     rows = []
     for name, score in result["pairs"].items():
         correlations = (_rounded(score[name], 3) for name in ("spearman", "pearson"))
@@ -140,7 +140,7 @@ def _print_scores(result: dict[str, Any]) -> None:
 
 
 def _measures(result: dict[str, Any]) -> dict[str, str]:
-    """The row of a model in a table of several: a number for each set and metric."""
+    """Return a model's row in a table of several models: a score per set and metric."""
     numbers = {name: score["spearman"] for name, score in result["pairs"].items()}
     for name, metrics in result["analogies"].items():
         numbers |= {name: metrics["gensim"]["total"], f"{name} (all)": metrics["all"]["total"]}
@@ -159,8 +159,8 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
 
     corpus = corpus_arguments(text)
     TFFastText.take_over(saved)
-    if not isinstance(saved, TFWord2Vec) or saved.has_documents:  # new documents have no vectors
-        raise of_another_kind(saved, path, "--text needs a whole model of Word2Vec or FastText")
+    if not isinstance(saved, TFWord2Vec) or saved.has_documents:  # no vectors of new documents
+        raise of_another_kind(saved, path, "--text needs a full model of Word2Vec or FastText")
     return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
 
 
@@ -177,7 +177,7 @@ def neighbours(
     documents: common.Documents = False,
     minus: Annotated[
         list[str] | None,
-        option("A word to subtract; all words then make one query (king woman --minus man)."),
+        option("Word to subtract; all words then form one query (king woman --minus man)."),
     ] = None,
     json: Json = False,
     encoding: Encoding = UTF8,
@@ -185,7 +185,7 @@ def neighbours(
 ) -> None:
     """Print the nearest neighbours of each WORD by cosine similarity.
 
-    Without a WORD, a terminal is asked for words until an empty line or Ctrl-D. Prints a table on
+    Without a WORD, prompts for words on a terminal until an empty line or Ctrl-D. Prints a table on
     a terminal, and tab-separated values to a file or pipe. Unknown words are reported with similar
     spellings. If no word is known, the exit status is 2.
     """
@@ -225,8 +225,8 @@ def _look_up(
 
 def similarity(
     model: Model,
-    word: Annotated[str, typer.Argument(metavar="WORD", help="A word.")],
-    other: Annotated[str, typer.Argument(metavar="WORD", help="Another word.")],
+    word: Annotated[str, typer.Argument(metavar="WORD", help="First word.")],
+    other: Annotated[str, typer.Argument(metavar="WORD", help="Second word.")],
     encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
@@ -251,8 +251,8 @@ def vectors(
     """Print the vectors of words that are read from standard input, one word per line.
 
     Each line of output is a word and its numbers, as in word2vec's text format; with --sentences
-    or --infer, only the numbers. Unknown words are skipped with a warning on stderr; a FastText
-    model has vectors for them, too.
+    or --infer, only the numbers. Unknown words are skipped with a warning on stderr, except with a
+    FastText model, which has vectors for them too.
     """
     saved: Any = load_saved(model, encoding)
     if infer:
@@ -305,7 +305,7 @@ def info(
 
 
 def _unknown(words: list[str], vectors: KeyedVectors) -> list[str]:
-    """Say of each unknown word that it is one, with similar spellings that are not."""
+    """Return a message for each unknown word, with known words of similar spelling."""
     messages = []
     for word in words:
         if word not in vectors:

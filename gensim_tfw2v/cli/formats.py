@@ -1,7 +1,7 @@
-"""Formats of vector files: what tells each, what it can hold, what reads and writes it.
+"""Formats of vector files: how each is recognized, its limits, and how it is read and written.
 
-A new format is a row of `FORMATS`, with a function that reads or writes it. Keras models and
-folders for sentence-transformers have a row 0 for unknown words, which is 0.
+To add a format, add a row to `FORMATS` with functions that read or write it. In Keras models and
+folders for sentence-transformers, row 0 is the zero vector, for unknown words.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = "[UNK]"
 SURROGATE = "\ud800-\udfff"  # not in UTF-8
-OPTIONS_OF_FASTTEXT = 64  # bytes
-FASTTEXT = b"\xba\x16O/"
+OPTIONS_OF_FASTTEXT = 64  # bytes before the vocabulary
+FASTTEXT = b"\xba\x16O/"  # first bytes of fastText's .bin
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,22 @@ class Format:
     Attributes
     ----------
     name : str
-        As ``--to`` takes it.
+        Value of ``--to``.
     write : callable
-        Takes vectors, a whole model if `of_model`, and a path or an open file.
+        Function of the vectors (the full model if `of_model`) and a path or an open file.
     read : callable, optional
-        Takes a path, the encoding of words and whether to map arrays; returns a model or vectors.
+        Function of a path, the encoding of words, and whether to map arrays; returns a model or
+        vectors.
     mark : bytes
-        Regular expression of a file's first bytes. Text reads what has no other format's mark.
+        Regular expression for a file's first bytes. A file without any format's mark is text.
     suffixes : str
-        Of files that are written in this format by default, with blanks between.
+        Suffixes of files that are written in this format by default, separated by blanks.
     lacks : str
-        Regular expression of what the format's words cannot have in them.
+        Regular expression for what words in this format cannot contain.
     is_compressed : bool
-        Whether `write` compresses if the name says so.
+        Whether `write` compresses if the file has such a suffix.
     of_model : bool
-        Whether it holds a whole FastText model.
+        Whether the format holds a full FastText model.
     """
 
     name: str
@@ -71,34 +72,34 @@ class Format:
 
 
 def find_format(path: Path, named: str | None, default: str) -> Format:
-    """Return the format that an option names, or else a file's suffix; `default` without one."""
+    """Return the format that ``--to`` names, or by suffix; `default` for a file without suffix."""
     inner = path.stem if path.suffix.lower() in COMPRESSED else path.name
     suffix = Path(inner).suffix.lower()
     chosen = named or ("" if suffix else default)
     for form in FORMATS:
         if form.name == chosen or not chosen and suffix in form.suffixes.split():
             if inner != path.name and not form.is_compressed:
-                raise BadInput(f"{path}: {form.name} is not compressed; leave out {path.suffix}")
+                raise BadInput(f"{path}: {form.name} cannot be compressed; leave out {path.suffix}")
             return form
     asked = f"--to is {quoted(named)}" if named else f"{path}: no format has the suffix {suffix}"
     known = ", ".join(f"{of.name} {of.suffixes}".rstrip() for of in FORMATS)
-    raise BadInput(f"{asked}: give a format (convert --to) or one of its suffixes: {known}")
+    raise BadInput(f"{asked}: name a format (convert --to) or use a suffix: {known}")
 
 
 def find_marked(start: bytes) -> Format:
-    """Return the format of a file that begins so: the one whose mark it has, or text."""
+    """Return the format of a file from its first bytes; text if no format's mark matches."""
     able = [form for form in FORMATS if form.read and re.match(form.mark, start, re.DOTALL)]
     return max(able, key=lambda form: bool(form.mark))
 
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
-    """Refuse words that a format cannot hold, before a byte is written; say what is `kept`."""
+    """Raise for words that a format cannot hold; `kept` is added to the message."""
     for word in map(str, vectors.index_to_key):
         if re.search(form.lacks, word):
             able = [of.name for of in FORMATS if not (of.of_model or re.search(of.lacks, word))]
             raise BadInput(
                 f"{path}: the format {form.name} cannot hold {quoted(word)}, because of blanks or "
-                f"other characters in it{kept}; convert to one that can: {', '.join(able)}"
+                f"other characters in it{kept}; use a format that can: {', '.join(able)}"
             )
 
 
@@ -117,8 +118,8 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
         check_loaded(saved)
     except FileNotFoundError as error:
         raise BadInput(
-            f"{error.filename}: missing; large arrays of {path} are kept in files beside it, "
-            "copy them together"
+            f"{error.filename}: missing; large arrays of {path} are in separate files next to it, "
+            "copy all of them"
         ) from error
     except (AttributeError, pickle.UnpicklingError, EOFError, ImportError, TypeError) as error:
         with open_decompressed(path) as file:
@@ -128,21 +129,21 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
             said = "was saved by gensim 3 or older; load it with gensim 3.8.3 and save it again"
         elif not said and isinstance(error, ImportError):
             raise
-        said = said or "no gensim model or vectors, or a damaged one"
+        said = said or "not a gensim model or vectors, or damaged"
         raise BadInput(f"{path}: {said} ({one_line(error)})") from error
     if vectors.vectors.shape != (shape := (len(vectors), vectors.vector_size)):
-        raise ValueError(f"its vectors have the shape {vectors.vectors.shape} for {shape}")
+        raise ValueError(f"its vectors have shape {vectors.vectors.shape}, expected {shape}")
     return saved
 
 
 def _load_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
-    """Load text or binary."""
+    """Load word2vec's text or binary format."""
     from gensim_tfw2v.keyed import read_word2vec
 
     try:
         return read_word2vec(path, encoding)
     except ValueError as error:
-        unknown = "no vectors in a known format; give what gensim, word2vec or fastText has saved"
+        unknown = "not vectors in a known format; give a file saved by gensim, word2vec or fastText"
         raise BadInput(f"{path}: {str(error) or describe(path) or unknown}") from error
 
 
@@ -161,13 +162,16 @@ def _load_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
     if not is_typed or rows.ndim != 2 or words.shape != rows.shape[:1]:
         raise BadInput(
             f"{path}: has words {words.shape} of {words.dtype} and vectors {rows.shape} of "
-            f"{rows.dtype}, not [V] and [V, D] of str and float"
+            f"{rows.dtype}, expected [V] of str and [V, D] of float"
         )
     return keyed(words.tolist(), np.ascontiguousarray(rows, np.float32))
 
 
 def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
-    """Load a .bin of fastText, if its words end: gensim would look for their end forever."""
+    """Load fastText's .bin, after a check that its list of words is not truncated.
+
+    For a truncated one, gensim's loader would not terminate.
+    """
     from gensim.models import _fasttext_bin
     from gensim.models.fasttext import load_facebook_model
 
@@ -175,24 +179,24 @@ def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
 
         def read(size: int) -> bytes:
             if len(content := file.read(size)) < size:
-                raise EOFError("it ends too early")
+                raise EOFError("the file is truncated")
             return content
 
         is_new = read(len(FASTTEXT)) == FASTTEXT
-        read(OPTIONS_OF_FASTTEXT - (len(FASTTEXT) if is_new else 12))  # of the mark and version
+        read(OPTIONS_OF_FASTTEXT - (len(FASTTEXT) if is_new else 12))  # version 1 has no mark
         whole: Any = SimpleNamespace(read=read, name=path)
         try:
             _fasttext_bin._load_vocab(whole, new_format=is_new, encoding="latin-1")
         except NotImplementedError as error:
             raise BadInput(
-                f"{path}: is a supervised fastText model, which gensim does not read: give the "
-                ".vec that fastText writes beside it"
+                f"{path}: is a supervised fastText model, which gensim cannot read: use the .vec "
+                "file that fastText writes next to it"
             ) from error
     return load_facebook_model(str(path), encoding)
 
 
 def place(to: Any) -> Any:
-    """Return the path, or the number of an open file, which gensim can open."""
+    """Return the path, or the file descriptor of an open file: gensim opens both."""
     return to if isinstance(to, str) else to.fileno()
 
 
@@ -217,14 +221,14 @@ def _save_fasttext(model: Any, to: Any) -> None:
 
 
 def _with_unknown(vectors: KeyedVectors) -> tuple[list[str], np.ndarray]:
-    """Return V words, and the table [1 + V, D] that has a row for unknown words first."""
+    """Return V words, and a table [1 + V, D] whose first row is for unknown words."""
     import numpy as np
 
     return vectors.index_to_key, np.insert(vectors.vectors, 0, 0, axis=0).astype(np.float32)
 
 
 def _save_keras(vectors: KeyedVectors, path: str) -> None:
-    """Save a Keras model that looks up V words, and has their embeddings."""
+    """Save a Keras model: StringLookup of V words, then their Embedding."""
     from gensim_tfw2v._tensorflow import tf
 
     words, table = _with_unknown(vectors)
@@ -235,9 +239,9 @@ def _save_keras(vectors: KeyedVectors, path: str) -> None:
 
 
 def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
-    """Save a folder of sentence-transformers.
+    """Save a folder of sentence-transformers: a tokenizers file and a safetensors file.
 
-    The files are those of tokenizers and of safetensors, whose header is JSON after its length.
+    safetensors: the header's length (8 bytes, little-endian), the header (JSON), the elements.
     """
     words, table = _with_unknown(vectors)
     folder = Path(path) / "0_StaticEmbedding"
@@ -260,7 +264,7 @@ _BLANKS = rf"[\t-\r {SURROGATE}]"
 _NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"
 
-# The mark, or in files of fastText's first version six small numbers, the loss and the model.
+# The mark; or in files of fastText's first version, six small numbers, the loss and the model.
 _FASTTEXT = FASTTEXT + rb"|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
 
 FORMATS = (
@@ -288,12 +292,12 @@ FORMATS = (
 
 _EXPORT = "export words and vectors with the program that wrote it"
 
-#: First bytes (a regular expression) of files that are not read, what they are, and what to do.
+#: First bytes (regular expressions) of unsupported files, with a description and advice.
 OTHERS = {
     rb"version https://git-lfs": "a pointer of Git LFS, not the file: run git lfs pull",
-    rb"\x93NUMPY": "an array of NumPy without words: use numpy.savez(FILE, words=…, vectors=…)",
-    rb".{257}ustar": "a tar archive: unpack it, and give the file of vectors in it",
-    rb"\x89HDF|SQLite format 3": "HDF5 (as of Keras) or SQLite (as of Magnitude): " + _EXPORT,
+    rb"\x93NUMPY": "a NumPy array without words: use numpy.savez(FILE, words=…, vectors=…)",
+    rb".{257}ustar": "a tar archive: unpack it, and use the file of vectors in it",
+    rb"\x89HDF|SQLite format 3": "HDF5 (as from Keras) or SQLite (as from Magnitude): " + _EXPORT,
     rb"PAR1|ARROW1|GGUF|.{7}\0\{": "Parquet, Arrow, GGUF or safetensors: " + _EXPORT,
     rb"\x08[\x01-\x1f]\x12|\x80\x02\x8a\nl\xfc\x9cF": "ONNX or PyTorch: " + _EXPORT,
     rb"\s*<[!?h]": "HTML or XML, perhaps a download that failed: download it again",
@@ -302,7 +306,7 @@ OTHERS = {
 
 
 def describe(path: Path) -> str:
-    """Say what a file is that is not read, and what to do; "" if that is not known."""
+    """Return a description of an unsupported file, with advice; "" if it is not recognized."""
     with open_decompressed(path) as file:
         start = file.read(4096)
     for magic, what in OTHERS.items():
@@ -313,6 +317,6 @@ def describe(path: Path) -> str:
             return f"is {name}-compressed: let its name end with {ending}, or decompress it"
     numbers = struct.iter_unpack("<d", start[: len(start) // 8 * 8])
     if len(start) > 7 and all(1e-12 < abs(number) < 1e4 for (number,) in numbers):
-        return "holds bare numbers of 8 bytes, as GloVe's vectors.bin: give its vectors.txt"
+        return "contains 8-byte numbers without words, as GloVe's vectors.bin: use its vectors.txt"
     wide = wide_encoding(start)
     return wide and f"is not UTF-8 text. {converting(wide)}"

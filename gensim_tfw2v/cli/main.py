@@ -1,4 +1,4 @@
-"""The tool itself: its name, its commands, and their exit status."""
+"""The tool ``tfw2v``: its commands and their exit status."""
 
 import logging
 import signal
@@ -21,45 +21,46 @@ from gensim_tfw2v.cli.train import demo, train
 from gensim_tfw2v.processes.children import run_and_exit
 from gensim_tfw2v.processes.process_guards import defer_interrupts
 
-#: How gensim and this library refuse input or stop training, and how damaged files are reported.
-#: An EOFError would be taken for Ctrl-D by click; an ArithmeticError is training that diverged.
+#: Exceptions of gensim and this library for invalid input and diverged training (ArithmeticError).
 EXPECTED = (BadInput, OSError, ValueError, RuntimeError, ImportError, ArithmeticError)
+
+#: Exceptions for damaged compressed files. Uncaught, click would treat an EOFError as Ctrl-D.
 DAMAGED = (EOFError, zlib.error, LZMAError)
 
 
 class CommandsWithClearFailures(typer.core.TyperGroup):
-    """Commands whose expected failures end in one line and an exit status.
+    """Commands that report expected failures on one line, with an exit status.
 
-    Status 2 for bad input; 130 for Ctrl-C; 143 for SIGTERM, which ends a command like Ctrl-C, with
-    nothing left behind. Anything else is a fault of the program and keeps its traceback.
+    Status 2 for invalid input; 130 for Ctrl-C; 143 for SIGTERM, which stops a command as cleanly as
+    Ctrl-C does. Other exceptions are bugs and keep their traceback.
     """
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Read the arguments of a call."""
+        """Parse the command line."""
         try:
             return super().make_context(*arguments, **options)
         except KeyboardInterrupt:
             common.fail_interrupted()
         except BrokenPipeError:
             raise
-        except OSError as error:  # of a full disk, after --help
+        except OSError as error:  # disk full while printing --help
             fail(common.one_line(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # fails here, if at all
+            sys.stdout.flush()  # errors should be raised here
             return result
         except KeyboardInterrupt:
             common.fail_interrupted()
-        except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
+        except (typer.Exit, typer.Abort):  # subclasses of RuntimeError
             raise
         except (*EXPECTED, *DAMAGED) as error:
             if isinstance(error, BrokenPipeError) and common.is_unread():
-                raise  # it ends silently, with status 1
+                raise  # click exits silently with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
             said = common.one_line(error)
             if not isinstance(error, BadInput):
@@ -90,7 +91,7 @@ _version = option("Show the version and exit.", "--version", callback=_say_versi
 
 @app.callback()
 def options(version: Annotated[bool, _version] = False) -> None:
-    """Take what goes before the name of a command."""
+    """Declare the options that precede a command."""
 
 
 for command in (
@@ -104,7 +105,7 @@ app.add_typer(cluster.app, name="cluster")
 
 
 def main() -> None:
-    """Do what the arguments of this process ask for, and end it."""
+    """Run the tool with the arguments of this process, and exit."""
     with defer_interrupts():
         command = typer.main.get_command(app)
     run_and_exit(lambda: command(prog_name="tfw2v"))

@@ -1,4 +1,4 @@
-"""Commands from files to files: ``merge``, of several models, and ``convert``."""
+"""Commands that write files from files: ``merge`` and ``convert``."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ def merge(
     """Merge models that were trained separately, on samples of a corpus or on several corpora.
 
     The merged model has the words of all models and can be trained further. If it was merged from
-    vectors alone, its output layer starts at 0.
+    only vectors, its output layer starts at 0.
     """
     from gensim_tfw2v.merging.methods import merging_named
 
     merging_named(method)
-    model_files.check_outputs(output, vectors, binary, dict.fromkeys(models, "is to be merged"))
+    model_files.check_outputs(
+        output, vectors, binary, dict.fromkeys(models, "is one of the inputs")
+    )
     start = time.perf_counter()
     loaded = [model_files.load_saved(path, encoding, mapped=True) for path in models]
     with phase(f"merging {len(models)} models", None):
@@ -59,7 +61,7 @@ def merge(
 def convert(
     model: common.Model,
     out: Annotated[Path | None, typer.Argument(metavar="OUT", help="File to write.")] = None,
-    output: Annotated[Path | None, option("The same as OUT.", "--output", "-o")] = None,
+    output: Annotated[Path | None, option("Alternative to OUT.", "--output", "-o")] = None,
     to: Annotated[
         str | None,
         option(
@@ -68,7 +70,7 @@ def convert(
             "sentence-transformers: a folder. By default by suffix (.kv, .txt, .bin, .npz, .keras)."
         ),
     ] = None,
-    words: Annotated[int | None, option("Keep this many of the first words.", min=1)] = None,
+    words: Annotated[int | None, option("Number of words to keep, the first ones.", min=1)] = None,
     documents: common.Documents = False,
     half: Annotated[bool, option("Write numbers as float16 (numpy).", "--half")] = False,
     encoding: common.Encoding = model_files.UTF8,
@@ -76,23 +78,23 @@ def convert(
 ) -> None:
     """Convert vectors, or the vectors of a model, to another format."""
     if (output := output or out) is None or out not in (None, output):
-        raise common.BadInput("give one file to write: tfw2v convert MODEL OUT")
+        raise common.BadInput("give exactly one file to write: tfw2v convert MODEL OUT")
     form = formats.find_format(output, to, "gensim")
     if half and form.name != "numpy":
-        raise common.BadInput("--half is for --to numpy: the other formats hold float32")
+        raise common.BadInput("--half works only with --to numpy: the other formats hold float32")
     if form.name == "sentence-transformers" and output.exists():
-        raise common.BadInput(f"{output}: already exists; name a new folder")
-    model_files.check_outputs(output, None, False, {model: "is to be converted"})
+        raise common.BadInput(f"{output}: already exists; give a new folder")
+    model_files.check_outputs(output, None, False, {model: "is the input"})
     saved = model_files.load_saved(model, encoding, mapped=True)
     held = model_files.vectors_of(saved, model, documents)
     if form.of_model and (words or held is saved or not hasattr(held, "vectors_ngrams")):
-        raise common.BadInput("fastText's .bin holds a whole FastText model, with all words")
+        raise common.BadInput("fastText's .bin can hold only a full FastText model, with all words")
 
     import numpy as np
 
     from gensim_tfw2v.keyed import keyed
 
-    with np.errstate(over="ignore"):  # which is refused below
+    with np.errstate(over="ignore"):  # infinity raises below
         rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
@@ -105,7 +107,7 @@ def convert(
 
 
 def _rows(merged: TFWord2Vec) -> list[tuple[str, str]]:
-    """Rows of a table that describes a merge."""
+    """Return labels and texts that describe a merge."""
     assert merged.merge_report is not None
     rows = [("vocabulary", f"{len(merged.wv):,} words x {merged.vector_size} dimensions")]
     for where, number, examples in merged.merge_report.lines():

@@ -1,4 +1,4 @@
-"""Models and vectors in files: read in each format, saved whole."""
+"""Loading of models and vectors in any format, and atomic saving."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CHUNK = 1 << 20
 
 
 def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> KeyedVectors:
-    """Load the vectors of a saved model, or vectors alone, as `load_saved` does."""
+    """Load vectors, or the vectors of a saved model; see `load_saved`."""
     return vectors_of(load_saved(path, encoding), path, documents)
 
 
 def vectors_of(saved: Any, path: Path, documents: bool) -> KeyedVectors:
-    """Give a model's vectors of words or documents; tags are text, as on a command line."""
+    """Return a model's vectors of words, or of documents, whose tags are converted to strings."""
     from gensim_tfw2v.keyed import keyed
 
     if not documents:
@@ -41,20 +41,19 @@ def vectors_of(saved: Any, path: Path, documents: bool) -> KeyedVectors:
 
 
 def of_another_kind(saved: Any, path: Path, needs: str) -> BadInput:
-    """Give the error that says what a file holds, and what an option needs."""
+    """Return the error for a file that does not contain what an option needs."""
     return BadInput(f"{path}: holds a {type(saved).__name__}; {needs}")
 
 
 def load_saved(
     path: Path, encoding: str = UTF8, *, mapped: bool = False
 ) -> Word2Vec | KeyedVectors:
-    """Load a saved model whole, or vectors alone: V finite vectors of D dimensions.
+    """Load a saved model, or vectors: V finite vectors of D dimensions.
 
-    The format is told from the content, so the suffix matters only where it names a compression.
-    A text file without the header line (as GloVe's) is read too. A gensim file is a pickle:
-    loading one runs code that it names, so load only files you trust. Words of other files are in
-    `encoding`. If `mapped`, arrays that gensim has kept in files of their own, uncompressed, stay
-    there: they cannot be written to.
+    The format is detected from the content; only a suffix of a compressed file matters. Text files
+    may lack the header line (as GloVe's do). A gensim file is a pickle, and loading it can run
+    code, so load only files you trust. In other formats, words are decoded by `encoding`. If
+    `mapped`, arrays that gensim has saved uncompressed in separate files are mapped read-only.
     """
     check_encoding(encoding)
     if not path.is_file():
@@ -74,21 +73,21 @@ def load_saved(
             raise BadInput(f"{path}: holds no vectors")
         if len(bad := np.flatnonzero(~np.isfinite(vectors.vectors).all(axis=1))):
             word = quoted(vectors.index_to_key[bad[0]])
-            raise BadInput(f"{path}: holds vectors that are NaN or infinite, the first for {word}")
+            raise BadInput(f"{path}: has vectors that are NaN or infinite, the first for {word}")
     for notice in notices:
         print(f"tfw2v: {path}: {notice}", file=sys.stderr)
     return saved
 
 
 def check_encoding(name: str) -> None:
-    """Refuse an encoding that Python lacks, or in which ASCII is written otherwise."""
+    """Raise for an encoding that Python lacks, or that does not extend ASCII."""
     try:
         if "a 1\n".encode(name) == b"a 1\n":
             return
     except LookupError:
         pass
     raise BadInput(
-        f"--encoding is {quoted(name)}: give one that has ASCII in it, such as latin-1, cp1252 or "
+        f"--encoding is {quoted(name)}: give one that extends ASCII, such as latin-1, cp1252 or "
         "gb18030; convert files in UTF-16 with iconv"
     )
 
@@ -108,7 +107,7 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
 
 
 def is_model(path: Path) -> bool:
-    """Return whether a file begins like a model or vectors, and not like an evaluation file."""
+    """Return whether a file starts like a model or vectors, not like an evaluation file."""
     from gensim_tfw2v.keyed import HEADER, read_text
 
     try:
@@ -118,29 +117,29 @@ def is_model(path: Path) -> bool:
         form = formats.find_marked(first)
         rows = first + second
         return bool(form.mark or HEADER.fullmatch(first) or read_text(io.BytesIO(rows), "latin-1"))
-    except Exception:  # not there or damaged: what is to be done with it will say so
+    except Exception:  # missing or damaged: using the file raises a better error
         return False
 
 
 def check_outputs(
     output: Path, vectors: Path | None, binary: bool, inputs: Mapping[Path, str]
 ) -> None:
-    """Refuse --output and --vectors that cannot be written, or are inputs, and say which."""
+    """Raise if --output or --vectors cannot be written, or is one of the inputs."""
     if binary and vectors is None:
-        raise BadInput("--binary is the format of --vectors; give --vectors FILE too")
+        raise BadInput("--binary sets the format of --vectors; give --vectors FILE too")
     if vectors is not None:
         vectors_format(vectors, binary)
         if vectors.resolve() == output.resolve():
-            raise BadInput(f"{vectors}: named by both --output and --vectors")
+            raise BadInput(f"{vectors}: is both --output and --vectors; give different files")
     read = {path.resolve(): what for path, what in inputs.items()}
     for path in filter(None, (output, vectors)):
         check_can_save(path)
         if what := read.get(path.resolve()):
-            raise BadInput(f"{path}: {what}; give the output another name")
+            raise BadInput(f"{path}: {what}; give the output a different name")
 
 
 def check_can_save(path: Path) -> None:
-    """Find out before hours of work whether `path` can be written at their end."""
+    """Raise, before hours of training, if `path` cannot be written afterwards."""
     if path.is_dir():
         raise BadInput(f"{path}: is a folder; give the name of a file in it")
     if (real := atomic.replaceable(path)) is None:
@@ -154,14 +153,14 @@ def check_can_save(path: Path) -> None:
 
 
 def vectors_format(vectors: Path, binary: bool) -> formats.Format:
-    """Return the format of --vectors; by its suffix, and text without one."""
+    """Return the format of --vectors: by suffix, or text without one."""
     return formats.find_format(vectors, "binary" if binary else None, "text")
 
 
 def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
-    """Save a model, and its vectors alone where that is asked for; name each file when it is."""
+    """Save a model, and optionally only its vectors; yield each path when it has been saved."""
     yield from save_atomically(output, model.save, progress)
     if vectors is not None:
         form = vectors_format(vectors, binary)
@@ -172,6 +171,6 @@ def save_model(
 def save_atomically(
     path: Path, write: Callable[..., object], progress: bool | None = None
 ) -> list[Path]:
-    """Save as `files.atomic.save_atomically`, and show it, by default on a terminal."""
+    """Save as `files.atomic.save_atomically`, and show progress, by default on a terminal."""
     with phase(f"saving {path}", progress):
         return atomic.save_atomically(path, write)

@@ -1,4 +1,4 @@
-"""``tfw2v plan``: estimates for a training, and advice whether and how to use a cluster."""
+"""``tfw2v plan``: estimates for a training, and advice on whether and how to use a cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gensim_tfw2v.messages import quoted
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice
 
-#: An option of ``tfw2v train``.
+#: Option that ``tfw2v train`` has too.
 Same = Annotated[int, option("As for tfw2v train.", min=1)]
 
 UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -29,10 +29,10 @@ def plan(
     vector_size: Same = 100,
     worker_tasks: WorkerTasks = 4,
     ps_tasks: PsTasks = 2,
-    workers: Annotated[int, option("Threads of each worker task, and of one machine.", min=1)] = 8,
-    net: Annotated[str, option("Network of each task: 10Gbit, 1Gbit.")] = "10Gbit",
-    latency: Annotated[float, option("Round trip on the network, in ms.", min=0)] = 0.2,
-    memory: Annotated[str, option("Memory of each task: 64GB.")] = "64GB",
+    workers: Annotated[int, option("Threads per worker task, and on one machine.", min=1)] = 8,
+    net: Annotated[str, option("Network bandwidth per task: 10Gbit, 1Gbit.")] = "10Gbit",
+    latency: Annotated[float, option("Round-trip time on the network, in ms.", min=0)] = 0.2,
+    memory: Annotated[str, option("Memory per task: 64GB.")] = "64GB",
     epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 5,
     window: Same = 5,
     negative: Same = 5,
@@ -81,28 +81,28 @@ def plan(
 
 
 def _advice(best: Choice, *others: Choice) -> Iterator[tuple[str, str]]:
-    """Explain which way to take, and why."""
+    """Yield the recommended way and the reason, then why not each other way."""
 
     def held(choice: Choice) -> str:
         return f"{max(choice.ps_memory, choice.worker_memory) / 1e9:,.1f} GB"
 
     if best.bound == "memory":
         least = min((best, *others), key=lambda one: max(one.ps_memory, one.worker_memory))
-        yield "advice", f"none fits: a task would hold {held(least)}; give more ps tasks"
+        yield "advice", f"none fits: a task would need {held(least)}; use more ps tasks"
         return
     reasons = {
-        "cores": "its cores compute all the time",
-        "network": "its network is the limit, and the others' is a narrower one",
-        "latency": "it waits for the network, and still is the fastest",
+        "cores": "limited by its cores",
+        "network": "limited by its network, but still the fastest",
+        "latency": "limited by latency, but still the fastest",
     }
     yield "advice", f"{best.name}: {best.option or 'no cluster'}; {reasons[best.bound]}"
     for other in others:
         speed = other.words_a_second / best.words_a_second
-        why = f"gains too little: it is {speed:.1f} times as fast"
+        why = f"is only {speed:.1f} times as fast"
         if other.bound == "memory":
             why = f"needs {held(other)} in one task"
         elif other.bound == "corpus":
-            why = "would cost quality: the corpus is small for so many"
+            why = "would reduce quality: the corpus is too small for this many"
         elif speed < 0.9:
             why = f"has {speed:.0%} of its speed, bound by {other.bound}"
         yield "", f"{other.name} {why}"
@@ -114,7 +114,7 @@ def quantity(text: str, unit: str, option: str) -> float:
     Raises
     ------
     BadInput
-        If the text is something else, or is a bare number although there is a `unit`.
+        If the text is anything else, or lacks the unit.
     """
     form = rf"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([KMGT]?)((?:{unit})?)\s*"
     found = re.fullmatch(form, text, re.IGNORECASE | re.ASCII)

@@ -1,6 +1,6 @@
-"""The entry point of the tool: Ctrl-C is one line and a status from here on.
+"""Entry point of the tool, which handles Ctrl-C from the start.
 
-``python -m gensim_tfw2v.cli.start`` is the tool too, and ends with the process that started it.
+``python -m gensim_tfw2v.cli.start`` also runs the tool, and exits when its parent process does.
 """
 
 import os
@@ -12,7 +12,7 @@ from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 
 def main() -> None:
-    """Run the tool; Ctrl-C ends it as it does later, also while its commands are imported."""
+    """Run the tool; Ctrl-C exits with one line and status 130, even during imports."""
     _ready_streams()
     try:
         with defer_interrupts():
@@ -24,21 +24,22 @@ def main() -> None:
 
 
 def _ready_streams() -> None:
-    """Let nothing that is printed fail, after all work is done.
+    """Make printing safe, so that no result is lost after hours of work.
 
-    A stream that is closed takes anything, and characters that an encoding lacks are escaped.
+    Closed streams are replaced by the null device, and characters that cannot be encoded are
+    escaped.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name) or open(os.devnull, "w")  # noqa: SIM115
-        keeps_bytes = stream.errors == "surrogateescape"  # of names of files, in C's locale
+        keeps_bytes = stream.errors == "surrogateescape"  # for file names, in the C locale
         if stream.errors == "strict" or (keeps_bytes and stream.encoding.lower() != "utf-8"):
             stream.reconfigure(errors="backslashreplace")
         setattr(sys, name, stream)
 
 
 def end_with_parent() -> None:
-    """End this process, like SIGTERM does, when its standard input is closed."""
-    # not by way of sys.stdin, whose lock the end of the interpreter would wait for
+    """Send this process SIGTERM when its standard input is closed."""
+    # not sys.stdin, for whose lock the interpreter would wait at exit
     while os.read(0, 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,6 +1,6 @@
-"""``tfw2v cluster ls``, ``logs`` and ``stop``: the clusters that the tool runs from this machine.
+"""``tfw2v cluster ls``, ``logs`` and ``stop``, for clusters started by the tool on this machine.
 
-A cluster's folder, which has the logs of its tasks, is locked as long as its program runs: see
+A cluster's folder, which contains the logs of its tasks, is locked while its program runs: see
 `gensim_tfw2v.files.temporary`.
 """
 
@@ -19,11 +19,11 @@ from gensim_tfw2v.cli.common import BadInput, Verbose, option, print_table
 from gensim_tfw2v.files.temporary import OWNED, PREFIX, locked
 from gensim_tfw2v.messages import quoted
 
-Name = Annotated[str | None, option("Name that tfw2v cluster ls prints, needed if several run.")]
+Name = Annotated[str | None, option("Name as in tfw2v cluster ls; needed if several are running.")]
 
 
 def ls(verbose: Verbose = False) -> None:
-    """List the clusters that tfw2v has started from this machine, local ones and those over ssh.
+    """List the clusters that tfw2v has started from this machine, locally or over ssh.
 
     Prints a table on a terminal, and tab-separated values to a file or pipe.
     """
@@ -38,13 +38,13 @@ def logs(
     name: Name = None,
     verbose: Verbose = False,
 ) -> None:
-    """Print what the tasks of a cluster have written, each line after the name of its task."""
+    """Print the output of a cluster's tasks; each line is preceded by the task's name."""
     from gensim_tfw2v.cluster.started_cluster import is_noise
 
     folder = _chosen(name)[1]
     if not (paths := sorted(folder.glob(f"{task}.log"))):
         known = ", ".join(sorted(path.stem for path in folder.glob("*.log"))) or "none"
-        raise BadInput(f"TASK is {quoted(task)}, of which there is no log; there is {known}")
+        raise BadInput(f"TASK is {quoted(task)}, which has no log; tasks with logs: {known}")
     for path in paths:
         for line in path.read_text("utf-8", "replace").splitlines():
             if not is_noise(line):
@@ -52,7 +52,7 @@ def logs(
 
 
 def stop(name: Name = None, verbose: Verbose = False) -> None:
-    """Stop a cluster and its training, which keeps its checkpoints; wait until it has ended."""
+    """Stop a cluster and its training, and wait until it has exited; checkpoints are kept."""
     name, _, (pid, *_) = _chosen(name)
     os.kill(pid, signal.SIGTERM)
     while name in _running():
@@ -60,9 +60,9 @@ def stop(name: Name = None, verbose: Verbose = False) -> None:
 
 
 def _running() -> dict[str, tuple[Path, list[Any]]]:
-    """Give each cluster's folder, and what its program has noted of itself, by the cluster's name.
+    """Return the folder of each running cluster and the description of its program, by name.
 
-    Folders of other users, who could name any process, are left out.
+    Folders of other users are skipped, because they could name any process.
     """
     from gensim_tfw2v.cluster.started_cluster import PROGRAM
 
@@ -80,5 +80,5 @@ def _chosen(name: str | None) -> tuple[str, Path, list[Any]]:
     names = list(running) if name is None else [name]
     if len(names) != 1 or names[0] not in running:
         known = ", ".join(running) or "none"
-        raise BadInput(f"give --name, that of a cluster that runs (tfw2v cluster ls): {known}")
+        raise BadInput(f"give the --name of a running cluster (tfw2v cluster ls): {known}")
     return names[0], *running[names[0]]

@@ -1,4 +1,4 @@
-"""``tfw2v tensorboard``, and ``tfw2v projector``, which writes vectors for it."""
+"""``tfw2v tensorboard``, and ``tfw2v projector``, which writes vectors for TensorBoard."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from gensim_tfw2v.files.temporary import check_folder
 
 def tensorboard(
     log_dir: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Log folder of one or several trainings.")
+        Path, typer.Argument(metavar="DIR", help="Log folder of one or more trainings.")
     ],
     port: Annotated[
         int | None,
-        option("By default 6006 or the next free one; 0: any free one.", min=0, max=65_535),
+        option("Port; by default 6006 or the next free one; 0: any free one.", min=0, max=65_535),
     ] = None,
     host: Annotated[
         str,
         option(
-            "Address to listen on. Whoever reaches it sees what is in DIR: TensorBoard asks for no "
-            "password."
+            "Address to listen on. Anyone who can reach it can read the contents of DIR: "
+            "TensorBoard has no password."
         ),
     ] = "127.0.0.1",
     verbose: Verbose = False,
 ) -> None:
-    """Show the folder DIR in TensorBoard, until Ctrl-C."""
+    """Serve the folder DIR with TensorBoard until Ctrl-C."""
     if not log_dir.is_dir():
         raise BadInput(f"{log_dir}: {'is a file' if log_dir.exists() else 'no such folder'}")
 
@@ -55,7 +55,7 @@ def projector(
 ) -> None:
     """Write vectors for TensorBoard's projector, which shows words as points in space.
 
-    Replaces what the projector showed from that folder before.
+    Replaces earlier projector data in that folder.
     """
     check_folder("log_dir", log_dir)
     saved = load_saved(model, encoding)
@@ -69,7 +69,7 @@ def projector(
     shown = f"{min(words, len(documents)):,} of {len(documents):,}" if documents else None
     first = f"{min(words, len(vectors)):,} of {len(vectors):,} x {size} dimensions"
     print_rows([("words", first), ("documents", shown)], written)
-    # from 50 dimensions on, the page moves the vectors' mean to the origin
+    # from 50 dimensions on, the projector centres the vectors by default
     hint = 'untick "Spherize data" there for the neighbours that tfw2v prints'
     look = f"tfw2v tensorboard {shlex.quote(str(log_dir))}"
     print_rows([("look", look), ("hint", hint if size >= 50 else None)])

@@ -1,4 +1,4 @@
-"""``tfw2v train``: a corpus to a model; ``tfw2v demo``: training without a corpus of one's own."""
+"""``tfw2v train`` trains a model on a corpus; ``tfw2v demo``, on a corpus of gensim's."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 STDIN = Path("/dev/stdin")
 
-#: Options of `train` that are not its model's.
+#: Options of `train` that are not arguments of the model.
 OF_THE_COMMAND = {
     *("corpus", "output", "vectors", "binary", "init", "hosts", "verbose"),
     *("early_stopping", "patience"),
 }
 
-#: Options of FastText alone, and of Doc2Vec.
+#: Options that need ``--fasttext`` or ``--doc2vec``.
 OF_CLASS = {"fasttext": ("min_n", "max_n", "bucket"), "doc2vec": ("dm", "dbow_words")}
 
-#: Options of what is logged, and their names in `TensorBoardLog`.
+#: Options for TensorBoard, and their names in `TensorBoardLog`.
 LOGGED = {
     "log_pairs": "word_pairs",
     "log_words": "probe_words",
@@ -40,7 +40,7 @@ LOGGED = {
     "projector_each_epoch": "projector_each_epoch",
 }
 
-#: The words whose neighbours `demo` prints.
+#: Words whose neighbours `demo` prints.
 PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
 
 _model = partial(option, rich_help_panel="Model")
@@ -68,18 +68,18 @@ def train(
     init: Annotated[
         Path | None,
         option(
-            "Continue this model or these vectors, and add the new words of CORPUS. Options that "
-            "are not given are the model's."
+            "Continue training this model or these vectors, and add the new words of CORPUS. "
+            "Options that are not set are the model's."
         ),
     ] = None,
     vector_size: Annotated[int, _model("Dimensions of the vectors.", min=1)] = 100,
-    window: Annotated[int, _model("Largest distance between a word and its context.", min=1)] = 5,
+    window: Annotated[int, _model("Maximum distance between a word and its context.", min=1)] = 5,
     sg: Annotated[bool, _model("Skip-gram, or continuous bag of words.", "--sg/--cbow")] = False,
     negative: Annotated[
-        int, _model("Negative samples for each prediction; 0: none (needs --hs).", min=0)
+        int, _model("Negative samples per prediction; 0: none (needs --hs).", min=0)
     ] = 5,
     ns_exponent: Annotated[
-        float, _model("Negatives are drawn by word counts raised to this power.")
+        float, _model("Negatives are drawn in proportion to word counts raised to this power.")
     ] = 0.75,
     hs: Annotated[
         bool, _model("Hierarchical softmax, in addition to negative sampling unless --negative 0.")
@@ -88,11 +88,11 @@ def train(
         bool, _model("Average the context in CBOW, or sum it.", "--cbow-mean/--cbow-sum")
     ] = True,
     corrected_cbow: Annotated[
-        bool, _model("CBOW with the exact gradient of the loss, unlike gensim; raise --alpha then.")
+        bool, _model("CBOW with the exact gradient of the loss, unlike gensim; raise --alpha.")
     ] = False,
     deterministic: Annotated[
         bool,
-        _model("Train to the same bits with any number of --workers, or of a cluster's tasks."),
+        _model("Bit-identical results with any number of --workers, or of a cluster's tasks."),
     ] = False,
     shrink_windows: Annotated[
         bool, _model("Draw the size of each window from 1 to --window, or always use --window.")
@@ -100,7 +100,7 @@ def train(
     sample: Annotated[
         float,
         _model(
-            "Randomly drop words that make up a larger share of the corpus than this; 0: none.",
+            "Randomly drop words whose relative frequency is above this threshold; 0: keep all.",
             min=0,
         ),
     ] = 1e-3,
@@ -124,14 +124,14 @@ def train(
     ] = None,
     doc2vec: Annotated[bool, _doc2vec("Also train a vector for each line.", "--doc2vec")] = False,
     dm: Annotated[
-        bool | None, _doc2vec("Distributed memory or bag of words.", "--dm/--dbow")
+        bool | None, _doc2vec("Distributed memory, or distributed bag of words.", "--dm/--dbow")
     ] = None,
     dbow_words: Annotated[bool, _doc2vec("With --dbow, train words too.", "--dbow-words")] = False,
     min_count: Annotated[int, _counting("Drop words that occur less often than this.", min=0)] = 5,
     max_vocab_size: Annotated[
         int | None,
         _counting(
-            "Drop rare words while counting when there are more distinct words than this.", min=1
+            "While counting, drop rare words if there are more distinct words than this.", min=1
         ),
     ] = None,
     max_final_vocab: Annotated[
@@ -142,7 +142,7 @@ def train(
     ] = True,
     workers: Annotated[int, _running("Number of training threads.", min=1)] = 3,
     batch_words: Annotated[
-        int, _running("gensim's batch size; only the final learning rate uses it.", min=1)
+        int, _running("gensim's batch size; it affects only the final learning rate.", min=1)
     ] = 10_000,
     compute_loss: Annotated[
         bool, _running("Compute the loss of all predictions and print its mean.", "--compute-loss")
@@ -150,12 +150,12 @@ def train(
     early_stopping: Annotated[
         str | None,
         _running(
-            "Stop when the score of an epoch no longer improves, and keep the best one: ws353, "
-            "simlex999, questions-words, a file of word pairs or analogies, or loss."
+            "Stop when this score no longer improves, and keep the best epoch: ws353, simlex999, "
+            "questions-words, a file of word pairs or analogies, or loss."
         ),
     ] = None,
     patience: Annotated[
-        int | None, _running("Epochs without improvement before --early-stopping (2).", min=0)
+        int | None, _running("Epochs without improvement that --early-stopping allows (2).", min=0)
     ] = None,
     encoded_dir: Annotated[
         Path | None, _running("Folder for the temporary encoded corpus.")
@@ -163,34 +163,33 @@ def train(
     tables_dir: Annotated[
         Path | None,
         _running(
-            "Keep the model's tables in files of this folder, mapped into memory, where they "
-            "are larger than memory."
+            "Keep the model's tables in memory-mapped files in this folder, if they exceed memory."
         ),
     ] = None,
     cluster: Annotated[
         str | None,
         _running(
             "Train on a cluster: local:ps=P,worker=N starts one on this machine, TF_CONFIG "
-            "takes the one that this environment variable describes."
+            "uses the one that this environment variable describes."
         ),
     ] = None,
     hosts: common.Hosts = None,
     regime: Annotated[
         str | None,
         _running(
-            "How workers share the training: asynchronous (clusters' default), synchronous, "
+            "Distributed training strategy: asynchronous (clusters' default), synchronous, "
             "downpour, sandblaster, submodels; with options as in downpour:n_fetch=8,n_push=8."
         ),
     ] = None,
     layout: Annotated[
         str | None,
         _running(
-            "How the ps tasks of a cluster share the vectors: rows, or columns, for long vectors."
+            "Distribution of vectors over a cluster's ps tasks: rows, or columns, for long vectors."
         ),
     ] = None,
     wire: Annotated[
         str | None,
-        _running("Type in which a cluster's numbers travel: int8 (default), bfloat16 or float32."),
+        _running("Type in which a cluster sends rows: int8 (default), bfloat16 or float32."),
     ] = None,
     checkpoint_dir: Annotated[
         Path | None,
@@ -199,7 +198,7 @@ def train(
     checkpoint_minutes: Annotated[
         float | None,
         _running(
-            "Minutes between checkpoints (10); another is written after each epoch.", min=0.01
+            "Minutes between checkpoints (10), which are also written after each epoch.", min=0.01
         ),
     ] = None,
     log_dir: Annotated[
@@ -234,37 +233,37 @@ def train(
     """Train vectors on CORPUS and save the model.
 
     The model is saved when training has finished. Nothing is saved after Ctrl-C, but with
-    --checkpoint-dir the same command resumes.
+    --checkpoint-dir, the same command resumes.
     """
     options = given(context)
     for name in OF_THE_COMMAND & options.keys():
         del options[name]
     if not hs and not negative:
-        raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
+        raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
     for kind, names in OF_CLASS.items():
         if kind not in options and (its := [name for name in names if name in options]):
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in its)
-            raise BadInput(f"{flags}: an option of --{kind}; give that too, or leave it out")
+            raise BadInput(f"{flags}: works only with --{kind}; add that, or leave it out")
     if doc2vec and (fasttext or "sg" in options):
-        raise BadInput("--doc2vec: leave out --fasttext, --sg and --cbow; give --dm or --dbow")
+        raise BadInput("--doc2vec excludes --fasttext, --sg and --cbow; use --dm or --dbow")
     if patience is not None and early_stopping is None:
-        raise BadInput("--patience is for --early-stopping; give that too, or leave it out")
+        raise BadInput("--patience needs --early-stopping; add it, or leave out --patience")
     if hosts is not None:
         from gensim_tfw2v.cluster.spec import read_hosts
 
         if cluster is not None:
-            raise BadInput("--hosts and --cluster both say where to train; give one of the two")
+            raise BadInput("--hosts and --cluster exclude each other; give only one of them")
         options["cluster"] = read_hosts(hosts)
     inputs = {corpus: "is the corpus"}
     if init is not None:
         options["make"] = partial(continue_model, init, context)
-        inputs[init] = "is to be continued"
+        inputs[init] = "is the model to continue"
     model_files.check_outputs(output, vectors, binary, inputs)
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)
         if max_vocab_size is not None and (is_stream(corpus) or doc2vec and "sentences" in options):
             raise BadInput(
-                f"{corpus}: --max-vocab-size reads the corpus twice, which is not possible here; "
+                f"{corpus}: --max-vocab-size reads the corpus twice, which is impossible here; "
                 "write the text to a file, uncompressed"
             )
         set_log(options)
@@ -292,7 +291,7 @@ def train(
 
 @contextlib.contextmanager
 def _telling_what_is_resumed() -> Iterator[None]:
-    """Print on stderr what a training goes on from, which --verbose does among much else."""
+    """Print on stderr from which checkpoint a training resumes; --verbose prints that too."""
     session = logging.getLogger("gensim_tfw2v.training.session")
     shown = logging.StreamHandler()
     before = session.level
@@ -309,7 +308,7 @@ def _telling_what_is_resumed() -> Iterator[None]:
 def demo(
     out: Annotated[Path | None, option("Where to save the model.")] = None,
     cluster: Annotated[
-        str, option("Where to train; 'none' trains in this process.")
+        str, option("Cluster to train on; 'none' trains in this process.")
     ] = "local:ps=2,worker=2",
     log_dir: Annotated[Path | None, option("Write TensorBoard logs to this folder.")] = None,
     epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 30,
@@ -342,10 +341,10 @@ def demo(
 
 
 def corpus_arguments(path: Path) -> dict[str, Any]:
-    """Turn a path into ``corpus_file=`` or ``sentences=`` of a model's constructor.
+    """Return ``corpus_file=`` or ``sentences=`` of a model's constructor for a path.
 
-    One sentence a line, words separated by blanks, UTF-8. Of a folder, files are taken in the order
-    of their names, hidden ones and subfolders left out. ``-`` is standard input.
+    Files contain one sentence per line, words separated by blanks, in UTF-8. A folder's files are
+    read in the order of their names, without hidden files and subfolders. ``-`` is standard input.
     """
     from gensim.models.word2vec import LineSentence
 
@@ -362,7 +361,7 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         start = file.read(8)
     if not start:
-        raise BadInput(f"{path}: is empty; give one sentence a line, words separated by blanks")
+        raise BadInput(f"{path}: is empty; write one sentence per line, words separated by blanks")
     if path.suffix.lower() in COMPRESSED:
         return {"sentences": LineSentence(str(path))}
     for magic, (ending, _) in MAGIC.items():
@@ -377,7 +376,7 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether this is standard input, a pipe or a terminal, which can be read only once."""
+    """Return whether a path can be read only once: standard input, a pipe or a terminal."""
     return path == Path("-") or path.is_fifo() or path.is_char_device()
 
 
@@ -388,16 +387,16 @@ def _folder(path: Path) -> Any:
     files = map(Path, sentences.input_files)
     sentences.input_files = [str(f) for f in files if f.is_file() and f.name[0] != "."]
     if not sentences.input_files:
-        raise BadInput(f"{path}: holds no files with text")
+        raise BadInput(f"{path}: contains no files")
     return sentences
 
 
 def set_log(options: dict[str, Any]) -> None:
-    """Put a `TensorBoardLog` in place of the options for it, if they name a folder."""
+    """Replace the options for TensorBoard by a `TensorBoardLog`, if there is a folder."""
     logged = {LOGGED[name]: options.pop(name) for name in LOGGED.keys() & options}
     if "log_dir" not in options:
         if logged:
-            raise BadInput("what is to be logged for TensorBoard needs a folder: give --log-dir")
+            raise BadInput("options for TensorBoard logs need a folder: give --log-dir")
         return
 
     from gensim_tfw2v.evaluation import NAMED_SETS, EvaluationFileError
@@ -411,7 +410,7 @@ def set_log(options: dict[str, Any]) -> None:
 
 
 def model_class(fasttext: bool = False, doc2vec: bool = False) -> type[TFWord2Vec]:
-    """Give the class that the commands train."""
+    """Return the class of model that these options select."""
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
     return TFFastText if fasttext else TFDoc2Vec if doc2vec else TFWord2Vec
@@ -420,7 +419,7 @@ def model_class(fasttext: bool = False, doc2vec: bool = False) -> type[TFWord2Ve
 def train_model(
     fasttext: bool = False, doc2vec: bool = False, make: Any = None, **arguments: Any
 ) -> tuple[TFWord2Vec, float]:
-    """Make a model, by default a new one, and train it; give it with the seconds that this took."""
+    """Make a model (a new one, unless `make` is set) and train it; return it and the seconds."""
     start = time.perf_counter()
     if doc2vec and make is None:
         arguments["documents"] = arguments.pop("sentences", None)
@@ -430,17 +429,17 @@ def train_model(
         if "build vocabulary" not in str(error) and "none of the corpus" not in str(error):
             raise
         raise BadInput(
-            "the corpus holds no word that is frequent enough (--min-count); lower it, or give "
-            "a larger corpus"
+            "the corpus contains no word that is frequent enough; lower --min-count, or use a "
+            "larger corpus"
         ) from error
     return model, time.perf_counter() - start
 
 
 def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()) -> None:
-    """Print what a user wants to know of a training that took so long, a line each.
+    """Print the results of a training that took `seconds`, a line each.
 
-    Words a second are those of the corpus, before subsampling and before rare words are left out,
-    over the time inside ``train()``; without those that a checkpoint had.
+    Speed is raw words of the corpus, before subsampling and including rare words, per second inside
+    ``train()``; words from before a checkpoint are not counted.
     """
     epochs = len(model.history) or model.epochs
     words = model.corpus_total_words * epochs

@@ -1,4 +1,4 @@
-"""Which tasks a cluster has, and whether they are there."""
+"""Addresses of a cluster's tasks, and connections to them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ __all__ = ["Cluster", "ClusterError", "MissingTasks", "Task", "from_tf_config", 
 
 
 def __getattr__(name: str) -> Any:
-    # where nothing is connected to, nothing is loaded for it
+    # imported lazily: the addresses of a cluster are used without connections, too
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from gensim_tfw2v.cluster import connect

@@ -13,20 +13,23 @@ from typing import Any
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.processes.connections import keep_alive, port_user
 
-#: Seconds that a task's predecessor, which is being killed, has to free its port.
+#: Seconds that an earlier task, which is being killed, has to free the port.
 PORT_SECONDS = 5.0
 
-#: What an error says of a port in use.
+#: Part of the message of an error for a port in use.
 CANNOT_LISTEN = "cannot listen at port"
 
-#: Seconds that a worker has to reach a ps, and threads that try paths side by side.
+#: Seconds that a worker has to reach a ps.
 PATH_SECONDS = 5.0
+
+#: Number of paths from workers to ps tasks that are checked in parallel.
 PATH_THREADS = 32
 
-#: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
+#: Environment variables from which gRPC takes a proxy, also for addresses inside a cluster.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
-#: Attempts follow each other quickly: by default gRPC waits up to two minutes after failures.
+#: gRPC options for the check of tasks: frequent attempts, where gRPC by default waits up to two
+#: minutes after a failure; no proxy; and connections that no other channel shares.
 _OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),
@@ -42,7 +45,7 @@ class MissingTasks(ConnectionError):
     Attributes
     ----------
     tasks : tuple of Task
-        Those tasks.
+        The tasks that did not answer.
     """
 
     def __init__(self, tasks: Iterable[Task], seconds: float, advice: str = "") -> None:
@@ -62,14 +65,14 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
     tasks : iterable of Task
         Tasks to wait for, such as ``cluster.servers()``.
     seconds : float
-        Time limit for all of them together.
+        Time limit for all tasks.
 
     Raises
     ------
     MissingTasks
         If tasks have not answered in time; the message names them.
     """
-    import grpc  # TensorFlow's own; only here, for it takes a while to import
+    import grpc  # a dependency of TensorFlow; imported here because it is slow
 
     deadline = time.monotonic() + seconds
     missing = []
@@ -95,7 +98,8 @@ def check_port(task: Task) -> None:
     Raises
     ------
     OSError
-        Naming the task, and who has the port after `PORT_SECONDS`.
+        If the port is in use after `PORT_SECONDS`; the message names the task and the process that
+        uses the port.
     """
     has_both = socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if has_both else socket.AF_INET
@@ -107,22 +111,22 @@ def check_port(task: Task) -> None:
         except OSError as error:
             if time.monotonic() > deadline:
                 reason = f"{os.strerror(error.errno or 0)}{port_user(task.port)}"
-                cure = "Free the port on that host, or give the task another one"
+                cure = "Free the port on that host, or choose a different port for the task"
                 raise OSError(f"{task} {CANNOT_LISTEN} {task.port}: {reason}. {cure}") from None
         time.sleep(0.1)
 
 
 class BlockedPaths(ConnectionError):
-    """Workers and ps tasks that run, but do not reach each other."""
+    """Workers and ps tasks that run but cannot reach each other."""
 
 
 def check_paths(tasks: Sequence[Task]) -> None:
-    """Check that workers and ps tasks reach each other.
+    """Check that workers and ps tasks can reach each other.
 
     Raises
     ------
     BlockedPaths
-        Naming pairs that had `PATH_SECONDS` twice.
+        If pairs fail twice, after `PATH_SECONDS` each; the message names them.
     MissingTasks
         If tasks do not answer at all.
     """
@@ -130,20 +134,20 @@ def check_paths(tasks: Sequence[Task]) -> None:
 
     pairs = [(one, ps) for one in tasks for ps in tasks if (one.role, ps.role) == ("worker", "ps")]
     with ThreadPoolExecutor(PATH_THREADS) as pool:
-        for _ in range(2):  # one may have been started anew
+        for _ in range(2):  # a task may have restarted during the first check
             blocked = pool.map(is_blocked, pairs, itertools.repeat(PATH_SECONDS))
             pairs = list(itertools.compress(pairs, blocked))
     if pairs:
         wait_for_tasks({task for pair in pairs for task in pair}, PATH_SECONDS)
         names = ", ".join(f"{worker} and {ps}" for worker, ps in pairs)
         raise BlockedPaths(
-            f"these tasks run, but do not reach each other: {names}. Check that each host resolves "
+            f"these tasks run but cannot reach each other: {names}. Check that each host resolves "
             "the other's address, and that no firewall blocks them"
         )
 
 
 def prepare_connections(tasks: Iterable[Task]) -> None:
-    """Let this process connect to tasks without a proxy, and notice when a host falls silent.
+    """Prepare this process for connections to tasks: no proxy, and keep-alive to other hosts.
 
     Call it before the first connection.
     """
@@ -154,7 +158,7 @@ def prepare_connections(tasks: Iterable[Task]) -> None:
 
 
 def bypass_proxies(tasks: Iterable[Task]) -> None:
-    """Except tasks from gRPC's proxy by the one variable that nothing but gRPC reads."""
+    """Exclude tasks from gRPC's proxy, by the only variable that no other library reads."""
     if not any(map(os.environ.get, PROXIES)):
         return
     excepted = os.environ.get("no_grpc_proxy", os.environ.get("no_proxy", ""))
@@ -164,13 +168,13 @@ def bypass_proxies(tasks: Iterable[Task]) -> None:
 
 
 def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
-    """Connect this process, as its coordinator, to the tasks of a cluster.
+    """Connect this process, as the coordinator, to the tasks of a cluster.
 
     Parameters
     ----------
     cluster : Cluster
     seconds : float
-        How long its tasks have to come up.
+        Time limit for the tasks to start.
 
     Returns
     -------
@@ -181,10 +185,10 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     OSError
         If the chief's port is in use.
     MissingTasks, BlockedPaths
-        Naming the tasks that have not answered in time.
+        If tasks do not answer in time, or cannot reach each other; the message names them.
     OtherVersion, MissingKernels
-        Naming the tasks with another version of TensorFlow or of this package, or without the
-        kernels.
+        If tasks have a different version of TensorFlow or of this package, or lack the compiled
+        kernels; the message names them.
     """
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import check_versions, hold_presence
@@ -198,7 +202,7 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         tf.train.ClusterSpec(cluster.addresses()),
-        # without an address of its own TensorFlow takes a free one
+        # without a chief's address, TensorFlow picks a free port
         **({"task_type": "chief", "task_id": 0} if cluster.chief else {}),
         rpc_layer="grpc",
     )

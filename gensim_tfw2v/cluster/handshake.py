@@ -1,12 +1,13 @@
-"""Handshake of a training and a task: their versions, and who is present.
+"""Handshake between a training and a task: their versions, and the presence of trainings.
 
-A server of TensorFlow tells nobody its version. So each task keeps it in a variable of its own
-device, which it makes through a session on itself, and the coordinator asks for that.
+A TensorFlow server does not report its version. So each task writes its versions to a variable on
+its own device, through a session on itself, and the coordinator reads that variable.
 
-TensorFlow's servers keep the variables of a program that was killed, and some threads of every
-program. So a task starts anew when the last training has left it. A training is present by a call
-to each task that never returns and holds a mutex there. However the training's process ends, its
-connections end with it: the server cancels the call, which releases the mutex.
+TensorFlow servers keep the variables of a killed program, and some threads of every program. So a
+task restarts itself when the last training has left. A training is present as long as a call from
+it to the task runs; the call never returns, and holds a mutex on the task. In whatever way the
+training's process ends, its connections close. The server then cancels the call, which releases the
+mutex.
 """
 
 import contextlib
@@ -24,25 +25,25 @@ from gensim_tfw2v.kernel import native
 
 logger = logging.getLogger(__name__)
 
-#: The name of the variable.
+#: Name of the variable with a task's versions.
 NAME = "tfw2v-tensorflow-version"
 
-#: Seconds after which a task that answers has its variable, if it is to have one.
+#: Seconds within which a task that answers has published its versions, if it does so at all.
 PUBLISHED_SECONDS = 1.0
 
-#: Seconds that a session may take to be opened, extended or closed.
+#: Time limit in seconds for opening, extending or closing a session.
 OPERATION_SECONDS = 30.0
 
-#: Seconds that a call may last: 31 years, for 300 would overflow gRPC's nanoseconds.
+#: Seconds that a call may last: 31 years, since 300 years would overflow gRPC's nanoseconds.
 FOREVER = 10.0**9
 
-#: Between the parts of what a task publishes.
+#: Separator of the versions that a task publishes.
 SEPARATOR = " / "
 
 
 def own_versions() -> list[str]:
-    """Versions of TensorFlow and of this package here, and a hash of the ops; "" without any."""
-    package = sys.modules["gensim_tfw2v"].__version__  # it imports this module, not the reverse
+    """Return the versions of TensorFlow and this package, and a hash of the ops, "" without ops."""
+    package = sys.modules["gensim_tfw2v"].__version__  # an import here would be circular
     return [tf.version.VERSION, package, native.ops_hash()]
 
 
@@ -52,8 +53,8 @@ class OtherVersion(ConnectionError):
     def __init__(self, versions: dict[Task, str], package: str, own: str) -> None:
         found = ", ".join(f"{version} on {task}" for task, version in versions.items())
         super().__init__(
-            f"this program has {package} {own}, but there is {found}. Install the same on all, as "
-            f"by: pip install {package.lower()}=={own}"
+            f"this program has {package} {own}, but the cluster has {found}. Install the same "
+            f"version everywhere, for example: pip install {package.lower()}=={own}"
         )
 
 
@@ -62,14 +63,14 @@ class MissingKernels(ConnectionError):
 
     def __init__(self, tasks: list[Task]) -> None:
         super().__init__(
-            "this program has compiled kernels, but there are none on "
-            f"{', '.join(map(str, tasks))}. Install the package there as here: with a C++ compiler "
-            "(Debian: apt-get install g++), or from a wheel. Their output says why"
+            "this program has compiled kernels, but these tasks lack them: "
+            f"{', '.join(map(str, tasks))}. Install the package there with a C++ compiler (Debian: "
+            "apt-get install g++), or from a wheel. The tasks' output contains the reason"
         )
 
 
 def publish_version(server: Any, task: Task) -> None:
-    """Let the clients of a task's server know its versions."""
+    """Publish this process's versions to the clients of a task's server."""
     version = SEPARATOR.join(own_versions())
     with _graph_of(task) as graph:
         assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))
@@ -78,16 +79,16 @@ def publish_version(server: Any, task: Task) -> None:
 
 
 def check_versions(tasks: Iterable[Task]) -> None:
-    """See that the tasks to which this process is connected have its versions.
+    """Check that the tasks to which this process is connected have its versions.
 
-    TensorFlow 2.21.0 and 2.21.1 are the same. A task that keeps no version is warned of: it was not
-    started by this package.
+    TensorFlow 2.21.0 and 2.21.1 count as equal. Tasks that have published no versions were not
+    started by this package; they cause a warning only.
 
     Raises
     ------
     OtherVersion, MissingKernels
     ConnectionError
-        If a task is gone.
+        If a task is lost.
     """
     tensorflow, package, ops = own_versions()
     deadline = time.monotonic() + PUBLISHED_SECONDS
@@ -98,7 +99,7 @@ def check_versions(tasks: Iterable[Task]) -> None:
     for task in tasks:
         while (version := _version_of(task)) is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        # an older release publishes TensorFlow's version alone
+        # old releases publish TensorFlow's version only
         its_tensorflow, its_package, its_ops = [*(version or "").split(SEPARATOR), "", ""][:3]
         if version is None:
             unknown.append(str(task))
@@ -111,7 +112,7 @@ def check_versions(tasks: Iterable[Task]) -> None:
         elif ops and its_ops != ops:
             packages[task] = f"{package} with different compiled kernels"
     if unknown:
-        text = "not known to have this program's TensorFlow, %s, for they were not started by tfw2v"
+        text = "cannot check for TensorFlow %s in tasks that were not started by tfw2v"
         logger.warning(f"{text}: %s", tensorflow, ", ".join(unknown))
     if others:
         raise OtherVersion(others, "TensorFlow", tensorflow)
@@ -129,12 +130,12 @@ def _version_of(task: Task) -> str | None:
                 return None
             found = tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.string).numpy()
     except tf.errors.OpError as error:
-        raise ConnectionError(f"{task} was lost while its version was asked for") from error
+        raise ConnectionError(f"{task} was lost while its version was read") from error
     return str(found.decode())
 
 
 def _variable() -> Any:
-    """The resource of the versions, on the device that is current."""
+    """Resource of the versions, on the current device."""
     return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
 
 
@@ -145,10 +146,11 @@ def session(
     target: str | None = None,
     operation_seconds: float = OPERATION_SECONDS,
 ) -> Iterator[Callable[..., Any]]:
-    """Open a session that has to do with some tasks alone, where it would else wait for all.
+    """Open a session on `target`, by default the first of these tasks, that connects to these only.
 
-    It is one on the first of them, or on a target. What is given runs an operation of the graph, by
-    what it is fed, for so many seconds at most. Opening and closing take `operation_seconds`.
+    An unrestricted session would wait for all tasks of the cluster. The context is a function that
+    runs an operation of the graph with a feed dict and a time limit in seconds. Opening and closing
+    may take `operation_seconds` each.
     """
     config = tf.compat.v1.ConfigProto(
         device_filters=[f"/job:{task.role}/task:{task.index}" for task in tasks],
@@ -163,12 +165,12 @@ def session(
     try:
         yield run
     finally:
-        with contextlib.suppress(tf.errors.OpError):  # of a task that is gone
+        with contextlib.suppress(tf.errors.OpError):  # the task is lost
             opened.close()
 
 
 def is_blocked(pair: tuple[Task, Task], seconds: float) -> bool:
-    """Return whether no number goes from a worker to a ps, and back, in so many seconds."""
+    """Return whether sending a number from a worker to a ps and back fails, within this time."""
     worker, ps = pair
     with tf.Graph().as_default() as graph:
         number = tf.constant(0.0)
@@ -190,7 +192,7 @@ def _graph_of(task: Task) -> Iterator[Any]:
 
 
 def device_of(task: Task) -> str:
-    """The name of a task's processor."""
+    """Return the device name of a task's CPU."""
     return f"/job:{task.role}/task:{task.index}/device:CPU:0"
 
 
@@ -198,28 +200,28 @@ def _series(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-#: The queue of a task in which trainings announce themselves by their names.
+#: Name of a task's queue in which trainings announce themselves by name.
 ARRIVALS = "tfw2v-arrivals"
 
-#: Seconds after which one that waits for its own announcement sees whether it was made.
+#: Seconds between two checks that the call, which announces the training first, still runs.
 ANNOUNCED_SECONDS = 5.0
 
-#: Seconds between two attempts to call a task that has ended.
+#: Seconds between two calls to a task after the first has failed.
 AGAIN_SECONDS = 2.0
 
 
 def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
-    """Be present at tasks as long as this process lasts, also at those that start anew.
+    """Mark this process as present at tasks until it ends, even if tasks restart meanwhile.
 
     Returns
     -------
     list of Task
-        Those that could not be told within so many seconds.
+        Tasks that could not be reached within `seconds`.
     """
     name = f"tfw2v-training-{uuid.uuid4().hex}"
     arrived = {task: threading.Event() for task in tasks}
     for task, event in arrived.items():
-        threading.Thread(target=_stay, args=(task, name, event), daemon=True).start()
+        threading.Thread(target=_hold_presence_at, args=(task, name, event), daemon=True).start()
     deadline = time.monotonic() + seconds
     return [
         task
@@ -228,7 +230,9 @@ def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
     ]
 
 
-def _stay(task: Task, name: str, arrived: threading.Event) -> None:
+def _hold_presence_at(task: Task, name: str, arrived: threading.Event) -> None:
+    # `staying` locks a mutex, announces the training to the task and then to itself, and waits
+    # forever for an element of an empty queue; `is_here` waits for the announcement
     with _graph_of(task) as graph:
         here = _queue(f"{name}-here")
         lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
@@ -242,10 +246,10 @@ def _stay(task: Task, name: str, arrived: threading.Event) -> None:
             staying = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
         is_here = _take(here)
     while True:
-        with _logged(task), session([task], graph) as run:
-            call = threading.Thread(target=_logged(task)(run), args=(staying,), daemon=True)
+        with _log_errors(task), session([task], graph) as run:
+            call = threading.Thread(target=_log_errors(task)(run), args=(staying,), daemon=True)
             call.start()
-            while call.is_alive():  # else nobody would be here however long it waits
+            while call.is_alive():  # otherwise the announcement will never come
                 with contextlib.suppress(tf.errors.DeadlineExceededError):
                     run(is_here, seconds=ANNOUNCED_SECONDS)
                     arrived.set()
@@ -254,43 +258,43 @@ def _stay(task: Task, name: str, arrived: threading.Event) -> None:
 
 
 @contextlib.contextmanager
-def _logged(task: Task) -> Iterator[None]:
-    """Go on after a failed call of a task, which has probably ended."""
+def _log_errors(task: Task) -> Iterator[None]:
+    """Log and ignore the error of a call to a task, which has probably ended."""
     try:
         yield
     except tf.errors.OpError as error:
-        logger.info("%s: not present any more: %s", task, error.message)
+        logger.info("%s: lost, trying to reconnect: %s", task, error.message)
 
 
 def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
-    """Wait, in a task, until trainings have come and all have left.
+    """Wait, in a task, until at least one training has come and all have left.
 
     Parameters
     ----------
     target : str
-        Of the task's server.
+        Target of the task's server.
     task : Task
     grace_seconds : float
-        How long the next one has to come.
+        Seconds that the next training has to come after one has left.
     """
     with _graph_of(task) as graph:
         arrivals = _queue(ARRIVALS)
         came = _take(arrivals)
         waiting = tf.raw_ops.QueueSizeV2(handle=arrivals)
         close = tf.raw_ops.QueueCloseV2(handle=arrivals)
-    # raised when the queue is closed: by taking from it when it is empty, and by closing it again
+    # errors of a closed queue: OutOfRange from dequeuing, Cancelled from closing it again
     ended = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)
     with session([task], graph, target) as run, ended:
         while True:
             name = run(came).decode()
-            with _graph_of(task) as of_one:
+            with _graph_of(task) as of_one:  # the mutex is free only when the training has left
                 lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
                 left = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
             with session([task], of_one, target) as run_of_one:
                 run_of_one(left)
             time.sleep(grace_seconds)
             if not run(waiting):
-                run(close)  # who comes later is refused, and asks again when this has started anew
+                run(close)  # later trainings are refused, and retry until this task has restarted
 
 
 def _mutex(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The cluster that a user names, which may be one on this machine: processes and sockets."""
+"""The cluster that a user names; a local one consists of processes of this machine."""
 
 import contextlib
 import functools
@@ -18,37 +18,37 @@ from gensim_tfw2v.processes.threads import cores_each
 
 logger = logging.getLogger("gensim_tfw2v.cluster")
 
-#: How many operations a process of TensorFlow runs side by side.
+#: Environment variable with the number of operations that a TensorFlow process runs in parallel.
 OP_THREADS = "TF_NUM_INTEROP_THREADS"
 
-#: How often a local cluster is started, and what is said if a port was taken meanwhile: by us, or
-#: by TensorFlow if it was taken after we had looked.
+#: Maximum number of attempts to start a local cluster, if ports are taken meanwhile.
 STARTS = 3
+
+#: Messages about a taken port: from `check_port`, and from TensorFlow if it was taken afterwards.
 PORT_TAKEN = (CANNOT_LISTEN, "Could not start gRPC server")
 
 
 class LocalCluster(StartedCluster):
     """ps and worker tasks as processes of this machine, which end with this process.
 
-    What they write is in files of a temporary folder, and logged as INFO of
-    ``gensim_tfw2v.cluster``. While the cluster is `restarting`, workers are started anew when they
-    end.
+    Their output is written to files of a temporary folder, and logged by ``gensim_tfw2v.cluster``
+    at level INFO. While the cluster is `restarting`, workers that end are restarted.
 
     Parameters
     ----------
     ps, workers : int
-        How many of each; a `ClusterError` says that one is below 1.
+        Number of tasks of each role; a `ClusterError` is raised if one is below 1.
     ready_seconds : float
-        How long the tasks have to come up.
+        Time limit for the tasks to start.
     process_launcher : ProcessLauncher, optional
-        Where to start them; by default one of their own.
+        Launcher of the tasks; by default a new one.
     tensorboard_dir : str, optional
-        Where each writes a run for TensorBoard, with what it takes of the machine.
+        Folder where each task writes a TensorBoard run, with its use of CPU, memory and network.
 
     Attributes
     ----------
     cluster : Cluster
-        Their addresses; in a network of their own, the addresses there.
+        Addresses of the tasks, which may be in a separate network namespace.
     """
 
     restarted = ("worker",)
@@ -67,19 +67,19 @@ class LocalCluster(StartedCluster):
         super().__init__(Cluster(tuple(addresses[:ps]), tuple(addresses[ps:])), ready_seconds)
         self._launcher = process_launcher or ProcessLauncher()
         self._is_own = process_launcher is None
-        #: Runs a module of this package where it reaches the tasks; see `children.start_module`.
+        #: Runs a module of this package in the network of the tasks; see `children.start_module`.
         self.start_module = self._launcher.start_module
         self._tensorboard_dir = tensorboard_dir
 
     def _start_process(self, task: Task) -> Process:
         own = {
             "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
-            "CUDA_VISIBLE_DEVICES": "",  # tasks of one machine would fight for its GPU
+            "CUDA_VISIBLE_DEVICES": "",  # all tasks of the machine would allocate its GPU's memory
             LOG_DIR: self._tensorboard_dir or "",
         }
-        # TensorFlow gives each process as many threads as there are cores. Those of workers that
-        # share cores would hand a unit's operations to each other, and wake each other for it, for
-        # nothing: no core is free. A number that is set already is left as it is.
+        # By default a TensorFlow process has one thread per core. If workers share cores, handing a
+        # unit's operations from thread to thread only costs time: no core is idle. A number set by
+        # the user is kept.
         if task.role == "worker" and OP_THREADS not in os.environ:
             own[OP_THREADS] = str(cores_each(len(self.cluster.worker)))
         return self.start_module(
@@ -100,14 +100,14 @@ class LocalCluster(StartedCluster):
         return f"{how}{last_lines(self.log(task))}"
 
     def close(self) -> None:
-        """End all tasks."""
+        """Stop all tasks."""
         super().close()
         if self._is_own:
             self._launcher.close()
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports of this machine that are free now, all different."""
+    """Return different ports of this machine that are currently free."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
         for found in sockets:
@@ -124,7 +124,7 @@ class OpenCluster(NamedTuple):
     check : callable
         Raises `TaskEnded` if a local ps has ended.
     start_module : callable
-        Runs a module of this package where it reaches the tasks; see `children.start_module`.
+        Runs a module of this package in the network of the tasks; see `children.start_module`.
     """
 
     cluster: Cluster
@@ -139,16 +139,16 @@ def open_cluster(
     process_launcher: ProcessLauncher | None = None,
     log_dir: str | None = None,
 ) -> Iterator[OpenCluster]:
-    """Start its tasks if they are local, and wait until all answer.
+    """Start the tasks of a cluster if they are local, and wait until all answer.
 
-    Local tasks start by `process_launcher`, and log for TensorBoard in `log_dir`.
+    `process_launcher` starts local tasks, which log for TensorBoard in `log_dir`.
 
     Raises
     ------
     MissingTasks
-        Naming tasks that have not come up in time.
+        If tasks do not start in time; the message names them.
     TaskEnded
-        If a local task has ended at once.
+        If a local task ends during the start.
     """
     if isinstance(which, Cluster):
         _warn_of_exposed(which)
@@ -164,7 +164,7 @@ def open_cluster(
 def _start(
     which: LocalTasks, seconds: float, process_launcher: ProcessLauncher | None, log_dir: str | None
 ) -> Iterator[LocalCluster]:
-    """Start a local cluster, with other ports if one was taken before its task had bound it."""
+    """Start a local cluster; retry with new ports if one was taken before its task had bound it."""
     for attempt in range(1, STARTS + 1):
         local = LocalCluster(which.ps, which.workers, seconds, process_launcher, log_dir)
         try:
@@ -173,7 +173,7 @@ def _start(
         except TaskEnded as error:
             if attempt == STARTS or not any(said in str(error) for said in PORT_TAKEN):
                 raise
-            logger.info("%s is taken: starting the cluster with other ports", error.task)
+            logger.info("the port of %s is in use: starting again with new ports", error.task)
     with contextlib.closing(local):
         yield local
 
@@ -182,8 +182,8 @@ def _warn_of_exposed(cluster: Cluster) -> None:
     exposed = [str(task) for task in cluster.tasks() if not task.is_private]
     if exposed:
         logger.warning(
-            "not known to be private: %s. TensorFlow's servers have no authentication: whoever "
-            "reaches their ports can run programs there. See that a firewall lets in only tasks "
-            "of this cluster",
+            "these tasks may be reachable from outside: %s. TensorFlow servers have no "
+            "authentication: anyone who reaches their ports can run code there. Use a firewall "
+            "that admits only this cluster's tasks",
             ", ".join(exposed),
         )

@@ -1,7 +1,8 @@
-"""Reading a corpus with the machines of a cluster's workers.
+"""Reading a corpus on the machines of a cluster's workers.
 
-Each runs an op of the kernels' library, through sessions that have to do with its task alone: what
-is lost elsewhere does not concern it. Texts, ids and words are in files that all see.
+Each machine runs an op of the kernels' library, in sessions that connect to its own task only, so
+that the loss of any other task does not affect it. Texts, ids and words are in files that all
+machines can access.
 """
 
 import logging
@@ -31,33 +32,39 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 logger = logging.getLogger(__name__)
 
-#: A smaller corpus this machine has read alone before others are asked.
+#: Minimum size in bytes of a corpus that several machines read. This machine alone reads a smaller
+#: one before the workers' machines could start.
 MIN_BYTES = 1 << 28
 
-#: Runs that a machine reads at a time, at most: a server of TensorFlow has as many threads.
+#: Maximum number of runs that a machine reads in parallel: the threads of a TensorFlow server.
 MAX_RUNS = 4
 
-#: Seconds that a machine has to look at files, and for each file.
+#: Seconds that a machine has to check the files.
 LOOK_SECONDS = 30.0
+
+#: Additional seconds for each file to check.
 FILE_SECONDS = 0.01
 
-#: Seconds that it has for a run, beside those that the storage needs for what all machines read
-#: meanwhile, at the slowest speed that is taken for one (B/s).
+#: Seconds that a machine has for a run, in addition to the time of the storage; see `MIN_SPEED`.
 RUN_SECONDS = 120.0
+
+#: Assumed minimum speed of the storage in bytes per second, which all machines share.
 MIN_SPEED = 1e6
 
-#: Seconds between two looks whether a task that is waited for is there, and for such a look.
+#: Seconds between two probes of a task that reads.
 PROBE_SECONDS = 5.0
+
+#: Seconds that a task has to answer a probe.
 ALIVE_SECONDS = 10.0
 
-#: What the op says of a text that is not UTF-8.
+#: Error number that the op returns for a text that is not UTF-8.
 UNDECODABLE = -1
 
 
 class WorkerMachine:
-    """A worker's machine, that reads runs by the kernels' ops.
+    """A worker's machine, which reads runs by the kernels' ops.
 
-    `at_once` is how many runs all machines read at a time.
+    `at_once` is the number of runs that all machines read in parallel.
     """
 
     def __init__(self, task: Task, ops: Any) -> None:
@@ -71,9 +78,11 @@ class WorkerMachine:
             self._report = ops.tfw2v_read_run(self._names, self._numbers)
 
     def look(self, sizes: dict[str, int]) -> tuple[str, int]:
-        """Name its machine, and tell its cores; FileNotFoundError if it sees other files.
+        """Return an id of the machine, and its number of cores.
 
-        The first is a folder that it can write to, of size 0.
+        `sizes` maps the paths of files to their sizes. The first path is a folder, with size 0.
+        FileNotFoundError is raised if the machine cannot write to the folder, or if a file is
+        missing or has a different size there.
         """
         found, machine, cores = self._asked(
             self._looks,
@@ -127,7 +136,7 @@ class WorkerMachine:
         )
 
     def _asked(self, what: Any, given: dict[Any, Any], seconds: float, stopped: Any) -> Any:
-        """Run an op there, as long as the task is there, and somebody waits for it."""
+        """Run an op on the machine, while its task answers and `stopped` is not set."""
         answer: Future[Any] = Future()
 
         def run() -> Any:
@@ -138,13 +147,13 @@ class WorkerMachine:
             try:
                 try:
                     found = run()
-                except tf.errors.AbortedError:  # the task has started anew: a training has left it
+                except tf.errors.AbortedError:  # the task has restarted: a training has left it
                     found = run()
                 answer.set_result(found)
             except Exception as error:
                 answer.set_exception(error)
 
-        # TensorFlow tries a call to a task that is gone again and again, until the limit
+        # in a thread, since TensorFlow retries a call to a lost task until its time limit
         threading.Thread(target=ask, name="tfw2v-asking", daemon=True).start()
         deadline = time.monotonic() + seconds
         probe = time.monotonic() + PROBE_SECONDS
@@ -168,28 +177,28 @@ def _joined(names: Sequence[str]) -> Any:
 def find_readers(
     cluster: Cluster, paths: Sequence[str], parent: Parent, seconds: float = READY_SECONDS
 ) -> Sequence[WorkerMachine]:
-    """Find the machines of a cluster's workers that see a corpus, and what this process writes.
+    """Find worker machines that can access a corpus, and the files that this process writes.
 
     Parameters
     ----------
     cluster : Cluster
     paths : sequence of str
-        The files of the corpus.
+        Files of the corpus.
     parent : path, optional
-        In a folder of which they will write.
+        Folder in which the folder that they will write to is created.
     seconds : float
-        How long workers have to come up.
+        Time limit for workers to start.
 
     Returns
     -------
     sequence of WorkerMachine
-        Those other than this one, each as often as it can read runs at a time; none if there is so
-        little to read that this machine should do it alone.
+        Machines other than this one, each repeated for the number of runs that it can read in
+        parallel. Empty if this machine should read the corpus alone, because it is small.
 
     Raises
     ------
     MissingTasks
-        Naming workers that have not come up in time.
+        If workers do not start in time; the message names them.
     """
     texts = find_texts(paths)
     if bytes_of(texts) < MIN_BYTES or tensorflow_is_lost():
@@ -203,14 +212,14 @@ def find_readers(
         return ()
     machines = [WorkerMachine(task, ops) for task in workers]
     with fresh_folder(parent) as made, made as folder:
-        return _that_see(machines, texts, folder)
+        return _select_machines(machines, texts, folder)
 
 
-def _that_see(
+def _select_machines(
     machines: Sequence[WorkerMachine], texts: Sequence[FileRange], folder: Path
 ) -> list[WorkerMachine]:
-    """Ask all at the same time; take the first task of each machine but this."""
-    sizes = {str(folder): 0}  # which has a name of its own
+    """Query all machines in parallel; return the first task of each, without this machine."""
+    sizes = {str(folder): 0}  # its name is unique
     for text in texts:
         if "://" not in text.path:
             sizes[os.path.abspath(text.path)] = text.stop
@@ -240,7 +249,7 @@ def _that_see(
 
 
 def this_machine() -> str:
-    """Tells this machine, or container, from others, as the op does."""
+    """Return an id of this machine or container, in the same form as the op."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text()
     except OSError:

@@ -1,10 +1,10 @@
-"""One ps or worker: ``python -m gensim_tfw2v.cluster.server``, told by ``TF_CONFIG`` which.
+"""A ps or worker task: ``python -m gensim_tfw2v.cluster.server``; ``TF_CONFIG`` defines which.
 
-It serves until SIGTERM or SIGINT, or, with ``--with-parent``, until its standard input is closed:
-which happens when the process that started it ends, however it does. Both tell each other that they
-live: a parent kills a task that hangs, and `watch` one that has lost its parent.
+It serves until SIGTERM or SIGINT. With ``--with-parent``, it also exits when its standard input
+closes, which happens when its parent process ends in any way. Parent and task send each other
+heartbeats: a parent kills a task that hangs, and `watch` kills one that has lost its parent.
 
-When the last training has left, it frees all by starting anew: see `handshake`.
+When the last training has left, the task restarts itself to free its resources: see `handshake`.
 """
 
 import contextlib
@@ -22,37 +22,41 @@ from gensim_tfw2v.processes.children import exec_module, name_process, start_mod
 from gensim_tfw2v.processes.connections import keep_alive
 from gensim_tfw2v.processes.process_guards import prepare_environment
 
-#: What a task prints when its port takes calls.
+#: Line that a task prints when its port accepts calls.
 SERVES = "{} serves"
 
 WITH_PARENT = "--with-parent"
 
-#: The line by which a task with a parent says that it lives, and the seconds between two of them.
+#: Heartbeat between a task and its parent.
 BEAT = b"\0\n"
+
+#: Seconds between two heartbeats.
 BEAT_SECONDS = 5.0
 
-#: Seconds without a sign of life after which a parent on another host counts as gone, and seconds
-#: that a task has to end then. Only what hangs takes longer.
+#: Seconds without a heartbeat after which a parent on another host counts as lost.
 SILENT_SECONDS = 60.0
+
+#: Seconds that a task then has to exit. Only a hanging task needs more.
 ENDING_SECONDS = 1.5
 
 #: Signals that end a task.
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
-#: Seconds after a training in which a parent may end its tasks; only then they start anew.
+#: Seconds that tasks with a parent wait after a training before they restart. Meanwhile the parent
+#: may stop them.
 CLOSING_SECONDS = 1.0
 
 
 def serve(with_parent: bool = False) -> NoReturn:
-    """Run TensorFlow's server for a ps or worker until the process is told to end; then end it.
+    """Run TensorFlow's server for a ps or worker until a signal ends it; then exit.
 
-    ``TF_CONFIG`` says which task it is, and `LOG_DIR` where it writes a run for TensorBoard, with
-    what it takes of the machine.
+    The environment variable ``TF_CONFIG`` defines the task. `LOG_DIR` is the variable with the
+    folder for its TensorBoard run, with its use of CPU, memory and network.
 
     Parameters
     ----------
     with_parent : bool
-        Whether to end when standard input is closed.
+        Also exit when standard input closes.
 
     Raises
     ------
@@ -70,7 +74,7 @@ def serve(with_parent: bool = False) -> NoReturn:
     def end(number: int, _: object) -> None:
         nonlocal status
         status = 128 + number
-        if not is_serving:  # yet, or any more
+        if not is_serving:  # not yet, or no longer
             os._exit(status)
         ended.set()
 
@@ -80,37 +84,37 @@ def serve(with_parent: bool = False) -> NoReturn:
         ended.set()
 
     def beat() -> None:
-        with contextlib.suppress(OSError):  # nobody reads it
+        with contextlib.suppress(OSError):  # the parent has closed the pipe
             while os.write(1, BEAT):
                 time.sleep(BEAT_SECONDS)
 
     for number in ENDING:
         signal.signal(number, end)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # one may have come while this started anew
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # blocked during a restart, see below
     if with_parent:
         for forever in wait_for_parent, beat:
             threading.Thread(target=forever, daemon=True).start()
-    check_port(task)  # TensorFlow's own error names neither the port nor who has it
+    check_port(task)  # TensorFlow's own error names neither the port nor the process that uses it
 
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
     from gensim_tfw2v.kernel.native import load_ops
     from gensim_tfw2v.monitor.events import TaskLog
 
-    load_ops()  # for what it is sent
-    # With one inter-op thread, TensorFlow's choice on one core, a server waits for itself at the
-    # first function that uses a variable of a ps.
+    load_ops()  # for the functions that it will be sent
+    # With one inter-op thread, TensorFlow's default on one core, a server deadlocks in the first
+    # function that uses a ps variable.
     config = tf.compat.v1.ConfigProto(
         inter_op_parallelism_threads=max(4, len(cluster.worker) + 1),
         intra_op_parallelism_threads=1 if task.role == "worker" else 0,
     )
-    # the threads of an idle task would look for work all the time, and take it from others' cores
+    # otherwise the threads of an idle task spin, and slow down the other processes of the machine
     config.experimental.disable_thread_spinning = True
     bypass_proxies(cluster.tasks())
     spec = tf.train.ClusterSpec(cluster.addresses())
     server = tf.distribute.Server(spec, job_name=task.role, task_index=task.index, config=config)
     if not all(one.is_loopback for one in cluster.tasks()):
-        keep_alive(None)  # who calls has a port that nobody knows
+        keep_alive(None)  # for all connections, since the ports of callers are unknown
     publish_version(server, task)
     log_dir = os.environ.get(LOG_DIR)
     log = TaskLog(log_dir, f"{task.role}-{task.index}") if log_dir else None
@@ -124,24 +128,24 @@ def serve(with_parent: bool = False) -> NoReturn:
     threading.Thread(target=wait_until_left, daemon=True).start()
     is_serving = True
     print(SERVES.format(task), flush=True)
-    while not ended.wait(1.0):  # with a limit: else Python sees no signal
+    while not ended.wait(1.0):  # with a timeout: without one Python handles no signals
         pass
     if log is not None:
         log.close()
     is_serving = False
     if is_left and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-        print(f"{task} starts anew: the last training has left it", flush=True)
+        print(f"{task} restarts: the last training has left", flush=True)
         exec_module("gensim_tfw2v.cluster.server", *[WITH_PARENT] * with_parent)
-    # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
+    # TensorFlow's server cannot be stopped, and would keep the interpreter from exiting
     os._exit(status)
 
 
 def watch() -> NoReturn:
-    """Have another process `serve` until it ends, or the parent is gone; then kill what hangs.
+    """Run `serve` in a child process until it ends or the parent is lost; then kill it if it hangs.
 
-    The parent is gone when standard input is closed, or when nothing comes from it for
-    `SILENT_SECONDS`: the connection to another host can break without a word.
+    The parent counts as lost when standard input closes, or after `SILENT_SECONDS` without a
+    heartbeat: the connection to another host can break without any notice.
     """
     process = start_module("gensim_tfw2v.cluster.server", WITH_PARENT)
 
@@ -159,7 +163,7 @@ def watch() -> NoReturn:
 
 
 def main() -> None:
-    """Serve as ``TF_CONFIG`` says."""
+    """Run the task that ``TF_CONFIG`` defines."""
     try:
         serve(WITH_PARENT in sys.argv)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""A cluster as pure data: which tasks it has, and at which addresses.
+"""A cluster as pure data: its tasks and their addresses.
 
-The form is TensorFlow's: a ``TF_CONFIG`` names the addresses of all tasks by their type, and which
-task this process is (https://www.tensorflow.org/guide/distributed_training#tf_config).
+The format is TensorFlow's: ``TF_CONFIG`` contains the addresses of all tasks by type, and the type
+and index of this process's task (https://www.tensorflow.org/guide/distributed_training#tf_config).
 """
 
 import ipaddress
@@ -18,28 +18,31 @@ from gensim_tfw2v.messages import converting, quoted, wide_encoding
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-#: Seconds that all tasks together have to come up.
+#: Time limit in seconds for all tasks to start.
 READY_SECONDS = 30.0
 
-#: What a hosts file and a TF_CONFIG look like, for messages.
+#: Example of a hosts file, for messages.
 HOSTS_EXAMPLE = '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
+
+#: Example of a TF_CONFIG, for messages.
 EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0}}}}'
 
-#: What a text in JSON or YAML raises that is wrong, nested too deeply, or has too many digits.
+#: Errors of JSON and YAML parsers for text that is invalid, nested too deeply, or has numbers with
+#: too many digits.
 UNREADABLE = (ValueError, RecursionError)
 
-#: A host's name or address, never what ssh would take for an option, and a port.
+#: Pattern of ``host:port``. The host cannot begin with "-", which ssh would take for an option.
 ADDRESS = re.compile(r"(\[[\w:.%]+\]|\w[\w.-]*):[0-9]{1,5}")
 
-#: What a user calls a cluster of this machine.
+#: Name of a cluster on this machine.
 _LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
-#: The environment variable that tells a task where its training logs for TensorBoard.
+#: Environment variable of a task with the folder of its training's TensorBoard log.
 LOG_DIR = "TFW2V_LOG_DIR"
 
 
 class ClusterLost(ConnectionError):
-    """Loss of tasks that hold parameters, or of all workers, while a cluster trains."""
+    """Loss of tasks that hold parameters, or of all workers, during training on a cluster."""
 
 
 class ClusterError(ValueError):
@@ -55,7 +58,7 @@ class Task:
     role : {"ps", "worker", "chief"}
         A ps holds parameters, a worker trains, the chief coordinates.
     index : int
-        Number among the tasks of the role, from 0 up.
+        Index among the tasks of the role, from 0.
     address : str
         ``host:port``.
     """
@@ -137,7 +140,7 @@ class Cluster:
         for same in by_address.values():
             if len(same) > 1:
                 names = " and ".join(map(str, same))
-                raise ClusterError(f"{names} have one address: give each its own")
+                raise ClusterError(f"{names} have the same address: give each task its own")
 
     def tasks(self) -> Iterator[Task]:
         """Yield all tasks: ps, workers, then the chief if its address is known."""
@@ -146,7 +149,7 @@ class Cluster:
                 yield Task(role, index, address)
 
     def servers(self) -> list[Task]:
-        """Return the tasks that serve a coordinator: ps, then workers."""
+        """Return the tasks that run servers for a coordinator: ps, then workers."""
         return [task for task in self.tasks() if task.role != "chief"]
 
     def task(self, role: Role, index: int) -> Task:
@@ -164,7 +167,7 @@ class Cluster:
         raise ClusterError(f"the cluster has no {role} {index}; it has {has}")
 
     def addresses(self) -> dict[Role, list[str]]:
-        """Return the addresses by role, as TensorFlow's ``ClusterSpec`` takes them."""
+        """Return the addresses by role, as TensorFlow's ``ClusterSpec`` accepts them."""
         found: dict[Role, list[str]] = {"ps": list(self.ps), "worker": list(self.worker)}
         return found | ({"chief": [self.chief]} if self.chief else {})
 
@@ -183,17 +186,17 @@ class Cluster:
 
 
 class LocalTasks(NamedTuple):
-    """A cluster of this machine, that is started for a training and ended after it."""
+    """A cluster on this machine, started for a training and stopped after it."""
 
     ps: int
     workers: int
 
 
 def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
-    """Say which cluster is meant; a `ClusterError` says that none is.
+    """Return the cluster that a name stands for.
 
-    ``"local:ps=2,worker=4"`` are tasks on this machine, ``"TF_CONFIG"`` those that the environment
-    variable of that name describes.
+    ``"local:ps=2,worker=4"`` stands for tasks on this machine, ``"TF_CONFIG"`` for the cluster in
+    the environment variable of that name. A `ClusterError` is raised for any other name.
     """
     if isinstance(name, Cluster):
         return name
@@ -249,19 +252,19 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
 
 
 def read_hosts(path: Path) -> Cluster:
-    """Read a hosts file: for each role a list of ``host:port``; a chief is optional.
+    """Read a hosts file: a list of ``host:port`` for each role; the chief is optional.
 
     Parameters
     ----------
     path : Path
-        YAML if its name ends with ``.yaml`` or ``.yml``, else JSON.
+        YAML if its name ends with ``.yaml`` or ``.yml``, otherwise JSON.
 
     Raises
     ------
     ClusterError
-        If it is not of that form, or no such cluster can be.
+        If the file is invalid, or does not describe a valid cluster.
     ImportError
-        If PyYAML is missing for a file in YAML.
+        If the file is in YAML, and PyYAML is missing.
     """
     try:
         addresses = _parsed(path)
@@ -276,7 +279,7 @@ def _parsed(path: Path) -> Any:
     content = path.read_bytes()
     if encoding := wide_encoding(content[:64]):
         raise ClusterError(f"is not UTF-8 text. {converting(encoding)}")
-    text = content.decode("utf-8-sig")  # Notepad and PowerShell begin files with a mark
+    text = content.decode("utf-8-sig")  # Notepad and PowerShell write a byte order mark
     if path.suffix.lower() not in {".yaml", ".yml"}:
         try:
             return json.loads(text)
@@ -291,9 +294,9 @@ def _parsed(path: Path) -> Any:
 
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):  # of which some lines can stand for millions
+            if self.check_event(yaml.AliasEvent):  # a few lines of aliases can expand to millions
                 alias = self.peek_event().anchor
-                raise ClusterError(f"has the alias *{alias}: write the addresses out")
+                raise ClusterError(f"has the alias *{alias}: write the addresses out in full")
             return super().compose_node(parent, index)
 
     try:
@@ -305,7 +308,7 @@ def _parsed(path: Path) -> Any:
 
 
 def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
-    """Make a cluster of lists of addresses by their role; `source` has them, for messages."""
+    """Make a cluster from lists of addresses by role; `source` names their origin in messages."""
     if unknown := set(addresses) - set(ROLES):
         raise ClusterError(
             f"{source} has tasks of the type {quoted(min(unknown, key=str))}; known are "
@@ -318,5 +321,5 @@ def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
             )
     ps, worker, chiefs = (tuple(addresses.get(role, ())) for role in ROLES)
     if len(chiefs) > 1:
-        raise ClusterError(f"{source} has {len(chiefs)} chiefs: one at most coordinates")
+        raise ClusterError(f"{source} has {len(chiefs)} chiefs: at most one is allowed")
     return Cluster(ps, worker, next(iter(chiefs), None))

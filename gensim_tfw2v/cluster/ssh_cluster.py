@@ -1,4 +1,4 @@
-"""ps and worker tasks on other hosts: commands that ssh runs there."""
+"""ps and worker tasks on remote hosts, started through ssh."""
 
 import shlex
 import subprocess
@@ -9,39 +9,39 @@ from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, Task
 from gensim_tfw2v.cluster.started_cluster import StartedCluster, is_noise
 
-#: Options of OpenSSH's client, after those of the user, which prevail: it asks for no password,
-#: notices within half a minute that a host is gone, and ends with its own connection.
+#: Options for OpenSSH's client. The user's options come first, and take precedence. ssh then asks
+#: for no password, detects within half a minute that a host is lost, and shares no connection.
 OPTIONS = (
     *("-T", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none"),
     *("-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"),
 )
 
-#: What exit statuses mean: of ssh itself, and of a shell.
+#: Meaning of exit statuses, of ssh itself and of a shell.
 _MEANING = {
     255: " (ssh could not connect, the connection broke, or the task was killed)",
-    127: " (the command was not found there: say how tfw2v is called on that host)",
+    127: " (the command was not found there: set --command to one that runs tfw2v on that host)",
 }
 
 
 class SshCluster(StartedCluster):
-    """ps and worker tasks on other hosts, which end with this process and with their connections.
+    """ps and worker tasks on remote hosts, which end with this process or with their connection.
 
-    While the cluster is `restarting`, all of them are started anew when they end.
+    While the cluster is `restarting`, all tasks that end are restarted.
 
     Parameters
     ----------
     cluster : Cluster
-        Each address's host is where its task is started.
+        Each task is started on the host of its address.
     show : callable
-        Takes a task and a line that it has written; called from several threads.
+        Called with a task and a line of its output, from several threads.
     ssh : sequence of str
         OpenSSH's client, with options.
     command : str
-        How ``tfw2v`` is called on the hosts: the beginning of a line of ``sh``.
+        Command that runs ``tfw2v`` on the hosts: the beginning of a line for ``sh``.
     ready_seconds : float
-        How long the tasks have to come up.
+        Time limit for the tasks to start.
     tensorboard_dir : str, optional
-        The folder, on each host, where its tasks write a run each for TensorBoard.
+        Folder on each host in which its tasks write a TensorBoard run each.
     """
 
     pause_seconds = 2.0
@@ -64,17 +64,17 @@ class SshCluster(StartedCluster):
     def _start_process(self, task: Task) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             self.arguments(task),
-            stdin=subprocess.PIPE,  # it closes when this process ends, and then the task's does
+            stdin=subprocess.PIPE,  # closes when this process ends, and with it the task's
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C ends the training first
+            start_new_session=True,  # Ctrl-C does not reach it: the training ends first
         )
 
     def arguments(self, task: Task) -> list[str]:
-        """The command that starts a task from here.
+        """Return the command that starts a task from here.
 
-        What ssh is given is one line for the login shell of the host, whichever that is: quoted
-        words alone.
+        Its last argument is one line of quoted words only, for any login shell that the host may
+        have.
         """
         line = f"{self._command} task --with-parent"
         config = self.cluster.tf_config(task.role, task.index)
@@ -89,11 +89,11 @@ class SshCluster(StartedCluster):
         super()._show(task, line)
 
     def _how(self, task: Task, status: int, last_line: str) -> str:
-        said = f"; it last said: {last_line}" if last_line else ""
+        said = f"; its last output: {last_line}" if last_line else ""
         return f"status {status}{_MEANING.get(status, '')}{said}"
 
     def wait(self, tasks: Sequence[Task]) -> None:
-        """Wait until tasks say that they serve, and answer.
+        """Wait until tasks report that they serve, and answer.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""ps and worker tasks that this process starts, shows, starts again, and ends."""
+"""ps and worker tasks that this process starts, monitors, restarts and stops."""
 
 import abc
 import contextlib
@@ -25,23 +25,26 @@ from gensim_tfw2v.processes.launcher import Process
 
 logger = logging.getLogger(__name__)
 
-#: How often in a minute a task may end before it is left alone.
+#: Maximum number of restarts of a task per minute.
 RESTARTS = 5
 
-#: In a cluster's folder with logs: process, number of ps, number of workers, and command of the
-#: program that has started it.
+#: File in a cluster's folder with logs. It contains the process id of the program that has started
+#: the cluster, the numbers of ps and worker tasks, and the command line.
 PROGRAM = "program.json"
 
-#: Seconds between two looks whether a task has ended, and seconds without a sign of life after
-#: which it is killed.
+#: Seconds between two checks whether a task has ended.
 LOOK_SECONDS = 0.2
+
+#: Seconds without a heartbeat after which a task is killed.
 HANGING_SECONDS = 40.0
 
-#: Seconds that a task has to end when its standard input has closed, and then after SIGTERM.
+#: Seconds that a task has to exit after its standard input closes, before SIGTERM.
 CLOSING_SECONDS = 2.0
+
+#: Seconds that a task has to exit after SIGTERM, before SIGKILL.
 GRACE_SECONDS = 5.0
 
-#: What TensorFlow says as it starts, or as others end, whatever it is told to keep to itself.
+#: Lines that TensorFlow prints when it starts, or when other tasks end, whatever the log level.
 _NOISE = re.compile(
     r"WARNING: All log messages before absl::InitializeLog"
     r"|I0000 \S+ +\d+ \S+\.cc:\d+\]"  # C++'s "info" from before the log level is read
@@ -69,36 +72,39 @@ class TaskEnded(ConnectionError):
 
 
 def is_noise(line: str) -> bool:
-    """Return whether a line of a task's output says nothing about the task."""
+    """Return whether a line of a task's output contains no information about the task."""
     return not line.strip() or _NOISE.match(line) is not None
 
 
 def prefixed(task: Task, line: str) -> str:
-    """The line with the name of its task."""
+    """Return the line, preceded by the name of its task."""
     return f"{task.role} {task.index} | {line.rstrip()}"
 
 
 class StartedCluster(abc.ABC):
     """ps and worker tasks, as processes that end with this one.
 
-    Use it as a context manager: tasks are started and waited for, and ended on leaving.
+    Use it as a context manager: entering it starts the tasks and waits for them, leaving it stops
+    them.
 
     Parameters
     ----------
     cluster : Cluster
     ready_seconds : float
-        How long the tasks have to come up.
+        Time limit for the tasks to start.
 
     Raises
     ------
     TaskEnded
-        If a task ends while it comes up.
+        If a task ends while it starts.
     MissingTasks
         If tasks do not answer in time.
     """
 
-    #: Which tasks `restarting` starts anew, at least so many seconds after it has started them.
+    #: Roles of the tasks that `restarting` restarts.
     restarted: Sequence[Role] = ROLES
+
+    #: Minimum number of seconds between two starts of a task.
     pause_seconds = 0.0
 
     def __init__(self, cluster: Cluster, ready_seconds: float) -> None:
@@ -109,15 +115,15 @@ class StartedCluster(abc.ABC):
 
     @abc.abstractmethod
     def _start_process(self, task: Task) -> Process:
-        """Start a task, with pipes for its input and output; it leads a session."""
+        """Start a task as the leader of a session, with pipes for its input and output."""
 
     def _show(self, task: Task, line: str) -> None:
-        """Keep what a task has written; called by threads."""
+        """Append a line of a task's output to its log; called from threads."""
         with self.log(task).open("a", encoding="utf-8") as log:
             log.write(line)
 
     def log(self, task: Task) -> Path:
-        """The file with a task's output."""
+        """Return the path of the file with a task's output."""
         return self._logs.folder / f"{task.role}-{task.index}.log"
 
     @abc.abstractmethod
@@ -125,7 +131,7 @@ class StartedCluster(abc.ABC):
         """Describe how a task ended; `last_line` is its last output before it served."""
 
     def __enter__(self) -> "StartedCluster":
-        if callable(signal.getsignal(signal.SIGTERM)):  # by which tfw2v cluster stop ends it
+        if callable(signal.getsignal(signal.SIGTERM)):  # `tfw2v cluster stop` can end this program
             tasks = len(self.cluster.ps), len(self.cluster.worker)
             program = json.dumps([os.getpid(), *tasks, shlex.join(sys.argv)])
             (self._logs.folder / PROGRAM).write_text(program, encoding="utf-8")
@@ -142,13 +148,13 @@ class StartedCluster(abc.ABC):
         self.close()
 
     def start(self, task: Task) -> None:
-        """Start a task, or start it anew after it has ended."""
+        """Start a task, or restart it after it has ended."""
         if task in self._tasks:
             self._tasks.pop(task).close()
         self._tasks[task] = _StartedTask(task, self._start_process(task), self._show)
 
     def wait(self, tasks: Sequence[Task]) -> None:
-        """Wait until tasks say that they serve.
+        """Wait until tasks report that they serve.
 
         Raises
         ------
@@ -162,7 +168,7 @@ class StartedCluster(abc.ABC):
             time.sleep(0.05)
 
     def check(self, tasks: Iterable[Task] | None = None) -> None:
-        """See that tasks (by default all) are running.
+        """Check that tasks (by default all) are running.
 
         Raises
         ------
@@ -176,7 +182,7 @@ class StartedCluster(abc.ABC):
     def _ended(self, task: Task) -> TaskEnded:
         one = self._tasks[task]
         status = one.process.wait()
-        one.reader.join(1.0)  # what it wrote last
+        one.reader.join(1.0)  # reads the last output
         how = self._how(task, status, one.last_line)
         if one.is_hung:
             how = f"SIGKILL because it hung: it gave no sign of life for {HANGING_SECONDS:g} s"
@@ -184,9 +190,9 @@ class StartedCluster(abc.ABC):
 
     @contextlib.contextmanager
     def restarting(self) -> Iterator[None]:
-        """Start tasks anew when they end, as long as this lasts, each `RESTARTS` times a minute.
+        """Restart tasks that end in this context, each at most `RESTARTS` times per minute.
 
-        Those that hang are killed.
+        Tasks that hang are killed.
         """
         over = threading.Event()
 
@@ -219,11 +225,11 @@ class StartedCluster(abc.ABC):
             logger.error("%s cannot be started again: %s", task, error)
 
     def pid(self, task: Task) -> int:
-        """The process of a task, on this machine."""
+        """Return the id of a task's process on this machine."""
         return self._tasks[task].process.pid
 
     def close(self) -> None:
-        """End all tasks, by closing their input; those that are left by SIGTERM, then SIGKILL."""
+        """Stop all tasks: close their input; if they still run, send SIGTERM, then SIGKILL."""
         tasks = list(self._tasks.values())
         for one in tasks:
             one.close_input()
@@ -241,7 +247,7 @@ class StartedCluster(abc.ABC):
 
 
 class _StartedTask:
-    """A task's process, and what it writes."""
+    """Process and output of a task."""
 
     def __init__(
         self,
@@ -253,7 +259,7 @@ class _StartedTask:
         self.started = time.monotonic()
         self.serves = threading.Event()
         self.last_line = ""
-        # seconds without a sign of life, since the first one, as long as this process runs too
+        # seconds since the last heartbeat during which this process ran too; -inf before the first
         self.silence = -math.inf
         self.is_hung = False
 
@@ -262,12 +268,12 @@ class _StartedTask:
             for written in process.stdout:
                 if written == BEAT:
                     self.silence = 0.0
-                    with contextlib.suppress(OSError, ValueError):  # it has ended, or is to end
-                        process.stdin.write(BEAT)  # this process lives too
+                    with contextlib.suppress(OSError, ValueError):  # the task ends
+                        process.stdin.write(BEAT)
                         process.stdin.flush()
                     continue
                 line = written.decode(errors="replace")
-                with contextlib.suppress(OSError):  # of a full disk: the task must not wait for us
+                with contextlib.suppress(OSError):  # full disk: don't block the task
                     show(task, line)
                 if line.strip() == SERVES.format(task):
                     self.serves.set()
@@ -278,30 +284,30 @@ class _StartedTask:
         self.reader.start()
 
     def kill_if_hung(self) -> None:
-        """Kill the process if it gives no sign of life; called every `LOOK_SECONDS`."""
+        """Kill the process if its heartbeats have stopped; called every `LOOK_SECONDS`."""
         self.silence += LOOK_SECONDS
         if self.silence > HANGING_SECONDS and not self.is_hung:
             self.is_hung = self.process.poll() is None
             self.send(signal.SIGKILL)
 
     def close_input(self) -> None:
-        """Let the task know that it is to end."""
+        """Close the task's standard input, upon which it exits."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
 
     def send(self, number: int) -> None:
-        """Send a signal to the process and to what it has started, unless it has ended."""
+        """Send a signal to the process and its children, unless the process has ended."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
 
     def close(self) -> None:
-        """Free what is left of one that has ended."""
+        """Free the resources of a process that has ended."""
         self.close_input()
         self.process.wait()
         self.reader.join(1.0)
-        # a reader is left to itself whose stream something else still holds open
+        # another process may still hold the stream open; then leave the reader alone
         if not self.reader.is_alive():
             assert self.process.stdout is not None
             self.process.stdout.close()

@@ -1,6 +1,6 @@
-"""Texts and sentences to ids: words are counted, or those of a vocabulary that exists.
+"""Encoding of texts and sentences as ids, by counting their words or by an existing vocabulary.
 
-Texts are read by all cores, a run of ranges a thread, and by other machines.
+Files are read in runs, in parallel by all cores and by the machines of a cluster.
 """
 
 import contextlib
@@ -40,16 +40,16 @@ from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
 logger = logging.getLogger(__name__)
 
-#: Returns rows of tags by their provisional numbers, -1 for none.
+#: Function from provisional numbers of tags to their rows, -1 for unknown tags.
 Rows = Callable[[Ids], Ids]
 
 
 class Stopped(Exception):
-    """Nobody waits for what a thread reads."""
+    """Raised in a reader thread whose result is no longer needed."""
 
 
 class Machine(Protocol):
-    """Another machine, that reads a run at a time; its name is for messages."""
+    """Remote machine that reads one run at a time; its name is for messages."""
 
     name: str
 
@@ -61,12 +61,15 @@ class Machine(Protocol):
         tagged: bool,
         stopped: threading.Event,
     ) -> EncodedPart | None:
-        """Do what `scan` does, or nothing if the run has to be read here; raise if it is lost."""
+        """Read a run, as `scan`.
+
+        Returns None if the run must be read locally. Raises an exception if the machine fails.
+        """
 
 
 @contextlib.contextmanager
 def fresh_folder(parent: Parent = None) -> Iterator[TemporaryFolder]:
-    """Make a temporary folder that stays, unless there is an error."""
+    """Make a temporary folder, which is removed only if the block raises an exception."""
     try:
         made = TemporaryFolder("corpus", parent)
     except OSError as error:
@@ -82,27 +85,28 @@ def fresh_folder(parent: Parent = None) -> Iterator[TemporaryFolder]:
 def read_runs(
     text: Text, folder: Path, known: Known | None = None, progress: Progress | None = None
 ) -> Generator[EncodedPart, None, None]:
-    """Read the runs of a text, in their order, by all cores and the text's machines.
+    """Read the runs of a text in parallel, by all cores and the text's machines.
 
-    What a machine that is lost was reading is read by others.
+    Parts are yielded in the order of the runs. If a machine fails, its run is read by a different
+    reader.
 
     Parameters
     ----------
     text : Text
     folder : Path
-        Where shards are written.
+        Folder for the shards.
     known : Known, optional
-        The vocabulary, if it is known; else words are counted and numbered.
+        Existing vocabulary; by default words are counted and numbered.
     progress : callable, optional
-        Called in this thread.
+        Called in the calling thread.
 
     Raises
     ------
     CorpusDecodeError, OSError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
-        The first that is met, in the order of the runs.
+        The first error in the order of the runs.
     """
     runs = text.runs or []
-    if len(runs) <= 1:  # a pipe may keep its reader waiting, which Ctrl-C has to end
+    if len(runs) <= 1:  # in the calling thread, so that Ctrl-C can interrupt a read from a pipe
         for run in runs:
             yield scan(run, folder / "part00000-", known, text.tagged, progress)
         return
@@ -110,7 +114,7 @@ def read_runs(
         known.save(folder)
     latest: dict[int, tuple[int, ...]] = {0: (0, 0, 0, 0)}
     lost: dict[str, Exception] = {}
-    free = SimpleQueue[Machine | None]()  # None is a core of this machine
+    free = SimpleQueue[Machine | None]()  # None stands for a core of this machine
     readers = [None] * len(usable_cores()) + list(text.machines)
     for reader in readers:
         free.put(reader)
@@ -135,7 +139,7 @@ def read_runs(
                 raise
             except Exception as error:
                 if lost.setdefault(machine.name, error) is error:
-                    logger.warning("%s does not read the corpus any more: %s", machine.name, error)
+                    logger.warning("%s stopped reading the corpus: %s", machine.name, error)
                 continue
             free.put(machine)
             if part is None:
@@ -157,23 +161,24 @@ def read_runs(
 
 @dataclass(frozen=True)
 class Scan(OnDisk):
-    """A corpus that was read once: its words and their counts, and provisional ids on disk.
+    """Counted corpus: its words and their counts, and provisional ids on disk.
 
-    The provisional ids are as large as the encoded corpus.
+    The provisional ids take as much disk space as the encoded corpus.
 
     Attributes
     ----------
     words : list
-        By provisional id.
+        Words by provisional id.
     raw_vocab : dict
-        Words to counts, in order of first occurrence, so that ties sort as in gensim.
+        Words to counts, in order of first occurrence, so that ties are sorted as in gensim.
     parts : list of (EncodedPart, Path or None)
-        Each with the file of its words' provisional ids, if its ids are not these.
+        Parts with their ids. If the ids are local to a part, its Path is a file with the
+        provisional id of each.
     total_words : int
         gensim's `corpus_total_words`.
     corpus_count : int
-        Sentences: lines, or pieces of 10,000 words, of a file; all items of an iterable. Of
-        tagged documents: all of them.
+        gensim's `corpus_count`: number of sentences, or of tagged documents. Sentences of a file
+        are its lines, cut at 10,000 words. Sentences of an iterable are its items.
     """
 
     temporary: TemporaryFolder
@@ -184,19 +189,19 @@ class Scan(OnDisk):
     corpus_count: int
 
     def encode(self, key_to_index: Mapping[str, int], rows: Rows | None = None) -> EncodedCorpus:
-        """Turn the provisional ids into those of a vocabulary, in a folder beside.
+        """Replace provisional ids by ids of a vocabulary, in a folder next to this one.
 
         Parameters
         ----------
         key_to_index : dict
-            Words to ids from 0 up; other words are left out.
+            Words to ids from 0 up. Words that it lacks are dropped.
         rows : callable, optional
-            Of documents.
+            Function from provisional numbers of tags to rows, for documents.
 
         Raises
         ------
         OSError
-            If the folder can't be written or is full. Nothing is left behind then.
+            If the folder can't be written or the disk is full. The folder is then removed.
         """
         found = map(key_to_index.get, self.words, repeat(UNKNOWN))
         numbers = np.fromiter(found, ID, len(self.words))
@@ -206,27 +211,27 @@ class Scan(OnDisk):
 
 
 def scan_corpus(text: Text, parent: Parent = None, progress: Progress | None = None) -> Scan:
-    """Count the words of files as if they were one, as gensim does, or those of token lists.
+    """Count the words of files, as if they were concatenated, or of token lists.
 
     Parameters
     ----------
     text : Text
     parent : path, optional
-        An existing folder where the corpus's temporary folder is made.
+        Existing folder in which the corpus's temporary folder is made.
     progress : callable, optional
-        Called now and then with the words, sentences, word types and bytes of files so far.
+        Called from time to time with the words, sentences, word types and bytes of files so far.
 
     Raises
     ------
     CorpusDecodeError
-        A UnicodeDecodeError: a file is not UTF-8.
+        If a file is not UTF-8; a UnicodeDecodeError.
     OSError
-        If a file can't be read, or the folder can't be written or is full. Nothing is left
-        behind then.
+        If a file can't be read, the folder can't be written, or the disk is full. The temporary
+        folder is then removed.
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
-        If compressed data are damaged or cut short.
+        If compressed data are damaged or truncated.
     ValueError
-        If a file holds compressed data without being named so.
+        If a file contains compressed data, but its name lacks the suffix for it.
     """
     parts = list[tuple[EncodedPart, Path | None]]()
     with fresh_folder(parent) as made:
@@ -238,10 +243,10 @@ def scan_corpus(text: Text, parent: Parent = None, progress: Progress | None = N
         else:
             counter = WordCounter()
             with contextlib.closing(read_runs(text, made.folder, None, progress)) as read:
-                for part in read:  # no thread reads on after an error
+                for part in read:  # closing stops all threads after an error
                     places = made.folder / f"part{len(parts):05}.places"
                     save_ids(places, counter.add(part.words, part.counts))
-                    parts.append((EncodedPart(*part[:3]), places))  # without its many words
+                    parts.append((EncodedPart(*part[:3]), places))  # without its words: memory
             joined, counts = words_of(counter.pointer)
             words = joined.decode().split("\n")[:-1]
         raw_vocab = dict(zip(words, counts.tolist(), strict=True))
@@ -256,10 +261,10 @@ def encode_corpus(
     progress: Progress | None = None,
     rows: Rows | None = None,
 ) -> EncodedCorpus:
-    """Encode a corpus with a vocabulary, words to ids from 0 up: other words are left out.
+    """Encode a corpus by a vocabulary, which maps words to ids from 0 up; drop unknown words.
 
-    `rows` are those of the lines of tagged files. Other parameters and errors are those of
-    `scan_corpus`.
+    `rows` maps the line numbers of tagged files to rows of tags. For the remaining parameters and
+    the errors see `scan_corpus`.
     """
     with fresh_folder(parent) as made:
         if text.runs is None or library() is None:
@@ -281,14 +286,14 @@ def _rewrite(
     numbers: Ids,
     rows: Rows | None,
 ) -> EncodedPart:
-    """Write shards to a folder with ``numbers[id]`` in place of each id, and rows of tags.
+    """Write copies of shards to a folder, with ``numbers[id]`` for each id, and rows for tags.
 
-    Parts are those of a `Scan`.
+    `parts` are as in `Scan`.
     """
     tasks = list[tuple[Shard, Path | None, int]]()
     raw_words = 0
     sentences = 0
-    for part, places in parts:  # each numbers its lines from 0
+    for part, places in parts:  # each part numbers its lines from 0
         tasks += [(shard, places, sentences) for shard in part.shards]
         raw_words += part.raw_words
         sentences += part.sentences
@@ -299,7 +304,7 @@ def _rewrite(
         run = np.fromfile(shard.path, ID)
         if rows is not None:
             tags = run <= FIRST_TAG
-            # row -1, of an unknown tag, makes an UNKNOWN entry
+            # row -1 of an unknown tag becomes UNKNOWN: FIRST_TAG - (-1)
             run[tags] = FIRST_TAG - rows(FIRST_TAG - run[tags] + first_line)
         run = renumber(run, ids)
         path = folder / Path(shard.path).name

@@ -1,6 +1,6 @@
-"""A corpus as ids on disk: shards, which are files of whole sentences, cut into work units.
+"""Corpus as ids on disk: shards, which are files of whole sentences, and slices for work units.
 
-Sentences of units may be dealt out to N samples (Anand et al. 2019, section 3).
+The sentences of units may be distributed over N samples (Anand et al. 2019, section 3).
 """
 
 import contextlib
@@ -18,52 +18,52 @@ from numpy.typing import NDArray
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 Ids = NDArray[np.int32]
-#: Told the words, sentences, word types and bytes of files so far.
+#: Callback for the numbers of words, sentences, word types and bytes of files so far.
 Progress = Callable[[int, int, int, int], object]
-#: Where a temporary folder is made; None for where `tempfile` makes them (see TMPDIR).
+#: Parent of a temporary folder; None for the default of `tempfile` (see TMPDIR).
 Parent = str | os.PathLike[str] | None
 
-ID = np.dtype("<i4")  # on disk, whatever the machine
-END = -1  # after each sentence
-UNKNOWN = -2  # in place of a word outside the vocabulary
-FIRST_TAG = -3  # a document's tags stand before its words, as FIRST_TAG - number
-SHARD = 1 << 22  # entries, at most (more only if one sentence is longer)
-MAX_SENTENCE = 10_000  # words: gensim's MAX_WORDS_IN_BATCH, where LineSentence cuts a line
+ID = np.dtype("<i4")  # an entry on disk, little-endian on all machines
+END = -1  # entry after each sentence
+UNKNOWN = -2  # entry of a word outside the vocabulary
+FIRST_TAG = -3  # FIRST_TAG - number is the entry of a tag, before the words of its document
+SHARD = 1 << 22  # maximum entries of a shard, except for a single longer sentence
+MAX_SENTENCE = 10_000  # words at which lines are cut, as in LineSentence (MAX_WORDS_IN_BATCH)
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of whole sentences: raw little-endian int32 ids, -1 after each sentence.
+    """File of whole sentences: raw little-endian int32 ids, with -1 after each sentence.
 
-    A sentence may be a document, whose tags are not among its tokens.
+    A sentence may be a document, whose tags do not count as tokens.
     """
 
     path: str
-    entries: int  # int32 in the file
-    tokens: int  # of them words
-    raw_words: int  # words of the text that it stands for
-    sentences: int  # sentences of the text that it stands for
+    entries: int  # number of int32 in the file
+    tokens: int  # number of entries that are words
+    raw_words: int  # number of words in the encoded text, including unknown ones
+    sentences: int  # number of sentences in the encoded text, including empty ones
 
 
 class EncodedPart(NamedTuple):
     """Shards and counts of one part of a corpus.
 
-    With a known vocabulary the shards hold its ids, and there are no words; else they hold
-    provisional ids: places in `words`, which are in order of first occurrence.
+    With a known vocabulary, shards contain its ids, and `words` is empty. Otherwise they contain
+    provisional ids: indices of `words`, which are in order of first occurrence.
     """
 
     shards: list[Shard]
     raw_words: int
     sentences: int
-    words: bytes = b""  # each with a line's end after it
-    counts: NDArray[np.int64] = np.zeros(0, np.int64)
+    words: bytes = b""  # UTF-8, a newline after each word
+    counts: NDArray[np.int64] = np.zeros(0, np.int64)  # occurrences of each of `words`
 
 
 class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
-    """Arrays kept in a temporary folder.
+    """Owner of arrays in a temporary folder.
 
-    The folder is removed by `close`, at the end of a ``with`` block, when this is collected, or at
-    the interpreter's exit.
+    The folder is removed by `close`, at the end of a ``with`` block, when the owner is garbage
+    collected, or at the interpreter's exit.
     """
 
     temporary: TemporaryFolder
@@ -77,31 +77,31 @@ class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
 
 
 def write_error(number: int | None, folder: Path) -> OSError:
-    """Return an error of this errno that says how much was written where, and what to do."""
+    """Return an error with this errno, the bytes and the folder written so far, and a remedy."""
     written = sum(map(_size, folder.glob("**/*")))
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "free space there, or"
     elif number in (errno.ENOENT, errno.ENOTDIR):
         advice = "make the folder first, or"
     else:
-        advice = "mend that, or"
+        advice = "fix that, or"
     return OSError(
         number,
         f"{os.strerror(number or 0)}, after {written:,} bytes of encoded corpus; {advice} "
-        "name another folder (encoded_dir=…, or TMPDIR in the environment)",
+        "use a different folder (encoded_dir=…, or TMPDIR in the environment)",
         str(folder),
     )
 
 
 def _size(path: Path) -> int:
-    with contextlib.suppress(OSError):  # it has been moved
+    with contextlib.suppress(OSError):  # moved or removed meanwhile
         if path.is_file():
             return path.stat().st_size
     return 0
 
 
 def check_shards(shards: Iterable[Shard]) -> None:
-    """Raise a ValueError unless files are as long as was written."""
+    """Raise a ValueError if a shard's file is missing or does not have its length."""
     for shard in shards:
         size = os.path.getsize(shard.path) if os.path.exists(shard.path) else 0
         if size != shard.entries * ID.itemsize:
@@ -109,7 +109,7 @@ def check_shards(shards: Iterable[Shard]) -> None:
 
 
 def without_unknown(run: Ids) -> Ids:
-    """Drop the unknown words of whole sentences, then the sentences that have none left."""
+    """Drop unknown words from whole sentences, then sentences without words."""
     run = run[run != UNKNOWN]
     ends = np.flatnonzero(run == END)
     words = np.diff(np.cumsum(run >= 0)[ends], prepend=0)
@@ -117,7 +117,7 @@ def without_unknown(run: Ids) -> Ids:
 
 
 def save_ids(path: Path, ids: Ids) -> None:
-    """Write ids to a file; errors are explained."""
+    """Write ids to a file; an OSError is that of `write_error`."""
     try:
         path.write_bytes(ids.astype(ID, copy=False).tobytes())
     except OSError as error:
@@ -125,7 +125,7 @@ def save_ids(path: Path, ids: Ids) -> None:
 
 
 def save_shard(path: Path, ids: Ids, raw_words: int, sentences: int) -> Shard:
-    """Write whole sentences, which stand for this many words and sentences of the text."""
+    """Write whole sentences, encoded from `raw_words` and `sentences` of the text, to a shard."""
     save_ids(path, ids)
     tokens = int(np.count_nonzero(ids >= 0))
     return Shard(str(path), len(ids), tokens, raw_words, sentences)
@@ -141,36 +141,37 @@ def read_ids(path: str, start: int, stop: int) -> Ids:
 
 @dataclass(frozen=True)
 class WorkUnit:
-    """A run of encoded corpus: a slice of one shard file.
+    """Slice [start, stop) of one shard of an encoded corpus.
 
     The units of a corpus follow each other without gaps; their counts add up to its totals.
     """
 
-    index: int  # its place in the epoch
+    index: int  # place in the order of the text
     path: str  # shard file: raw little-endian int32, -1 after each sentence
-    start: int  # in int32 entries
+    start: int  # in entries
     stop: int
-    tokens: int  # vocabulary words in it, without the -1
-    raw_words: int  # words of the text it stands for, unknown ones too; estimated within a shard
-    sentences: int  # sentences of the text that end in it; estimated where some were left empty
+    tokens: int  # number of words that are in the vocabulary
+    raw_words: int  # number of words in the text, including unknown ones; estimated within a shard
+    sentences: int  # number of sentences in the text that end here; estimated if some became empty
 
     def read(self) -> Ids:
-        """Give its ids: int32, [stop - start], -1 after each sentence."""
+        """Read its entries: int32, [stop - start], -1 after each sentence."""
         return read_ids(self.path, self.start, self.stop)
 
 
 class EncodedCorpus(OnDisk):
-    """A corpus as ids, in shards on disk.
+    """Corpus as ids, in shards on disk.
 
-    Work units of one of documents hold `whole` ones.
+    With `whole`, for documents, work units contain only whole sentences.
 
     Attributes
     ----------
     folder : Path
     total_tokens : int
-        Vocabulary words in it.
+        Number of words of the text that are in the vocabulary.
     total_raw_words, total_sentences : int
-        Of the text, whatever became of its words: gensim's `corpus_total_words`, `corpus_count`.
+        gensim's `corpus_total_words` and `corpus_count`, including words and sentences that were
+        dropped.
     """
 
     def __init__(
@@ -193,12 +194,15 @@ class EncodedCorpus(OnDisk):
                 words.append(words[-1] + shard.raw_words)
                 sentences.append(sentences[-1] + shard.sentences)
                 self.total_tokens += shard.tokens
-        # the counts of shards add up to those of the text already, unless a run of text left no
+        # counts of shards already add up to the text's totals, unless a run of text became no
         # shard, or sentences were empty or cut
         self._share_out(shards, words, sentences)
 
     def _share_out(self, shards: list[Shard], words: list[int], sentences: list[int]) -> None:
-        """Have shards that share the text's words and sentences by the gaps between edges."""
+        """Set the shards, and distribute the text's totals over them.
+
+        Shares are in proportion to the gaps in `words` and `sentences`, [shards + 1] each.
+        """
         of_words = shares(self.total_raw_words, words)
         of_sentences = shares(self.total_sentences, sentences)
         self._shards = [
@@ -212,9 +216,9 @@ class EncodedCorpus(OnDisk):
         Parameters
         ----------
         size : int
-            Entries (words, and the -1 after sentences) in a unit, at most. Units end where
-            sentences end if that is near; a sentence that is cut has no -1 there. A document is
-            not cut, and may make its unit longer.
+            Maximum entries (words, and the -1 after sentences) of a unit. Units end at the end of a
+            sentence if one is near; a sentence that is cut has no -1 there. Documents are not cut,
+            even if that makes a unit longer.
 
         Returns
         -------
@@ -236,10 +240,10 @@ class EncodedCorpus(OnDisk):
         return units
 
     def cut_anew(self) -> None:
-        """Cut the text into shards by its entries alone, not by how it was read.
+        """Cut the text into new shards of `SHARD` entries, independent of how it was read.
 
-        A sentence may be cut, too, a document not; words and sentences of the text are shared out
-        by entries.
+        Sentences may be cut, but documents are not. The text's words and sentences are distributed
+        over shards in proportion to their entries.
         """
         old = iter(self._shards)
         left = np.zeros(0, np.int32)
@@ -261,7 +265,7 @@ class EncodedCorpus(OnDisk):
 
     @property
     def longest_sentence(self) -> int:
-        """Tokens of the longest sentence, that are in the vocabulary."""
+        """Number of words of the longest sentence, not counting unknown ones."""
         longest = 0
         for shard in self._shards:
             ids, ends = _ids_and_ends(shard)
@@ -269,7 +273,7 @@ class EncodedCorpus(OnDisk):
         return longest
 
     def tag_counts(self, number: int) -> NDArray[np.int64]:
-        """Count the documents that have each of so many tags: [number]."""
+        """Count the documents with each of `number` tags: [number]."""
         counts = np.zeros(number, np.int64)
         for shard in self._shards:
             entries = read_ids(shard.path, 0, shard.entries)
@@ -278,21 +282,22 @@ class EncodedCorpus(OnDisk):
 
 
 def _ids_and_ends(shard: Shard) -> tuple[Ids, NDArray[np.int64]]:
-    """Read it, and tell where its sentences end."""
+    """Return the entries of a shard, and the index behind each end of a sentence."""
     ids = read_ids(shard.path, 0, shard.entries)
     return ids, np.flatnonzero(ids == END) + 1
 
 
 def _words(ids: Ids, edges: list[int]) -> list[int]:
-    """Count the words between edges."""
+    """Count the words between successive edges."""
     return np.add.reduceat(ids >= 0, edges[:-1], dtype=np.int64).tolist()
 
 
 def unit_edges(ends: NDArray[np.int64], entries: int, size: int, whole: bool = False) -> list[int]:
-    """Cut a shard, whose sentences end at `ends`, into units of about equal size: 0, …, entries.
+    """Return where to cut a shard, whose sentences end at `ends`, into units: 0, …, entries.
 
-    A unit has `size` entries at most. A cut is moved back to the end of a sentence, unless that
-    would halve the unit. Of `whole` sentences it is always at an end, the next one if it must be.
+    Units are about equal and have at most `size` entries. A cut is moved back to the end of a
+    sentence unless that would halve the unit. With `whole` sentences, a cut is always at an end, if
+    necessary the next one.
     """
     edges = [0]
     while (start := edges[-1]) < entries:
@@ -308,7 +313,7 @@ def unit_edges(ends: NDArray[np.int64], entries: int, size: int, whole: bool = F
 
 
 def shares(total: int, edges: list[int]) -> list[int]:
-    """Share a whole number out in proportion to the gaps between edges; the shares add up to it.
+    """Split an integer in proportion to the gaps between edges; the parts add up to it.
 
     >>> shares(10, [0, 1, 2, 3])
     [3, 3, 4]
@@ -322,25 +327,26 @@ def shares(total: int, edges: list[int]) -> list[int]:
     return shared
 
 
-#: Says to the random numbers that they are not a unit's own draws.
+#: Key of this stream of random numbers, which separates it from a unit's own draws.
 _STREAM = 0x5A4D50
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Draws samples of sentences.
+    """Assignment of sentences to N samples.
 
     Parameters
     ----------
     kind : {"shuffle", "random", "equal"}
-        ``"shuffle"``: drawn anew each epoch, each sentence goes to one sample, and to each of the
-        others by chance, so that a sample's share is `rate`; below 1 / N, it goes to one or none.
-        ``"random"``: each sentence goes to each sample with probability `rate`, drawn once for all
-        epochs, so some may go to none. ``"equal"``: N runs of the text.
+        ``"shuffle"``: a new draw in each epoch. Each sentence is in one random sample, and in each
+        remaining one with a probability that makes the expected fraction `rate`. If `rate` is below
+        1 / N, each sentence is in one sample or none. ``"random"``: one draw for all epochs. Each
+        sentence is in each sample with probability `rate`, so it may be in none. ``"equal"``: N
+        consecutive parts of the text.
     number : int
-        N.
+        Number N of samples.
     rate : float
-        The share of the sentences that a sample has.
+        Fraction of the sentences in a sample.
     seed : int
     """
 
@@ -351,36 +357,36 @@ class Sampling:
 
     @property
     def share(self) -> float:
-        """Expected share of a unit's sentences that a sample has, if it has any of the unit."""
+        """Expected fraction of a unit's sentences in a sample, if it has any of the unit."""
         return 1.0 if self.kind == "equal" else self.rate
 
     def has_unit(self, sample: int, index: int, units: int) -> bool:
-        """Return whether a sample contains sentences of the unit at this place among so many."""
+        """Return whether a sample may have sentences of the unit with this index, of `units`."""
         return self.kind != "equal" or index * self.number // units == sample
 
     def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
-        """A sample's part of a unit's entries: int32 [n], -1 after each sentence.
+        """Return a sample's sentences of a unit: int32 [n], -1 after each sentence.
 
-        The unit is named by its place in the text, `index`, and by its epoch.
+        `entries` is the whole unit with this index in this epoch.
         """
         if self.kind == "equal":
             return entries
         ends = np.flatnonzero(entries == END) + 1
         if not len(ends) or ends[-1] < len(entries):
-            ends = np.append(ends, len(entries))  # a sentence that the unit's end cuts
+            ends = np.append(ends, len(entries))  # a sentence cut at the unit's end
         of_epoch = epoch if self.kind == "shuffle" else 0
         taken = _members(self, len(ends), index, of_epoch)[:, sample]
         return entries[np.repeat(taken, np.diff(ends, prepend=0))]
 
 
-@functools.lru_cache(maxsize=64)  # samples ask one after the other for the same units
+@functools.lru_cache(maxsize=64)  # successive samples need the same units
 def _members(sampling: Sampling, sentences: int, index: int, epoch: int) -> np.ndarray:
-    """Which sentences of a unit belong to which samples: bool [sentences, N]."""
+    """Draw which sentences of a unit are in which samples: bool [sentences, N]."""
     draws = np.random.default_rng([_STREAM, abs(sampling.seed), epoch, index])
     of_one = draws.random((sentences, sampling.number))
     if sampling.kind == "random":
         return of_one < sampling.rate
-    mean = sampling.rate * sampling.number  # how many samples a sentence goes to
+    mean = sampling.rate * sampling.number  # expected number of samples of a sentence
     taken = of_one < (mean - 1) / max(1, sampling.number - 1)
     first = draws.integers(sampling.number, size=sentences)
     taken[np.arange(sentences), first] = draws.random(sentences) < mean

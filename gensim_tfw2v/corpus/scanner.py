@@ -1,6 +1,6 @@
-"""The compiled scanner: text to ids in files, by threads that hold no lock of the interpreter.
+"""Interface to the compiled scanner, which writes text as ids to files without holding the GIL.
 
-Its functions are those of ``kernel/native/src/text.cc``, in the library of the kernels.
+The source is ``kernel/native/src/text.cc``, which is compiled into the library of the kernels.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ POINTER = ctypes.c_void_p
 NUMBER = ctypes.c_int64
 TEXT = ctypes.c_char_p
 
-#: Names without prefix, results and arguments.
+#: Names without the prefix ``tfw2v_``, types of the result, types of the arguments.
 FUNCTIONS = (
     ("words_new", POINTER),
     ("words_free", None, POINTER),
@@ -52,12 +52,12 @@ FUNCTIONS = (
     ("renumber", NUMBER, POINTER, NUMBER, POINTER, NUMBER),
 )
 
-BLOCK = 1 << 18  # bytes a read
+BLOCK = 1 << 18  # bytes per read
 
 
 @functools.cache
 def library() -> Any:
-    """The compiled functions; None where they are missing, or of another version."""
+    """Load the compiled functions; None if they are missing or of a different version."""
     try:
         loaded = ctypes.CDLL(str(LIBRARY))
         for name, result, *arguments in FUNCTIONS:
@@ -77,7 +77,7 @@ class WordCounter:
         weakref.finalize(self, library().tfw2v_words_free, self.pointer)
 
     def add(self, text: bytes, counts: NDArray[np.int64] | None = None) -> Ids:
-        """Count words, each followed by a line's end; return their indices among all."""
+        """Count words, each followed by a newline; return the index of each among all words."""
         indices = np.empty(text.count(b"\n"), np.int32)
         address = None if counts is None else counts.ctypes.data
         library().tfw2v_words_add(self.pointer, text, len(text), address, indices.ctypes.data)
@@ -85,7 +85,7 @@ class WordCounter:
 
 
 def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
-    """Words of a counter at an address, each followed by a line's end, and their counts."""
+    """Return the words of a counter at an address, each followed by a newline, and their counts."""
     functions = library()
     size = functions.tfw2v_words_size(counter)
     text = ctypes.string_at(functions.tfw2v_words_text(counter), size)
@@ -95,9 +95,9 @@ def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
 
 
 class Known(WordCounter):
-    """A vocabulary with its ids, for any number of scanners at a time.
+    """Vocabulary with its ids, which concurrent scanners can share.
 
-    What is no string, or cannot be in a text, is left out.
+    Keys that are not strings, or cannot occur in a text, are left out.
     """
 
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
@@ -111,7 +111,7 @@ class Known(WordCounter):
         self.numbers = np.fromiter(known.values(), np.int32, len(known))
 
     def save(self, folder: Path) -> None:
-        """Write it to files in a folder, for other machines."""
+        """Write the vocabulary to files in a folder, for remote machines."""
         (folder / "known-words").write_bytes(words_of(self.pointer)[0])
         self.numbers.tofile(folder / "known-numbers")
 
@@ -130,11 +130,11 @@ def scan(
     tagged: bool = False,
     tell: Progress | None = None,
 ) -> EncodedPart:
-    """Write the ids of a run of text to shards, whose names begin with a prefix.
+    """Write the ids of a run of text to shards, whose paths start with `prefix`.
 
-    Without a vocabulary that is known, words are counted and numbered. Of `tagged` text each line
-    is a document, whose tag is its number in the run. `tell` is called after each block of text.
-    Errors are those of `scan_texts`.
+    Without a known vocabulary, words are counted and numbered. In `tagged` text, each line is a
+    document whose tag is its number in the run. `tell` is called after each block of text. Errors
+    are as in `read_runs`.
     """
     functions = library()
     vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)
@@ -147,13 +147,13 @@ def scan(
         state = _State.from_address(functions.tfw2v_scanner_state(scanner))
         first = 0  # bytes of the run before this text
         for text in run:
-            at = text.start  # of what is not scanned yet
-            before = b""  # the end of what is
-            rest = b""  # what was read, and is not scanned yet
+            at = text.start  # offset of `rest`
+            before = b""  # the last bytes before `rest`, for error messages
+            rest = b""  # bytes that were read, but not scanned yet
             block = b"\n"
             with open_text(text) as stream:
                 while block:
-                    # as much again as is left over, so that a word without end costs linear time
+                    # at least as long as the rest, so that a huge word is read in linear time
                     size = max(BLOCK, len(rest))
                     if not text.is_stream:
                         size = min(size, text.stop - at - len(rest))
@@ -190,7 +190,7 @@ def scan(
 
 
 def _refuse(path: str, offset: int, before: bytes, wrong: bytes) -> None:
-    """Raise a `CorpusDecodeError` of wrong bytes at an offset of a text, behind others."""
+    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text, behind `before`."""
     try:
         wrong.partition(b"\n")[0].decode()
     except UnicodeDecodeError as error:
@@ -198,14 +198,14 @@ def _refuse(path: str, offset: int, before: bytes, wrong: bytes) -> None:
 
 
 def renumber(ids: Ids, numbers: Ids) -> Ids:
-    """Replace each id by ``numbers[id]``, and drop unknown words; `ids` are overwritten.
+    """Replace each id by ``numbers[id]``, and drop unknown words; `ids` is overwritten.
 
-    Tags stay what they are.
+    Tags are not changed.
     """
     if (functions := library()) is None:
         words = np.append(numbers, numbers.dtype.type(END))[np.maximum(ids, END)]
         return without_unknown(np.where(ids < END, ids, words))
     left = functions.tfw2v_renumber(ids.ctypes.data, len(ids), numbers.ctypes.data, len(numbers))
     if left < 0:
-        raise IndexError("a shard holds ids that were not written there")
+        raise IndexError("a shard was changed: it holds an id that is out of range")
     return ids[:left]

@@ -1,8 +1,8 @@
-"""Lines of text and other iterables of token lists to ids, by Python alone.
+"""Encoding of token lists as ids, in pure Python: lines of text, and iterables.
 
-Dictionaries give ids packed as four little-endian bytes: ``b"".join(map(ids.__getitem__, words))``
-is then a whole sentence, ready to be written: one look-up and one copy a word, without an array or
-a list of integers in between.
+Dictionaries map words to ids packed as four little-endian bytes. So a whole sentence is
+``b"".join(map(ids.__getitem__, words))``, ready to be written: one look-up and one copy per word,
+without an intermediate array or list of integers.
 """
 
 import logging
@@ -31,23 +31,24 @@ from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, Text, o
 
 logger = logging.getLogger(__name__)
 
-#: Of a shard, at most, for progress is told after each, and Python is slow.
+#: Maximum entries of a shard. It is small because progress is reported only after each shard, and
+#: Python is slow.
 ENTRIES = 1 << 20
 
 pack = struct.Struct("<i").pack
 
 
 class Lines:
-    """The sentences of runs of texts, where the compiled scanner is missing.
+    """Sentences of runs of texts, for systems without the compiled scanner.
 
-    A sentence is a line, or 10,000 words of it at most; none is empty. Of `tagged` text each line
-    is a document: its number as its packed tag, and its words.
+    A sentence is a line, cut at 10,000 words; none is empty. In `tagged` text, each line is a
+    document: items are its packed tag, which is its number, and its words.
     """
 
     def __init__(self, runs: Iterable[Iterable[FileRange]], tagged: bool) -> None:
         self._texts = chain.from_iterable(runs)
         self._tagged = tagged
-        self.bytes_read = 0  # on disk, of all texts so far
+        self.bytes_read = 0  # bytes on disk, over all texts so far
 
     def __iter__(self) -> Iterator[Any]:
         """Raise `CorpusDecodeError` if a text is not UTF-8."""
@@ -76,12 +77,12 @@ class Lines:
 
 
 class Numbers(dict[Any, bytes]):
-    """Words numbered 0, 1, 2, … in the order in which they are first asked for.
+    """Packed ids of words, which are numbered 0, 1, 2, … in the order of their first look-up.
 
     Attributes
     ----------
     counts : ndarray of int64
-        How often each stands in the finished runs.
+        Occurrences of each word in the finished runs.
     """
 
     counts: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -91,7 +92,7 @@ class Numbers(dict[Any, bytes]):
         return number
 
     def finish(self, run: Ids) -> Ids:
-        """Count the ids of a run, all of which stay in its shard."""
+        """Count the ids of a run, and return all of them for its shard."""
         found = np.bincount(np.maximum(run, END) + 1)[1:]
         shorter, longer = sorted((self.counts, found), key=len)
         longer[: len(shorter)] += shorter
@@ -100,7 +101,7 @@ class Numbers(dict[Any, bytes]):
 
 
 class KnownNumbers(dict[Any, bytes]):
-    """Ids of a vocabulary, where any other word is `UNKNOWN`, and not remembered."""
+    """Packed ids of a vocabulary, and `UNKNOWN` for any word that it lacks."""
 
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
         super().__init__((word, pack(index)) for word, index in key_to_index.items())
@@ -109,16 +110,17 @@ class KnownNumbers(dict[Any, bytes]):
         return unknown
 
     def finish(self, run: Ids) -> Ids:
-        """Return the ids of a run that stay in its shard."""
+        """Return the ids of a run without unknown words, for its shard."""
         return encoded_corpus.without_unknown(run)
 
 
 def packed_to_shards(
     text: Text, ids: Numbers | KnownNumbers, folder: Path, progress: Progress | None = None
 ) -> EncodedPart:
-    """Write a text to shards; return them without words, with the number of all items.
+    """Write a text to shards; return an `EncodedPart` without words.
 
-    Items may be empty. `progress` is called after each shard.
+    Its `sentences` is the number of items, including empty ones. `progress` is called after each
+    shard.
     """
     documents = text.sentences if text.runs is None else Lines(text.runs, text.tagged)
     made = list[Shard]()
@@ -128,7 +130,7 @@ def packed_to_shards(
         run = np.frombuffer(b"".join(packed), ID)
         words = int(np.count_nonzero(run > FIRST_TAG)) - len(packed)
         run = ids.finish(run)
-        if len(run):  # else no shard stands for these words; EncodedCorpus shares them out
+        if len(run):  # otherwise EncodedCorpus distributes these words over other shards
             path = folder / f"{len(made):05}.int32"
             made.append(save_shard(path, run, words, len(packed)))
         raw_words += words
@@ -140,9 +142,9 @@ def packed_to_shards(
 def _shard_by_shard(
     documents: Iterable[Any], tagged: bool, ids: Mapping[Any, bytes]
 ) -> Iterator[tuple[list[bytes], int]]:
-    """Yield as many packed sentences as make a shard, each with its end, and the items so far.
+    """Yield the packed sentences of each shard, with their ends, and the number of items so far.
 
-    Sentences of more than 10,000 words are cut, as LineSentence cuts; each part has all tags.
+    Sentences of more than 10,000 words are cut, as in LineSentence; each part has all tags.
     """
     lookup = ids.__getitem__
     join = b"".join

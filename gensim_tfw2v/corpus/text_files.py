@@ -1,4 +1,4 @@
-"""Corpus files: which a corpus has, where they are cut into runs, and how they are opened."""
+"""Corpus files: finding them, cutting them into runs, and opening them."""
 
 import errno
 import os
@@ -13,13 +13,13 @@ from gensim_tfw2v import messages
 from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
-BYTES_A_RUN = 16 << 20  # a tenth of a second of work
-MAX_RUNS = 1024  # what is known of each is kept
+BYTES_A_RUN = 16 << 20  # about 0.1 s of scanning
+MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
 
-#: gensim's class of sentences in several files.
+#: Name of gensim's class for the sentences of several files.
 PATHS = "gensim.models.word2vec.PathLineSentences"
 
-#: A file, or sentences.
+#: Path of a file, or an iterable of sentences.
 Source = Path | Iterable[list[str]]
 
 
@@ -50,8 +50,8 @@ class CorpusDecodeError(UnicodeDecodeError):
 class FileRange(NamedTuple):
     """Whole lines of a text: bytes [start, stop) of a file.
 
-    A stream (a compressed or remote file, a pipe) is one range: its bytes are those on disk, 0 if
-    their number is not known.
+    A stream (a compressed or remote file, or a pipe) is one range. Its size is that on disk, 0 if
+    that is unknown.
     """
 
     path: str
@@ -61,29 +61,29 @@ class FileRange(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A corpus as it was found: runs of files, or sentences.
+    """Description of a corpus: runs of files, or sentences.
 
-    Files are in LineSentence form: UTF-8, plain, or compressed with an ending that smart_open knows
-    (.gz, .bz2, …); a sentence a line, words between white space. Lines of more than 10,000 words
-    are cut. So are sentences, none of whose words are lost (gensim drops what comes after them).
-    Their words may be whatever can be a key. A first sentence that is a string is warned of, as in
-    gensim.
+    Files are in the format of LineSentence: UTF-8, one sentence per line, words separated by white
+    space. They may be compressed, with a suffix that smart_open supports (.gz, .bz2, …). Lines of
+    more than 10,000 words are cut into several sentences. So are longer sentences of an iterable;
+    gensim would drop their rest. Words of an iterable may be any objects that can be keys. As in
+    gensim, a warning is logged if the first sentence is a string.
 
     Attributes
     ----------
     runs : list of list of FileRange, optional
-        As `cut_texts` returns them.
+        Result of `cut_texts`; None for sentences.
     sentences : iterable
-        Where there are no runs: token lists. Of tagged documents items are packed tags, and words.
+        Token lists, if `runs` is None. Tagged documents are (packed tags, words).
     tagged : bool
-        Whether these are documents. Then each line of a file is one, an empty one too, whose tag is
-        its number.
+        Whether the corpus consists of documents. Each line of a file, even an empty one, is then a
+        document, whose tag is its number.
     machines : list of encode.Machine
-        Those that read runs beside the cores of this one, each as often as it has cores.
+        Remote machines that also read runs, each listed once per core.
     unit : str
-        Of progress.
+        Unit of progress.
     total : int, optional
-        In this unit, if it is known.
+        Size of the corpus in this unit, if known.
     """
 
     runs: list[list[FileRange]] | None = None
@@ -95,11 +95,11 @@ class Text(NamedTuple):
 
 
 def text_files(source: Any, tagged: bool = False) -> list[str] | None:
-    """Name the files that a source stands for, if it is gensim's way to read them whole.
+    """Return the files of a source that are to be read whole; None for other iterables.
 
-    Sentences of gensim's `LineSentence` and `PathLineSentences` are those of the files that they
-    name, if neither their number nor their length is limited otherwise than by default. So are
-    `tagged` documents of these and of `TaggedLineDocument`.
+    Files may be passed as a path, or as gensim's `LineSentence` or `PathLineSentences` with the
+    default limits on number and length of sentences. `tagged` documents may also be a
+    `TaggedLineDocument`.
     """
     if isinstance(source, Path):
         return [str(source)]
@@ -116,7 +116,7 @@ def text_files(source: Any, tagged: bool = False) -> list[str] | None:
         return None  # an open file
     from smart_open.compression import get_supported_extensions
 
-    # what a user has taught smart_open to decompress is read by gensim's class
+    # formats that the user has registered with smart_open are read by gensim's class
     taught = set(get_supported_extensions()) - set(COMPRESSED)
     if taught & {os.path.splitext(path)[1] for path in paths}:
         return None
@@ -125,7 +125,7 @@ def text_files(source: Any, tagged: bool = False) -> list[str] | None:
 
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:
-    """Return whether this is a pipe or a terminal, read only once; False if missing."""
+    """Return whether a path is a pipe or a terminal, read only once; False if it is missing."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):  # a path with a null byte
@@ -134,13 +134,13 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
 
 
 def find_texts(paths: Sequence[str | os.PathLike[str]]) -> list[FileRange]:
-    """Look at files, each of which is one range; refuse what is no text.
+    """Check files, and return each as one range.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
     ValueError
-        If a file is compressed but not named so: smart_open, as gensim, goes by the ending.
+        If a file is compressed but lacks the suffix by which smart_open and gensim recognize it.
     """
     return [_find_text(os.fspath(path)) for path in paths]
 
@@ -154,7 +154,7 @@ def _find_text(path: str) -> FileRange:
         advice = f"no such corpus file (looked from {os.getcwd()})"
         raise FileNotFoundError(errno.ENOENT, advice, path) from None
     if stat.S_ISDIR(status.st_mode):
-        advice = "a folder; pass sentences=PathLineSentences(folder), of one that holds files alone"
+        advice = "a folder; if it holds only files, pass sentences=PathLineSentences(folder)"
         raise IsADirectoryError(errno.EISDIR, advice, path)
     is_regular = stat.S_ISREG(status.st_mode)
     if not is_regular or path.lower().endswith(COMPRESSED):
@@ -165,7 +165,7 @@ def _find_text(path: str) -> FileRange:
 
 
 def _check_text(path: str, head: bytes, can_be_named: bool = True) -> None:
-    """Refuse a file that begins like a compressed one, or is of wide characters of ASCII."""
+    """Raise a ValueError if a file starts like a compressed one, or like ASCII in UTF-16 or 32."""
     for magic, (ending, kind) in MAGIC.items():
         if head.startswith(magic) and (magic != b"BZh" or head[4:10] == b"1AY&SY"):
             is_named = can_be_named and ending != ".zip"
@@ -178,12 +178,12 @@ def _check_text(path: str, head: bytes, can_be_named: bool = True) -> None:
 
 
 def bytes_of(ranges: Iterable[FileRange]) -> int:
-    """Sum of the sizes of ranges."""
+    """Return the total size of ranges in bytes."""
     return sum(of.stop - of.start for of in ranges)
 
 
 def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
-    """Cut whole files into runs of about equal size, which depend on the texts alone.
+    """Cut whole files into runs of about equal size, which depend only on the files.
 
     Runs are in the order of the text, and none is empty.
     """
@@ -192,7 +192,7 @@ def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
     runs: dict[int, list[FileRange]] = {}
     begin = 0
     for text in texts:
-        if text.is_stream:  # in the run that its middle is in
+        if text.is_stream:  # not cut: in the run that contains its middle
             ranges = [(text.stop // 2, text)]
         else:
             inside = range(begin * number // total, (begin + text.stop) * number // total + 1)
@@ -207,9 +207,9 @@ def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
 
 
 def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
-    """Offsets of a file's begin, of the first end of a line behind each edge, and of its end.
+    """Return the offsets of a file's start, of the first line after each edge, and of its end.
 
-    Edges rise; those outside the file, and those that a cut has passed, are left out.
+    Edges are ascending. Edges outside the file, or before the last cut, are skipped.
     """
     cuts = [0]
     with open(text.path, "rb") as file:
@@ -222,7 +222,7 @@ def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
                 if (newline := block.find(b"\n")) >= 0:
                     edge += newline + 1 - len(block)
                     break
-            if edge >= text.stop:  # the last line goes on to the end
+            if edge >= text.stop:  # within the last line
                 break
             cuts.append(edge)
     return [*cuts, text.stop]
@@ -239,12 +239,12 @@ def open_text(text: FileRange) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def _open_stream(path: str) -> Iterator[BinaryIO]:
-    """Open a text that is compressed or remote, or a pipe; name it in what goes wrong meanwhile.
+    """Open a compressed or remote file or a pipe; name it in errors that are raised meanwhile.
 
     Raises
     ------
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, OSError
-        If compressed data are damaged or cut short: the decompressor's exception, explained.
+        If compressed data are damaged or truncated: the decompressor's type, with an explanation.
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
         with open(path, "rb") as file:
@@ -265,7 +265,7 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
 
 
 def bytes_read(file: BinaryIO) -> int:
-    """Bytes of an open stream read so far, as stored on disk; 0 for a pipe or a remote file."""
+    """Return the bytes on disk that a stream has read so far; 0 for a pipe or a remote file."""
     try:
         return os.lseek(file.fileno(), 0, os.SEEK_CUR)
     except (AttributeError, OSError):

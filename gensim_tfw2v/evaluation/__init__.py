@@ -1,7 +1,7 @@
 """Quality of vectors: word similarity, analogies, and agreement of neighbours.
 
-Everything here takes a gensim ``KeyedVectors`` and nothing else, so vectors from any tool can be
-measured and compared.
+All functions accept a gensim ``KeyedVectors``, so vectors from any tool can be evaluated and
+compared.
 """
 
 import os
@@ -47,9 +47,9 @@ def summary(
     vectors : KeyedVectors
         V words of D dimensions, the most frequent first.
     files : iterable of str or path
-        Files of rated word pairs or of analogies; the content decides which.
+        Files of rated word pairs or of analogies; the kind is detected from the content.
     standard : bool
-        Evaluate on WordSim-353, SimLex-999 and the analogies of Mikolov et al. (2013) as well.
+        Also evaluate on WordSim-353, SimLex-999 and the analogies of Mikolov et al. (2013).
 
     Returns
     -------

@@ -19,10 +19,10 @@ NAMED_SETS = {"questions-words": "questions-words.txt"}
 
 GENSIM_RESTRICT_VOCAB = 30_000
 
-#: Scores that are computed at once.
+#: Maximum size of a block of scores.
 BLOCK_BYTES = 64 * 2**20
 
-#: gensim looks at this many nearest words for one that is no input word.
+#: Number of nearest words among which gensim searches for one that is not an input word.
 CANDIDATES = 5
 
 
@@ -35,7 +35,8 @@ class SectionScore:
     name : str
         Name of the section.
     questions, known, correct : int
-        Number of questions in the file, of those whose four words are known, and of right answers.
+        Number of questions in the file; of questions whose four words are known; and of correct
+        answers.
     """
 
     name: str
@@ -45,7 +46,7 @@ class SectionScore:
 
     @property
     def syntactic(self) -> bool:
-        """True if the section is about grammar: such names start with "gram"."""
+        """True if the section is about grammar: its name starts with "gram"."""
         return self.name.startswith("gram")
 
 
@@ -56,7 +57,7 @@ class AnalogyScore:
     Attributes
     ----------
     metric : {"gensim", "all"}
-        Questions that accuracies divide by; see `evaluate_analogies`.
+        Which questions accuracies divide by; see `evaluate_analogies`.
     sections : tuple of SectionScore
         Scores of the sections, in the order of the file.
     """
@@ -66,7 +67,7 @@ class AnalogyScore:
 
     @property
     def correct(self) -> int:
-        """Number of right answers."""
+        """Number of correct answers."""
         return sum(section.correct for section in self.sections)
 
     @property
@@ -181,16 +182,16 @@ def _answers(
     """Yield gensim's answer to each question, from the words that are searched.
 
     A block of questions is one matrix product. gensim reads all vectors for each question, which
-    takes 5 to 30 times as long; it decides between scores that rounding cannot tell apart.
+    takes 5 to 30 times as long; it is called only for scores that differ by less than rounding.
     """
     rows: dict[str, list[int]] = {}
     for row, word in enumerate(searched):
         rows.setdefault(word, []).append(row)
     vectors.fill_norms()
     norms = vectors.norms[: len(searched)]
-    with np.errstate(invalid="ignore"):  # a NaN score is left to gensim
+    with np.errstate(invalid="ignore"):  # gensim decides about NaN scores
         unit = (vectors.vectors[: len(searched)] / norms[:, None]).astype(np.float32)
-    # of scores up to 3, as b - a + c is not brought to length 1
+    # scores are up to 3, because b - a + c is not normalized
     margin = 3 * 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
     size = max(1, BLOCK_BYTES // (4 * max(1, len(searched))))

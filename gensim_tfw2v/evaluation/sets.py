@@ -1,4 +1,4 @@
-"""Evaluation files: rated word pairs and analogy questions, told apart by their content."""
+"""Evaluation files: rated word pairs and analogy questions, distinguished by their content."""
 
 import io
 import os
@@ -11,7 +11,7 @@ from gensim_tfw2v import messages
 from gensim_tfw2v.messages import damage, open_decompressed, undecodable
 
 Pair = tuple[str, str, float]
-Question = tuple[str, ...]  # of four words
+Question = tuple[str, ...]  # four words
 Path = str | os.PathLike[str]
 
 UNNAMED_SECTION = "(no section)"
@@ -22,25 +22,25 @@ class EvaluationFileError(ValueError):
 
 
 def shipped(names: Mapping[str, str], path: Path) -> Path:
-    """The path of an evaluation file, or of the one of that name that comes with gensim."""
+    """Return the path of gensim's evaluation file of this name, or `path` itself."""
     if path not in names:
         return path
-    # gensim.test.utils.datapath logs, as it is imported, a vocabulary that it makes
+    # not gensim.test.utils.datapath: importing it builds and logs a vocabulary
     return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", names[str(path)])
 
 
 def file_kind(path: Path) -> Literal["pairs", "analogies"]:
-    """Tell what a file holds: a section header or four words make it analogies, else pairs.
+    """Return the kind of a file: analogies if it starts with a section header or four words.
 
     Raises
     ------
     EvaluationFileError
-        The file holds nothing but comments and blank lines.
+        If the file contains only comments and blank lines.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
     """
     _, line = _lines(path)[0]
-    # split as pairs are too: "Word 1,Word 2,Rating" names columns
+    # split as pairs too, because "Word 1,Word 2,Rating" is a line of column names
     is_question = len(line.split()) == len(_split(line)) == 4 and not _is_number(_split(line)[2])
     return "analogies" if line.startswith(":") or is_question else "pairs"
 
@@ -66,7 +66,8 @@ def read_pairs(path: Path) -> list[Pair]:
     Raises
     ------
     EvaluationFileError
-        If a line is not ``word word number``, or there is none; the message names file and line.
+        If a line is not ``word word number``, or the file has no such line; the message names
+        file and line.
     OSError
         If the file cannot be read.
     """
@@ -83,12 +84,12 @@ def read_pairs(path: Path) -> list[Pair]:
                 f"{path}, line {number}: expected two words and a finite number, got {line[:80]!r}"
             ) from None
     if not pairs:
-        raise EvaluationFileError(f"{path}: holds column names but no pair of words")
+        raise EvaluationFileError(f"{path}: contains column names but no pair of words")
     return pairs
 
 
 def read_questions(path: Path) -> dict[str, list[Question]]:
-    """Read analogy questions, four words a line, by section (a line ``: name`` starts one).
+    """Read analogy questions, four words per line, by section (a line ``: name`` starts one).
 
     Returns
     -------
@@ -99,9 +100,10 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
     Raises
     ------
     EvaluationFileError
-        A line does not hold four words, or there is no question. Names the file and the line.
+        If a line does not contain four words, or there is no question; the message names file and
+        line.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
     """
     sections: dict[str, list[Question]] = {}
     section = UNNAMED_SECTION
@@ -117,12 +119,12 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
                 f"{path}, line {number}: expected four words or ': section', got {line[:80]!r}"
             )
     if not any(sections.values()):
-        raise EvaluationFileError(f"{path}: holds section names but no question")
+        raise EvaluationFileError(f"{path}: contains section names but no question")
     return sections
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """Give the lines that hold something, with their numbers from 1."""
+    """Return the lines that are neither blank nor comments, with their numbers from 1."""
     try:
         with open_decompressed(path) as file:
             text = file.read().decode().removeprefix("\ufeff")
@@ -135,12 +137,12 @@ def _lines(path: Path) -> list[tuple[int, str]]:
         if damage(error) is None:
             raise
         raise EvaluationFileError(
-            f"{path}: is damaged, cut short, or not what its name says ({error}); make or copy it "
-            "again"
+            f"{path}: is damaged, truncated, or not of the type of its suffix ({error}); create or "
+            "copy it again"
         ) from error
     lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
     if not lines:
-        raise EvaluationFileError(f"{path}: holds no line to evaluate")
+        raise EvaluationFileError(f"{path}: contains no line to evaluate")
     return lines
 
 
@@ -150,7 +152,7 @@ def _split(line: str) -> list[str]:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether Python reads a text as a number; `messages.number` accepts fewer."""
+    """Return whether `float` accepts a text; `messages.number` is stricter."""
     try:
         float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Word similarity: agreement of cosines with human ratings, and of two models on neighbours."""
+"""Word similarity: agreement of cosines with human ratings, and of neighbours in two models."""
 
 import math
 import os
@@ -21,8 +21,10 @@ Reichart and Korhonen 2015, "SimLex-999: Evaluating Semantic Models with (Genuin
 Estimation", Computational Linguistics 41.
 """
 
-#: Probe words by default: how many, and of how many of the most frequent ones.
+#: Default number of probe words.
 DEFAULT_PROBES = 200
+
+#: Number of most frequent words from which default probe words are selected.
 FREQUENT = 10_000
 
 
@@ -37,7 +39,7 @@ class PairScore:
     pairs : int
         Number of pairs in the file.
     used : int
-        Number of pairs whose two words the model knows.
+        Number of pairs whose two words are in the vocabulary.
     """
 
     spearman: float
@@ -47,7 +49,7 @@ class PairScore:
 
     @property
     def oov_ratio(self) -> float:
-        """Fraction, in [0, 1], of pairs with a word that the model does not know."""
+        """Fraction, in [0, 1], of pairs with a word that is not in the vocabulary."""
         return 1 - self.used / self.pairs
 
     def to_dict(self) -> dict[str, float | int | None]:
@@ -66,8 +68,8 @@ def evaluate_pairs(
     """Correlate cosine similarities with human ratings of word pairs.
 
     The result equals that of gensim's ``evaluate_word_pairs``: pairs with an unknown word are left
-    out. Unlike gensim's function, this one reads any usual separator, refuses invalid lines, and
-    lets other threads use the vectors meanwhile.
+    out. Unlike gensim's function, this one accepts any usual separator, rejects invalid lines, and
+    lets other threads use the vectors at the same time.
 
     Parameters
     ----------
@@ -121,7 +123,7 @@ class NeighbourAgreement:
     k : int
         Number of neighbours per probe word.
     probes : tuple of str
-        Probe words that both models know.
+        Probe words that are in both models.
     """
 
     overlap: float
@@ -142,7 +144,7 @@ def neighbour_agreement(
 
     Two runs of the same trainer with different seeds agree well below 1 (Antoniak and Mimno 2018,
     "Evaluating the Stability of Embedding-based Word Similarities", TACL 6): compare with their
-    agreement, not with 1. A word that only one model knows is never shared, so models with
+    agreement, not with 1. A word that is in only one model is never shared, so models with
     different vocabularies agree less.
 
     Parameters
@@ -150,23 +152,23 @@ def neighbour_agreement(
     first, second : KeyedVectors
         Words of both models, the most frequent first; their dimensions may differ.
     words : sequence of str, optional
-        Probe words; unknown ones are left out. By default 200 words spread evenly over those of
-        the 10,000 most frequent words of `first` that both know.
+        Probe words; unknown ones are skipped. By default 200 words, spread evenly over those of
+        the 10,000 most frequent words of `first` that are also in `second`.
     k : int
         Number of neighbours per probe word.
     restrict_vocab : int, optional
-        Search neighbours among the first (most frequent) words of each model only.
+        Number of words of each model, the most frequent ones, among which neighbours are searched.
 
     Returns
     -------
     NeighbourAgreement
-        Shares in [0, 1], and the probe words used.
+        Fractions in [0, 1], and the probe words used.
 
     Raises
     ------
     ValueError
-        If `k` is below 1, a vocabulary is too small for `k` neighbours, or no probe word is known
-        to both.
+        If `k` is below 1, a vocabulary is too small for `k` neighbours, or no probe word is in
+        both models.
     """
     first = with_keys(first)
     second = with_keys(second)
@@ -189,7 +191,7 @@ def neighbour_agreement(
 
     shares = [len(near(first, probe) & near(second, probe)) for probe in probes]
     overlaps = np.array(shares) / k
-    # jaccard: the union of two sets of k that share s has 2k - s words
+    # jaccard: the union of two sets of k elements with s in common has 2k - s elements
     return NeighbourAgreement(
         float(overlaps.mean()), float((overlaps / (2 - overlaps)).mean()), k, probes
     )

@@ -1,1 +1,1 @@
-"""Files and folders that are whole or not there, mapped, or temporary."""
+"""Files that are written atomically or mapped into memory, and temporary folders."""

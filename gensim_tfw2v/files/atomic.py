@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Atomic writing of files: they appear only when complete."""
 
 import contextlib
 import logging
@@ -12,22 +12,22 @@ from typing import IO
 
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
 
-#: Makes a file of this name, and others beside it, or writes all to an open file.
+#: Function that writes a file of this name, and further ones next to it, or to an open file.
 Write = Callable[[str | IO[bytes]], object]
 
 STDOUT = 1
 
 
 def save_atomically(path: Path, write: Write) -> list[Path]:
-    """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
+    """Let `write` make the file `path`, and the files that gensim puts next to it, or none of them.
 
-    They are written to a hidden folder under their final names and moved when all are complete;
-    `path` last, so that it never exists without the arrays it refers to. Links stay links: what
-    they name is replaced. What gensim logs meanwhile, and an OSError, name the final files. After
-    an error, older files of these names are as they were. What was written is returned, `path`
+    Files are written to a hidden folder under their final names, and moved when all are complete.
+    `path` is moved last, so that it never exists without the arrays that it refers to. Links are
+    kept, and their targets replaced. gensim's log messages and an OSError name the final files.
+    After an error, older files of these names are unchanged. Returns the written files, `path`
     last.
 
-    What cannot be replaced, as a device, is given to `write` as an open file.
+    If `path` cannot be replaced, such as a device, `write` is called with an open file instead.
     """
     hidden = ""
     final_folder = str(path.parent.absolute())
@@ -57,7 +57,7 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
             final = [path.parent / file.name for file in written]
             places = [Path(os.path.realpath(name)) for name in final]
             for number, place in enumerate(places):
-                if place.parent != real.parent:  # by a link: there may be another disk
+                if place.parent != real.parent:  # the target of a link, maybe on a different disk
                     there = TemporaryFolder("saving", place.parent, is_hidden=True)
                     copy = stack.enter_context(there) / place.name
                     written[number] = Path(shutil.copyfile(written[number], copy))
@@ -74,7 +74,7 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
 
 
 def save_local(name: object, write: Callable[..., object]) -> None:
-    """Save to a file of this machine by `save_atomically`, and to an address as gensim does."""
+    """Save to a local file by `save_atomically`, and to a URL or open file directly, as gensim."""
     name = os.fspath(name) if isinstance(name, Path) else name
     if isinstance(name, str) and "://" not in name:
         save_atomically(Path(name).expanduser(), write)
@@ -83,10 +83,10 @@ def save_local(name: object, write: Callable[..., object]) -> None:
 
 
 def replaceable(path: Path) -> Path | None:
-    """Return the regular file that a path names by its links, whether it exists or not.
+    """Return the regular file, existing or not, that a path leads to through links.
 
-    None is a device, a pipe, this process's own standard output, or what exists where no other
-    file can be made.
+    Returns None if it cannot be replaced: a device, a pipe, this process's standard output, or a
+    file in a folder in which no files can be made.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -94,7 +94,7 @@ def replaceable(path: Path) -> Path | None:
     except FileNotFoundError:
         return real
     is_file = stat.S_ISREG(found.st_mode) and not _is_stdout(found)
-    folders = real.parent, path.parent  # of a link too: arrays come beside it
+    folders = real.parent, path.parent  # also the folder of a link: arrays are saved next to it
     is_free = all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
     return real if is_file and is_free else None
 
@@ -106,9 +106,9 @@ def _is_stdout(found: os.stat_result) -> bool:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open what cannot be replaced; standard output where it has come to."""
+    """Open a path that cannot be replaced; standard output at its current position."""
     if path.exists() and _is_stdout(path.stat()):
-        with contextlib.suppress(AttributeError):  # there is none
+        with contextlib.suppress(AttributeError):  # sys.stdout is None
             sys.stdout.flush()
         return os.fdopen(os.dup(STDOUT), "wb")
     return path.open("wb")

@@ -1,8 +1,8 @@
-"""Arrays in files mapped into memory, and large arrays a piece at a time.
+"""Arrays in files mapped into memory, and large arrays in pieces.
 
-The operating system keeps in memory what is in use of mapped arrays, as it does with any file: so
-models may be larger. While a cluster trains, only pieces of them are read and written by the
-program that it trains for.
+The operating system keeps only the used parts of mapped arrays in memory. So models may be larger
+than memory. While a cluster trains, the process that called `train` reads and writes them piece by
+piece.
 """
 
 import errno
@@ -14,14 +14,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-#: Rows that are looked at or made at a time.
+#: Number of rows in a piece.
 ROWS_AT_A_TIME = 1 << 14
 
 
 def map_weights(model: Any, folder: Path) -> None:
-    """Give a TFWord2Vec new weights, as gensim's ``init_weights``, in (new) files of a folder.
+    """Initialize the weights of a TFWord2Vec, as gensim's ``init_weights``, in files of a folder.
 
-    Vectors of documents' tags follow those of the words, in one file.
+    Older files are replaced. Vectors of documents' tags follow the vectors of words, in one file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     parts = [(model.wv, model.seed)]
@@ -39,7 +39,7 @@ def map_weights(model: Any, folder: Path) -> None:
         prior = of.vectors[: len(vectors)]
         vectors[: len(prior)] = prior
         of.vectors = vectors
-        of.resize_vectors(seed=seed)  # which is done; and what goes with it
+        of.resize_vectors(seed=seed)  # keeps these rows, and adapts attributes and norms to them
     shape = numbers[0], model.layer1_size
     if model.hs:
         model.syn1 = new_array(folder / "syn1.npy", shape)
@@ -48,17 +48,17 @@ def map_weights(model: Any, folder: Path) -> None:
 
 
 def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
-    """Views of an array's rows, `ROWS_AT_A_TIME`."""
+    """Yield views of an array, `ROWS_AT_A_TIME` rows each."""
     for first in range(0, len(array), ROWS_AT_A_TIME):
         yield array[first : first + ROWS_AT_A_TIME]
 
 
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
-    """Zeros in a new ``.npy`` file, which has all its room on the disk.
+    """Make an array of zeros in a new ``.npy`` file, with all of its disk space allocated.
 
-    Without, what is written to the array later would end the process by a signal where the disk is
-    full; so there is an OSError, and no file. An older file is replaced; who has mapped it keeps
-    what it has.
+    If the disk is full, it raises an OSError and leaves no file. Without the allocation, a later
+    write to the array would end the process by a signal. An older file is replaced; processes that
+    have mapped it keep its content.
     """
     path.unlink(missing_ok=True)
     try:
@@ -68,21 +68,21 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32)
     except OSError as error:
         path.unlink(missing_ok=True)
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize / 1e6
-        advice = f"{path.name} needs {size:,.1f} MB; free space there, or name another folder"
+        advice = f"{path.name} needs {size:,.1f} MB; free space there, or use a different folder"
         what = f"{error.strerror or error}: {advice}"
         raise OSError(error.errno, what, str(path.parent)) from error
     return array
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
-    """Write an array into a ``.npy`` file: as `np.save`, but with the errors of `new_array`."""
+    """Write an array to a ``.npy`` file, like `np.save`, but with the errors of `new_array`."""
     new = new_array(path, array.shape, array.dtype)
     for to, rows in zip(pieces(new), pieces(array), strict=True):
         to[:] = rows
 
 
 def _take_room(file: IO[bytes], first: int, size: int) -> None:
-    """Have the disk keep room for zeros in a file."""
+    """Allocate disk space for zeros in a file."""
     if not size:
         return
     try:
@@ -91,7 +91,7 @@ def _take_room(file: IO[bytes], first: int, size: int) -> None:
     except AttributeError:  # macOS
         pass
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system without
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # not supported by the file system
             raise
     file.seek(first)
     zeros = bytes(1 << 20)

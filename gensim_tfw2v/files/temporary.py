@@ -1,8 +1,9 @@
-"""Temporary folders: each goes with its owner, or when the next program makes one beside it.
+"""Temporary folders, removed with their owner, or later if the owner was killed.
 
-A program that is killed removes nothing. So the owner of a folder holds a lock on a file in it,
-which the system drops when the owner ends, however it does; a folder whose lock can be had belongs
-to nobody. Not by process numbers: they are reused, and others beyond a container or a file system.
+A killed process removes nothing. So the owner of a folder holds a lock on a file in it, which the
+system releases whenever the owner exits. A process that makes a folder first removes the folders
+next to it whose lock is free. Process ids would not do: they are reused, and differ between
+containers and between machines that share a file system.
 """
 
 import contextlib
@@ -22,31 +23,31 @@ from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 try:
     import fcntl
-except ImportError:  # not a POSIX system: what a killed program leaves stays
+except ImportError:  # not a POSIX system: folders of killed processes are kept
     fcntl: Any = None  # type: ignore[no-redef]
 
 logger = logging.getLogger(__name__)
 
-#: What the names of all folders begin with; a dot may stand before it.
+#: Prefix of the names of all folders, after an optional dot.
 PREFIX = "tfw2v-"
 
-#: The file that is locked. Another machine looks for another name: a file system that both use may
-#: keep the locks of each to itself.
+#: Name of the locked file. It differs between machines, because a shared file system may not share
+#: locks between them.
 OWNED = f".owned-on-{quote(platform.node(), safe='')}"
 
 
 class TemporaryFolder:
-    """A fresh folder: removed by `close`, when collected, or at the interpreter's exit.
+    """New folder, removed by `close`, when garbage collected, or at the interpreter's exit.
 
-    The first one that a program makes in a place removes those of programs that were killed. Its
-    absolute path is `folder`. `kind`, what it is for, is a part of its name; `parent` is by default
-    where `tempfile` makes folders (see TMPDIR).
+    `folder` is its absolute path. Its name contains `kind`, the purpose. `parent` is by default the
+    folder of `tempfile` (see TMPDIR). The first time that a process makes a folder in a parent, it
+    removes those that killed processes have left there.
     """
 
     def __init__(
         self, kind: str, parent: str | os.PathLike[str] | None = None, is_hidden: bool = False
     ) -> None:
-        # absolute: other processes have other working folders
+        # absolute, because other processes have different working directories
         place = Path(parent or tempfile.gettempdir()).absolute()
         _remove_abandoned(place)
         prefix = f"{'.' * is_hidden}{PREFIX}{kind}-"
@@ -55,8 +56,8 @@ class TemporaryFolder:
         self._finalizer = weakref.finalize(self, _end, self.folder, os.getpid(), lock)
 
     def close(self) -> None:
-        """Remove the folder and what is in it; again does nothing."""
-        with defer_interrupts():  # a finalizer that is interrupted isn't called again
+        """Remove the folder and its content; idempotent."""
+        with defer_interrupts():  # an interrupted finalizer isn't called again
             self._finalizer()
 
     def __enter__(self) -> Path:
@@ -67,24 +68,24 @@ class TemporaryFolder:
 
 
 def check_folder(name: str, folder: str | os.PathLike[str]) -> None:
-    """Refuse an argument's folder that cannot be made or written to, before hours of work.
+    """Check early that the folder of an argument can be made and written to.
 
     Raises
     ------
     OSError
-        Naming the argument, the folder and the reason.
+        If not; it names the argument, the folder and the reason.
     """
     if reason := why_unwritable(folder):
         said = f"{name}={os.fspath(folder)!r}: cannot be written to ({reason})"
-        raise OSError(f"{said}; give another folder")
+        raise OSError(f"{said}; use a different folder")
 
 
 def why_unwritable(folder: str | os.PathLike[str]) -> str:
-    """Say why nothing can be written to a folder that may still have to be made; else empty."""
+    """Return the reason why a folder, existing or not, is not writable; empty if it is."""
     place = Path(folder).absolute()
     there = next(each for each in (place, *place.parents) if each.exists())
     try:
-        # permission bits do not tell the whole truth (read-only mounts, root): try it
+        # permission bits are not reliable (read-only mounts, root), so try it
         TemporaryFolder("trying", there, is_hidden=True).close()
     except OSError as error:
         return error.strerror or str(error)
@@ -92,12 +93,12 @@ def why_unwritable(folder: str | os.PathLike[str]) -> str:
 
 
 def _own(folder: Path) -> BinaryIO | None:
-    """Lock a file in a new folder; give it, to be kept open, or None where locks say nothing."""
+    """Lock a file in a new folder, and return it, to be kept open; None if locks do not work."""
     fresh = folder / f"{OWNED}.new"
     lock = fresh.open("wb")
     with fresh.open("wb") as another:
         if locked(lock) and not locked(another):
-            fresh.rename(folder / OWNED)  # under this name it has always been locked
+            fresh.rename(folder / OWNED)  # so a file of this name is never seen unlocked
             return lock
     lock.close()
     fresh.unlink()
@@ -105,21 +106,21 @@ def _own(folder: Path) -> BinaryIO | None:
 
 
 def locked(file: BinaryIO) -> bool | None:
-    """Lock a file; False if another program has it, and None where there are no locks."""
+    """Lock a file; return False if it is already locked, None if locks are not supported."""
     if fcntl is None:
         return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without
+    except OSError:  # not supported by the file system
         return None
     return True
 
 
 def _end(folder: Path, owner: int, lock: BinaryIO | None) -> None:
     if os.getpid() == owner:  # a forked child must not remove its parent's folder
-        with contextlib.suppress(OSError):  # who still writes there, on another machine, ends
+        with contextlib.suppress(OSError):  # renamed, so that writers on remote machines fail
             folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
         _remove(folder)
     if lock is not None:
@@ -127,7 +128,7 @@ def _end(folder: Path, owner: int, lock: BinaryIO | None) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, what tells its owner last: the rest is then found again after a kill."""
+    """Remove a folder, and its lock file last: after a kill, the rest can still be recognized."""
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
             if path.is_dir() and not path.is_symlink():
@@ -139,7 +140,7 @@ def _remove(folder: Path) -> None:
 
 @functools.cache
 def _remove_abandoned(place: Path) -> None:
-    """Remove the folders in a place whose owners are gone; once in a process."""
+    """Remove the folders in a parent whose owners have exited; once per process."""
     with contextlib.suppress(OSError):
         for folder in [*place.glob(f"{PREFIX}*"), *place.glob(f".{PREFIX}*")]:
             with contextlib.suppress(OSError):
@@ -148,5 +149,5 @@ def _remove_abandoned(place: Path) -> None:
                     continue
                 with (folder / OWNED).open("r+b") as file:
                     if locked(file):
-                        logger.info("%s is removed: its program was killed", folder)
+                        logger.info("removed %s, left by a killed process", folder)
                         _remove(folder)

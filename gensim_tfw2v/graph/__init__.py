@@ -1,1 +1,1 @@
-"""TensorFlow's engine: a unit trained step by step as a graph."""
+"""The TensorFlow fallback: trains a work unit step by step with TensorFlow's own operations."""

@@ -1,14 +1,14 @@
-"""The random draws of a work unit: which tokens stay, how far windows reach, which negatives.
+"""Random draws of a work unit: subsampling, window sizes and negatives.
 
-All come from stateless random numbers keyed by the unit's name, so a unit can be trained
-anywhere, and again, with the same result.
+All draws come from stateless random numbers keyed by the unit's name. So a unit can be trained
+anywhere, and retried, with the same result.
 
-Each block draws negatives that its pairs share. With shards, a target's negatives are words of its
-own shard (Stergiou et al. 2017, "Distributed Negative Sampling for Word Embeddings", target
-negative sampling): word r is in shard r mod S, as rows are dealt out to ps tasks, and since words
-are numbered by their frequency, shards are drawn from about equally often. In two steps: the
-negatives of a block are dealt out to the shards, then each is drawn among its shard's words; and
-for a centre those of its shard count, so many times more.
+The pairs of a block share its negatives. With S shards, a target's negatives are words of its own
+shard (target negative sampling: Stergiou et al. 2017, "Distributed Negative Sampling for Word
+Embeddings"). Word r is in shard r mod S, as rows are distributed over ps tasks. Words are numbered
+by frequency, so shards have about equal weight. The negatives of a block are assigned to the shards
+round-robin, then each is drawn from the words of its shard. For each centre, only the negatives of
+its shard count; their weights are multiplied so that the expectation stays the same.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
 class Draws(NamedTuple):
-    """A unit cut into steps of T/B blocks: ids, windows as `WindowBand` takes them; int32."""
+    """Unit cut into steps of T/B blocks: ids, and windows encoded as in `WindowBand`; int32."""
 
     inputs: tf.Tensor  # [steps, T/B, I]
     centres: tf.Tensor  # [steps, T/B, O]
     negatives: tf.Tensor | None  # [steps, T/B, C - O], with negative sampling
     windows: tf.Tensor  # [steps, T/B, O], 0 for padding
-    kept: tf.Tensor  # tokens left after subsampling
+    kept: tf.Tensor  # number of tokens after subsampling
 
 
 def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
-    """Draw everything that training a unit needs; arguments as in `prepare_unit`."""
+    """Make all random draws of a unit; arguments as in `prepare_unit`."""
     shape = config.shape
     keys = tf.unstack(tf.random.split(key, 3))
     ids, position_left, position_right = _subsample(entries, keys[0], words.keep)
@@ -43,7 +43,7 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
     reach: tf.Tensor | int = shape.window
-    if config.shrink_windows:  # to a uniform 1..w for each position, as in gensim
+    if config.shrink_windows:  # to a uniform 1..max_window per position, as in gensim
         max_window = config.max_window or shape.window
         reach = tf.random.stateless_uniform([kept], keys[1], 1, max_window + 1, tf.int32)
         reach = tf.minimum(reach, shape.window)
@@ -57,7 +57,7 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
         of_centres = in_halos
     inputs = of_inputs(ids, shape, blocks)
     centres = of_centres(ids, shape, blocks)
-    turn = tf.math.floormod(tf.range(kept), shape.turns)  # the only one that a centre has
+    turn = tf.math.floormod(tf.range(kept), shape.turns)  # each centre is trained in one turn
     windows = tf.stack(
         [
             of_centres(tf.where(turn == of_turn, windows, 0), shape, blocks)
@@ -87,15 +87,15 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
 
 
 def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
-    """Something of every token [n] as what each block has: [blocks, B], filled up with 0."""
+    """Cut values of tokens [n] into blocks: [blocks, B], padded by 0."""
     return tf.reshape(_padded(x, shape, blocks, before=0), [-1, shape.block])
 
 
 def in_halos(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
-    """Something of every token [n] as what each halo has: [blocks, H], filled up with 0."""
+    """Cut values of tokens [n] into overlapping halos of blocks: [blocks, H], padded by 0."""
     padded = _padded(x, shape, blocks + -(-shape.halo // shape.block), before=shape.window)
     by_block = tf.reshape(padded, [-1, shape.block])
-    parts = []  # a halo reaches over blocks of tokens; slices cost less than to gather each token
+    parts = []  # of at most B columns each: slices cost less than gathering single tokens
     for first in range(0, shape.halo, shape.block):
         columns = min(shape.block, shape.halo - first)
         parts.append(tf.slice(by_block, [first // shape.block, 0], [blocks, columns]))
@@ -109,10 +109,13 @@ def _padded(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor, before: int) -> t
 def _subsample(
     entries: tf.Tensor, key: tf.Tensor, keep_probability: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The tokens left, and how many of its sentence stand before and after each: [kept] each."""
+    """Return the ids of the kept tokens, and the number before and after each in its sentence.
+
+    All three are int32 [kept].
+    """
     ends = tf.cast(entries < 0, tf.int32)
     chance = tf.random.stateless_uniform(tf.shape(entries), key)
-    # a sentence end looks up word 0, and is dropped because its limit is then below 0
+    # the end of a sentence looks up word 0; subtracting 1 drops it, as the limit is then 0 or less
     limit = tf.gather(keep_probability, tf.maximum(entries, 0)) - tf.cast(ends, tf.float32)
     kept = tf.squeeze(tf.where(chance < limit), 1)
     ids = tf.gather(entries, kept)
@@ -140,7 +143,7 @@ def draw_negatives(
         bucket = drawn(keys[0], 0, vocabulary)
     else:
         shard = tf.tile(tf.constant(shards_of_negatives(shared, shards)), [blocks])
-        # one range serves shards of different sizes; none is so large that the rest matters
+        # int32 modulo the shard's size: a shard is too small for the bias to matter
         size = (vocabulary - shard + shards - 1) // shards
         bucket = shard + shards * tf.math.floormod(drawn(keys[0], None, None), size)
     share, other = tf.unstack(tf.gather(noise, bucket), axis=1)
@@ -149,15 +152,15 @@ def draw_negatives(
 
 
 def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
-    """The shard of each of a block's negatives: [shared], int32."""
+    """Return the shard of each of a block's negatives: [shared], int32."""
     return np.arange(shared, dtype=np.int32) % shards
 
 
 def counted_negatives(config: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
-    """Weight of each of a block's negatives for each of its centres; None where all are 1.
+    """Return the weights of each block's negatives for its centres; None if all are 1.
 
-    From ids [T/B, C] it makes [T/B, C - O, O], float32. If targets are skipped, a negative that
-    equals a centre counts nothing for it.
+    `columns` are ids [T/B, C]; weights are float32 [T/B, C - O, O]. If targets are skipped, a
+    negative that equals a centre has weight 0 for it. With shards, so has one of a different shard.
     """
     shape = config.shape
     shards = config.negative_shards

@@ -1,21 +1,22 @@
 """Objectives: pure functions from the rows of a step to row updates.
 
-No variables, no devices, no files. A regime gathers the rows that an objective names, calls it,
-and adds the updates that it returns. Laws, held by the tests:
+They use no variables, devices or files. The caller gathers the rows that an objective needs, calls
+it, and adds the returned updates. Invariants, checked by the tests:
 
 - the result equals that of a slow loop over pairs with the same draws;
-- updates are sums over pairs, so the step size means what it means in word2vec;
-- a centre whose window is empty neither gives nor gets an update.
+- updates are sums over pairs, so the learning rate means the same as in word2vec;
+- a centre with an empty window causes no update, and gets none.
 
-A *step* is T consecutive tokens (after subsampling), cut into blocks of B *positions*. The
-window of a position reaches at most w tokens to either side, so all context of a block lies in
-its *halo*: the H = B + 2w tokens around it. Either the inputs or the centres (the output words)
-of a block's pairs are taken from its halo, the other side from the block itself: then each pair
-of the step belongs to one block.
+A *step* is T consecutive tokens (after subsampling), cut into blocks of B *positions*. The window
+of a position covers at most w tokens on either side, so the context of a block is within its
+*halo*: the H = B + 2w tokens around it. Either the inputs or the centres (the output words) of a
+block's pairs come from its halo, and the opposite side from the block itself. So each pair of the
+step belongs to exactly one block.
 
-A prediction's score is the dot product s of an input and an output row, and its label is 1 or 0.
-Its loss is ``-log sigmoid(±s)``, and its update is ``alpha * (label - sigmoid(s))`` times the other
-row (Mikolov et al. 2013, "Distributed Representations of Words and Phrases", section 2.2).
+A prediction has a score s, the dot product of an input row and an output row, and a label, 1 or 0.
+Its loss is ``-log sigmoid(s)`` for label 1 and ``-log sigmoid(-s)`` for label 0. It updates each of
+the two rows by ``alpha * (label - sigmoid(s))`` times the opposite row (Mikolov et al. 2013,
+"Distributed Representations of Words and Phrases", section 2.2).
 
 Letters: D vector size, T/B blocks of a step, I inputs of a block, O its centres (of I and O one
 is B, the block, and one is H, its halo), C columns (the output rows of a block: its centres, then
@@ -40,15 +41,15 @@ from gensim_tfw2v.kernel.kernel_config import Objective
 
 @dataclass(frozen=True)
 class WindowBand(Weights):
-    """1 where an input lies in a centre's window, else 0: [T/B, O, I].
+    """Band matrices: 1 where an input is in a centre's window, 0 elsewhere: [T/B, O, I].
 
-    Of these the windows travel, not the matrices: each slice makes them.
+    Only the windows are sent to slices; each slice computes the matrices from them.
 
     Parameters
     ----------
     shape : StepShape
     mean : bool
-        Whether each row is divided by the number of tokens that the window holds.
+        Whether each row is divided by the number of tokens in the window.
     dtype : DType
     """
 
@@ -57,10 +58,9 @@ class WindowBand(Weights):
     dtype: tf.DType
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
-        """From windows [T/B, O], int32, to [T/B, O, I].
+        """Return matrices [T/B, O, I] from windows [T/B, O], int32.
 
-        They are ``left * (w + 1) + right`` of each centre: how many tokens its window holds before
-        and after it.
+        A window is ``left * (w + 1) + right``, its numbers of tokens before and after the centre.
         """
         reaches = self.shape.window + 1
         left, right = (x[:, :, None] for x in (packed // reaches, packed % reaches))
@@ -72,9 +72,9 @@ class WindowBand(Weights):
 
 
 class NearPairs(Weights):
-    """Matrices [T/B, C, I], without the entries of inputs and centres that can make no pair.
+    """Matrices [T/B, C, I] without the elements whose input and centre are too far apart to pair.
 
-    `number` is n, the entries of a block that are left.
+    `number` is n, the number of remaining elements per block.
     """
 
     def __init__(self, shape: StepShape) -> None:
@@ -83,38 +83,38 @@ class NearPairs(Weights):
         needed = np.concatenate([near, np.ones((shape.shared, shape.inputs), bool)])
         self._needed = np.flatnonzero(needed).astype(np.int32)
         self.number = len(self._needed)
-        # where each entry is among these; others are at their end, where a 0 is put
+        # index of each element among these; n, where a 0 is appended, for the removed ones
         self._index = np.full(needed.size, self.number, np.int32)
         self._index[self._needed] = np.arange(self.number)
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
-        """From [T/B, C, I] to [T/B, n]."""
+        """Return the elements [T/B, n] of matrices [T/B, C, I]."""
         flat = tf.reshape(matrices, [-1, self._shape.columns * self._shape.inputs])
         return tf.gather(flat, self._needed, axis=1)
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
-        """From [T/B, n] to [T/B, C, I], with 0 for what is missing."""
+        """Return matrices [T/B, C, I] with elements [T/B, n], and 0 for the removed ones."""
         wide = tf.gather(tf.pad(packed, [[0, 0], [0, 1]]), self._index, axis=1)
         return tf.reshape(wide, [-1, self._shape.columns, self._shape.inputs])
 
 
 class StepPlan(NamedTuple):
-    """Draws of one step; those of all steps have a first dimension for the step.
+    """Draws of one step, or of all steps with a leading dimension for the step.
 
-    What an objective does not use is ``()``.
+    Fields that an objective does not use are ``()``.
 
     Attributes
     ----------
     alpha : Tensor []
-        Step size.
+        Learning rate.
     windows : Tensor [T/B, O], int32
-        The window of each centre; see `WindowBand`.
+        Window of each centre; see `WindowBand`.
     inputs, outputs, nodes : RowGroups
         Input rows of the blocks, their columns, and the nodes on the paths of their centres.
     words : Tensor [T/B, C], int32
-        Ids of the columns, where negatives are compared with targets.
+        Ids of the columns, if negatives have weights that depend on the centre.
     signs : Tensor [T/B, O * P], float32
-        Which way each path goes on at each of its nodes: see `paths_of`.
+        Sign of the turn of each centre's path at each of its nodes; see `paths_of`.
     """
 
     alpha: tf.Tensor
@@ -126,7 +126,7 @@ class StepPlan(NamedTuple):
     signs: Any = ()
 
     def of(self, step: tf.Tensor) -> StepPlan:
-        """Take one step out of all."""
+        """Return the draws of one step."""
         plan: StepPlan = tf.nest.map_structure(lambda x: tf.gather(x, step), self)
         return plan
 
@@ -138,13 +138,12 @@ class Step(NamedTuple):
     ----------
     shape : StepShape
     dtype : DType
-        Of what goes into matrix products.
+        Dtype of the factors of matrix products.
     plan : StepPlan
     rows : dict of Slices [U, D]
-        The distinct rows of each table in use, by its name in `Tables`.
+        Distinct rows of each table in use, by its name in `Tables`.
     noise : Tensor [T/B, C - O, O], optional
-        How often each negative counts for each centre: see `counted_negatives`. As in gensim, one
-        that equals the target is skipped for that target. None counts all once.
+        Weight of each negative for each centre; see `counted_negatives`. None if all are 1.
     """
 
     shape: StepShape
@@ -153,35 +152,37 @@ class Step(NamedTuple):
     rows: dict[str, Slices]
     noise: tf.Tensor | None
 
-    # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
-    # rows are cast before they are multiplied.
+    # Columns are selected before rows are looked up, because slicing rows afterwards would copy
+    # them. Rows are cast before they are multiplied.
 
     def gather(
         self, table: str, which: slice = slice(None), dtype: tf.DType | None = None
     ) -> Slices:
-        """Rows of a table that each block has, or some of these: [T/B, n, D], in the step's dtype.
+        """Gather the rows of each block from a table: [T/B, n, D], by default in the step's dtype.
 
-        Outputs are those of its centres, then of its negatives.
+        `which` selects some of the block's rows. Outputs are ordered: first centres, then
+        negatives.
         """
         inverse = getattr(self.plan, table).inverse
         return self.rows[table].gather(inverse, dtype or self.dtype, which)
 
     def band(self) -> tf.Tensor:
-        """1 where an input is in a centre's window, else 0: [T/B, O, I], float32."""
+        """Return 1 where an input is in a centre's window, 0 elsewhere: [T/B, O, I], float32."""
         return WindowBand(self.shape, False, tf.float32).unpack(self.plan.windows)
 
 
 class Gradients(NamedTuple):
-    """In which direction one step wants the rows to go, and what it lost.
+    """Row updates of one step, before the learning rate, and its loss.
 
     Attributes
     ----------
     updates : dict of lists of Slices [T/B, r, D]
-        Updates of the rows of each block, to be multiplied by the step size, by the name of their
-        table: ``"inputs"``, and ``"outputs"`` or ``"nodes"``. The parts' r add up to I, C or O * P.
+        Updates of the rows of each block, by the name of their table: ``"inputs"``, and
+        ``"outputs"`` or ``"nodes"``. They are still to be multiplied by the learning rate. The r of
+        a list's parts add up to I, C or O * P.
     loss, predictions : Tensor []
-        Sum of the negative log likelihoods of the step's pairs and negatives, and of how many
-        predictions of a centre; 0 unless asked for.
+        Sum of the negative log likelihoods of the step's pairs and negatives, and its number of
+        predictions of a centre; both 0 unless the loss is computed.
     """
 
     updates: dict[str, list[Slices]]
@@ -190,7 +191,7 @@ class Gradients(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """Updates of a layer's input rows [blocks, I, D] and, in parts, output rows; and its loss."""
+    """Updates of a layer's input rows [blocks, I, D] and of its output rows, in parts; its loss."""
 
     inputs: Slices
     outputs: list[Slices]
@@ -198,7 +199,10 @@ class Layer(NamedTuple):
 
 
 def summed(layers: dict[str, Layer]) -> tuple[dict[str, list[Slices]], tf.Tensor]:
-    """Updates and loss of layers on the same inputs, each by the name of its output rows' table."""
+    """Sum layers on the same inputs, which are keyed by the table of their output rows.
+
+    Returns the updates by the name of their table, and the loss.
+    """
     inputs = [layer.inputs for layer in layers.values()]
     if len({rows.dtype for rows in inputs}) > 1:
         inputs = [rows.cast(tf.float32) for rows in inputs]
@@ -216,8 +220,8 @@ def predict(
 ) -> Layer:
     """Predict every output row of a block from every input row of it, by three batched products.
 
-    Each counts as often as `weights` [blocks, C, I] say: below 0 with the label 0. `pairs` says
-    which products are needed.
+    `weights` [blocks, C, I] are the weights of the predictions, negative for label 0. `pairs`
+    selects the elements of products that are needed.
     """
     scores = tf.cast(outputs.products(inputs, pairs), tf.float32)
     g = pairs.pack(tf.cast(coefficients(scores, 0.5 * weights), inputs.dtype))
@@ -229,42 +233,43 @@ def predict(
 
 
 def coefficients(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Twice ``|weights| * (label - sigmoid(scores))``, where weights below 0 have the label 0.
+    """Return ``2 * |weights| * (label - sigmoid(scores))``; negative weights have label 0.
 
-    Written with tanh, which costs less than a sigmoid: ``sigmoid(s) = (1 + tanh(s / 2)) / 2``. And
-    with signed weights: to spread signs over a matrix costs more than all the rest.
+    It uses ``sigmoid(s) = (1 + tanh(s / 2)) / 2``, because tanh costs less than a sigmoid. Weights
+    are signed, because broadcasting signs over a matrix would cost more than everything else here.
     """
     return weights - tf.abs(weights) * tf.tanh(0.5 * scores)
 
 
 def loss(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Sum of ``-|weights| * log(sigmoid(±scores))``, minus where weights are below 0."""
+    """Return the sum of ``-|weights| * log(sigmoid(sign(weights) * scores))``."""
     return tf.reduce_sum(tf.abs(weights) * tf.nn.softplus(-tf.sign(weights) * scores))
 
 
 def gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
-    """Row updates of one step."""
+    """Compute the row updates of one step."""
     of_objective = skipgram_gradients if objective.skipgram else cbow_gradients
     return of_objective(objective, step, with_loss)
 
 
 def skipgram_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
-    """Row updates of one step in which each word of a window predicts the centre word.
+    """Compute the row updates of a skip-gram step: each word of a window predicts its centre.
 
-    As in gensim, the window is the centre's: an input and a centre make a pair when the input
-    lies in the centre's (reduced) window. A negative n of the block takes part in as many pairs
-    of an input as there are centres that reach it (and are other words than n).
+    As in gensim, the window is the centre's: an input and a centre are a pair if the input is in
+    the centre's (reduced) window.
 
-    Negatives are shared by the pairs of a block (Ji et al. 2016, "Parallelizing Word2Vec in Shared
-    and Distributed Memory", section 4): each counts ``negative / (C - B)`` times for each pair, so
-    the expectation is `negative` draws a pair.
+    The pairs of a block share its C - O negatives (Ji et al. 2016, "Parallelizing Word2Vec in
+    Shared and Distributed Memory", section 4). Each negative has weight ``negative / (C - O)`` in
+    each pair, so a pair has `negative` negatives in expectation. For a negative and an input, the
+    weights of all centres that the input predicts are summed (without centres that are the same
+    word as the negative, if targets are skipped).
     """
     inputs = step.gather("inputs")
     pairs = step.band()
     layers = {}
     if objective.negative:
         weights = _pair_weights(objective.negative, step, pairs)
-        # of products with columns only those that make pairs travel
+        # only the products of pairs are sent back from the slices
         near = NearPairs(step.shape) if inputs.link else IDENTITY
         layers["outputs"] = predict(inputs, step.gather("outputs"), weights, with_loss, near)
     if objective.hierarchical:
@@ -277,10 +282,10 @@ def skipgram_gradients(objective: Objective, step: Step, with_loss: bool) -> Gra
 
 
 def _pair_weights(negative: int, step: Step, pairs: tf.Tensor) -> tf.Tensor:
-    """Weight of each pair, below 0 for negatives: [T/B, C, I]."""
+    """Return the weight of each column and input, below 0 for negatives: [T/B, C, I]."""
     share = negative / step.shape.shared
     if step.noise is None:
-        # repeated by concat: broadcasting to all negatives costs twice as much
+        # repeated by tf.concat, which costs half as much as broadcasting to all negatives
         noise = [tf.reduce_sum(pairs, 1, keepdims=True) * -share] * step.shape.shared
     else:
         noise = [tf.matmul(step.noise, pairs) * -share]
@@ -288,16 +293,16 @@ def _pair_weights(negative: int, step: Step, pairs: tf.Tensor) -> tf.Tensor:
 
 
 def cbow_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
-    """Row updates of one step in which the sum or mean of a window predicts the centre word.
+    """Compute the row updates of a CBOW step: the sum or mean of a window predicts its centre.
 
-    The hidden rows are the band matrix times the halo's input rows: a matrix product too. As in
-    gensim, the gradient of the hidden row goes whole to each input row when the hidden row is a
-    mean, and divided by their number when it is a sum. That is not the gradient of the loss: it
-    would be the other way round, as it is if `corrected` (Irsoy, Benton and Stratos 2021,
-    "Corrected CBOW Performs as well as Skip-gram", section 2).
+    The hidden rows are the band matrix times the halo's input rows. As in gensim, each input row
+    gets the full gradient of the hidden row if that is a mean, and the gradient divided by the
+    number of rows if it is a sum. The gradient of the loss would be the reverse, and is used if
+    `corrected` (Irsoy, Benton and Stratos 2021, "Corrected CBOW Performs as well as Skip-gram",
+    section 2).
 
-    A centre without context has a hidden row of zeros and a band of zeros, so whatever its
-    coefficients are, nothing is added to any row.
+    A centre without context has a hidden row of zeros and a band of zeros. So no row is updated,
+    whatever its coefficients are.
     """
     shape = step.shape
     if shape.halo_side != "inputs":
@@ -305,7 +310,7 @@ def cbow_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradien
     forward = WindowBand(shape, objective.mean, step.dtype)
     backward = WindowBand(shape, objective.mean == objective.corrected, step.dtype)
     hidden = step.gather("inputs").matmul(step.plan.windows, forward)  # [T/B, B, D]
-    used: tf.Tensor | None = None  # for the loss: 1 for a centre that has context, else 0
+    used: tf.Tensor | None = None  # [T/B, B, 1], for the loss: 1 for a centre with context, else 0
     if with_loss:
         used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
     layers = {}
@@ -343,7 +348,11 @@ def _predict_samples(negative: int, step: Step, hidden: Slices, used: tf.Tensor 
 
 
 def _predict_paths(step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
-    """The same of hierarchical softmax: each centre is a block of its own, with its path."""
+    """Predict by hierarchical softmax from the hidden rows.
+
+    Each centre is treated as a block with one input, its hidden row, and the nodes of its path as
+    outputs.
+    """
     tokens = step.shape.tokens
     blocks = step.shape.blocks
 

@@ -1,10 +1,10 @@
 """Rows in slices of their columns, each on the device that holds it.
 
-A row of D numbers may be dealt out to S devices, D / S of its columns to each (Ordentlich et al.
+The D columns of a row may be distributed over S devices, D / S columns each (Ordentlich et al.
 2016, "Network-Efficient Distributed Word2vec Training System for Large Vocabularies", section 4).
-What is computed column by column is then computed in each slice, see `Slices.map`; and what is a
-sum over the columns, as a dot product is, in each slice and over the slices, see `Slices.total`.
-Whole rows are one slice, here.
+`Slices.map` computes column-wise functions in each slice. `Slices.total` computes sums over the
+columns, such as dot products: partial sums in each slice, then their sum on the worker. Whole rows
+are one slice, on the worker.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from gensim_tfw2v._tensorflow import tf
 
 
 class Payload(NamedTuple):
-    """A tensor that slices need, and in which dtype it travels to them."""
+    """Tensor that slices need, and the dtype in which it is sent to them."""
 
     tensor: tf.Tensor
     dtype: tf.DType
 
 
 def as_is(tensor: tf.Tensor) -> Payload:
-    """A tensor that travels as it is."""
+    """Return a payload that is sent in the tensor's own dtype."""
     return Payload(tensor, tensor.dtype)
 
 
 def as_uint16(integers: tf.Tensor) -> Payload:
-    """Integers below `MAX_ROWS`."""
+    """Return a payload of integers below `MAX_ROWS` that is sent as uint16."""
     return Payload(integers, tf.uint16)
 
 
-#: As many rows a step may have where rows are sliced.
+#: Maximum number of rows in a step if rows are sliced.
 MAX_ROWS = 1 << 16
 
 
 class Link:
-    """The way between a worker and the devices of S slices, while the graph of a step is built.
+    """Connection of a worker to the devices of S slices, while a step is traced.
 
-    Products of rows, and what they are multiplied by, travel in the dtype `wire`.
+    Products of rows, and the factors of rows, are sent in the dtype `wire`.
     """
 
     def __init__(self, devices: Sequence[str], wire: tf.DType) -> None:
@@ -48,17 +48,17 @@ class Link:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what belongs to the graph of another step."""
+        """Forget the tensors of previously traced steps."""
         self._there: dict[tuple[object, tf.DType], list[tf.Tensor]] = {}
         self._sent: list[tf.Tensor] = []
         self._received: list[tf.Tensor] = []
 
     def wire_dtype_of(self, tensor: tf.Tensor) -> tf.DType:
-        """The dtype in which a tensor travels unless a `Payload` says another."""
+        """Return the dtype in which a tensor is sent unless it is a `Payload`."""
         return self.wire if tensor.dtype.is_floating else tensor.dtype
 
     def send(self, tensor: tf.Tensor, dtype: tf.DType) -> list[tf.Tensor]:
-        """The tensor at each device; it travels there once, in this dtype."""
+        """Return the tensor on each device; it is sent there only once, in this dtype."""
         key = tensor.ref(), dtype
         if key not in self._there:
             travels = tf.cast(tensor, dtype)
@@ -71,9 +71,9 @@ class Link:
         return self._there[key]
 
     def send_together(self, together: Sequence[Payload]) -> None:
-        """Send integers in one message, before they are asked for: each message costs some time.
+        """Send integers in one message, before `send` needs them; each message costs some time.
 
-        They are int32 or uint16, and at most one dimension of each shape is unknown.
+        Their dtypes are int32 or uint16. At most one dimension of each shape may be unknown.
         """
         parts = [tf.reshape(tf.cast(*sent), [-1]) for sent in together]
         parts = [_halves(part) if part.dtype == tf.int32 else part for part in parts]
@@ -91,7 +91,7 @@ class Link:
                     arrived.append(tf.reshape(there, shape))
 
     def receive(self, parts: Sequence[tf.Tensor], dtype: tf.DType) -> tf.Tensor:
-        """The sum of parts, one at each device; each travels here in this dtype."""
+        """Return the sum of parts, one on each device; each is sent here in this dtype."""
         arrived = []
         for device, part in zip(self.devices, parts, strict=True):
             with tf.device(device):
@@ -101,20 +101,20 @@ class Link:
         return tf.add_n(arrived)
 
     def traffic(self) -> tf.Tensor:
-        """Bytes so far, of all slices: received from them, and sent to them: [2], float32."""
+        """Return the bytes received from all slices and sent to them so far: [2], float32."""
         both = [tf.add_n(x) if x else 0.0 for x in (self._received, self._sent)]
         return len(self.devices) * tf.stack(both)
 
 
 class Weights:
-    """Encoding of matrices that travel to slices; by default none."""
+    """Encoding of matrices that are sent to slices; this one is the identity."""
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
-        """Encode matrices for travel."""
+        """Encode matrices for sending."""
         return matrices
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
-        """The matrices again, from what has travelled."""
+        """Decode received matrices."""
         return packed
 
 
@@ -122,9 +122,9 @@ IDENTITY = Weights()
 
 
 class Slices:
-    """Rows, or what is computed of them for each of their columns, in S parts [..., D/S].
+    """Rows, or a column-wise function of rows, in S parts [..., D/S].
 
-    `link` leads to the devices that they are on; None if there is one part, here.
+    `link` connects to the devices of the parts; it is None for a single part on the worker.
     """
 
     def __init__(self, parts: Sequence[tf.Tensor], link: Link | None = None) -> None:
@@ -137,13 +137,13 @@ class Slices:
         *others: Slices,
         sent: Sequence[tf.Tensor | Payload] = (),
     ) -> Slices:
-        """Compute something of each slice, where it is.
+        """Apply a function to each slice, on its device.
 
         Parameters
         ----------
         make : function (part, parts of others, sent tensors) -> Tensor [..., D/S]
         sent : sequence of Tensor or Payload
-            What the worker has; plain floats travel in the link's dtype.
+            Tensors of the worker. Floats that are no `Payload` are sent in the link's dtype.
         """
         return Slices(self._each(make, others, sent), self.link)
 
@@ -154,9 +154,9 @@ class Slices:
         sent: Sequence[tf.Tensor | Payload] = (),
         exact: bool = False,
     ) -> tf.Tensor:
-        """Compute something of each slice, as `map` does, and its sum over the slices, here.
+        """Apply a function to each slice, as `map` does, and sum the results on the worker.
 
-        `exact` says whether it travels as it is.
+        With `exact`, results are sent in their own dtype.
         """
         parts = self._each(make, others, sent)
         if self.link is None:
@@ -167,41 +167,41 @@ class Slices:
 
     @property
     def dtype(self) -> tf.DType:
-        """The dtype of the rows."""
+        """Dtype of the rows."""
         return self.parts[0].dtype
 
     def cast(self, dtype: tf.DType) -> Slices:
-        """The same rows in another dtype."""
+        """Cast the rows to a dtype."""
         return self if dtype == self.dtype else self.map(lambda x: tf.cast(x, dtype))
 
     def gather(self, rows: tf.Tensor, dtype: tf.DType, which: slice = slice(None)) -> Slices:
-        """Rows of [U, D] that each block has, some of its columns: [blocks, n, D]."""
+        """Gather the rows of each block by their indices ``rows[:, which]``: [blocks, n, D]."""
         return self.map(
             lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[as_uint16(rows)]
         )
 
     def products(self, others: Slices, weights: Weights = IDENTITY) -> tf.Tensor:
-        """Dot products of each row of a block with each of another's: [blocks, n, m].
+        """Compute dot products of each row of a block with each row of `others`: [blocks, n, m].
 
-        Those that `weights` leaves out are 0.
+        Products that `weights` omits are 0.
         """
         packed = self.total(lambda y, x: weights.pack(tf.matmul(y, x, transpose_b=True)), others)
         return weights.unpack(packed)
 
     def dots(self, others: Slices) -> tf.Tensor:
-        """Dot products of rows with the same rows of another: [blocks, n, 1]."""
+        """Compute dot products of rows with the corresponding rows of `others`: [blocks, n, 1]."""
         return self.total(lambda x, y: tf.reduce_sum(x * y, -1, keepdims=True), others)
 
     def scaled(self, factors: tf.Tensor) -> Slices:
-        """Each row times its factor [..., 1]."""
+        """Multiply each row by its factor [..., 1]."""
         return self.map(tf.multiply, sent=[factors])
 
     def matmul(
         self, packed: tf.Tensor, weights: Weights = IDENTITY, transposed: bool = False
     ) -> Slices:
-        """Matrices [blocks, m, n], or transposed [blocks, n, m], times rows: [blocks, m, D].
+        """Multiply matrices [blocks, m, n], or transposed [blocks, n, m], by rows: [blocks, m, D].
 
-        `packed` is what `weights` makes of the matrices, or makes them of.
+        `packed` are the matrices in the encoding of `weights`.
         """
 
         def multiply(x: tf.Tensor, there: tf.Tensor) -> tf.Tensor:
@@ -210,7 +210,7 @@ class Slices:
         return self.map(multiply, sent=[packed])
 
     def __add__(self, other: Slices) -> Slices:
-        """The sum, column by column."""
+        """Add rows element by element."""
         return self.map(tf.add, other)
 
     def _each(
@@ -235,12 +235,12 @@ class Slices:
 
 
 def _halves(integers: tf.Tensor) -> tf.Tensor:
-    """Integers [n], int32, as [2 n], uint16."""
+    """Split integers [n], int32, into [2 n], uint16."""
     return tf.reshape(tf.bitcast(integers, tf.uint16), [-1])
 
 
 def _whole(halves: tf.Tensor) -> tf.Tensor:
-    """The integers again."""
+    """Join halves [2 n], uint16, to [n], int32."""
     return tf.bitcast(tf.reshape(halves, [-1, 2]), tf.int32)
 
 

@@ -1,4 +1,4 @@
-"""Sizes of a step of the graph, and in which precision it multiplies."""
+"""Sizes of a step of the TensorFlow fallback, and the precision of its products."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.kernel_config import Objective
 
-#: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones; and the
-#: nodes near the root, which are on most paths, only shorter ones.
+#: Maximum tokens of a step. CBOW allows longer steps, because its tokens are in few pairs.
+#: Hierarchical softmax needs shorter ones, because nodes near the root are on most paths.
 MAX_TOKENS = {"skipgram": 512, "cbow": 2048, "hierarchical softmax": 256}
 
-#: And at least.
+#: Minimum tokens of a step, if it has more than one block.
 MIN_TOKENS = 64
 
-#: Numbers in the rows of a step's tokens, T D, at most: above, what passes between its operations
-#: is no longer in a core's cache. CBOW with D = 300 is half as fast again with T = 512 as with
-#: 2048.
+#: Maximum floats in the rows of a step's tokens, T * D. Above it, tensors that are passed between
+#: operations do not fit into a core's cache. CBOW with D = 300 is 1.5 times as fast with T = 512
+#: as with 2048.
 MAX_NUMBERS = 1 << 18
 
-#: Steps that an epoch should have at least: below, updates of a step are too stale for a
-#: small corpus, whose vectors are still far from where they are going.
+#: Minimum number of steps per epoch. With fewer, the updates of a step are too stale for a small
+#: corpus, whose vectors still change fast.
 MIN_EPOCH_STEPS = 512
 
 #: Positions of a block.
@@ -40,18 +40,19 @@ class StepShape:
     Parameters
     ----------
     tokens, block, window : int
-        T, B and w: T is a multiple of B.
+        T, B and w; T is a multiple of B.
     shared : int
-        Negatives shared by the pairs of a block.
+        Number of negatives shared by the pairs of a block.
     halo_side : {"inputs", "centres"}
-        What is taken from the halo.
+        Side of the pairs that comes from the halo.
     turns : int
-        Steps that tokens are trained in, each on every so manieth of the centres.
+        Number of steps per block. Each step trains every `turns`-th centre. More than 1 only if T
+        is B.
 
     Raises
     ------
     ValueError
-        If a size is below 1, T is no multiple of B, or the side is another.
+        If a size is below 1, T is not a multiple of B, or the side is unknown.
     """
 
     tokens: int
@@ -77,27 +78,27 @@ class StepShape:
 
     @property
     def blocks(self) -> int:
-        """Blocks a step."""
+        """Number of blocks in a step."""
         return self.tokens // self.block
 
     @property
     def halo(self) -> int:
-        """H, positions of a block and of its context."""
+        """H, the number of positions of a block and its context."""
         return self.block + 2 * self.window
 
     @property
     def inputs(self) -> int:
-        """I, input rows of a block."""
+        """I, the number of input rows of a block."""
         return self.halo if self.halo_side == "inputs" else self.block
 
     @property
     def centres(self) -> int:
-        """O, centres of a block."""
+        """O, the number of centres of a block."""
         return self.halo if self.halo_side == "centres" else self.block
 
     @property
     def columns(self) -> int:
-        """C, output rows of a block: its centres, then its shared negatives."""
+        """C, the number of output rows of a block: its centres, then its shared negatives."""
         return self.centres + self.shared
 
     @property
@@ -116,10 +117,11 @@ def choose_step(
     vector_size: int = 100,
     negative_shards: int = 1,
 ) -> StepShape:
-    """Choose the step; parameters as for `choose_kernel_shape`.
+    """Choose the sizes of a step; parameters as for `choose_kernel_shape`.
 
-    T is a power of two from `MIN_TOKENS` to `MAX_TOKENS`: as large as leaves `MIN_EPOCH_STEPS`
-    steps, and no more than `MAX_NUMBERS` numbers in its rows.
+    T is the largest power of two from `MIN_TOKENS` to `MAX_TOKENS` with at least `MIN_EPOCH_STEPS`
+    steps per epoch and at most `MAX_NUMBERS` floats in its rows. If the effective step of an input
+    exceeds `sizes.MAX_INPUT_STEP`, a step is one block, or some of its centres.
     """
     of_tokens = "skipgram" if objective.skipgram else "cbow"
     longest = MAX_TOKENS["hierarchical softmax" if objective.hierarchical else of_tokens]
@@ -129,30 +131,30 @@ def choose_step(
     while step < longest and tokens >= 2 * step * MIN_EPOCH_STEPS:
         step *= 2
     min_shared = max(1, objective.negative, negative_shards)
-    # each of CBOW's predictions is one for all words of its window
+    # CBOW makes one prediction per position, skip-gram one per pair
     effective = sizes.effective_step(objective, pairs if objective.skipgram else 1, alpha)
     if objective.negative and effective > sizes.MAX_INPUT_STEP:
-        # clipping alone would distort rows
+        # a smaller step: clipping such large updates would distort rows
         block = BLOCK
         while block > 1 and block * alpha > sizes.MAX_INPUT_STEP:
             block //= 2
         turns = math.ceil(min(effective / sizes.MAX_INPUT_STEP, 2 * window + 1))
         return StepShape(block, block, window, max(32, min_shared), turns=turns)
-    # small corpora have few words, each drawn often: more negatives steady them
+    # small corpora have few words, each drawn often: more negatives reduce the variance
     shared = 16 if step == longest else 32
-    # Skip-gram's negatives then meet a block's inputs, not the halo's: 8 % less to multiply.
-    # With hierarchical softmax the centres bring more rows than the inputs do.
+    # With centres from the halo, skip-gram multiplies negatives by a block's B inputs, not by H:
+    # 8 % fewer multiplications. With hierarchical softmax, centres need more rows than inputs.
     by_inputs = not objective.skipgram or objective.hierarchical
     halo_side: Literal["inputs", "centres"] = "inputs" if by_inputs else "centres"
     return StepShape(step, BLOCK, window, max(shared, min_shared), halo_side)
 
 
 def choose_max_norm(objective: Objective) -> float:
-    """Choose the longest that a row's summed update of a step may be.
+    """Choose the maximum norm of a row's update in a step.
 
-    Without a limit the rows of the most frequent words grow without bound. Skip-gram's with
-    negative sampling was chosen by SimLex-999 over three seeds, where 1.0 gave .300 and 0.5 .296,
-    about as far apart as seeds are; 0.1 is clearly worse.
+    Without a limit, the rows of the most frequent words grow without bound. The value for skip-gram
+    with negative sampling was chosen by SimLex-999 over three seeds: 1.0 reached .300 and 0.5
+    reached .296, which is about the difference between seeds; 0.1 was clearly worse.
     """
     return 1.0 if objective.skipgram and not objective.hierarchical else 0.5
 
@@ -160,12 +162,12 @@ def choose_max_norm(objective: Objective) -> float:
 def choose_product_dtype() -> str:
     """Choose the precision of the matrix products for this machine.
 
-    bfloat16 takes a seventh of skip-gram's time away at D=100 and a quarter at D=300, at the
-    same quality, where the processor multiplies it natively.
+    On processors that multiply bfloat16 natively, it reduces the time of skip-gram by a seventh at
+    D = 100 and by a quarter at D = 300, at the same quality.
     """
     try:
         flags = Path("/proc/cpuinfo").read_text().split()
     except OSError:
-        return "float32"  # not Linux: it is right everywhere
+        return "float32"  # not Linux: float32 works everywhere
     native = "avx512_bf16" in flags or "amx_bf16" in flags
     return "bfloat16" if native and not tf.config.list_physical_devices("GPU") else "float32"

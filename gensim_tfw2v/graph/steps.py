@@ -1,7 +1,7 @@
-"""Training one work unit on a pair of tables: what every regime runs.
+"""Training of one work unit on tables: drawn, planned, then trained step by step.
 
-Its result is a pure function of the unit's key, its ids, its step sizes and the rows that it
-reads, so a unit may be trained anywhere, and again.
+The result is a pure function of the unit's key, its ids, its learning rates and the rows that it
+reads. So a unit may be trained anywhere, and retried.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
-#: Nodes on a path, at most: gensim's counts are below 2**63, and each level adds to them.
+#: Maximum number of nodes on a path. gensim's counts are below 2**63, and towards the root of a
+#: Huffman tree they at least double every two levels.
 MAX_PATH = 128
 
 
@@ -37,18 +38,18 @@ def prepare_unit(
     key: tf.Tensor,
     alphas: tf.Tensor,
 ) -> PreparedUnit | NativeUnit:
-    """Draw a unit, and plan it where a graph trains.
+    """Draw a unit, and plan its steps if TensorFlow trains it.
 
     Parameters
     ----------
     config : KernelConfig
     words : WordArrays
     entries : Tensor [n], int32
-        Token ids, -1 after each sentence, at most ``config.max_entries``.
+        Token ids, with -1 after each sentence; at most ``config.max_entries``.
     key : Tensor [2], int32
-        The unit's name.
+        Key of the unit's random draws.
     alphas : Tensor [2], float32
-        Step sizes at its first and last step.
+        Learning rates at its start and at its end.
     """
     if config.native:
         return draw_unit(config, words, entries, key, alphas)
@@ -58,7 +59,7 @@ def prepare_unit(
 
 @functools.lru_cache(maxsize=32)
 def _planning(config: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
-    """A function that is traced once, however many threads' units a job prepares, ahead or not."""
+    """Return a function that is traced only once for all units that jobs prepare."""
 
     @tf.function(autograph=False)
     def plan_unit(words, entries, key, alphas):  # type: ignore[no-untyped-def]
@@ -69,21 +70,21 @@ def _planning(config: KernelConfig) -> tf.types.experimental.PolymorphicFunction
 
 
 class PreparedUnit(NamedTuple):
-    """A unit of which all is drawn and planned, and which has only to be trained."""
+    """Unit whose draws are done and whose steps are planned."""
 
-    kept: tf.Tensor  # tokens trained on, after subsampling
-    steps: tf.Tensor
-    plan: StepPlan  # of all steps
-    unit: Tables  # distinct ids of each table's rows, step after step; None of one without use
+    kept: tf.Tensor  # number of tokens trained on, after subsampling
+    steps: tf.Tensor  # number of steps
+    plan: StepPlan  # draws of all steps
+    unit: Tables  # per table: the distinct ids of each step, concatenated; None if unused
 
     def train(self, config: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
-        """Train its steps, one after the other; arguments as for `train_steps`."""
+        """Train all steps sequentially; arguments as for `train_steps`."""
         begin = self.begin(tables)
         sums = self.train_steps(config, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
 
     def begin(self, tables: Tables) -> tuple[tf.Tensor, ...]:
-        """Initial sums of `train_steps`; see `train_step`."""
+        """Return the initial sums of `train_steps`, which are 0; see `train_step`."""
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
         return (*[tf.constant(0.0)] * 3, *traffic)
 
@@ -97,16 +98,16 @@ class PreparedUnit(NamedTuple):
         sums: tuple[tf.Tensor, ...],
         squares: Tables | None = None,
     ) -> tuple[tf.Tensor, ...]:
-        """Train its steps from `first` to before `last`, one after the other.
+        """Train the steps [first, last) sequentially, and return the sums including these.
 
         Parameters
         ----------
         tables : Tables of WholeRows or SlicedRows
             Updated in place.
         sums : tuple of Tensor
-            What `train_step` gave for steps before, in the dtypes in which it is summed.
+            Sums over the preceding steps of what `train_step` returns. Their dtypes are kept.
         squares : Tables of Tensor [], resource, optional
-            Handles of variables [V, 1] that Adagrad sums in, if the configuration asks for it.
+            Handles of variables [V, 1] with Adagrad's sums, which are updated; None without it.
         """
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
@@ -126,7 +127,8 @@ def _plan_unit(
 ) -> PreparedUnit:
     shape = config.shape
     objective = config.objective
-    rows = {"inputs": (draws.inputs, shape.inputs)}  # of each table, and how many a block has
+    # per table: ids of each block's rows, and their (maximum) number per block
+    rows = {"inputs": (draws.inputs, shape.inputs)}
     columns: Any = ()
     signs: Any = ()
     if objective.negative:
@@ -160,12 +162,12 @@ def train_step(
     words: WordArrays,
     squares: Tables | None = None,
 ) -> tuple[tf.Tensor, ...]:
-    """Train a step of a `PreparedUnit`; arguments as for its `train_steps`.
+    """Train one step of a `PreparedUnit`; arguments as for its `train_steps`.
 
-    It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
-    traffic of its link.
+    Returns loss, predictions and magnitude, as in `UnitResult`, and `Link.traffic` if rows are
+    sliced.
     """
-    # the distinct ids [U] of each table in use
+    # distinct ids [U] of each table in use
     ids = {
         name: getattr(plan, name).distinct.of(of_table)
         for name, of_table in unit._asdict().items()
@@ -182,7 +184,7 @@ def train_step(
     step = Step(config.shape, tf.as_dtype(config.product_dtype), plan, rows, noise)
     found = gradients(config.objective, step, config.loss_every > 0)
     sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in found.updates.items()}
-    moved = tf.constant(0.0)  # summed lengths of the updates before clipping
+    moved = tf.constant(0.0)  # summed norms of the updates before clipping
     for name, of_table in sums.items():
         rows = ids[name]
         sizes = plan.alpha

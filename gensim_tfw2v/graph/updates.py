@@ -1,14 +1,14 @@
-"""Adding the updates of a step to a table's rows: grouped by row, summed, then clipped.
+"""Updates of a table's rows in a step: grouped by row, summed, clipped and added.
 
-Sorting a step's row ids and summing runs of equal ones is several times cheaper on CPUs than
-scattering every row, and leaves distinct rows, which can be written without adding in place.
+Sorting a step's row ids and summing runs of equal ids is several times cheaper on CPUs than
+scattering every row. It leaves distinct rows, which can be overwritten without adding in place.
 
-A row that occurs often in a step gets the sum of its updates, all computed from the same value
-of the row; for a frequent word that sum can overshoot. Limiting its norm keeps every step size
-stable, and hardly touches other rows.
+A row that occurs often in a step gets the sum of its updates, all computed from the same value of
+the row. For a frequent word, that sum can overshoot. Limiting its norm keeps training stable with
+any learning rate, and affects few rows.
 
-With Adagrad (Duchi et al. 2011), row-wise as in PyTorch-BigGraph (Lerer et al. 2019), a row's step
-size is the smaller the more it has been moved so far.
+With Adagrad (Duchi et al. 2011), row-wise as in PyTorch-BigGraph (Lerer et al. 2019), a row's
+learning rate decreases with the sum of its squared updates so far.
 """
 
 from __future__ import annotations
@@ -22,44 +22,47 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import Slices, as_is, as_uint16
 from gensim_tfw2v.kernel.tables import Tables
 
-#: Added to Adagrad's sums, so that a row's first steps are none of any length.
+#: Constant added to Adagrad's sums, so that a row's first update is bounded.
 EPSILON = 1e-6
 
 
 class RowSplits(NamedTuple):
-    """Where a step's entries lie among those of all steps: [1]; or those of each: [steps, 1]."""
+    """Slice of a step within a concatenation over all steps: [1]; or of each step: [steps, 1]."""
 
     begin: tf.Tensor
     number: tf.Tensor
 
     @property
     def edges(self) -> tf.Tensor:
-        """Where each step's entries begin, and where the last ones end: [steps + 1]."""
+        """Start of each step's slice, and end of the last one: [steps + 1]."""
         return tf.concat([[0], tf.squeeze(self.begin + self.number, -1)], 0)
 
     def of(self, values: tf.Tensor) -> tf.Tensor:
-        """One step's part of the values of all: [number, ...]."""
+        """Return the slice of one step: [number, ...]."""
         return tf.slice(values, self.begin, self.number)
 
 
 class RowGroups(NamedTuple):
-    """R rows a step, in T/B blocks. Shapes of one step; `group_rows` returns all, [steps, ...]."""
+    """R rows per step, in T/B blocks, grouped by id.
 
-    rank: tf.Tensor  # [T/B, R B/T], of each row in an order that brings equal ids together
-    segment: tf.Tensor  # [R], number of the distinct id at each rank, from 0 in each step
-    inverse: tf.Tensor  # [T/B, R B/T], number of the distinct id that each row has
-    distinct: RowSplits  # where the step's distinct ids lie among those of all steps
+    Shapes are for one step; `group_rows` returns [steps, ...].
+    """
+
+    rank: tf.Tensor  # [T/B, R B/T], index of each row when the step's rows are sorted by id
+    segment: tf.Tensor  # [R], index of the distinct id at each rank, from 0 in each step
+    inverse: tf.Tensor  # [T/B, R B/T], index of the distinct id of each row
+    distinct: RowSplits  # slice of the step's distinct ids in the ids that `group_rows` returns
 
 
 def group_rows(
     ids: tf.Tensor, id_bits: int, max_steps: int, max_rows: int
 ) -> tuple[RowGroups, tf.Tensor]:
-    """Group each step's rows by id; give the distinct ids too, ascending in each step.
+    """Group each step's rows by id; also return the distinct ids, ascending within each step.
 
-    The ids are int32 [steps, T/B, R B/T], below ``2 ** id_bits``; `max_rows` is R's limit.
+    `ids` are int32 [steps, T/B, R B/T], below ``2 ** id_bits``. `max_rows` is the maximum of R.
     """
     shape = tf.shape(ids)
-    rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # known, or only when it runs
+    rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # R: static if possible
     first_row = (tf.range(shape[0]) * rows)[:, None]
     order, in_order = _sorted(
         tf.reshape(ids, [shape[0], rows]),
@@ -69,7 +72,7 @@ def group_rows(
     new = tf.concat(
         [tf.ones_like(in_order[:, :1], tf.bool), in_order[:, 1:] != in_order[:, :-1]], 1
     )
-    # one running count over all steps: sums along rows are slower
+    # one running sum over all steps, because sums along an axis are slower
     new = tf.reshape(new, [-1])
     count = running_sum(tf.cast(new, tf.int32))
     count = tf.reshape(count, tf.shape(in_order))
@@ -87,11 +90,11 @@ def group_rows(
 
 
 def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Sort each step's ids [steps, R]: where each was in its step, and the ids: [steps, R] each.
+    """Sort each step's ids [steps, R]; return their former positions and the ids: [steps, R] each.
 
-    A radix sort of a whole unit, made of stable partitions, costs about half of sorting each step
-    by comparison. An id, its step and its position there are packed into one integer, with so many
-    `bits`, so that no pass needs a gather.
+    A radix sort of the whole unit by stable partitions costs about half of sorting each step by
+    comparison. An id, its step and its position in the step are packed into one integer, with
+    `bits` bits each, so that no pass needs a gather.
     """
     of_id, of_step, of_position = bits
     steps = tf.range(tf.shape(ids)[0])[:, None]
@@ -99,7 +102,7 @@ def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.T
     low = steps * (1 << of_position) + tf.range(tf.shape(ids)[1])
     packed = tf.reshape(tf.cast(ids, tf.int64) * (1 << above) + tf.cast(low, tf.int64), [-1])
     half = (of_id + 1) // 2
-    # each digit's first bit and its number of bits, the least important first
+    # first bit and number of bits of each digit, the least significant first
     for first, number in ((above, half), (above + half, of_id - half), (of_position, of_step)):
         if number:
             digit = tf.cast(_bits(packed, first, number), tf.int32)
@@ -118,9 +121,9 @@ _TRIANGLE = np.triu(np.ones((_WIDTH, _WIDTH), np.float32))
 
 
 def running_sum(x: tf.Tensor) -> tf.Tensor:
-    """``tf.cumsum`` of int32 [n] as a matrix product, in a tenth of its time.
+    """Compute ``tf.cumsum`` of int32 [n] by a matrix product, in a tenth of its time.
 
-    Sums of 64 entries must be exact in float32, that is at most ``2**24``.
+    Sums of 64 elements must be exact in float32, that is at most ``2**24``.
     """
     number = tf.size(x)
     rows = tf.pad(tf.cast(x, tf.float32), [[0, tf.math.floormod(-number, _WIDTH)]])
@@ -139,7 +142,7 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
         *parts, rank, segment = tensors
         widths = [part.shape[1] for part in parts]
         ranks = tf.split(rank, widths, 1) if len(widths) > 1 else [rank]
-        # copies row by row, and joins the parts on the way
+        # copies row by row, and concatenates the parts in the same pass
         in_order = tf.dynamic_stitch(ranks, parts)
         return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
 
@@ -148,9 +151,9 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
 
 
 def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
-    """Steps of size `alpha`, [] or [U, 1], along summed updates; none is longer than `max_norm`.
+    """Multiply summed updates by the learning rate, [] or [U, 1], and clip norms to `max_norm`.
 
-    Their summed lengths before clipping come with them: not finite if any update is not.
+    Also returns the sum of the norms before clipping, which is not finite if any update is not.
     """
     norms = tf.sqrt(sums.total(_squares, exact=True))
     sizes = tf.minimum(alpha, max_norm / norms)
@@ -160,9 +163,9 @@ def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Sl
 def adagrad(
     sums: Slices, squares: tf.Tensor, alpha: tf.Tensor | float
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Step sizes [U, 1] of rows that go along summed updates [U, D], and growth of `squares`.
+    """Return learning rates [U, 1] for summed updates [U, D], and the increments of `squares`.
 
-    `squares` [U, 1] are each row's squared updates so far: the mean of the D, summed over steps.
+    `squares` [U, 1] are sums over past steps of the mean of a row's D squared updates.
     """
     columns = sum(part.shape[1] for part in sums.parts)
     growth = sums.total(_squares, exact=True) / columns
@@ -170,7 +173,7 @@ def adagrad(
 
 
 def adagrad_sizes(squares: tf.Tensor, alpha: tf.Tensor | float) -> tf.Tensor:
-    """Step sizes of rows with these squares."""
+    """Return the learning rates of rows: ``alpha / sqrt(squares + EPSILON)``."""
     return alpha * tf.math.rsqrt(squares + EPSILON)
 
 
@@ -179,12 +182,12 @@ def _squares(rows: tf.Tensor) -> tf.Tensor:
 
 
 def whole_rows(handles: Iterable[Any]) -> Tables:
-    """Tables of `WholeRows`: what a step reads and updates on the worker's own device."""
+    """Return `Tables` of `WholeRows` from the handles of variables."""
     return Tables(*map(WholeRows, handles))
 
 
 class WholeRows:
-    """A variable [V, D] on the worker's own device, by its handle, as a step uses it."""
+    """Interface of a step to a variable [V, D] on the worker's own device, by its handle."""
 
     link = None
 
@@ -192,14 +195,14 @@ class WholeRows:
         self._handle = handle
 
     def whole(self) -> tf.Tensor:
-        """All rows, [V, D]: the variable's own memory, for what changes it in place.
+        """Return all rows, [V, D], in the variable's own memory, for ops that update it in place.
 
-        A variable whose rows were gathered or scattered gives a copy instead.
+        A variable whose rows were gathered or scattered returns a copy instead.
         """
         return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.float32)
 
     def read(self, ids: tf.Tensor) -> Slices:
-        """Rows [ids, D], float32."""
+        """Return the rows of ids: [ids, D], float32."""
         return Slices([read_rows(self._handle, ids)])
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
@@ -210,21 +213,21 @@ class WholeRows:
 def add_rows(
     table: tf.Tensor, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
 ) -> None:
-    """Add changes [U, D] to a table's rows of distinct ids, by the handle of the variable [V, D].
+    """Add changes [U, D] to rows of distinct ids of a variable [V, D]; `table` is its handle.
 
     With `lock` [V], gensim's ``vectors_lockf``, each row's change is multiplied by its factor.
     """
     if lock is not None:
         changes *= tf.gather(lock, ids)[:, None]
-    # Rows are read again and overwritten, at half the price of adding to them on a CPU. What
-    # another thread adds to the same row in between is lost, so the reading must come last.
+    # Rows are reread and overwritten, which costs half as much as adding to them on a CPU. An
+    # update by a concurrent thread in between is lost, so rows must be read as late as possible.
     with tf.control_dependencies([changes]):
         current = read_rows(table, ids)
     write_rows(table, ids, current + changes)
 
 
 def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-    """Rows of the variable with this handle: [ids, D], float32."""
+    """Return rows of the variable with this handle: [ids, D], float32."""
     return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)
 
 

@@ -1,1 +1,1 @@
-"""What both engines share: sizes, constants, tables, word arrays; and the compiled kernels."""
+"""Sizes, constants, tables and word arrays of both engines; and the compiled kernels."""

@@ -1,4 +1,4 @@
-"""Constants of a training's functions: the objective, sizes, and options of units and jobs."""
+"""Constants of a training: the objective, sizes, and options of work units and jobs."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native.by_ctypes import stride
 
-#: Bytes of the scale of a row that travels in int8.
+#: Bytes of the scale of a row that is sent in int8.
 SCALE_BYTES = 4
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What predicts which word, and by which loss.
+    """Training objective: skip-gram or CBOW, and its loss.
 
     Parameters
     ----------
     skipgram : bool
-        Each word of a window predicts its centre word; else their sum or mean does (CBOW).
+        Whether each word of a window predicts its centre word; otherwise the sum or mean of its
+        words does (CBOW).
     negative : int
-        Negatives a prediction; 0 for none.
+        Number of negatives per prediction; 0 without negative sampling.
     mean : bool
-        gensim's `cbow_mean`, of CBOW alone.
+        gensim's `cbow_mean`; False in skip-gram.
     hierarchical : bool
         Whether hierarchical softmax is trained: gensim's `hs`.
     corrected : bool
-        Whether each input row of CBOW gets the gradient of the loss.
+        Whether each input row of CBOW gets the gradient of the loss; see
+        `gensim_tfw2v.graph.objectives.cbow_gradients`.
     """
 
     skipgram: bool
@@ -38,27 +40,27 @@ class Objective:
 
     @property
     def follows_gradient(self) -> bool:
-        """True if updates are the negative gradient of the loss."""
+        """Return whether updates are the negative gradient of the loss."""
         return self.skipgram or self.corrected
 
 
 @dataclass(frozen=True)
 class KernelShape:
-    """Sizes by which the compiled kernels train.
+    """Sizes of the compiled kernels.
 
     Parameters
     ----------
     block, window : int
-        B positions, and w.
+        B, positions of a block, and w, maximum half-width of a window.
     shared : int
-        Negatives shared by the pairs of a block.
+        Number of negatives shared by the pairs of a block.
     sequential : bool
-        Train one window after the other, instead of a block at once.
+        Whether windows are trained sequentially, instead of a block from the same rows.
     group : int
-        Windows of CBOW, or words of a window of skip-gram, whose scores are computed from the same
-        rows.
+        If sequential, number of windows (CBOW) or of words in a window (skip-gram) whose scores are
+        computed from the same rows.
     span : int
-        Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
+        Number of positions whose inputs are composed from n-gram rows at a time; see `choose_span`.
     """
 
     block: int
@@ -71,62 +73,66 @@ class KernelShape:
 
 @dataclass(frozen=True)
 class KernelConfig:
-    """Constants from which the functions that train are built: of a unit, and of a worker's jobs.
+    """Constants of the functions that train a work unit or run a worker's jobs.
 
     Parameters
     ----------
     shape : KernelShape or StepShape
-        Of compiled kernels, which then train, or of the graph.
+        Sizes of the compiled kernels, or of the TensorFlow fallback. The type selects the engine.
     vector_size, shrink_windows
         gensim's parameters.
     id_bits : int
-        Row ids are below ``2 ** id_bits``.
+        Number of bits of a row id: ids are below ``2 ** id_bits``.
     max_entries : int
-        The longest unit.
+        Maximum entries of a unit.
     max_window : int, optional
-        What windows are reduced from: gensim's `window`, where the shape's is shorter.
+        Maximum of the random window size (gensim's `window`), before it is cut to the shape's
+        window.
     loss_every : int
-        The loss of every so manieth block of a unit is computed, 0: of none. That of all takes a
-        tenth of the whole. The graph computes all or none.
+        Compute the loss of every `loss_every`-th block of a unit; 0 for none. All blocks cost a
+        tenth of the training time. The TensorFlow fallback computes all or none.
     skip_targets : bool
-        Whether a negative that equals a target is skipped for it, as gensim does. It matters
-        where words are so few that most are drawn often; else it costs time for nothing.
+        Whether a negative that equals a target is skipped for it, as in gensim. That matters in
+        small vocabularies, where most words are drawn often; elsewhere it only costs time.
     locked : bool
         Whether updates of input rows are multiplied by ``WordArrays.lock``.
     negative_shards : int
-        Shards of the noise: a target's negatives are words of its own.
+        Number of shards of the noise. A target's negatives are words of its own shard.
     product_dtype : {"float32", "bfloat16"}
-        Precision of what goes into the matrix products and comes out of them. Rows and the
-        sums of their updates are float32 in any case.
+        Precision of the factors and results of matrix products. Rows and sums of their updates are
+        always float32.
     max_norm : float
-        The longest that a row's summed update of a step may be.
+        Maximum norm of a row's update per step of the TensorFlow fallback.
     adagrad : bool
-        Whether rows have step sizes of their own: see `gensim_tfw2v.graph.updates.adagrad`.
+        Whether each row has its own learning rate; see `gensim_tfw2v.graph.updates.adagrad`.
     workers : int
-        Worker tasks of a cluster, or threads of one machine.
+        Number of worker tasks in a cluster, or of threads on one machine.
     threads : int
-        Threads of each worker, and work units that it trains at a time.
+        Threads per worker: the number of work units that it trains in parallel.
     wire_dtype : {"int8", "bfloat16", "float32"}
-        Type in which rows and their changes travel; int8 with a scale per row. On the ps they are
-        float32: only a change is rounded, and the point at which it is computed.
+        Type in which rows and their changes are sent; with int8, each has a scale. The ps keep them
+        as float32, so rounding affects only a change and the rows that it is computed from.
     shared_corpus : bool
-        Whether workers read units from files, rather than being sent them.
+        Whether workers read units from shared files; otherwise the coordinator sends them.
     layout : {"rows", "columns"}
-        What is spread over the ps tasks: see `RowLayout` and `ColumnLayout`.
+        Distribution of the tables over the ps tasks; see `RowLayout` and `ColumnLayout`.
     max_growth : float
-        Step sizes of workers that train at the same time are at most so many times as large.
+        Maximum factor by which concurrent workers raise the learning rate.
     one_at_a_time : bool
-        Whether workers take turns.
+        Whether only one worker trains at a time.
     round_blocks : int
-        Blocks of a unit that start from the same rows: see `choose_round_blocks`.
+        Number of blocks of a unit that start from the same rows in a deterministic training; see
+        `choose_round_blocks`.
     documents : bool
-        Whether tags of documents are inputs: in CBOW of each window, in skip-gram instead of
-        windows. Their rows come after those of the words.
+        Whether tags of documents are inputs: in CBOW, of each window; in skip-gram, instead of
+        windows. Their rows follow the rows of words.
     train_words : bool
         Whether skip-gram of documents trains windows, too.
-    concatenated, padding : int
-        So many rows, one after the other, are a hidden layer, and that of this input stands for
-        what lies outside of a document; 0: their sum or mean is.
+    concatenated : int
+        Number of rows that are concatenated to a hidden layer of CBOW; 0 if it is their sum or
+        mean.
+    padding : int
+        Input row that stands for positions outside of a document where rows are concatenated.
     """
 
     objective: Objective
@@ -158,27 +164,27 @@ class KernelConfig:
 
     @property
     def native(self) -> bool:
-        """True if compiled kernels train, instead of a graph: see `gensim_tfw2v.kernel.native`."""
+        """Return whether the compiled kernels of `gensim_tfw2v.kernel.native` train."""
         return isinstance(self.shape, KernelShape)
 
     @property
     def row_size(self) -> int:
-        """Numbers that a row takes in a table that is trained."""
+        """Floats per row of a table, including the kernels' padding."""
         return stride(self.vector_size) if self.native else self.vector_size
 
     @property
     def selects_negatives(self) -> bool:
-        """True if the weights of a block's negatives differ between its centres."""
+        """Return whether the weights of a block's negatives differ between its centres."""
         return self.skip_targets or self.negative_shards > 1
 
     @property
     def max_steps(self) -> int:
-        """The most steps that a unit can have."""
+        """Maximum number of steps of a unit in the TensorFlow fallback."""
         return -(-self.max_entries // self.shape.tokens) * self.shape.turns
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row that travels, with its sum of Adagrad."""
+        """Bytes that are sent per row, including its sum of Adagrad."""
         squares = tf.float32.size if self.adagrad else 0
         scale = SCALE_BYTES if self.wire_dtype == "int8" else 0
         return self.vector_size * tf.as_dtype(self.wire_dtype).size + scale + squares

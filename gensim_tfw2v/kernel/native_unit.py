@@ -1,4 +1,4 @@
-"""A work unit whose draws and training are ops of `gensim_tfw2v.kernel.native`."""
+"""Work unit that is drawn and trained by ops of `gensim_tfw2v.kernel.native`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 
 class NativeUnit(NamedTuple):
-    """A unit of which all is drawn, and which has only to be trained."""
+    """Unit whose random draws are done."""
 
     drawn: Unit  # tensors
-    alphas: tf.Tensor  # [2], step size at the unit's first and last step
+    alphas: tf.Tensor  # [2], learning rates at the unit's first position and after its last
 
     @property
     def kept(self) -> tf.Tensor:
-        """Positions to train on: tokens after subsampling, and pairs of tags and tokens."""
+        """Number of positions to train on: tokens after subsampling, and (tag, token) pairs."""
         return tf.size(self.drawn.targets)
 
     def train(self, config: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
@@ -58,7 +58,7 @@ def draw_unit(
             load_ops().tfw2v_draw(entries, key, words.keep, words.noise, options=Options.of(config))
         )
     if not config.documents:
-        nothing = tf.zeros([0], tf.int32)  # a constant, which no function is handed
+        nothing = tf.zeros([0], tf.int32)  # a constant: not passed from function to function
         drawn = drawn._replace(documents=nothing, first_tags=nothing, tags=nothing)
     if not (config.documents and config.objective.skipgram):
         drawn = drawn._replace(inputs=drawn.targets)
@@ -68,9 +68,10 @@ def draw_unit(
 def number_rows(
     units: list[NativeUnit], words: WordArrays
 ) -> tuple[dict[str, tf.Tensor], list[NativeUnit], WordArrays]:
-    """Number the rows that drawn units use from 0, and give the ids that have these numbers.
+    """Renumber the rows that drawn units use, from 0 in each table.
 
-    The ids [n] of each table in use, by its name, are distinct and ascend.
+    Returns the ids [n] of each table in use, by its name, and the units and word arrays with the
+    new numbers. Row ``ids[i]`` has the new number i; ids are distinct and ascending.
     """
     number = tf.size(words.keep)
     drawn = [unit.drawn for unit in units]
@@ -83,7 +84,7 @@ def number_rows(
         limit = 1 + tf.reduce_max(words.subwords.entries)
         inputs, (entries,) = _numbered([lists.entries], limit)
         words = words._replace(subwords=Lists(lists.first, entries))
-    # whether the table of inputs has rows other than those of tokens
+    # tags of documents are rows of the table of inputs, too
     if drawn[0].inputs is not drawn[0].targets or tags[0].shape[0] != 0:
         parts = [*(unit.inputs for unit in drawn), *tags]
         limit = 1 + tf.reduce_max(tf.concat([number[None], *parts], 0))
@@ -98,7 +99,7 @@ def number_rows(
     if words.tree.entries.shape[0] != 0:
         first, paths = words.tree.of_words(own)
         ids["nodes"], (inverse,) = _numbered([paths // 2], number)
-        if "outputs" in ids:  # negatives have no path
+        if "outputs" in ids:  # targets are indices of outputs; negatives among these have no path
             lengths = tf.scatter_nd(
                 of_own[:, None], first[1:] - first[:-1], [tf.size(ids["outputs"])]
             )
@@ -116,7 +117,10 @@ def number_rows(
 
 
 def _numbered(parts: list[tf.Tensor], limit: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """The distinct ids below a limit in some tensors, and the tensors with numbers of these."""
+    """Return the distinct ids in some tensors, ascending, and the tensors as indices into them.
+
+    All ids are below `limit`.
+    """
     with tf.device("CPU"):
         distinct, inverse = load_ops().tfw2v_distinct(tf.concat(parts, 0), limit)
     sizes = tf.stack([tf.size(part) for part in parts])

@@ -1,7 +1,14 @@
-"""Sizes of a training: of windows, blocks, spans, work units and steps.
+"""Sizes of blocks, groups, spans, windows and work units.
 
-They follow from gensim's parameters, from the size of the corpus and from measurements (see
-docs/how-it-works.md).
+They follow from gensim's parameters, from the size of the corpus and from measurements.
+
+The *effective step* of a row is alpha times the number of its updates that are computed from the
+same rows ("load" in docs/how-it-works.md, "Blocks or windows"). If it is too large, the row
+overshoots. The limits below were checked against gensim's vectors over a grid of options
+(``python -m benchmarks.options``; docs/benchmarks/options.md has the results for one machine,
+options-cluster.md for a cluster).
+
+An *entry* is an int32 of the encoded corpus: a word, the end of a sentence or a tag.
 """
 
 from __future__ import annotations
@@ -10,127 +17,163 @@ import math
 
 from gensim_tfw2v.kernel.kernel_config import KernelShape, Objective
 
-#: Entries of a work unit on one machine.
+#: Maximum entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
 
-#: The same where words and then tags of documents are trained: what one learns the other needs.
+#: Maximum entries of a work unit on one machine with `dbow_words`. The windows of such a unit are
+#: trained before its (tag, word) pairs. It is short, because words and tags need each other's
+#: updates.
 PAIRED_ENTRIES = 1 << 12
 
-#: With more words than this, a negative seldom equals a target.
+#: Maximum number of words in a vocabulary for which negatives that equal their target are skipped.
+#: In a larger one they are rare, and the comparison only costs time.
 SMALL_VOCABULARY = 4096
 
-#: Of the compiled kernels: positions of a block, and negatives that it shares.
+#: Positions of a full block of the compiled kernels, and minimum number of negatives that it
+#: shares. Blocks of CBOW, of subwords and of (tag, word) pairs may have fewer of either.
 NATIVE_BLOCK = NATIVE_SHARED = 32
 
-#: A row's effective step is alpha times its updates that start from the same rows, as those of a
-#: block do. Too long a step goes too far: of a position's input, and of the most frequent word, in
-#: a block of skip-gram; beyond, windows are trained one after the other. gensim's defaults have .9.
+#: Effective step of an input with gensim's defaults, 0.9: alpha = 0.025, 6 words in a window on
+#: average, and a target and 5 negatives for each.
 DEFAULT_STEP = 0.025 * 6 * (1 + 5)
+
+#: Maximum effective step of one position's input for which skip-gram trains in blocks. Beyond it,
+#: the compiled kernels train window by window, and a step of the TensorFlow fallback is one block.
 MAX_INPUT_STEP = 1.0
+
+#: Maximum effective step of the most frequent word within a block.
 MAX_WORD_STEP = 2.0
 
-#: Effective step of a centre's output by the words of its window.
+#: Maximum effective step of a centre's output row in skip-gram by windows: alpha times the words of
+#: a window that are trained as one group. With alpha = 0.025 these are 10 words.
 MAX_GROUP_STEP = 0.25
 
-#: Negatives of a prediction, at most, that may be the most frequent word without shorter groups.
+#: Maximum expected number of the K negatives of a prediction that are the most frequent word. Above
+#: it, the groups of skip-gram by windows are shorter in proportion.
 MAX_SAME_NEGATIVES = 4
 
-#: Effective step of a hidden layer of CBOW by the windows that are trained at a time, and how many
-#: these are at most. A path of hierarchical softmax counts as so many predictions.
+#: Maximum effective step of a hidden layer of CBOW by windows: alpha times the predictions of the
+#: windows that are trained as one group.
 MAX_HIDDEN_STEP = 0.8
+
+#: Maximum number of windows in a group of CBOW by windows.
 MAX_GROUP = 4
+
+#: Number of predictions that a path of hierarchical softmax counts as in an effective step.
 PATH_PREDICTIONS = 6
 
-#: The same of the windows of a block of CBOW, where there is enough text; and the least block that
-#: is worth it.
+#: Maximum effective step of a hidden layer of CBOW for which it trains in blocks: alpha times the
+#: predictions of the positions of a block, or of two windows if these are fewer. It is 1.8 with
+#: gensim's defaults.
 MAX_BLOCK_HIDDEN_STEP = 2.0
+
+#: Minimum positions of a block of CBOW. With fewer, CBOW trains by windows.
 MIN_BLOCK = 8
 
-#: Blocks of a deterministic training that start from the same rows, at most: so many threads have
-#: work. What more blocks change no longer fits into a core's cache, and CBOW has little else to do.
+#: Maximum number of blocks that start from the same rows in a deterministic training on one
+#: machine: no more threads have work. The updates of more blocks do not fit into a core's cache,
+#: and CBOW, which computes little per update, suffers from that first.
 ROUND_BLOCKS = {"skipgram": 8, "cbow": 4}
 
-#: Effective step of the most frequent word in these blocks. They lie far apart, and twice
-#: `MAX_WORD_STEP` is as good; with four times as much, analogies become worse.
+#: Maximum effective step of the most frequent word in the blocks of such a round. As the blocks are
+#: distant parts of the text, twice `MAX_WORD_STEP` is as good; at four times, analogies get worse.
 MAX_ROUND_WORD_STEP = 4.0
 
-#: Jobs of a round of a deterministic training on a cluster, whatever tasks there are: as many
-#: workers have work. With 8, which are shorter, four workers take 1.4 times as long. And how many
-#: rounds an epoch has, about: with a quarter of them CBOW rates word pairs far worse.
+#: Number of jobs in a round of a deterministic training on a cluster, whatever its tasks: no more
+#: workers have work. With 8 jobs, which are shorter, four workers take 1.4 times as long.
 ROUND_JOBS = 4
+
+#: Approximate number of such rounds per epoch. With a quarter of them, CBOW rates word pairs far
+#: worse.
 ROUNDS = 32
 
-#: Shares and steps of asynchronous jobs allow for all workers, but jobs overlap only in part. Those
-#: of a round start from the same rows: they count as so many times as many.
+#: Weight of each job of such a round in the number of concurrent jobs. That number determines the
+#: learning rate and the pushed fraction of changes (`gensim_tfw2v.parameter_server.combining`).
+#: Asynchronous jobs have weight 1, but overlap only in part. Jobs of a round all start from the
+#: same rows.
 ROUND_TIMES = 6
 
-#: Positions of a block of CBOW that share negatives, and are trained at a time: kGroup in
+#: Positions of a block of CBOW that share K negatives and are trained as one group: kGroup in
 #: native/src/cbow_sums.h.
 GROUP = 4
 
-#: Pairs of a tag and a word that share K negatives. They are trained four at a time, so four groups
-#: in turn use the same ones. With `GROUP`, vectors are no better, and a cluster's traffic is 40 %
-#: more.
+#: Number of (tag, word) pairs that share K negatives. The kernel trains four pairs as one group, so
+#: four consecutive groups use the same negatives. With `GROUP` pairs, vectors are no better, and a
+#: cluster's traffic is 40 % higher.
 TAG_GROUP = 16
 
-#: Uses of each of a block's negatives by windows of CBOW: more push it too far from the same hidden
-#: layer.
+#: Maximum number of windows of CBOW that use the same negative of a block. Their hidden layers are
+#: alike, and more of them push the negative too far.
 MAX_NEGATIVE_USES = 5
 
-#: Negatives of a position, at most, and of a work unit: 32 MiB.
+#: Maximum number of negatives that are drawn per position.
 MAX_POSITION_NEGATIVES = 512
+
+#: Maximum number of negatives that are drawn per work unit: 32 MiB of int32.
 MAX_UNIT_NEGATIVES = 1 << 23
 
-#: With fewer tokens, the parts of a corpus are trained in their own order, as in gensim: else the
-#: step size of each is another with each seed, and so are the neighbours of the words. And windows
-#: are trained one after the other: rows grow from 0, the faster the longer they are, and with
-#: little text nothing makes up for the late start that blocks give them.
+#: Minimum tokens of a corpus that is trained in blocks, and whose work units skip-gram shuffles.
+#: A smaller one is trained window by window in the order of the text, as in gensim. If it were
+#: shuffled, each part would have a different learning rate with each seed, and words would have
+#: different neighbours. Blocks delay the first growth of output rows, which start from 0 and grow
+#: faster the longer they are. Little text cannot make up for that.
 SMALL_CORPUS = 1 << 22
 
-#: Positions of a span of subwords, at most, and at least with gensim's defaults; and updates of how
-#: many other positions a word may take on in one: see `choose_span`.
+#: Maximum positions of a span of subwords; see `choose_span`.
 MAX_SPAN = 512
+
+#: Minimum positions of a span with gensim's alpha, window and negative. With a larger effective
+#: step it is smaller in proportion.
 MIN_SPAN = 64
+
+#: Maximum product of a span's positions and the n-gram overlap: from how many positions of its span
+#: a word's input gets updates that are computed from the same rows.
 MAX_OVERLAP = 4
 
-#: Words share most of their n-grams: the next must have what one is updated by, in skip-gram, and
-#: in CBOW where steps are longer than with gensim's defaults.
+#: N-gram overlap above which words share most of their n-grams, so that each needs the update of
+#: the word before it. Spans are then one position in skip-gram, and in CBOW if its effective step
+#: exceeds `MAX_INPUT_STEP`.
 HIGH_OVERLAP = 0.05
 
-#: Windows up to this are not cut to the corpus's longest sentence: each width is another function,
-#: which takes seconds to build, and the parts of a stream are of different lengths.
+#: Maximum window that is not cut to the longest sentence of the corpus. Each width is a function of
+#: its own, which takes TensorFlow seconds to trace, and parts of a stream differ in this length.
 NARROW_WINDOW = 16
 
-#: The largest max_window: `draw` draws windows as int32.
+#: Maximum of the option `window`. `gensim_tfw2v.graph.draws.draw` needs ``window + 1`` as an int32.
 WIDEST_WINDOW = (1 << 31) - 2
 
-#: On a cluster: entries of a unit, at most and at least.
+#: Maximum entries of a work unit on a cluster.
 CLUSTER_ENTRIES = 1 << 22
+
+#: Minimum entries of a work unit on a cluster, unless a regime's options ask for fewer.
 MIN_ENTRIES = 1 << 12
 
-#: As many units each thread should train in an epoch, if units of `MIN_ENTRIES` allow it: the
-#: fewer, the less travels, and the longer some workers wait for others at an epoch's end.
+#: Number of work units per thread and epoch on a cluster. Fewer units cause less traffic, but
+#: workers wait longer for the last one at the end of an epoch.
 UNITS = 8
 
-#: The same where changes are not combined by direction, and the more threads train, the more of
-#: others' changes are lacking: `UNITS` times the root of their number, and so many at most.
+#: Maximum number of work units per thread and epoch where changes are not combined by direction.
+#: The more threads train concurrently, the more of each other's changes they lack. So the number
+#: grows with the square root of the threads: ``UNITS * sqrt(threads)``.
 MAX_UNITS = 32
 
-#: Entries that one worker trains before the others begin, and the largest share of an epoch that
-#: these are. Rows begin at 0 and grow with what they are predicted with; workers that start
-#: together lack that of each other, and then go different ways.
+#: Maximum entries that one worker trains alone at the start of a training. Output rows start from 0
+#: and grow along with the inputs that they are predicted with. Workers that start concurrently lack
+#: each other's growth, and their vectors drift apart.
 WARM_ENTRIES = 1 << 21
+
+#: Maximum fraction of an epoch's units that one worker trains alone.
 WARM_SHARE = 0.4
 
-#: Effective step of an input up to which those of workers that train at the same time may grow.
-#: With little text and longer steps, workers take turns.
+#: Maximum effective step of an input to which concurrent workers may raise the learning rate. On a
+#: corpus below `SMALL_CORPUS`, workers with a larger step train one at a time.
 MAX_CONCURRENT_STEP = 2.0
 
 
 def effective_step(objective: Objective, pairs: float, alpha: float) -> float:
-    """Step of an input by all the predictions that one position is part of: alpha times these.
+    """Effective step of an input: alpha times the predictions that one position takes part in.
 
-    `pairs` is the number of words in a window, on average.
+    `pairs` is the mean number of words in a window.
     """
     of_paths = PATH_PREDICTIONS * objective.hierarchical
     return alpha * pairs * (1 + objective.negative + of_paths)
@@ -147,25 +190,25 @@ def choose_kernel_shape(
     ngram_overlap: float | None = None,
     documents: bool = False,
 ) -> KernelShape:
-    """Choose the sizes by which compiled kernels train.
+    """Choose the sizes of the compiled kernels.
 
     Parameters
     ----------
     tokens : int
-        Tokens an epoch that are trained on.
+        Tokens per epoch, after subsampling.
     window, alpha
-        gensim's parameters, the latter the largest step size.
+        gensim's parameters; `alpha` is the maximum learning rate.
     pairs : float
-        Words in a window, on average.
+        Mean number of words in a window.
     most_frequent : float
-        Share of the most frequent word among the tokens.
+        Fraction of the tokens that are the most frequent word.
     negative_shards : int
-        Each has at least one of a block's negatives.
+        Number of shards of the noise. Each has at least one of a block's negatives.
     ngram_overlap : float, optional
-        Of subwords: see `choose_span`.
+        `Subwords.ngram_overlap`; None without subwords.
     documents : bool
-        Whether tags of documents are inputs. Hidden layers of CBOW are alike then, as far as the
-        document goes: windows are trained one after the other, each with negatives of its own.
+        Whether tags of documents are inputs. Hidden layers of CBOW are then alike throughout a
+        document, so CBOW trains by windows, each with negatives of its own.
     """
     negative = objective.negative
     step = effective_step(objective, pairs, alpha)
@@ -185,9 +228,9 @@ def choose_kernel_shape(
             of_tags = max(1, math.ceil(block / TAG_GROUP) * negative)
             shared = of_tags if documents and window == 1 else max(NATIVE_SHARED, min_shared)
             return KernelShape(block, window, shared, span=span)
-        # of few words, some negatives of a group are the same word
+        # in a small vocabulary, several negatives of a prediction are the same word
         output_step = alpha * max(1.0, negative * most_frequent / MAX_SAME_NEGATIVES)
-        # an input predicts its window, pair by pair
+        # with a high overlap, each word of a window is trained by itself
         group = _group(MAX_GROUP_STEP, output_step, 1 if overlaps else 2 * window)
         negatives: float = negative * math.ceil(pairs / group)
     else:
@@ -201,7 +244,8 @@ def choose_kernel_shape(
                     shared = max(1, math.ceil(size / GROUP) * negative)
                     return KernelShape(size, window, shared, span=span)
         group = _group(MAX_HIDDEN_STEP, hidden_step, MAX_GROUP)
-        # of a hidden layer that stays much the same, by 12 positions with gensim's defaults
+        # total learning rate of successive windows with similar hidden layers, relative to gensim's
+        # defaults (12 positions of alpha = 0.025)
         alike = alpha / 0.025 * min(block, 2 * pairs) / 12
         uses = 1 if documents else MAX_NEGATIVE_USES
         negatives = negative * min(1.0, max(1.0, alike) / uses)
@@ -212,7 +256,7 @@ def choose_kernel_shape(
 
 
 def _group(max_step: float, step: float, most: int) -> int:
-    """As many as take no more than the largest step together, from 1 to so many."""
+    """Number of updates of size `step` whose sum is at most `max_step`, from 1 to `most`."""
     return int(max(1, min(max_step / step, most))) if step else most
 
 
@@ -221,8 +265,8 @@ def choose_round_blocks(
 ) -> int:
     """Choose how many blocks of a unit start from the same rows in a deterministic training.
 
-    It is a power of two, so that threads get equal shares, and 1 where windows are trained one by
-    one. `most_frequent` is as in `choose_kernel_shape`, `step` that of `effective_step`.
+    The number is a power of two, so that threads get equal shares, and 1 where training is by
+    windows. `most_frequent` is as in `choose_kernel_shape`, `step` is the `effective_step`.
     """
     number = 1 if shape.sequential else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
     while number > 1 and number * shape.block * most_frequent * step > MAX_ROUND_WORD_STEP:
@@ -231,13 +275,16 @@ def choose_round_blocks(
 
 
 def choose_span(ngram_overlap: float, step: float, skipgram: bool) -> int:
-    """Choose how many positions of a unit have their inputs made of subwords at a time.
+    """Choose the number of positions in a span.
 
-    Of longer spans fewer rows are read and written, but what words share is updated by all of them
-    at once, from rows that none of them has changed. `ngram_overlap` is as in `Subwords`: n-grams
-    of 3 to 6 letters have .003, which leaves 512 positions; of one letter .2 to .3, and 512
-    diverge. `step` is that of `effective_step`: spans are the shorter, the longer it is than with
-    gensim's defaults.
+    The inputs of a span's words are composed from their n-gram rows once, at its start. Longer
+    spans read and write fewer rows. But a shared n-gram row then gets the updates of all its words
+    at the end of the span, each computed without the others.
+
+    `ngram_overlap` is `Subwords.ngram_overlap`. It is .003 for n-grams of 3 to 6 letters, which
+    allows 512 positions. It is .2 to .3 for n-grams of one letter, with which 512 positions
+    diverge. `step` is the `effective_step`: if it exceeds gensim's default, spans are shorter in
+    proportion.
     """
     if ngram_overlap > HIGH_OVERLAP and (skipgram or step > MAX_INPUT_STEP):
         return 1
@@ -249,9 +296,10 @@ def choose_span(ngram_overlap: float, step: float, skipgram: bool) -> int:
 
 
 def choose_window(window: int, longest_sentence: int) -> int:
-    """Choose how far windows reach: no further than sentences, but to a power of two.
+    """Choose the window: at most `window`, and no more than the longest sentence needs.
 
-    `longest_sentence` is how many tokens the corpus's longest sentence has.
+    What the sentence needs is rounded up to a power of two. `longest_sentence` is its number of
+    tokens.
     """
     furthest = 1 << max(0, longest_sentence - 2).bit_length()  # longest_sentence - 1, or above
     return min(window, max(NARROW_WINDOW, furthest))
@@ -260,18 +308,19 @@ def choose_window(window: int, longest_sentence: int) -> int:
 def choose_unit_entries(
     tokens: int, threads: int, directed: bool = True, in_rounds: bool = False
 ) -> int:
-    """Choose how many entries a work unit on a cluster has, at most.
+    """Choose the maximum entries of a work unit on a cluster.
 
     Parameters
     ----------
     tokens : int
-        Of the corpus.
+        Tokens of the corpus.
     threads : int
-        Of all workers together.
+        Threads that train the same model, of all workers.
     directed : bool
-        Whether their changes are combined by direction; see `curvature`.
+        Whether their changes are combined by direction; see
+        `gensim_tfw2v.parameter_server.combining`.
     in_rounds : bool
-        Whether these are those of `ROUNDS`.
+        Whether training is in `ROUNDS` deterministic rounds per epoch.
     """
     units = UNITS if directed else min(MAX_UNITS, math.ceil(UNITS * math.sqrt(threads)))
     units = ROUNDS if in_rounds else units
@@ -279,21 +328,23 @@ def choose_unit_entries(
 
 
 def choose_warm_units(units: int, entries: int) -> int:
-    """Choose how many of an epoch's units, of so many entries, one worker trains alone at first."""
+    """Choose how many of an epoch's `units`, of `entries` each, one worker first trains alone."""
     return min(-(-WARM_ENTRIES // entries), math.ceil(WARM_SHARE * units))
 
 
 def choose_max_growth(tokens: float, step: float) -> float:
-    """Choose by how much the steps of workers may grow from this `effective_step`.
+    """Choose the maximum factor on the learning rate of concurrent workers.
 
-    With little text they don't grow: vectors would be longer than one worker's.
+    `step` is the `effective_step` of one worker. On a small corpus the factor is 1: a larger one
+    would make vectors longer than with one worker.
     """
     return max(1.0, MAX_CONCURRENT_STEP / step) if step and tokens >= SMALL_CORPUS else 1.0
 
 
 def must_take_turns(tokens: float, step: float) -> bool:
-    """Decide whether only one worker trains at a time.
+    """Return whether workers must train one at a time.
 
-    By long steps on a small corpus, workers find vectors so different that their mean is useless.
+    On a small corpus with a large `effective_step`, concurrent workers find vectors so different
+    that their mean is useless.
     """
     return tokens < SMALL_CORPUS and step > MAX_CONCURRENT_STEP

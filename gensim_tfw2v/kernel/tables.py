@@ -1,4 +1,4 @@
-"""Tables that are trained, units that train them, and what is known of a unit once it has."""
+"""Trained tables; task, result and report of a work unit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class Tables(NamedTuple):
-    """Trained tables, named after gensim's attributes; an unused table has no rows.
+    """Trained tables: variables, their handles, or arrays. An unused table has no rows.
 
     Attributes
     ----------
-    inputs : Variable, its handle, or ndarray [V, D]
-        ``wv.vectors``
+    inputs : [V, D]
+        gensim's ``wv.vectors``.
     outputs : [V, D]
-        ``syn1neg``: of negative sampling.
+        gensim's ``syn1neg``, for negative sampling.
     nodes : [V, D]
-        ``syn1``: of hierarchical softmax.
+        gensim's ``syn1``, for hierarchical softmax.
     """
 
     inputs: Any
@@ -33,28 +33,28 @@ class Tables(NamedTuple):
 
 
 def all_finite(array: np.ndarray) -> bool:
-    """Return whether all numbers are finite, without making an array of truth values."""
-    array = np.asarray(array)  # a np.matrix has other arguments
+    """Return whether all elements are finite, without allocating an array of bools."""
+    array = np.asarray(array)  # min() of np.matrix has no `initial`
     return bool(np.isfinite([array.min(initial=0), array.max(initial=0)]).all())
 
 
 def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
-    """The name of a unit as two int32, well mixed."""
+    """Return the key of a unit's random draws: a hash of its name, as int32 [2]."""
     words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
     return words.view(np.int32)
 
 
 class UnitTask(NamedTuple):
-    """A unit that is to be trained.
+    """Unit to train.
 
     Attributes
     ----------
     epoch : int
-        From 0.
+        Index of the epoch, from 0.
     key : ndarray [2], int32
-        Keys its random draws.
+        Key of its random draws.
     alphas : (float, float)
-        Step size at its beginning and at its end.
+        Learning rate at its start and at its end.
     """
 
     unit: WorkUnit
@@ -64,7 +64,7 @@ class UnitTask(NamedTuple):
 
     @classmethod
     def of(cls, unit: WorkUnit, alphas: tuple[float, float], seed: int, epoch: int = 0) -> UnitTask:
-        """A unit with the key that it has in an epoch of a training with this seed."""
+        """Make the task of a unit in an epoch of a training with this seed."""
         return cls(unit, epoch, unit_key(seed, epoch, unit.index), alphas)
 
 
@@ -74,11 +74,12 @@ class UnitResult(NamedTuple):
     Attributes
     ----------
     kept : int32
-        Tokens trained on, after subsampling.
+        Number of tokens trained on, after subsampling.
     loss, predictions : float32
-        Summed loss, and of how many predictions, of the steps whose loss is computed.
+        Summed loss of the blocks or steps whose loss is computed, and their number of predictions.
     magnitude : float32
-        Summed lengths of the updates before clipping: not finite if training has diverged.
+        Not finite if training has diverged. In the TensorFlow fallback, the summed norms of the
+        updates before clipping.
     """
 
     kept: tf.Tensor
@@ -89,7 +90,10 @@ class UnitResult(NamedTuple):
     def reports(
         self, units: Sequence[WorkUnit], alphas: Iterable[float], epoch: int = 0
     ) -> list[UnitReport]:
-        """Reports on units, of arrays [n]; each ended with the step size that is given."""
+        """Return the reports of units, from a result whose fields are arrays [n].
+
+        `alphas` are the learning rates at the ends of the units.
+        """
         sums = zip(units, alphas, self.kept, self.loss, self.predictions, strict=False)
         return [
             UnitReport(unit, int(kept), float(loss), float(predictions), float(alpha), epoch)
@@ -98,18 +102,18 @@ class UnitResult(NamedTuple):
 
 
 class UnitReport(NamedTuple):
-    """Report on a unit that has been trained.
+    """Report of a trained unit.
 
     Attributes
     ----------
     kept : int
-        Tokens trained on, after subsampling.
+        Number of tokens trained on, after subsampling.
     loss, predictions : float
-        Summed loss, and of how many predictions; 0 unless asked for.
+        Summed loss, and its number of predictions; 0 unless the loss is computed.
     alpha : float
-        The step size that it ended with.
+        Learning rate at its end.
     epoch : int
-        Among those trained at once, from 0.
+        Index, from 0, among the epochs that a regime trains in one call.
     """
 
     unit: WorkUnit
@@ -120,19 +124,19 @@ class UnitReport(NamedTuple):
     epoch: int = 0
 
 
-#: Called after each unit, from any thread.
+#: Function that is called after each unit, from any thread.
 Reporter = Callable[[UnitReport], None]
 
 
 class Divergence(ArithmeticError):
-    """Divergence of training: vectors that are not finite, or too long to mean anything."""
+    """Divergence of training: vectors that are not finite, or so long that they stop learning."""
 
     @classmethod
     def at(cls, place: str, config: KernelConfig, alpha: float) -> Divergence:
-        """Name the options that make steps shorter; `place` says what diverged where."""
+        """Make the error. `place` names what diverged; the message lists the options to lower."""
         window = config.max_window or config.shape.window
         return cls(
-            f"{place} diverged: rows are not finite, or so long that they mean nothing, with "
-            f"alpha={alpha:g}, window={window} and negative={config.objective.negative}: give a "
-            "smaller alpha, window or negative"
+            f"{place} diverged: its vectors are not finite or far too long, with alpha={alpha:g}, "
+            f"window={window} and negative={config.objective.negative}: use a smaller alpha, "
+            "window or negative"
         )

@@ -1,4 +1,4 @@
-"""Arrays with an entry for each word: what negatives are drawn from, Huffman paths, subwords."""
+"""Arrays with an element per word: noise distribution, Huffman paths, subwords."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from gensim_tfw2v.kernel.tables import Tables
 
 
 def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
-    """Make a table from which words are drawn in proportion to their weights, in constant time.
+    """Build an alias table: words are drawn in proportion to their weights, in constant time.
 
-    Each word has a bucket of the same size. A word lighter than a bucket leaves room, which one
-    heavier word fills: draw a bucket, then one of its two words (Walker 1977, "An Efficient Method
-    for Generating Discrete Random Variables with General Distributions"). Heavy words fill the
-    room of light ones in order, so running sums say which fills which (Hübschle-Schneider and
-    Sanders 2022, "Parallel Weighted Random Sampling").
+    Each word has a bucket of the same size. A word lighter than a bucket leaves room in it, which
+    one heavier word fills. To draw, choose a bucket uniformly, then one of its two words (Walker
+    1977, "An Efficient Method for Generating Discrete Random Variables with General
+    Distributions"). Heavy words fill the room of light ones in order, so running sums determine
+    which word fills which bucket (Hübschle-Schneider and Sanders 2022, "Parallel Weighted Random
+    Sampling").
 
     Parameters
     ----------
     weights : ndarray [V]
-        Not negative.
+        Weights of the words, 0 or more.
     shards : int
-        S: the two words of a bucket are of the same one.
+        Number S of shards; word r is in shard r mod S. Both words of a bucket are of one shard.
 
     Returns
     -------
     ndarray [V, 2], int32
-        For each bucket: the share of its own word, times ``2**31 - 1``, and the other word.
+        For each bucket, the probability of its own word times ``2**31 - 1``, and its other word.
 
     Raises
     ------
@@ -42,7 +43,7 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
         if empty:
             raise ValueError(
                 f"no negatives can be drawn in {len(empty)} of {shards} shards, whose words "
-                "have no weight: give fewer negative_shards"
+                "all have weight 0: use fewer negative_shards"
             )
         table = np.empty((len(weights), 2), np.int32)
         for shard in range(shards):
@@ -50,18 +51,19 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
             table[shard::shards, 1] = shard + shards * table[shard::shards, 1]
         return table
     size = weights * (len(weights) / weights.sum())
-    is_heavy = size >= min(1.0, size.max())  # rounded, even the largest may be below 1
+    is_heavy = size >= min(1.0, size.max())  # by rounding, even the maximum may be below 1
     light = np.flatnonzero(~is_heavy)
     heavy = np.flatnonzero(is_heavy)
     share = np.ones(len(size))
     other = np.arange(len(size))
     if len(light):
-        room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])  # of the first 0, 1, ...
+        # [light + 1], total room of the first i light words
+        room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])
         excess = np.cumsum(size[heavy] - 1.0)
         share[light] = size[light]
         filler = np.searchsorted(excess, room[:-1], side="right")
         other[light] = heavy[np.minimum(filler, len(heavy) - 1)]
-        # a heavy word that ends within a light one's room is now short itself: the next fills up
+        # a heavy word used up within a light one's room leaves room itself, filled by the next
         filled = room[np.minimum(np.searchsorted(room, excess[:-1]), len(light))]
         share[heavy[:-1]] = 1.0 - (filled - excess[:-1])
         other[heavy[:-1]] = heavy[1:]
@@ -70,21 +72,21 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
 
 
 class Lists(NamedTuple):
-    """A list for each word, as arrays or tensors of int32; both are empty where there is none."""
+    """One list of integers per word, as int32 arrays or tensors; both are empty if unused."""
 
-    first: tf.Tensor  # [V + 1], where in `entries` each word's list begins
-    entries: tf.Tensor  # list after list
+    first: tf.Tensor  # [V + 1], offset of each word's list in `entries`
+    entries: tf.Tensor  # all lists, concatenated
 
     @classmethod
     def of(cls, lists: Sequence[np.ndarray]) -> Lists:
-        """Lay out lists of whole numbers."""
+        """Concatenate lists of integers."""
         if not len(lists):
             return cls(np.zeros(0, np.int32), np.zeros(0, np.int32))
         first = np.cumsum([0, *map(len, lists)])
         return cls(first.astype(np.int32), np.concatenate(lists).astype(np.int32))
 
     def of_words(self, words: tf.Tensor) -> Lists:
-        """The lists of some words [n], as tensors."""
+        """Return the lists of some words [n], as tensors."""
         lists = tf.gather(tf.RaggedTensor.from_row_splits(self.entries, self.first), words)
         return Lists(tf.cast(lists.row_splits, tf.int32), lists.flat_values)
 
@@ -95,20 +97,20 @@ class WordArrays(NamedTuple):
     Attributes
     ----------
     keep : [V], float32
-        Chance of each word to survive subsampling (gensim's ``sample_int / 2**32``).
+        Probability of each word to survive subsampling (gensim's ``sample_int / 2**32``).
     noise : [V, 2], int32
-        What negatives are drawn from: an `alias_table`. [0, 2] without negative sampling.
+        Noise distribution of negatives, as an `alias_table`. [0, 2] without negative sampling.
     tree : Lists
-        ``2 * node + code`` of the nodes from the root of the Huffman tree to each word; nodes are
+        ``2 * node + code`` of the nodes from the root of the Huffman tree to each word. Nodes are
         rows of gensim's ``syn1``. Empty without hierarchical softmax.
     lock : [rows], float32
-        What each input row's update is multiplied by: gensim's ``vectors_lockf``. [0] if none is
-        locked.
+        Factor of each input row's update: gensim's ``vectors_lockf``. [0] if all are 1.
     subwords : Lists
-        The rows of the table of inputs that make each word's input. Empty where it is the word's
-        own row alone.
+        Rows of the table of inputs whose sum or mean is each word's input. Empty if that is only
+        the word's own row.
     weights : [rows], float32
-        Of how many rows that always gain the same each input row is the sum. [0] if of none.
+        Number of gensim's rows merged into each input row, because they always get equal updates.
+        [0] if none are merged.
     """
 
     keep: tf.Tensor
@@ -129,7 +131,10 @@ class WordArrays(NamedTuple):
         subwords: Lists | None = None,
         weights: np.ndarray | None = None,
     ) -> WordArrays:
-        """Make the arrays: negatives are drawn in proportion to weights [V]; see `huffman_tree`."""
+        """Make the arrays. `noise_weights` [V] are proportional to the probabilities of negatives.
+
+        `paths` are the arguments of `huffman_tree`.
+        """
         noise = np.zeros((0, 2), np.int32)
         if noise_weights is not None:
             noise = alias_table(noise_weights, negative_shards)
@@ -144,9 +149,10 @@ class WordArrays(NamedTuple):
 
 
 def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.ndarray:
-    """Share of each word among the negatives that count, of all targets: [V].
+    """Probability of each word as a negative of a random target: [V].
 
-    In proportion to `noise` words are drawn, in proportion to `frequency` they are targets: [V].
+    Negatives are drawn in proportion to `noise` [V] from the target's shard. Targets occur in
+    proportion to `frequency` [V].
     """
     shard = np.arange(len(noise)) % shards
     of_targets, of_noise = (np.bincount(shard, x)[shard] for x in (frequency, noise))
@@ -162,30 +168,30 @@ def pair_rates(
     paths: Sequence[np.ndarray] | None,
     tags: np.ndarray | Sequence[float] = (),
 ) -> Tables:
-    """In how many predictions each row takes part, for each token trained on.
+    """Mean number of predictions per position that each row takes part in.
 
-    A token and a tag that predicts it count as one token more.
+    Positions are tokens after subsampling and (tag, token) pairs.
 
     Parameters
     ----------
     frequency : ndarray [V]
-        Of the words after subsampling; their sum is 1.
+        Relative frequency of each word after subsampling; the sum is 1.
     pairs : float
-        Words in a window, on average.
+        Mean number of words in a window.
     skipgram : bool
     negative : int
         gensim's parameter.
     noise : ndarray [V], optional
-        In what proportion negatives are drawn.
+        Weight of each word as a negative.
     paths : sequence of ndarray, optional
-        The nodes of each word's path, in hierarchical softmax.
+        Nodes of each word's path, with hierarchical softmax.
     tags : ndarray [N], optional
-        How often each tag of documents is an input.
+        Fraction of the positions that have each tag of documents as an input.
 
     Returns
     -------
-    Tables of ndarray [V], float32
-        [0] for a table without use; [V + N] of inputs.
+    Tables of ndarray, float32
+        [V + N] for inputs, [V] for outputs and nodes, [0] for an unused table.
     """
     predictions = pairs + np.sum(tags) if skipgram else 1.0
     targets = 0.0
@@ -212,14 +218,14 @@ def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] 
 
 
 def paths_of(words: tf.Tensor, tree: Lists) -> tuple[tf.Tensor, tf.Tensor]:
-    """Look up the paths of words [..., O], filled up to the longest of them: [..., O * P] each.
+    """Look up the nodes on the paths of words [..., O], and their signs: [..., O * P] each.
 
-    They are the nodes, 0 after a path's end, and signs: 1 where the code is 0, -1 where it is 1,
-    and 0 after a path's end.
+    P is the length of the longest path. A sign is 1 for the code 0 and -1 for the code 1. Behind
+    the end of a path, nodes and signs are 0.
     """
     paths = tf.RaggedTensor.from_row_splits(tree.entries, tree.first, validate=False)
     entries = tf.gather(paths, tf.reshape(words, [-1])).to_tensor(-1)
-    # the only word of a vocabulary has no node on its path
+    # P is at least 1: the path of a vocabulary's only word has no nodes
     entries = tf.pad(
         entries, [[0, 0], [0, 1 - tf.minimum(1, tf.shape(entries)[1])]], "CONSTANT", -1
     )

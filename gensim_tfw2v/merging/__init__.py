@@ -1,6 +1,6 @@
-"""Merging of sub-models that were trained apart: what is merged, and what comes out.
+"""Merging of separately trained sub-models: interface, input and result.
 
-Everything here works on arrays and on numbers of words; `gensim_tfw2v.merge_models` takes models.
+This subpackage works on arrays and row indices; `gensim_tfw2v.merge_models` accepts models.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,30 +13,31 @@ from gensim_tfw2v.merging.methods import METHODS, Merging, Piece, Table, merging
 
 __all__ = ["METHODS", "MergeReport", "Merged", "Merging", "SubModel", "merge"]
 
-#: Words that are named for each number of sub-models.
+#: Number of example words in a report, for each number of sub-models.
 EXAMPLES = 5
 
 
 class SubModel(NamedTuple):
     """A model of some of the V words of a vocabulary.
 
-    Its arrays are read in pieces: they may be files mapped into memory.
+    Its arrays are read in pieces, so they may be memory-mapped files.
 
     Attributes
     ----------
     words : ndarray [n], int
-        Which words it holds: their rows in the vocabulary, each once.
+        Distinct indices in the vocabulary of the words that it contains.
     inputs : ndarray [n, D_i] or [V, D_i]
-        In n rows, row i is that of ``words[i]``. In V rows, row w is that of word w, and those of
-        words that the sub-model does not hold are not read.
+        Input rows. With n rows, row i belongs to word ``words[i]``. With V rows, row w belongs to
+        word w, and only the rows in `words` are read.
     outputs : ndarray, optional
-        ``syn1neg``, as `inputs`.
+        ``syn1neg``, in the layout of `inputs`.
     nodes : ndarray [m, D_i], optional
-        ``syn1``: row j is that of inner node j of the Huffman tree, which has to be the same in all
-        sub-models (same words, same counts). Rows of zeros are those of nodes that the sub-model
-        was not trained on.
+        ``syn1``: row j belongs to inner node j of the Huffman tree, which must be the same in all
+        sub-models (same words, same counts). A row of zeros means that the sub-model was not
+        trained on the node.
     subwords : ndarray [R, D_i], optional
-        Rows that inputs are sums of, the same in all sub-models, as `nodes`.
+        Rows of which inputs are sums; in the layout of `nodes`, and the same n-grams in all
+        sub-models.
     """
 
     words: np.ndarray
@@ -48,17 +49,17 @@ class SubModel(NamedTuple):
 
 @dataclass(frozen=True)
 class MergeReport:
-    """Counts of the words by the number of sub-models that held them.
+    """Counts of the words by the number of sub-models that contain them.
 
     Attributes
     ----------
     models : int
         Number N of sub-models.
     words : tuple of int
-        N + 1 counts: entry k is the number of words that were in exactly k sub-models.
+        N + 1 counts: element k is the number of words that are in exactly k sub-models.
     examples : mapping from int to tuple of str
-        Up to five words for each k below N, the first in the vocabulary's order; empty if the
-        words are not known.
+        The first words of the vocabulary, up to five, for each k below N; empty if the words are
+        not known.
     """
 
     models: int
@@ -67,16 +68,16 @@ class MergeReport:
 
     @property
     def in_all(self) -> int:
-        """Number of words that were in all sub-models."""
+        """Number of words that are in all sub-models."""
         return self.words[-1]
 
     @property
     def missing(self) -> int:
-        """Number of words that were missing from at least one."""
+        """Number of words that are missing from at least one sub-model."""
         return sum(self.words) - self.in_all
 
     def lines(self) -> list[tuple[str, int, tuple[str, ...]]]:
-        """Label, number of words and examples for each k, from N down."""
+        """Return label, number of words and examples for each k, in descending order."""
         named = {self.models: "in all", 0: "in none"}
         return [
             (named.get(k, f"in {k} of {self.models}"), self.words[k], self.examples.get(k, ()))
@@ -93,22 +94,23 @@ class MergeReport:
 
 
 class Merged(NamedTuple):
-    """One model of all sub-models.
+    """Model merged from all sub-models.
 
     Attributes
     ----------
     inputs : ndarray [V, D], float32
-        Zeros for words that no sub-model holds.
+        Input rows; zeros for words that no sub-model contains.
     outputs : ndarray [V, D], float32, optional
-        None if a sub-model has none.
+        Output rows; None if a sub-model has none.
     nodes : ndarray [m, D], float32, optional
-        None if a sub-model has none.
+        Rows of inner nodes; None if a sub-model has none.
     held : ndarray [V], int
-        In how many sub-models each word was.
+        Number of sub-models that contain each word.
     models : int
         Number of sub-models.
     subwords : ndarray [R, D], float32, optional
-        None if a sub-model has none. Zeros for rows that no sub-model was trained on.
+        Rows of n-grams; None if a sub-model has none. Zeros for rows that no sub-model was trained
+        on.
     """
 
     inputs: np.ndarray
@@ -119,7 +121,7 @@ class Merged(NamedTuple):
     subwords: np.ndarray | None = None
 
     def report(self, words: Sequence[str] | None = None) -> MergeReport:
-        """Count which words, of this vocabulary, were missing in how many sub-models."""
+        """Count words by the number of sub-models that contain them; `words` gives the examples."""
         counts = np.bincount(self.held, minlength=self.models + 1)
         examples = {}
         for k in range(self.models):
@@ -138,37 +140,38 @@ def merge(
 ) -> Merged:
     """Merge sub-models into one model.
 
-    Beside the result, which is in memory, some hundred megabytes are: sub-models are read in
-    pieces, three times at most where their sizes sum up to 4096 or less.
+    Needs some hundred megabytes of memory in addition to the result, because sub-models are read
+    in pieces. They are read at most three times if the sum of their sizes is 4096 or less.
 
     Parameters
     ----------
     sub_models : sequence of SubModel
-        N of them, one or more.
+        One or more sub-models.
     rows : int
-        V, the number of words of the vocabulary.
+        Number of words V of the vocabulary.
     method : {"alir", "pca", "concat"}
+        See `gensim_tfw2v.merge_models`.
     vector_size : int, optional
-        D of the merged model; by default that of the largest sub-model, and with ``"concat"`` the
-        sum of all.
+        Size D of the merged model; by default that of the largest sub-model, and with ``"concat"``
+        the sum of all sizes.
     seed : int
-        Of random draws, which are needed where the sizes sum up to more than 4096.
+        Seed of random draws, which are needed only if the sizes sum up to more than 4096.
 
     Returns
     -------
     Merged
-        With outputs, or nodes, if all sub-models have them.
+        Merged model; outputs, nodes and subwords are included if all sub-models have them.
 
     Raises
     ------
     ValueError
-        If there is no sub-model, or one does not fit into the vocabulary, or has numbers that are
-        not finite; if the method is unknown, or cannot give that size; with ``"alir"``, if
+        If there is no sub-model, or one does not fit the vocabulary or has elements that are not
+        finite; if the method is unknown, or cannot produce this size; with ``"alir"``, if
         sub-models have no words in common.
     """
     chosen = merging_named(method)
     if not len(sub_models):
-        raise ValueError("there are no sub-models to merge: give one or more")
+        raise ValueError("no sub-models to merge: pass one or more")
     row_of = [_rows_of_words(number, one, rows) for number, one in enumerate(sub_models)]
     inputs = _table("inputs", sub_models, row_of)
     merging = chosen(inputs, vector_size, seed)
@@ -197,44 +200,44 @@ def _apply(to_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> 
 
 
 def _rows_of_words(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
-    """In which row of a sub-model's arrays each word is, or -1: [V], int32."""
+    """Return the row of each word in a sub-model's arrays, or -1 for missing words: [V], int32."""
     words = np.asarray(sub_model.words)
     if words.ndim != 1 or not len(words) or words.dtype.kind not in "iu":
-        raise ValueError(f"sub-model {number}: words must be the numbers of one word or more")
+        raise ValueError(f"sub-model {number}: words must be a list of one or more word indices")
     if words.min() < 0 or words.max() >= rows:
         raise ValueError(f"sub-model {number}: words must be from 0 to {rows - 1}")
     in_order = len(sub_model.inputs) == len(words)
     if not in_order and len(sub_model.inputs) != rows:
         raise ValueError(
-            f"sub-model {number} has {len(sub_model.inputs)} rows: give one for each of its "
-            f"{len(words)} words, or for each of all {rows}"
+            f"sub-model {number} has {len(sub_model.inputs)} rows: pass one row for each of its "
+            f"{len(words)} words, or one for each of all {rows} words"
         )
     row_of = np.full(rows, -1, np.int32)
     row_of[words] = np.arange(len(words)) if in_order else words
     if np.count_nonzero(row_of >= 0) < len(words):
-        raise ValueError(f"sub-model {number}: a word is there twice")
+        raise ValueError(f"sub-model {number}: words contains duplicates")
     return row_of
 
 
 def _table(
     name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray] | None = None
 ) -> Table:
-    """Rows of one kind: of words, in `row_of`; else nodes or subwords, without those of zeros."""
+    """Return a table of word rows by `row_of`, or without it, of nonzero nodes or subwords."""
     arrays = [getattr(sub_model, name) for sub_model in sub_models]
     for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
         inputs = sub_model.inputs
         if row_of is not None and (array.ndim != 2 or array.shape != inputs.shape):
             raise ValueError(
                 f"sub-model {number}: {name} have the shape {array.shape}, inputs {inputs.shape}: "
-                "give matrices of one shape"
+                "pass matrices of the same shape"
             )
         if row_of is None and array.shape != (len(arrays[0]), inputs.shape[1]):
             raise ValueError(
                 f"sub-model {number}: {name} have the shape {array.shape}: the Huffman tree or the "
-                f"n-grams, and so the number of {name}, have to be the same in all, and the size "
-                "that of inputs"
+                f"n-grams, and so the number of {name}, must be the same in all sub-models, and "
+                "the number of columns that of inputs"
             )
-    if row_of is None:  # those that each sub-model was trained on
+    if row_of is None:  # rows of zeros were not trained, and count as missing
         order = np.arange(len(arrays[0]), dtype=np.int32)
         row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]
     return Table(name, arrays, row_of)

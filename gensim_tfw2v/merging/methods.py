@@ -1,11 +1,11 @@
-"""Ways of merging: maps that bring what the sub-models hold of a word together.
+"""Methods of merging: linear maps from a word's rows in all sub-models to its merged row.
 
-Concatenation puts rows side by side. PCA projects that onto the directions in which it varies most.
-ALiR turns sub-models onto each other.
+Concatenation concatenates the rows. PCA projects the concatenation onto its principal directions.
+ALiR rotates the sub-models so that they agree, and averages them.
 
-The rows of all sub-models are one table, side by side, read in pieces. What the SVD needs of a tall
-matrix A [V, C] is AᵀA: where C is small that is a matrix, else products with it, each one pass over
-A.
+The rows of all sub-models form one table of concatenated rows, A [V, C], which is read in pieces.
+Its right singular vectors follow from AᵀA: from that matrix if C is small, otherwise from products
+with it, each of which is one pass over A.
 """
 
 import logging
@@ -21,17 +21,19 @@ from scipy.sparse.linalg import LinearOperator
 
 from gensim_tfw2v.messages import quoted
 
-#: How often ALiR computes maps and merged rows from each other, as in the paper.
+#: Iterations of ALiR, each of which updates the maps and the merged rows; as in the paper.
 ITERATIONS = 3
 
-#: Bytes of a piece: what is in memory of all sub-models at a time.
+#: Bytes per piece: the part of all sub-models that is in memory.
 PIECE_BYTES = 1 << 26
 
-#: Up to so many columns, AᵀA is kept as a matrix: 128 MiB.
+#: Maximum number of columns C for which AᵀA is kept as a matrix (128 MiB).
 LARGEST_MATRIX = 4096
 
-#: Columns more than asked for, and passes, of the randomised method.
+#: Number of additional columns in the randomised method.
 OVERSAMPLING = 20
+
+#: Number of passes over A in the randomised method.
 PASSES = 8
 
 
@@ -39,19 +41,19 @@ logger = logging.getLogger(__name__)
 
 
 class Piece(NamedTuple):
-    """Some rows of a table.
+    """Consecutive rows of a table.
 
     Attributes
     ----------
     first : int
-        The number of the first row.
+        Index of the first row.
     rows : ndarray [p, C], float32
-        Of all sub-models, side by side: C is the sum of their sizes. Zeros where a sub-model has no
-        such row.
+        Rows of all sub-models, concatenated: C is the sum of their sizes. Zeros where a sub-model
+        lacks the row.
     held : ndarray [p, N], bool
-        Which sub-models have the row.
+        True where a sub-model has the row.
     parts : sequence of slice
-        Columns of each sub-model.
+        Columns of each sub-model in `rows`.
     """
 
     first: int
@@ -60,28 +62,28 @@ class Piece(NamedTuple):
     parts: Sequence[slice]
 
     def lengths(self) -> np.ndarray:
-        """Length of each sub-model's row, [p, N]."""
+        """Return the norm of each sub-model's row, [p, N]."""
         parts = [np.linalg.norm(self.rows[:, part], axis=1) for part in self.parts]
         return np.stack(parts, axis=1)
 
     def scaled(self, factors: np.ndarray) -> np.ndarray:
-        """The rows, those of each sub-model times a factor: [p, C] from factors [p, N]."""
+        """Return the rows [p, C], with each sub-model's part multiplied by its factor [p, N]."""
         sizes = [part.stop - part.start for part in self.parts]
         return self.rows * np.repeat(factors, sizes, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The rows of one kind of all sub-models.
+    """Rows of one kind (inputs, outputs, nodes or subwords) of all sub-models.
 
     Parameters
     ----------
     name : str
-        What the rows are, for messages.
+        Kind of the rows, for messages.
     arrays : sequence of ndarray [n_i, D_i]
-        One of each of N sub-models.
+        One array per sub-model.
     row_of : sequence of ndarray [V], int
-        For each sub-model: which row of its array is each row of the table, or -1.
+        For each sub-model, the row of its array for each row of the table, or -1 if missing.
     """
 
     name: str
@@ -90,17 +92,17 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """V."""
+        """Number of rows V."""
         return len(self.row_of[0])
 
     @property
     def sizes(self) -> list[int]:
-        """D_i of each sub-model."""
+        """Sizes D_i of the sub-models."""
         return [array.shape[1] for array in self.arrays]
 
     @property
     def columns(self) -> int:
-        """C, the sum of the sizes."""
+        """Number of columns C, the sum of the sizes."""
         return sum(self.sizes)
 
     @property
@@ -109,12 +111,12 @@ class Table:
         return list(starmap(slice, pairwise(accumulate(self.sizes, initial=0))))
 
     def pieces(self) -> Iterator[Piece]:
-        """All rows, in order.
+        """Yield all rows, in order.
 
         Raises
         ------
         ValueError
-            If a number is not finite.
+            If an element is not finite.
         """
         step = max(1, PIECE_BYTES // (4 * self.columns))
         for first in range(0, self.rows, step):
@@ -128,21 +130,22 @@ class Table:
                 if len(bad):
                     raise ValueError(
                         f"sub-model {model} has {self.name} that are NaN or infinite, the first "
-                        f"in row {first + bad[0]}: leave it out, or train it again with a smaller "
+                        f"in row {first + bad[0]}: leave it out, or retrain it with a smaller "
                         "alpha"
                     )
             yield Piece(first, rows, held, self.parts)
 
 
 def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
-    """AᵀA of a matrix A [V, C], as something to multiply matrices [C, k] with.
+    """Return AᵀA of a matrix A [V, C], as a matrix or as an operator on matrices [C, k].
 
     Parameters
     ----------
     pieces : callable
-        Gives all rows of A in order, [p, C] at a time, float32; called once for each pass.
+        Returns an iterator over all rows of A, in order, as arrays [p, C] of float32; called once
+        per pass over A.
     columns : int
-        C.
+        Number of columns C.
 
     Returns
     -------
@@ -165,24 +168,25 @@ def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
 
 
 def right_singular_vectors(gram: Any, number: int, seed: int = 0) -> np.ndarray:
-    """The right singular vectors of A with the largest singular values.
+    """Return the right singular vectors of A with the largest singular values.
 
-    From the eigenvectors of AᵀA where that is a matrix, else by randomised subspace iteration
-    (Halko, Martinsson and Tropp 2011, "Finding Structure with Randomness", algorithm 4.4) in
-    `PASSES` passes over A, from a start that the seed decides.
+    If AᵀA is a matrix, they are its eigenvectors. Otherwise they are computed by randomised
+    subspace iteration (Halko, Martinsson and Tropp 2011, "Finding Structure with Randomness",
+    algorithm 4.4) in `PASSES` passes over A.
 
     Parameters
     ----------
     gram : ndarray or LinearOperator [C, C]
         AᵀA; see `gram`.
     number : int
-        k, at most C.
+        Number k of vectors, at most C.
     seed : int
+        Seed of the initial subspace.
 
     Returns
     -------
     ndarray [C, k], float64
-        Orthonormal columns, by falling singular value.
+        Orthonormal columns, by descending singular value.
     """
     if isinstance(gram, np.ndarray):
         return _leading(gram, number)
@@ -200,68 +204,68 @@ def _leading(symmetric: np.ndarray, number: int) -> np.ndarray:
 
 
 class Merging:
-    """A way of merging: made for the input rows, then applied to pieces of each table.
+    """Method of merging, fitted to the input rows and then applied to pieces of each table.
 
-    It holds linear maps, one a sub-model, that bring what the sub-models hold of a word together.
-    The tests hold each to these laws: one sub-model alone is given back up to a rotation; and
-    where sub-models are rotations of each other, similarities, and products of input and output
-    rows, are those of each.
+    It consists of one linear map per sub-model. Every method satisfies two laws, which the tests
+    check. A single sub-model is reproduced up to a rotation. If the sub-models are rotations of
+    each other, the merged model has their similarities, and their products of input and output
+    rows.
 
-    Each is made of the `Table` of the input rows of all sub-models, of the D that is asked for or
-    None, and of a seed of random draws, where there are any.
+    The constructor's arguments are the `Table` of all input rows, the size D (None for the
+    method's default), and a seed for random draws.
 
     Attributes
     ----------
     size : int
-        D of the merged rows.
+        Size D of the merged rows.
 
     Raises
     ------
     ValueError
-        If rows of this size cannot be had from these sub-models.
+        If these sub-models cannot be merged to rows of this size.
     """
 
     size: int
     _maps: np.ndarray  # [C, D]
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """Merged input rows, [p, D]."""
+        """Return merged input rows, [p, D]."""
         return piece.rows @ self._maps
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
-        """Merged rows of outputs, nodes or subwords, [p, D]."""
+        """Return merged rows of outputs, nodes or subwords, [p, D]."""
         return self.merge_inputs(piece)
 
 
 class Concatenation(Merging):
-    """Rows side by side, over √N; zeros where a sub-model does not hold the word.
+    """Concatenated rows, divided by √N; zeros where a sub-model lacks the word.
 
-    Similarities are those of plain concatenation. The factor makes a product of an input row and an
-    output row the mean of the sub-models' products, and a row as long as theirs in the quadratic
-    mean: so the merged model can be trained on with the usual step size.
+    Similarities equal those of plain concatenation. With the factor 1/√N, the product of an input
+    row and an output row is the mean of the sub-models' products, and the norm of a row is their
+    quadratic mean. So the merged model can be trained further with the usual learning rate.
 
-    See `Merging`; there is nothing to find. D is the sum of the sub-models' sizes.
+    See `Merging`; nothing is fitted. D is the sum of the sub-models' sizes.
     """
 
     def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
         if vector_size not in (None, inputs.columns):
             raise ValueError(
-                f"vector_size is {vector_size}: rows side by side have {inputs.columns} numbers; "
-                "leave it out, or give the method 'pca' or 'alir'"
+                f"vector_size is {vector_size}: concatenated rows have {inputs.columns} elements; "
+                "leave it out, or use the method 'pca' or 'alir'"
             )
         self.size = inputs.columns
         self._factor = np.float32(len(inputs.arrays) ** -0.5)
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """Merged input rows, [p, D]."""
+        """See `Merging.merge_inputs`."""
         return piece.rows * self._factor
 
 
 class PCA(Merging):
-    """The concatenation (over √N, as in `Concatenation`) times its first right singular vectors.
+    """Concatenation (divided by √N, as in `Concatenation`) times its first right singular vectors.
 
-    The mean is not taken away: of all maps to D dimensions this one keeps products of input rows
-    best, one sub-model alone keeps its similarities, and outputs can be mapped by the same matrix.
+    The mean is not subtracted. So among all maps to D dimensions this one preserves products of
+    input rows best, a single sub-model keeps its similarities, and the same matrix maps outputs.
 
     See `Merging`; by default D is that of the largest sub-model.
     """
@@ -276,33 +280,33 @@ class PCA(Merging):
 
 
 class ALiR(Merging):
-    """Sub-models turned onto each other by orthogonal maps; words that some miss come from others.
+    """Mean of the sub-models after alignment by orthogonal maps, over those that have the word.
 
     Anand, Khosla, Singh, Zab, Zhang 2019, "Asynchronous Training of Word Embeddings for Large Text
     Corpora", WSDM. It is generalised Procrustes analysis (Gower 1975) with missing rows. With M_i
-    the unit rows that sub-model i holds of its words, W_i its map, and Y the merged rows:
+    the unit rows of sub-model i, W_i its map, and Y the merged rows, two steps alternate:
 
-    - W_i = the orthogonal map that brings M_i nearest to Y's rows of its words (Procrustes
-      problem);
-    - a row of Y = the mean of M_i W_i over the sub-models that hold the word;
+    - W_i = the orthogonal map for which M_i W_i is nearest to Y's rows of the same words
+      (Procrustes problem);
+    - a row of Y = the mean of M_i W_i over the sub-models that contain the word.
 
-    and again. Put into each other, the two need only one matrix: with C the rows of all sub-models
-    side by side, each over the square root of how many hold the word, W_i is the polar factor of
-    block i of (CᵀC) W.
+    Substituting the second into the first leaves one matrix: with C the concatenated rows of all
+    sub-models, each divided by the square root of the number of sub-models that contain the word,
+    W_i is the polar factor of block i of (CᵀC) W.
 
-    A merged input row has the direction of Y's, and the mean length of the rows that it is made of:
-    lengths carry what training goes on from. A row of outputs is the mean of the mapped rows of the
-    sub-models that hold the word. Orthogonal maps keep the products of inputs and outputs.
+    A merged input row has the direction of Y's row, and the mean norm of the sub-models' rows:
+    further training depends on norms. An output row is the mean of the mapped rows of the
+    sub-models that contain the word. Orthogonal maps preserve products of inputs and outputs.
 
-    All is in the axes of the first sub-model, if it has as many as the merged one.
+    The result is in the axes of the first sub-model, if that has size D.
 
     See `Merging`; by default D is that of the largest sub-model.
 
     Raises
     ------
     ValueError
-        If `vector_size` is larger than that, or a sub-model, or a group of them, shares no word
-        with the others.
+        If `vector_size` is larger than that, or if a sub-model, or a group of sub-models, has no
+        word in common with the remaining ones.
     """
 
     def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
@@ -320,34 +324,34 @@ class ALiR(Merging):
         self._maps = (maps @ first.T if len(first) == self.size else maps).astype(np.float32)
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """Merged input rows, [p, D]."""
+        """See `Merging.merge_inputs`."""
         lengths = piece.lengths()
         rows = piece.scaled(_inverse(lengths)) @ self._maps
         wanted = lengths.sum(axis=1, keepdims=True) * _inverse(_holders(piece))
         return rows * (wanted * _inverse(np.linalg.norm(rows, axis=1, keepdims=True)))
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
-        """Merged rows of outputs, nodes or subwords, [p, D]."""
+        """See `Merging.merge_outputs`."""
         return super().merge_inputs(piece) * _inverse(_holders(piece))
 
 
-#: Makes a merging of `inputs`, `vector_size` and `seed`.
+#: Constructor of a merging from `inputs`, `vector_size` and `seed`.
 Method = Callable[[Table, int | None, int], Merging]
 
 METHODS: dict[str, Method] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
-"""Ways of merging, by the names that users give."""
+"""Methods of merging by name."""
 
 
 def merging_named(method: str) -> Method:
-    """The merging of a name; ValueError if there is none."""
+    """Return the method of this name; raise a ValueError if it is unknown."""
     if method not in METHODS:
         *names, last = METHODS
-        raise ValueError(f"unknown merging {quoted(method)}: give {', '.join(names)} or {last}")
+        raise ValueError(f"unknown method {quoted(method)}: use {', '.join(names)} or {last}")
     return METHODS[method]
 
 
 def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:
-    """The size of merged rows; ValueError if it is below 1 or above the largest."""
+    """Return the size of merged rows; raise a ValueError if it is below 1 or above `largest`."""
     size = default if vector_size is None else vector_size
     if not isinstance(size, Integral) or not 1 <= size <= largest:
         raise ValueError(f"vector_size is {size!r}: give a whole number from 1 to {largest}, {why}")
@@ -355,38 +359,38 @@ def check_size(vector_size: int | None, default: int, largest: int, why: str) ->
 
 
 def _weighted(inputs: Table) -> Iterator[np.ndarray]:
-    """Unit rows, over the square root of how many sub-models hold the word."""
+    """Yield unit rows divided by the square root of the number of sub-models with the word."""
     for piece in inputs.pieces():
         yield piece.scaled(_inverse(piece.lengths()) * _inverse(_holders(piece)) ** 0.5)
 
 
 def _holders(piece: Piece) -> np.ndarray:
-    """Number of sub-models that have each row: [p, 1], float32."""
+    """Return the number of sub-models that have each row: [p, 1], float32."""
     return piece.held.sum(axis=1, keepdims=True).astype(np.float32)
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:
-    """1 / x, and 0 for 0: a row of zeros has no direction."""
+    """Return 1 / x, and 0 for 0, because a row of zeros has no direction."""
     return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
 
 
 def _check_overlap(inputs: Table) -> None:
-    """Raise ValueError if nothing turns some sub-models onto the others; warn of few words."""
+    """Raise a ValueError if sub-models cannot be aligned; warn if they share few words."""
     held = [row_of >= 0 for row_of in inputs.row_of]
     shared = np.array([[np.count_nonzero(a & b) for b in held] for a in held])
     reached = np.linalg.matrix_power((shared > 0).astype(float), len(held))[0] > 0
     if not reached.all():
         groups = [", ".join(map(str, np.flatnonzero(part))) for part in (reached, ~reached)]
         raise ValueError(
-            f"sub-models {groups[0]} have no word in common with {groups[1]}, so nothing says how "
-            "to turn them: leave some out, train on larger samples, or merge by 'concat' or 'pca'"
+            f"sub-models {groups[0]} have no word in common with {groups[1]}, so they cannot be "
+            "aligned: leave some out, train on larger samples, or merge by 'concat' or 'pca'"
         )
     known = sum(part.astype(np.int32) for part in held) > 1
     for number, (part, size) in enumerate(zip(held, inputs.sizes, strict=True)):
         if len(held) > 1 and (common := np.count_nonzero(part & known)) < size:
             logger.warning(
-                "sub-model %i has %i words in common with others, fewer than its %i dimensions: "
-                "its other words are turned by guess",
+                "sub-model %i shares only %i words with the others, fewer than its %i dimensions: "
+                "the alignment of its remaining words is not determined",
                 number,
                 common,
                 size,

@@ -1,6 +1,6 @@
 """Event files for TensorBoard, and curves of a process's own CPU, memory and network use.
 
-TensorBoard orders groups of curves, what is before the ``/`` of their tags, by the alphabet.
+TensorBoard sorts groups of curves alphabetically; the group is the part of a tag before ``/``.
 """
 
 import contextlib
@@ -26,17 +26,19 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 
 from gensim_tfw2v.processes.connections import TcpBytes
 
-#: A file without events, which makes a folder a run.
+#: Name of a file without events, which makes a folder a run.
 EMPTY = "events.out.tfevents.0.projector"
 
-#: What a file of events begins with.
+#: File version, the first event of a file.
 VERSION = "brain.Event:2"
 
-#: Where the runs of a cluster's tasks are, in the training's folder.
+#: Subfolder of the training's folder with the runs of a cluster's tasks.
 TASKS = "tasks"
 
-#: Seconds between two points, until a thousand are written; then they grow with the time passed.
+#: Minimum number of seconds between two points.
 SECONDS = 2.0
+
+#: After this number of points, the interval grows to the elapsed time divided by it.
 POINTS = 1000
 
 _EVENTS = re.compile(r"events\.out\.tfevents\.(\d+)\.")
@@ -45,31 +47,31 @@ logger = logging.getLogger(__name__)
 
 
 class EventLog:
-    """Writes scalars, texts, hyperparameters and a graph into a new file of a run.
+    """Writes scalars, texts, hyperparameters and a graph to a new event file of a run.
 
     Parameters
     ----------
     folder : path
-        The run's; TensorBoard shows the files of one folder as one run.
+        Folder of the run; TensorBoard shows the files of one folder as one run.
     suffix : str
-        Of the file's name.
+        Suffix of the file's name.
     outlived : bool
-        Whether what is logged goes on where the folder cannot be written to.
+        If the folder cannot be written to, log an error once instead of raising it.
 
     Attributes
     ----------
     failed : bool
-        Whether the folder could not be written to; then nothing more is.
+        Whether writing has failed. Nothing more is written then.
 
     Raises
     ------
     OSError
-        If the folder cannot be written to, unless the log is outlived; as all methods.
+        If the folder cannot be written to, unless `outlived`. All methods raise it, too.
 
     Notes
     -----
-    Not by TensorBoard's ``EventFileWriter``: that writes on a thread, which ends with a traceback
-    where a disk is full, and errors come up in whatever is logged next.
+    TensorBoard's ``EventFileWriter`` is not used. It writes in a thread, which ends with a
+    traceback if the disk is full, and raises errors in later, unrelated calls.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class EventLog:
         self._add(file_version=VERSION)
 
     def write(self, do: Callable[[], Any]) -> None:
-        """Do what writes there; if the system refuses, log it once as an error."""
+        """Call a function that writes to the folder; log the first OSError if `outlived`."""
         if self.failed:
             return
         try:
@@ -94,7 +96,7 @@ class EventLog:
                 raise
             self.failed = True
             logger.error(
-                "%s cannot be written to (%s): training goes on without its log for TensorBoard",
+                "%s cannot be written to (%s): training continues without its TensorBoard log",
                 self._folder,
                 error.strerror or error,
             )
@@ -102,7 +104,7 @@ class EventLog:
     def _open(self, suffix: str) -> None:
         os.makedirs(self._folder, exist_ok=True)
         now = time.time_ns()
-        # a process that is started anew within a second must not write over its first file
+        # nanoseconds: a process that restarts within a second must not overwrite its first file
         name = (
             f"events.out.tfevents.{now // 10**9:010d}.{socket.gethostname()}.{os.getpid()}"
             f".{now % 10**9:09d}{suffix}"
@@ -110,12 +112,12 @@ class EventLog:
         self._file = RecordWriter(open(os.path.join(self._folder, name), "xb"))
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Write a point of each curve."""
+        """Write one point of each curve."""
         for tag, value in values.items():
             self._add(step, summary=scalar_pb(tag, value))
 
     def histograms(self, values: Mapping[str, Any], step: int) -> None:
-        """Write an array of each histogram."""
+        """Write one histogram of each array."""
         for tag, array in values.items():
             self._add(step, summary=histogram_pb(tag, array))
 
@@ -124,8 +126,8 @@ class EventLog:
         self._add(step, summary=text_pb(tag, markdown))
 
     def hyperparameters(self, values: Mapping[str, bool | int | float | str]) -> None:
-        """Write what a run was made with."""
-        # without an id of its own, it goes by the name of the run
+        """Write the hyperparameters of the run."""
+        # without a trial id, TensorBoard shows the name of the run
         self._add(summary=hparams_pb(dict(values), trial_id=""))
 
     def graph(self, graph: bytes) -> None:
@@ -144,26 +146,26 @@ class EventLog:
                 self.write(self._file.close)
             finally:
                 with contextlib.suppress(OSError):
-                    self._file.close()  # of a log that has failed
+                    self._file.close()  # `write` does nothing after a failure
 
 
 class TaskLog:
-    """Writes this process's CPU time, memory and TCP traffic, now and then, by a thread.
+    """Writes this process's CPU time, memory and TCP traffic periodically, in a thread.
 
     Parameters
     ----------
     folder : str
-        The training's.
+        Folder of the training.
     name : str, optional
-        Of a task, such as ``"worker-3"``, which gets a run of its own; without one, these are
-        curves of the training's run.
+        Name of a task, such as ``"worker-3"``, which gets a separate run. Without a name, the
+        curves are part of the training's run.
     events : EventLog, optional
-        Of the run, if it is open: TensorBoard follows only the last file of a folder.
+        Log of the run, if it is already open: TensorBoard follows only the last file of a folder.
 
     Notes
     -----
-    The steps are seconds since the run's first file was made, so that a task that is started anew
-    goes on with its curves.
+    Steps are seconds since the run's first file was created, so that a task that has restarted
+    continues its curves.
     """
 
     def __init__(
@@ -185,7 +187,7 @@ class TaskLog:
         began = time.monotonic()
         seconds = SECONDS
         while not self._ended.wait(seconds):
-            with contextlib.suppress(OSError):  # it can open no more files at present
+            with contextlib.suppress(OSError):  # no free file descriptor at the moment
                 self._point()
             seconds = max(SECONDS, (time.monotonic() - began) / POINTS)
 
@@ -208,7 +210,7 @@ class TaskLog:
         self._events.scalars(values, int(time.time() - self._began))
 
     def close(self) -> None:
-        """Write a last point."""
+        """Write a last point, and stop the thread."""
         self._ended.set()
         self._thread.join()
         self._point()
@@ -217,24 +219,24 @@ class TaskLog:
 
 
 def has_events(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder already holds the run of a training."""
+    """Return whether a folder already contains the run of a training."""
     return any(_made(folder))
 
 
 def make_run(folder: Path) -> None:
-    """Write a file without events, unless there are files of events."""
+    """Make a folder a run: write a file without events, unless it has event files."""
     if not any(folder.glob("*tfevents*")):
         with (folder / EMPTY).open("wb") as file:
             RecordWriter(file).write(_event(file_version=VERSION))
 
 
 def do_without_tensorflow() -> None:
-    """Have TensorBoard leave TensorFlow alone, in a process that is this library's own.
+    """Keep TensorBoard from importing TensorFlow; for processes of this library only.
 
-    It starts in a second instead of ten, in an eighth of the memory. Nothing that this library
-    writes needs TensorFlow to be written or read.
+    It then starts in one second instead of ten, with an eighth of the memory. The files of this
+    library are written and read without TensorFlow.
     """
-    # what TensorBoard looks for
+    # TensorBoard checks whether this module exists
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
 
 
@@ -243,7 +245,7 @@ def _event(step: int = 0, **content: Any) -> bytes:
 
 
 def _made(folder: str | os.PathLike[str]) -> Iterator[float]:
-    """When the files of a run were made, by their names."""
+    """Yield the times at which the files of a run were created, from their names."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if name != EMPTY and (found := _EVENTS.match(name)):

@@ -1,10 +1,10 @@
-"""The mathematics of a step as a TensorFlow graph, for TensorBoard's page of graphs.
+"""The mathematics of a training step as a TensorFlow graph, for TensorBoard's graph page.
 
-Compiled kernels compute the same without a graph, and on one machine without TensorFlow. So it is
-put together here from TensorBoard's own protocol buffers; TensorFlow can run it.
+The compiled kernels compute the same without a graph, and on one machine without TensorFlow. So
+the graph is built here from TensorBoard's own protocol buffers. TensorFlow can run it.
 
-Letters of its equations: b predictions, w words of a window, n n-grams of a word, d dimensions, c
-the centre word (one), s negative samples shared by the predictions, p nodes of a path.
+Letters of dimensions: b predictions, w words of a window, n n-grams of a word, d vector size, c
+centre word (one), s negative samples shared by the predictions, p nodes of a path.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ FLOAT = AttrValue(type=DT_FLOAT)
 INT64 = AttrValue(type=DT_INT64)
 _ROWS = {"dtype": FLOAT, "Tindices": INT64}
 
-#: Attributes of ops that do not compute with float32 alone.
+#: Attributes by op, for ops without the single attribute T (float32) of the remaining ones.
 TYPES: dict[str, dict[str, Any]] = {
     "Const": {"dtype": FLOAT},
     "FixedUnigramCandidateSampler": {"num_true": 1, "unique": False},
@@ -33,21 +33,26 @@ TYPES: dict[str, dict[str, Any]] = {
 #: The version of GraphDef that TensorFlow 2.21 writes.
 PRODUCER = 2000
 
-# Ops: their names, what they are, letters of what they give (or einsum's equation), and inputs.
+# One op per line: its name, op type, letters of the output's dimensions (or einsum equation; - for
+# a scalar or no output), and inputs.
 
-#: A hidden row of a pool of rows, such as those of a window: are they real, or fill it up?
+#: Sum of a pool of rows, such as a window's words; {real} is 1 for rows, and 0 for padding.
 POOL = """
 {scope}/sum     Einsum    {each}d,{each}->{rest}d  {hidden} {real}
 """
+
+#: Reciprocal of the number of rows in a pool.
 SHARE = """
 {scope}/number  Einsum    {each}->{rest}           {real}
 {scope}/share   DivNoNan  {rest}                   {scope}/one {scope}/number
 """
+
+#: Mean of a pool.
 MEAN = """
 {scope}/mean    Einsum    {rest}d,{rest}->{rest}d  {scope}/sum {scope}/share
 """
 
-#: Logistic regression of labels 1 and -1, each counted as often as its weight.
+#: Logistic regression with labels 1 and -1: loss and gradients, each multiplied by its weight.
 PREDICTION = """
 output_lookup/{name}       ResourceGather  {rows}d             {table} {ids}
 scores/{name}              Einsum          bd,{rows}d->{pairs} {hidden} output_lookup/{name}
@@ -59,11 +64,11 @@ loss/{name}/weighted       Mul             {pairs}             loss/{name}/each 
 loss/{name}/sum            Einsum          {pairs}->           loss/{name}/weighted
 gradients/{name}/signed    Mul             {pairs}             sigmoid/{name}/error {label}
 gradients/{name}/weighted  Mul             {pairs}             gradients/{name}/signed {weight}
-gradients/{name}/hidden    Einsum          {pairs},{rows}d->bd {gain} output_lookup/{name}
-gradients/{name}/rows      Einsum          {pairs},bd->{rows}d {gain} {hidden}
+gradients/{name}/hidden    Einsum          {pairs},{rows}d->bd {delta} output_lookup/{name}
+gradients/{name}/rows      Einsum          {pairs},bd->{rows}d {delta} {hidden}
 """
 
-#: Rows are added to after all reading, which what the hidden row gains has waited for.
+#: Update of rows. It runs after all reads, on which the gradient of the hidden row depends.
 UPDATE = """
 update/{name}/step  Mul                 {rows}d  {change} batch/alpha
 update/{name}/add   ResourceScatterAdd  -        {table} {ids} update/{name}/step ^gradients/hidden
@@ -79,13 +84,15 @@ def objective_graph(
     ----------
     objective : Objective
     words, rows, vector_size : int
-        V, the rows that inputs are made of (more than V with n-grams), and D.
+        Vocabulary size V, number of input rows (more than V with n-grams), and vector size D.
     shared : int
-        Negative samples that predictions share.
+        Number of negative samples that the predictions share.
     ns_exponent : float
     """
     graph = _Graph(vector_size, shared)
-    pools = []  # of rows into the hidden row: letter, whether by the mean, and updates by shares
+    # pools that form the hidden row: letter, whether the hidden row is their mean, and whether the
+    # update of each row is divided by their number
+    pools = []
     if not objective.skipgram:
         pools.append(("w", objective.mean, objective.mean == objective.corrected))
     if rows > words:
@@ -102,7 +109,7 @@ def objective_graph(
         letters = letters[:-1]
         scope = {"w": "hidden/window", "n": "hidden/ngrams"}[letter]
         real = f"batch/are_real_{letter}"
-        graph.feed(real, each)  # 1, or 0 of what fills up
+        graph.feed(real, each)  # 1 for rows, 0 for padding
         named = {"scope": scope, "each": each, "rest": letters, "real": real}
         graph.add(POOL.format(**named, hidden=hidden))
         hidden = f"{scope}/sum"
@@ -119,10 +126,10 @@ def objective_graph(
     predicted = []
 
     def predict(name: str, table: str, ids: str, rows: str, label: str, weight: str) -> None:
-        gain = f"gradients/{name}/weighted"
+        delta = f"gradients/{name}/weighted"
         named = {"name": name, "table": table, "ids": ids, "rows": rows, "hidden": hidden}
         pairs = "b" + rows.removeprefix("b")
-        graph.add(PREDICTION.format(**named, pairs=pairs, label=label, weight=weight, gain=gain))
+        graph.add(PREDICTION.format(**named, pairs=pairs, label=label, weight=weight, delta=delta))
         graph.add(UPDATE.format(**named, change=f"gradients/{name}/rows"))
         predicted.append(name)
 
@@ -144,22 +151,22 @@ def objective_graph(
         graph.table("syn1", words)
         graph.feed("batch/path", "bp", INT64)
         graph.feed("batch/turns", "bp")
-        # 1 or -1 at a node, 0 where a path is filled up
+        # 1 or -1 at a node, 0 for padding of a path
         graph.add("batch/are_real_p Abs bp batch/turns")
         predict("nodes", "syn1", "batch/path", "bp", "batch/turns", "batch/are_real_p")
     graph.add("loss/sum AddN - " + " ".join(f"loss/{name}/sum" for name in predicted))
-    gain = "gradients/hidden"
-    graph.add(f"{gain} AddN bd " + " ".join(f"gradients/{name}/hidden" for name in predicted))
+    delta = "gradients/hidden"
+    graph.add(f"{delta} AddN bd " + " ".join(f"gradients/{name}/hidden" for name in predicted))
     for place, (equation, factor) in enumerate(reversed(spread)):
-        graph.add(f"gradients/inputs/{place} Einsum {equation} {gain} {factor}")
-        gain = f"gradients/inputs/{place}"
+        graph.add(f"gradients/inputs/{place} Einsum {equation} {delta} {factor}")
+        delta = f"gradients/inputs/{place}"
     inputs = {"table": "wv.vectors", "ids": "batch/inputs", "rows": all_letters}
-    graph.add(UPDATE.format(name="inputs", change=gain, **inputs))
+    graph.add(UPDATE.format(name="inputs", change=delta, **inputs))
     return bytes(graph.proto.SerializeToString())
 
 
 class _Graph:
-    """A ``GraphDef`` that grows; letters of dimensions tell the shapes of what ops give."""
+    """A ``GraphDef`` under construction; letters of dimensions define the shapes of outputs."""
 
     def __init__(self, vector_size: int, shared: int) -> None:
         self.proto = GraphDef()
@@ -167,7 +174,7 @@ class _Graph:
         self.proto.versions.producer = PRODUCER
 
     def add(self, ops: str, **attributes: Any) -> None:
-        """Add the ops of a text, a line each; `attributes` are those of the only one."""
+        """Add the ops of a text, one per line; `attributes` are for texts with a single op."""
         for line in ops.strip().splitlines():
             name, op, letters, *inputs = line.split()
             node = self.proto.node.add(name=name, op=op, input=inputs)

@@ -8,17 +8,17 @@ from tqdm.auto import tqdm
 
 
 def progress_bar(what: str, shown: bool | None, **options: Any) -> Any:
-    """Return a bar of tqdm on stderr, a context manager, which is gone at the end.
+    """Return a tqdm bar on stderr: a context manager that removes the bar at the end.
 
     Parameters
     ----------
     what : str
-        What is done.
+        Description of the phase.
     shown : bool or None
         None shows it on terminals and in notebooks only.
     **options
-        tqdm's: without a `total` there is a counter in place of a bar; of those `initial` the rate
-        and the time left are without.
+        Options of tqdm. Without `total`, a counter is shown instead of a bar. The first `initial`
+        steps do not count for the rate and the remaining time.
     """
     stderr = _Stderr()
     if shown is None:
@@ -27,21 +27,21 @@ def progress_bar(what: str, shown: bool | None, **options: Any) -> Any:
 
 
 def phase(what: str, shown: bool | None) -> Any:
-    """Return a line that says what is being done, as `progress_bar`."""
+    """Return a line with a description of the phase; see `progress_bar`."""
     return progress_bar(f"{what} ...", shown, bar_format="{desc}")
 
 
 class _Stderr:
-    """`sys.stderr`, whatever it is and becomes: None, closed, a logger, or a pipe without reader.
+    """Current `sys.stderr`, even if it is None, closed, a logger, or a pipe without a reader.
 
-    Nothing that is shown there is worth a training.
+    Errors are ignored: a progress bar must not end a training.
     """
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.stderr, name)
 
     def __eq__(self, other: object) -> bool:
-        return other is self or other == sys.stderr  # tqdm.write() clears what is shown there
+        return other is self or other == sys.stderr  # so that tqdm.write() clears these bars
 
     def _do(self, what: str, *arguments: Any) -> Any:
         try:
@@ -61,7 +61,7 @@ class _Stderr:
 
 def _is_notebook() -> bool:
     if multiprocessing.parent_process() is not None:
-        return False  # what a forked child shows would stay in the notebook without an end
+        return False  # the bar of a forked child would stay in the notebook forever
     try:
         return type(get_ipython()).__name__ == "ZMQInteractiveShell"  # type: ignore[name-defined]
     except NameError:

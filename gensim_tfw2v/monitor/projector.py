@@ -1,8 +1,8 @@
-"""Vectors for the projector of TensorBoard: a page that shows words as points in space.
+"""Vectors for TensorBoard's projector, a page that shows words as points in space.
 
-TensorBoard finds ``projector_config.pbtxt`` in the folder that it is started on, and in each run
-below it; a run is a folder with event files. The configuration names two files beside it: the
-vectors, and a table with a row a word. Vectors of documents have two files more.
+TensorBoard reads ``projector_config.pbtxt`` in the folder that it is started on, and in each run
+below it; a run is a folder with event files. The configuration names two more files: the vectors,
+and a table with one row per word. Vectors of documents have two files as well.
 """
 
 import hashlib
@@ -27,30 +27,31 @@ from gensim_tfw2v.monitor.tsne import tsne, unit_rows
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
 
-#: The page asks for no more.
+#: Maximum number of vectors that the page loads.
 MAX_WORDS = 100_000
 
-#: The last rank of each band; the words after them are the last band.
+#: Last rank of each band; the remaining words are the last band.
 EDGES = (100, 1_000, 10_000, 100_000)
 
-#: Rows of a band, at most, that are looked at for a histogram.
+#: Maximum number of rows of a band that a histogram is computed from.
 MAX_ROWS = 10_000
 
-#: Clusters, at most: the projector's page has ten colours.
+#: Maximum number of clusters: the projector's page has ten colours.
 MAX_CLUSTERS = 10
 
-#: Words for each cluster, at least.
+#: Minimum number of words per cluster, on average.
 WORDS_EACH = 10
 
-#: Clusters are sought among so many of the first words, and the others put into them.
-SOUGHT_AMONG = 10_000
+#: Number of first words that clusters are computed from; the rest are assigned to these clusters.
+CLUSTERED_FROM = 10_000
 
+#: Number of iterations of k-means.
 ROUNDS = 10
 
-#: Words that are laid out, at least.
+#: Minimum number of words for a layout.
 MIN_WORDS = 50
 
-#: What is always so in a bookmark of the page.
+#: Constant part of a bookmark of the page.
 STATE = """{
   "label": "t-SNE, coloured by cluster",
   "selectedProjection": "custom", "selectedColorOptionName": "cluster", "selectedPoints": [],
@@ -59,10 +60,10 @@ STATE = """{
   "customXLeftText": "", "customXRightText": "", "customYUpText": "", "customYDownText": ""
 }"""
 
-#: Names of files of earlier vectors.
+#: Beginnings of the names of files that earlier calls have written.
 OWN = re.compile("(vectors|words|documents|tags|layout)-")
 
-#: What ends a row or a cell in some reader of the table, or is no text.
+#: Characters that end a row or a cell in some reader of the table, or cannot be encoded.
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -84,14 +85,14 @@ def write_projector(
     vectors : KeyedVectors
         V vectors of D dimensions.
     log_dir : path
-        Folder for TensorBoard, created if it does not exist. In a TensorBoard that is started on a
-        folder above it, it is a run.
+        Folder for TensorBoard, created if it does not exist. It is a run if TensorBoard is started
+        on a folder above it.
     words : int
         Maximum number of words; the page takes 100,000. If the vectors have no counts, the first
         words count as the most frequent.
     laid_out : bool
-        Compute a t-SNE layout, a bookmark of the page: about two seconds for 10,000 words. There is
-        none for fewer than 50.
+        Compute a t-SNE layout, a bookmark of the page: about two seconds for 10,000 words. Fewer
+        than 50 words get no layout.
     documents : KeyedVectors, optional
         Vectors of documents, such as a model's `dv`. The page shows the first of them, at most
         `words`, as a second tensor, ``documents``, each by its tag.
@@ -99,10 +100,10 @@ def write_projector(
     Returns
     -------
     list of Path
-        Files of the vectors ([words, D], float32), the table of words, the bookmark, if there is
-        one, and the configuration. The table has the columns ``word``, ``rank`` and, if known,
-        ``count``, and for colours ``log10 rank``, ``ranks`` (a band of ranks) and ``cluster`` (the
-        central word of a group of similar words). Those of documents come before the configuration.
+        Files of the vectors ([words, D], float32), the table of words, the bookmark, if any, and
+        the configuration. The table has the columns ``word``, ``rank`` and, if known, ``count``,
+        and for colours ``log10 rank``, ``ranks`` (a band of ranks) and ``cluster`` (the central
+        word of a group of similar words). Files of documents come before the configuration.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def write_projector(
     folder = Path(log_dir) / FOLDER
     config = ProjectorConfig()
     written: dict[Path, bytes] = {}
-    # what the page calls them, and the column of their keys
+    # vectors, their name on the page, and the name of the column with their keys
     for of, name, key in ((vectors, "vectors", "word"), (documents, "documents", "tag")):
         if of is not None and len(of):
             files, shape = _files(of, name, key, min(words, MAX_WORDS), laid_out)
@@ -146,7 +147,7 @@ def write_projector(
 def _files(
     vectors: KeyedVectors, name: str, key: str, most: int, laid_out: bool
 ) -> tuple[dict[str, bytes], tuple[int, ...]]:
-    """Files of a tensor, by their names, and its shape."""
+    """Return the content of a tensor's files by name, and its shape."""
     counts = held_counts(vectors)
     rows = by_frequency(vectors)[:most]
     values = np.ascontiguousarray(vectors.vectors[rows], dtype="<f4")
@@ -154,10 +155,10 @@ def _files(
         raise ValueError("some vectors are NaN or infinite: the projector cannot show them")
     keys = [vectors.index_to_key[row] for row in rows]
     columns = _columns(key, keys, None if counts is None else counts[rows])
-    content, form = _readable(values)
+    content, form = _encode(values)
 
-    # Other words get other names: a TensorBoard that still holds the vectors of the words before
-    # must not show them with these.
+    # Different words get different file names: a TensorBoard that has loaded earlier vectors must
+    # not show them with these words.
     told = _table(columns) + repr(values.shape).encode()
     digest = hashlib.blake2b(told, digest_size=4).hexdigest()
     columns.append(["cluster", *(_cell(keys[middle]) for middle in cluster(values))])
@@ -170,8 +171,8 @@ def _files(
 def _columns(key: str, words: list[str], counts: np.ndarray | None) -> list[list[str]]:
     """Columns of the table of words, or of tags, each below its name.
 
-    TensorBoard colours by each column of numbers, from the lowest to the highest, and by each that
-    has at most 50 different values.
+    TensorBoard can colour points by any column of numbers, from the lowest to the highest, and by
+    any column with at most 50 different values.
     """
     ranks = np.arange(1, len(words) + 1)
     return [
@@ -184,10 +185,10 @@ def _columns(key: str, words: list[str], counts: np.ndarray | None) -> list[list
 
 
 def _table(columns: list[list[str]]) -> bytes:
-    """A row a word, below the names of the columns.
+    """Format the table: the names of the columns, then one row per word.
 
-    Two columns at least: TensorBoard takes the first row of a single one for a word, and leaves
-    out rows that are blank.
+    There must be at least two columns. With a single one, TensorBoard treats the first row as a
+    word, and skips blank rows.
     """
     return "".join("\t".join(row) + "\n" for row in zip(*columns, strict=True)).encode()
 
@@ -197,12 +198,12 @@ def _cell(word: str) -> str:
     return shown or "(empty)"  # the page's search fails if a cell is empty
 
 
-def _readable(values: np.ndarray) -> tuple[bytes, str]:
-    """Bytes that TensorBoard reads as these vectors, and the suffix that tells their form.
+def _encode(values: np.ndarray) -> tuple[bytes, str]:
+    """Encode vectors for TensorBoard; return the bytes, and the suffix of their file.
 
-    TensorBoard takes a file for text first, and for numbers only if its first line is no UTF-8.
-    Where numbers happen to begin with such a line it fails: they are written as text, which is
-    larger and slower to read. That is one file in a hundred.
+    TensorBoard reads a file as text first, and as binary floats only if the first line is not
+    UTF-8. If binary floats happen to begin with a line in UTF-8, as in one file of a hundred, it
+    fails. Then they are written as text, which is larger and slower to read.
     """
     raw = values.tobytes()
     try:
@@ -215,9 +216,9 @@ def _readable(values: np.ndarray) -> tuple[bytes, str]:
 
 
 def _bookmark(values: np.ndarray, key: str) -> bytes:
-    """A state of the page: a layout, coloured by cluster.
+    """Return a bookmark of the page: a layout, coloured by cluster.
 
-    It goes as a projection of the user's own: of t-SNE the page would begin one of its own.
+    The layout is stored as a custom projection: as t-SNE, the page would start its own computation.
     """
     layout = np.round(tsne(values), 3).tolist()
     state = json.loads(STATE)
@@ -239,14 +240,14 @@ def _write_whole(path: Path, content: bytes) -> None:
 def by_frequency(vectors: KeyedVectors) -> np.ndarray:
     """Row numbers [V] from the most frequent word to the rarest.
 
-    Words that are as frequent, and all words without counts, stay in their order.
+    Words with equal counts, and all words if there are no counts, keep their order.
     """
     counts = held_counts(vectors)
     return np.arange(len(vectors)) if counts is None else np.argsort(-counts, kind="stable")
 
 
 def bands(words: int) -> Iterator[tuple[str, slice]]:
-    """Names of the bands, such as ``"101-1000"``, and which of so many words are in each."""
+    """Yield the name of each band, such as ``"101-1000"``, and its slice of this many words."""
     first = 0
     for last in (*EDGES, None):
         if first < words:
@@ -256,7 +257,7 @@ def bands(words: int) -> Iterator[tuple[str, slice]]:
 
 
 def norms(vectors: KeyedVectors) -> dict[str, np.ndarray]:
-    """Lengths of the vectors of each band, of at most `MAX_ROWS` evenly spread words."""
+    """Return the lengths of each band's vectors, for at most `MAX_ROWS` evenly spaced words."""
     order = by_frequency(vectors)
     found = {}
     for name, band in bands(len(order)):
@@ -268,21 +269,21 @@ def norms(vectors: KeyedVectors) -> dict[str, np.ndarray]:
 
 
 def cluster(values: np.ndarray) -> np.ndarray:
-    """For each of V vectors [V, D] the row that is in the middle of its cluster, [V].
+    """Return for each of V vectors [V, D] the index of its cluster's central row: [V].
 
-    k-means by the directions of the vectors; it begins at evenly spread words.
+    k-means on the directions of the vectors; evenly spaced words are the initial centres.
     """
     from scipy.cluster.vq import kmeans2, vq
 
     rows = unit_rows(values)
-    first = rows[:SOUGHT_AMONG]
+    first = rows[:CLUSTERED_FROM]
     number = max(1, min(MAX_CLUSTERS, len(rows) // WORDS_EACH))
     begin = first[np.linspace(0, len(first) - 1, number).astype(int)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a cluster that lost its last word
+        warnings.simplefilter("ignore")  # about clusters that have become empty
         middles, _ = kmeans2(first, begin, ROUNDS, minit="matrix")
     found, distances = vq(rows, middles)
     from_far = np.argsort(distances, kind="stable")[::-1]
     nearest = np.empty(number, int)
-    nearest[found[from_far]] = from_far  # the nearest is put there last
+    nearest[found[from_far]] = from_far  # assigned in order: the nearest row is the last
     return nearest[found]

@@ -1,4 +1,4 @@
-"""A training, or a finished model, as a run for TensorBoard."""
+"""TensorBoard run of a training, or of a finished model."""
 
 import logging
 import os
@@ -17,49 +17,55 @@ from gensim_tfw2v.monitor.projector import norms, write_projector
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.monitor.traffic import write_trace
 
-#: Seconds between two points, until a thousand are written; then they grow with the time passed.
+#: Minimum number of seconds between two points.
 SECONDS = 1.0
+
+#: After this number of points, the interval grows to the elapsed time divided by it.
 POINTS = 1000
 
-#: The speed at the end is that since so many points before.
+#: Number of points over which the speed of the last point is measured.
 LAST = 5
 
-#: Probe words by default: how many, and their ranks, evenly spread on a logarithmic scale.
+#: Default number of probe words. Their ranks are evenly spaced on a logarithmic scale.
 PROBES = 8
+
+#: First rank of a default probe word.
 FIRST_RANK = 100
+
+#: Last rank of a default probe word.
 LAST_RANK = 20_000
 
-#: Neighbours are looked for among so many of the most frequent words.
+#: Number of most frequent words among which neighbours are searched.
 NEIGHBOURS_AMONG = 50_000
 
-#: Ends the name of the file of an evaluation, so that a later one of the model can replace it.
+#: Suffix of an evaluation's event file, by which a later evaluation replaces it.
 EVALUATED = ".evaluated"
 
 logger = logging.getLogger(__name__)
 
 
 class RunLog:
-    """Writes the curves of a training, and what is known of its vectors after each epoch.
+    """Writes the curves of a training, and properties of its vectors after each epoch.
 
-    A step of the curves is a word of the text; of those below ``vs_epoch``, an epoch. Where the
-    folder cannot be written to, that is logged as an error, once, and nothing more is written.
+    The step of a curve is the number of words of the text; below ``vs_epoch`` it is the epoch. If
+    the folder cannot be written to, one error is logged, and nothing more is written.
 
     Parameters
     ----------
     options : TensorBoardLog
     made_with : mapping
-        As of `options.hyperparameters`.
+        Result of `options.hyperparameters`.
     traffic : callable
-        Gives the `Traffic` of the cluster so far, None without one.
+        Returns the `Traffic` of the cluster so far; None without a cluster.
     before : (int, int)
-        Words and epochs of trainings before, of the same model.
+        Number of words and of epochs of earlier trainings of the same model.
     goes_on : bool
-        Whether this goes on with a run that is in the folder.
+        Whether this training continues a run that is already in the folder.
 
     Attributes
     ----------
     reached : (int, int)
-        Words and epochs of all trainings of this run.
+        Number of words and of epochs of all trainings of this run.
     """
 
     def __init__(
@@ -72,8 +78,8 @@ class RunLog:
     ) -> None:
         if not goes_on and has_events(options.path):
             logger.warning(
-                "%s holds another training's run: TensorBoard will draw both as one. Give each "
-                "training a folder of its own",
+                "%s already contains the run of a training: TensorBoard will show both as one. Use "
+                "a separate folder for each training",
                 options.path,
             )
         self.options = options
@@ -84,16 +90,16 @@ class RunLog:
         self._began = time.monotonic()
         self._loss = self._predictions = 0.0
         self._words = 0
-        self._values: dict[str, float] = {}  # of the last unit
-        self._points = deque([(self._began, 0)], maxlen=LAST)  # times and words of the last
+        self._values: dict[str, float] = {}  # values of the last unit
+        self._points = deque([(self._began, 0)], maxlen=LAST)  # time and words of the last points
         self._traffic_of = traffic
         self._traffic = None
         self.events.hyperparameters(made_with)
 
     def unit(self, report: Any, words: int) -> None:
-        """Take the report of a unit, and write a point if one is due.
+        """Add the report of a unit, and write a point if one is due.
 
-        `words` is how many of the text this training has been through, over all epochs.
+        `words` is the number of words of the text that this training has processed in all epochs.
         """
         self._loss += report.loss
         self._predictions += report.predictions
@@ -109,7 +115,7 @@ class RunLog:
         if self._words == self._points[-1][1]:
             return
         now = time.monotonic()
-        # so little may be left at the end that its speed alone would say nothing
+        # the last point may cover too few words to measure a speed: use several points
         since, words = self._points[0 if is_last else -1]
         values = self._values | self._of_cluster(self._traffic_of())
         values["training/words_per_second"] = (self._words - words) / max(1e-3, now - since)
@@ -140,7 +146,7 @@ class RunLog:
         return values
 
     def epoch(self, model: Any, is_last: bool, losses: Sequence[float], epochs: int = 1) -> None:
-        """Write the mean losses of the epochs that have ended, and what the vectors are like."""
+        """Write the mean losses of finished epochs, and properties of the vectors."""
         began = time.monotonic()
         vectors = model.wv
         step, before = self.reached
@@ -160,18 +166,18 @@ class RunLog:
             self.events.text("neighbours", table, step)
         if is_last or self.options.projector_each_epoch:
             self.projector(model, is_last)
-        # nothing was trained meanwhile
+        # the time of this method does not count for the speed
         paused = time.monotonic() - began
         self._points = deque(((at + paused, words) for at, words in self._points), maxlen=LAST)
 
     def projector(self, model: Any, is_last: bool = True) -> None:
-        """Write the vectors for the projector, with a layout if they are the last."""
+        """Write the vectors for the projector; with a layout if they are final."""
         if words := self.options.projector_words:
             of = model.wv, self.options.path, words, is_last, getattr(model, "dv", None)
             self.events.write(lambda: write_projector(*of))
 
     def _per_epoch(self, tag: str, value: float, words: int, epoch: int) -> None:
-        """Write a point by words of the text, and by the number of the epoch."""
+        """Write a point of two curves, whose steps are words of the text and epochs."""
         name = "loss" if tag == "loss/epoch" else tag.partition("/")[2]
         self.events.scalars({tag: value}, words)
         self.events.scalars({f"vs_epoch/{name}": value}, epoch)
@@ -184,7 +190,7 @@ class RunLog:
         return [vectors.index_to_key[rank] for rank in dict.fromkeys(ranks.tolist())]
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the last point and the timeline of a cluster, and close the files."""
         self._point(is_last=True)
         if (traffic := self._traffic_of()) is not None and traffic.jobs:
             self.events.write(lambda: write_trace(self.options.path, traffic.jobs))
@@ -211,23 +217,23 @@ def _cell(text: str) -> str:
 def write_baseline(
     folder: Path, scores: Mapping[str, Any], made_with: Mapping[str, Any] | None
 ) -> None:
-    """Write the scores of a model at the step of the words that it was trained on.
+    """Write the scores of a model. The step is the number of words that it was trained on.
 
-    What an evaluation wrote there before is replaced. Scores have the tags of a training's curves.
+    Scores of an earlier evaluation are replaced. Scores have the tags of a training's curves.
 
     Parameters
     ----------
     folder : path
         See `check_run`.
     scores : mapping
-        As of `gensim_tfw2v.evaluation.summary`; with ``held_out_loss``, that too.
+        Result of `gensim_tfw2v.evaluation.summary`, optionally with ``held_out_loss``.
     made_with : mapping or None
-        As of `hyperparameters`. Without it, the step is 0.
+        Result of `hyperparameters`. If None, the step is 0.
 
     Raises
     ------
     OSError
-        If nothing can be written there.
+        If the folder cannot be written to.
     """
     found = {quality_tag(name): score["spearman"] for name, score in scores["pairs"].items()}
     found |= {quality_tag(name): by["gensim"]["total"] for name, by in scores["analogies"].items()}
@@ -244,7 +250,7 @@ def write_baseline(
 
 
 def check_run(folder: Path) -> None:
-    """Raise ValueError if the folder holds the run of a training."""
+    """Raise ValueError if the folder contains the run of a training."""
     if has_events(folder) and not any(folder.glob(f"*{EVALUATED}")):
         raise ValueError(
             f"{folder} holds the run of a training: give the scores another name (--run)"
@@ -252,5 +258,5 @@ def check_run(folder: Path) -> None:
 
 
 def quality_tag(word_pairs: str | os.PathLike[str]) -> str:
-    """The curve of a set of word pairs or of analogies."""
+    """Return the tag of the curve for a set of word pairs or of analogies."""
     return f"quality/{Path(word_pairs).stem}"

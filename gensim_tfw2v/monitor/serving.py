@@ -1,4 +1,4 @@
-"""TensorBoard in this process, without TensorFlow and without noise."""
+"""TensorBoard in this process, without TensorFlow, and without its output."""
 
 import contextlib
 import io
@@ -17,14 +17,16 @@ from werkzeug.wrappers import Request
 from gensim_tfw2v.monitor.events import do_without_tensorflow
 from gensim_tfw2v.processes.connections import port_user
 
-#: How long the first page waits for the search for vectors.
+#: Seconds that the first page waits for the search for vectors.
 SEARCH_SECONDS = 5.0
 
-#: How often to look for a port that is free.
+#: Number of attempts to find a free port.
 ATTEMPTS = 5
 
-#: The page's program, and what is added to it: to load the first bookmark when vectors are shown.
+#: Script of the projector's page.
 PAGE = "projector_binary.js"
+
+#: Code that is appended to the script: it loads the first bookmark when vectors are shown.
 OPENING = """
 let opened = null;
 const inside = root => [...root.querySelectorAll('*')].flatMap(
@@ -44,10 +46,9 @@ logger = logging.getLogger(__name__)
 
 
 def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> str:
-    """Start TensorBoard on a folder, on a thread that ends with this process.
+    """Start TensorBoard on a folder, in a thread that ends with this process.
 
-    Its projector reads files again that have changed, where TensorBoard's own shows what it has
-    read first.
+    Its projector reads changed files again. TensorBoard's own shows the first version forever.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
     host : str
         Address to listen on.
     port : int, optional
-        None takes 6006 or the next one that is free, 0 any that is free.
+        None stands for 6006 or the next free port, 0 for any free port.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
     Raises
     ------
     RuntimeError
-        If the port is taken, or the address is not of this machine.
+        If the port is in use, or the address does not belong to this machine.
     """
     do_without_tensorflow()
     plugins = default.get_plugins()
@@ -81,8 +82,8 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
                 return str(board.launch())
         except program.TensorBoardServerException as error:
             raise RuntimeError(f"{error.msg}{port_user(board.flags.port or 0)}") from error
-        except SystemExit as error:  # of the web server below it, which says why where it logs
-            # a port that was free when TensorBoard looked was taken when it listened: look again
+        except SystemExit as error:  # from the web server, which has logged the reason
+            # retry: the port may have been taken between TensorBoard's check and its use
             if not attempts:
                 reason = noise.getvalue().strip().rpartition("\n")[2]
                 raise RuntimeError(f"TensorBoard cannot listen on {host}: {reason}") from error
@@ -91,7 +92,7 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
 
 
 class _RereadingProjector(ProjectorPlugin):
-    """TensorBoard's projector, which reads replaced files again and opens with a bookmark."""
+    """TensorBoard's projector; it reads replaced files again, and opens with a bookmark."""
 
     _run_paths: dict[str, str] | None
 
@@ -107,7 +108,7 @@ class _RereadingProjector(ProjectorPlugin):
                 seen[folder] = found.st_mtime_ns, found.st_ino
         if seen != self._seen:
             self._seen = seen
-            self._run_paths = None  # which has all of them read again
+            self._run_paths = None  # makes `super` read all configurations again
             self.tensor_cache = LRUCache(1)
         super()._update_configs()
 
@@ -121,7 +122,7 @@ class _RereadingProjector(ProjectorPlugin):
         return page(environ, start_response)
 
     def is_active(self) -> bool:
-        # the page that asks first would not show the projector among what there is to see
+        # otherwise the first page would not list the projector
         active = super().is_active()
         if not active and (search := self._thread_for_determining_is_active):
             search.join(SEARCH_SECONDS)

@@ -1,4 +1,4 @@
-"""Options of what is logged for TensorBoard."""
+"""Options of a training's TensorBoard log."""
 
 import os
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gensim_tfw2v.messages import quoted
 
-#: Rows that the projector gets unless told otherwise: as many as a browser turns smoothly.
+#: Default number of vectors in the projector: a browser rotates these smoothly.
 PROJECTOR_WORDS = 10_000
 
 
@@ -19,8 +19,8 @@ class TensorBoardLog:
     Parameters
     ----------
     folder : str or path
-        Folder of one training, a run in TensorBoard. Give each training its own, below the folder
-        that TensorBoard is started on.
+        Folder of one training, a run in TensorBoard. Use a separate folder for each training, below
+        the folder that TensorBoard is started on.
     word_pairs : sequence of str or path
         Files of rated word pairs, or names of sets that `evaluate_pairs` knows (``"ws353"``,
         ``"simlex999"``). The Spearman correlation with each is logged after each epoch.
@@ -67,7 +67,7 @@ class TensorBoardLog:
 
     @property
     def path(self) -> str:
-        """The folder's name in full: tasks have other working directories."""
+        """Absolute path of the folder: tasks have different working directories."""
         return os.path.abspath(self.folder)
 
 
@@ -77,7 +77,7 @@ def parse_log(log_dir: "str | os.PathLike[str] | TensorBoardLog") -> TensorBoard
     Raises
     ------
     ValueError
-        If it is invalid, or an empty name.
+        If it is invalid or empty.
     """
     if isinstance(log_dir, TensorBoardLog):
         return log_dir

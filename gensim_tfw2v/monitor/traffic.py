@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Of a job, between its times.
+#: Phases of a job, between its `times`.
 PHASES = ("fetch", "train", "push")
 
 
 class JobTrace(NamedTuple):
     """A job of a worker, with its times and traffic."""
 
-    times: Sequence[float]  # seconds since 1970, when it began, and had fetched, trained and pushed
+    times: Sequence[float]  # seconds since 1970: start, and end of fetching, training and pushing
     units: int
     fetched_bytes: int
     pushed_bytes: int
@@ -35,20 +35,20 @@ class Traffic:
     Attributes
     ----------
     units, repeated : int
-        Work units trained, and how many of these were trained again because a worker ended before
-        it reported, another worker was given a copy, or parameters were lost.
+        Work units trained, and how many of these were repetitions: because a worker ended before it
+        reported, because a second worker ran a copy, or because parameters were lost.
     tokens : int
         Words trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int
         Bytes of rows sent to workers; of their changes, with row ids, sent back; and of word ids
         sent to workers that cannot access the corpus.
     staleness : list of float
-        For each job, the number of other workers' work units pushed between its fetch and its
-        push, which its own update did not take into account.
+        For each job, the number of work units that other workers pushed between its fetch and its
+        push, and that its own update could not use.
     seconds : ndarray [3]
-        Seconds of all workers together spent fetching, training and pushing.
+        Total seconds of all workers spent fetching, training and pushing.
     jobs : list of JobTrace
-        Each job; while an epoch is trained on a cluster, none.
+        Trace of each job; empty while an epoch is trained on a cluster.
     """
 
     units: int = 0
@@ -62,11 +62,11 @@ class Traffic:
     jobs: list[JobTrace] = field(default_factory=list, repr=False)
 
     def __add__(self, other: "Traffic") -> "Traffic":
-        """Both together."""
+        """Return the sum of both."""
         return Traffic(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def __sub__(self, before: "Traffic") -> "Traffic":
-        """Work done since."""
+        """Return the work since an earlier state of the same counts, without traces."""
         numbers = {
             f.name: getattr(self, f.name) - getattr(before, f.name)
             for f in fields(self)
@@ -93,7 +93,7 @@ class Traffic:
 
     @property
     def total_bytes(self) -> int:
-        """Sum of the bytes fetched, pushed and sent of the corpus."""
+        """Sum of the bytes of fetched rows, pushed changes and the corpus."""
         return self.fetched_bytes + self.pushed_bytes + self.corpus_bytes
 
     @property
@@ -110,17 +110,18 @@ def _bytes(number: int) -> str:
 
 
 def write_trace(folder: str | os.PathLike[str], jobs: Sequence[JobTrace]) -> None:
-    """Write the phases of all jobs, in microseconds since the first began, to a file of a folder.
+    """Write the phases of all jobs to ``trace.json`` in a folder.
 
-    Nothing tells which worker does a job. Jobs are put into slots, in which they don't overlap: as
-    many as were done at the same time. Clocks of hosts that differ shift jobs, and can add slots.
+    Times are in microseconds since the start of the first job. The worker of a job is unknown, so
+    jobs are put into slots in which they do not overlap. The number of slots is the number of jobs
+    that ran in parallel. Differences between the clocks of hosts shift jobs, and can add slots.
     """
     began = min((job.times[0] for job in jobs), default=0.0)
-    ends: dict[int, float] = {}  # of each slot's last job
+    ends: dict[int, float] = {}  # end of each slot's last job
     events: list[dict[str, object]] = []
     for job in sorted(jobs, key=lambda job: job.times[0]):
         free = [slot for slot, end in ends.items() if end <= job.times[0]]
-        slot = max(free, key=ends.__getitem__, default=len(ends))  # the one that waited least
+        slot = max(free, key=ends.__getitem__, default=len(ends))  # the slot that was idle least
         if slot == len(ends):
             name = {"name": f"job slot {slot}"}
             events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": slot, "args": name})

@@ -1,35 +1,42 @@
 """t-SNE in two dimensions (van der Maaten and Hinton 2008), fast enough for the end of a training.
 
-Affinities are the same for all of a word's nearest neighbours, and repulsion is computed on a grid
-by Fourier transforms (Linderman et al. 2019, "Fast interpolation-based t-SNE").
+All nearest neighbours of a word have the same affinity. Repulsion is computed on a grid by Fourier
+transforms (Linderman et al. 2019, "Fast interpolation-based t-SNE").
 """
 
 from typing import Any
 
 import numpy as np
 
-#: Vectors that are laid out by themselves; others are put beside the nearest of these.
+#: Number of vectors that are optimized. Each later one is placed between its nearest of these.
 LAID_OUT = 4_000
 
+#: Number of nearest neighbours with an affinity.
 NEIGHBOURS = 15
 
-#: Iterations with attraction multiplied, and without; and by how much.
+#: Number of first iterations, with early exaggeration.
 EARLY = 100
+
+#: Number of iterations without exaggeration.
 LATE = 250
+
+#: Factor between attraction and repulsion in the first iterations.
 EXAGGERATION = 12.0
 
-#: Points of the grid, each way, at least and at most; and how far apart at least.
+#: Minimum and maximum number of grid points per axis.
 GRID = (32, 128)
+
+#: Distance between grid points, if their number is within these limits.
 SPACING = 0.5
 
-#: Vectors that are compared with all at a time.
+#: Number of vectors that are compared with all vectors per matrix product.
 CHUNK = 1_000
 
 
 def tsne(vectors: np.ndarray) -> np.ndarray:
-    """Lay out vectors [V, D] by their cosines: [V, 2], float32.
+    """Lay out vectors [V, D] by their cosine similarities: [V, 2], float32.
 
-    Of many, the first `LAID_OUT` are; others are put between the nearest of these.
+    The first `LAID_OUT` vectors are optimized. Each later one is at the mean of its three nearest.
     """
     rows = unit_rows(vectors)
     first = rows[:LAID_OUT]
@@ -42,20 +49,20 @@ def tsne(vectors: np.ndarray) -> np.ndarray:
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Rows of length 1; zeros stay zeros."""
+    """Scale rows to length 1; zeros stay zeros."""
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
 
 def _nearest(rows: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
-    """The numbers of the nearest of some rows, for each row: [rows, number]."""
+    """Return the indices in `among` of the nearest rows, for each row: [rows, number]."""
     return np.argpartition(-(rows @ among.T), number - 1, axis=1)[:, :number]
 
 
 def _affinities(rows: np.ndarray) -> Any:
     from scipy.sparse import csr_matrix
 
-    number = min(NEIGHBOURS, len(rows) - 1) + 1  # itself is one
+    number = min(NEIGHBOURS, len(rows) - 1) + 1  # with the row itself
     near = [_nearest(rows[at : at + CHUNK], rows, number) for at in range(0, len(rows), CHUNK)]
     ends = np.arange(0, number * len(rows) + 1, number)
     shape = len(rows), len(rows)
@@ -68,8 +75,8 @@ def _affinities(rows: np.ndarray) -> Any:
 
 
 def _begin(rows: np.ndarray) -> np.ndarray:
-    """The first two principal components, small: [2, V]."""
-    centred = np.pad(rows - rows.mean(axis=0), ((0, 0), (0, 1)))  # vectors may be numbers
+    """Return the first two principal components, with a standard deviation of 1e-4: [2, V]."""
+    centred = np.pad(rows - rows.mean(axis=0), ((0, 0), (0, 1)))  # D may be 1
     _, axes = np.linalg.eigh(centred.T @ centred)
     place = axes[:, -2:].T.astype(float) @ centred.T
     return place * (1e-4 / max(1e-12, place.std(axis=1).max()))
@@ -90,7 +97,7 @@ def _optimized(pairs: Any, place: np.ndarray) -> np.ndarray:
 
 
 def _repulsion(place: np.ndarray) -> np.ndarray:
-    """Forces [2, V], by a grid: each point is shared by the four corners of its cell."""
+    """Return the repulsive forces [2, V]; a grid cell's corners share the points in it."""
     from scipy import fft
 
     low = place.min(axis=1, keepdims=True)
@@ -105,6 +112,7 @@ def _repulsion(place: np.ndarray) -> np.ndarray:
     charge = np.bincount(np.concatenate(flat), np.concatenate(share), size * size)
     wide = fft.next_fast_len(2 * size, True)
     away = spacing * (np.arange(wide) - wide * (np.arange(wide) > wide // 2))
+    # 1 / (1 + r^2), whose sum over pairs normalizes, and r / (1 + r^2)^2 for the forces
     kernel = 1 / (1 + away[:, None] ** 2 + away**2)
     kernels = np.stack([kernel, away[:, None] * kernel**2, away * kernel**2])
     spectrum = fft.rfft2(charge.reshape(size, size), (wide, wide)) * fft.rfft2(kernels)

@@ -1,1 +1,1 @@
-"""Options of models: which there are, which values they take, and what training makes of them."""
+"""Options of models: names, valid values, and the configuration that training reads."""

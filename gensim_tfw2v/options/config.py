@@ -1,4 +1,4 @@
-"""Options of a model, as the code that trains it reads them."""
+"""Validated options of a model, as training reads them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -14,23 +14,23 @@ from gensim_tfw2v.options.kinds import Kind
 from gensim_tfw2v.options.regimes import Asynchronous, Deterministic, RegimeOptions, check_gradient
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS
 
-#: Regimes of clusters, unless another is given.
+#: Default regimes of clusters.
 ASYNCHRONOUS = Asynchronous()
 DETERMINISTIC = Deterministic()
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Options of a training; `TFWord2Vec` says what they mean."""
+    """Validated options of a training; see `TFWord2Vec` for most of them."""
 
     objective: Objective
-    has_subwords: bool  # whether inputs are made of n-grams' rows, too
-    has_documents: bool  # whether tags of documents are inputs, too
-    dbow_words: bool  # whether skip-gram of documents trains words, too
-    concatenated: int  # rows that are a hidden layer, one after the other; 0: their sum or mean
+    has_subwords: bool  # FastText: inputs include the rows of n-grams
+    has_documents: bool  # Doc2Vec: inputs include the tags of documents
+    dbow_words: bool  # skip-gram of documents also trains words
+    concatenated: int  # number of rows concatenated to a hidden layer; 0: their sum or mean
     vector_size: int
     window: int
-    alpha: float  # the highest learning rate
+    alpha: float  # the maximum learning rate
     negative_shards: int
     workers: int
     shrink_windows: bool
@@ -53,18 +53,22 @@ class TrainingConfig:
         has_subwords: bool = False,
         has_documents: bool = False,
     ) -> "TrainingConfig":
-        """Check options by their kinds, and whether they go together.
+        """Validate options, each by its kind and in combination.
 
-        `kinds` are `ARGUMENTS` of a constructor, or those of a model's attributes.
+        `kinds` are `ARGUMENTS` for a constructor's arguments, or `attributes_of` a model's class.
 
-        Raises TypeError or ValueError for a value of another kind or out of range, ClusterError for
-        an invalid `cluster`, and ValueError for options that exclude one another.
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is of the wrong type or out of range, or options exclude one another.
+        ClusterError
+            If `cluster` is invalid.
         """
         raw = SimpleNamespace(**{**DEFAULTS, **given})
         if has_documents and kinds is ARGUMENTS:  # Doc2Vec's constructor has dm in place of sg
             raw.sg = int(not raw.dm)
-        by_tags = has_documents and raw.sg and not raw.dbow_words  # tags alone predict
-        if by_tags and raw.window == 0:  # as programs say so
+        by_tags = has_documents and raw.sg and not raw.dbow_words  # only tags predict: no windows
+        if by_tags and raw.window == 0:  # some programs pass 0, as gensim ignores the window
             raw.window = 1
         values = vars(raw)
         for name, kind in kinds.items():
@@ -72,7 +76,7 @@ class TrainingConfig:
                 values[name] = kind(name, values[name])
         concatenates = raw.dm_concat and not raw.sg
         raw.window = 1 if by_tags else raw.window
-        raw.shrink_windows &= not concatenates  # as in gensim, each place has rows of its own
+        raw.shrink_windows &= not concatenates  # each place of a window is a part of the layer
         raw.negative_shards = raw.negative_shards if raw.negative else 1
         raw.alpha = max(raw.alpha, raw.min_alpha)
         skipgram = bool(raw.sg)
@@ -97,55 +101,55 @@ class TrainingConfig:
 
     @cached_property
     def counting_threads(self) -> int:
-        """Threads that count what they have trained, each its own part of a file.
+        """Number of gensim's threads that would each read and count their own part of a file.
 
-        What trains a sub-model, and what takes the part of a worker in this process, is one.
+        It is 1 for a sub-model, and where this process runs the workers of a regime.
         """
         is_one = self.cluster is None or self.regime_of_workers.trains_apart
         return 1 if self.regime is not None and is_one else self.workers
 
     @cached_property
     def regime_of_workers(self) -> RegimeOptions:
-        """The regime, where there are workers."""
+        """Regime, or the default one if workers are to train."""
         return self.regime or (DETERMINISTIC if self.deterministic else ASYNCHRONOUS)
 
     @property
     def kernels_class(self) -> str | None:
-        """Gensim's class whose inputs the compiled kernels alone train; None of Word2Vec."""
+        """Name of gensim's class if only the compiled kernels can train it; None for Word2Vec."""
         of_documents = "Doc2Vec" if self.has_documents else None
         return "FastText" if self.has_subwords else of_documents
 
     def _check(self) -> None:
-        """Raise a ValueError for options that exclude one another."""
+        """Raise a ValueError if options exclude one another."""
         regime = self.regime_of_workers
         has_columns = self.layout == "columns"
         if self.deterministic and (self.regime or has_columns):
             raise ValueError(
-                "deterministic=True shares work in a way of its own, with rows on the ps tasks: "
+                "deterministic=True implies a regime of its own, with layout='rows': "
                 "leave out regime and layout, or deterministic"
             )
         if has_columns and not regime.combines_by_direction:
             raise ValueError(
-                "layout='columns' updates the columns where they are in each step, and "
-                "the regime has no rows to fetch and push: leave out one of the two"
+                "layout='columns' updates columns on the ps tasks in each step, and leaves "
+                "the regime no rows to fetch and push: leave out one of the two"
             )
         if has_columns and self.cluster is None:
-            raise ValueError("layout='columns' spreads columns over ps tasks: give a cluster")
+            raise ValueError("layout='columns' spreads columns over ps tasks: set cluster")
         if self.concatenated and (self.cluster or self.regime):
             raise ValueError(
-                "dm_concat=1 is trained by threads of one machine: leave out cluster and regime, "
-                "or dm_concat"
+                "dm_concat=1 can be trained only by threads of one machine: leave out cluster and "
+                "regime, or dm_concat"
             )
         by_graph = has_columns or not regime.has_kernels
         if (by_graph or self.has_documents and regime.trains_apart) and self.kernels_class:
-            why = "merges words that several sub-models have, and documents are not"
+            why = "merges only vectors of words, not of documents"
             if by_graph:
-                why = "trains by TensorFlow's own operations, which have no such inputs"
+                why = "trains by TensorFlow's own operations, which do not support its inputs"
             rest = "'synchronous'" if self.has_documents else "'synchronous' or 'submodels'"
             raise ValueError(
                 f"{self.kernels_class} can't be trained with layout={self.layout!r} and the regime "
                 f"{type(regime).__name__}, "
-                f"which {why}: give layout='rows', and no regime or 'asynchronous', {rest}"
+                f"which {why}: use layout='rows', and no regime or 'asynchronous', {rest}"
             )
         if regime.is_batch:
             check_gradient(self.objective)

@@ -10,7 +10,7 @@ from gensim_tfw2v.options.regimes import RegimeOptions
 
 
 class CommonOptions(TypedDict, total=False):
-    """Keyword arguments of all three classes: gensim's, and then own ones."""
+    """Keyword arguments of all three classes: gensim's, then this package's own."""
 
     corpus_file: str | os.PathLike[str] | None
     vector_size: int
@@ -56,7 +56,7 @@ class SentencesOptions(CommonOptions, total=False):
 
 
 class _OfWord2Vec(TypedDict, total=False):
-    """Keyword arguments that gensim's FastText does not hand on to Word2Vec."""
+    """Keyword arguments that gensim's FastText does not pass to Word2Vec."""
 
     compute_loss: bool
     comment: str | None

@@ -1,7 +1,7 @@
-"""Kinds of values: each checks the value of an option, and returns it as training takes it.
+"""Kinds of values: functions that check the value of an option, and return it as training uses it.
 
 A kind is called with an option's name and its value, unless that is the default. It raises a
-TypeError or ValueError for values of another kind or out of range.
+TypeError or ValueError if the value is of the wrong type or out of range.
 """
 
 import math
@@ -29,8 +29,8 @@ class Number:
 
     least: float = -math.inf
     most: float = math.inf
-    none: bool = False  # None has a meaning
-    text: bool = False  # gensim's constructor converts strings
+    none: bool = False  # None is valid
+    text: bool = False  # strings are converted, as by gensim's constructor
     expected: ClassVar[str]
 
     def __call__(self, name: str, value: Any) -> Any:
@@ -60,9 +60,9 @@ class Number:
 
 @dataclass(frozen=True)
 class Whole(Number):
-    """Whole number: an integer, or unless `exact` a float that is one."""
+    """Whole number: an integer, or, unless `exact`, a float that equals one."""
 
-    exact: bool = False  # gensim counts with it, or makes arrays
+    exact: bool = False  # no float: gensim uses it in range() or as a shape
     expected = "whole number"
 
     def convert(self, value: Any) -> int:
@@ -99,13 +99,13 @@ class Choice:
         """Return the string."""
         if value not in self.values:
             raise ValueError(
-                f"{name} is {quoted(value)}: give {' or '.join(map(repr, self.values))}"
+                f"{name} is {quoted(value)}: use {' or '.join(map(repr, self.values))}"
             )
         return value
 
 
 def comparable(name: str, value: Any) -> Any:
-    """Check a real number, perhaps infinite."""
+    """Check a real number, which may be infinite."""
     if not isinstance(value, Real | np.bool_) or value != value:
         raise TypeError(
             f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}"
@@ -126,7 +126,7 @@ def positive(name: str, value: Any) -> Any:
 
 
 def minutes(name: str, value: Any) -> Any:
-    """Check a time, perhaps infinite."""
+    """Check a time in minutes, which may be infinite."""
     if isinstance(value, Real) and value != value:
         raise ValueError(f"{name} must be a number, got {quoted(value)}")
     if comparable(name, value) <= 0:
@@ -135,19 +135,19 @@ def minutes(name: str, value: Any) -> Any:
 
 
 def truth(name: str, value: Any) -> bool:
-    """Take what Python takes for true."""
+    """Convert any value to a bool."""
     return bool(value)
 
 
 def flag(name: str, value: Any) -> Any:
-    """Check a truth value: a string such as "no" would be true."""
+    """Check a bool, 0 or 1; a string such as "no" would count as true."""
     if not isinstance(value, bool | np.bool_) and value not in (0, 1):
         raise TypeError(f"{name} must be True, False or None, got {quoted(value)}")
     return value
 
 
 def seed(name: str, value: Any) -> Any:
-    """Check what NumPy, from which gensim draws, takes as a seed."""
+    """Check a seed: anything that NumPy's RandomState accepts, as gensim draws from that."""
     try:
         np.random.RandomState(value)
     except (TypeError, ValueError) as error:
@@ -158,7 +158,7 @@ def seed(name: str, value: Any) -> Any:
 
 
 def stored_seed(name: str, value: Any) -> Any:
-    """Check a whole number, or a sequence of those: gensim trains with any."""
+    """Check a model's seed: a whole number or a sequence of them. gensim trains with any."""
     if value is None or isinstance(value, Integral | np.bool_):
         return value
     if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
@@ -168,7 +168,7 @@ def stored_seed(name: str, value: Any) -> Any:
 
 def _no_seed(error: type[Exception], what: str, value: Any) -> Exception:
     return error(
-        f"{what}, a sequence of those, or None for another one each time, got {quoted(value)}"
+        f"{what}, a sequence of those, or None for a random one each time, got {quoted(value)}"
     )
 
 
@@ -180,7 +180,7 @@ def folder(name: str, value: Any) -> Path:
             f"{type(value).__name__}"
         )
     if not os.fspath(value):
-        raise ValueError(f"{name} is an empty path: give '.' for the working directory")
+        raise ValueError(f"{name} is an empty path: use '.' for the working directory")
     return Path(value)
 
 
@@ -195,9 +195,9 @@ def callbacks(name: str, value: Any) -> Any:
     """Check gensim's callbacks."""
     if not isinstance(value, Iterable):
         raise TypeError(
-            f"{name} must be a list of callbacks, got {quoted(value)}: give [{quoted(value)}]"
+            f"{name} must be a list of callbacks, got {quoted(value)}: pass [{quoted(value)}]"
         )
-    # looking would use up an iterator
+    # other iterables are not checked, because that could use up an iterator
     for callback in value if isinstance(value, list | tuple | set) else ():
         for method in ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end"):
             if not callable(getattr(callback, method, None)):

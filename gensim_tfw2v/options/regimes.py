@@ -1,7 +1,7 @@
-"""The regimes that a user chooses from: who trains which work unit when, and when updates meet.
+"""Options of the regimes, the distributed training strategies that a user chooses from.
 
-Each is data: what can train it, and its own options. The module of what trains is imported when it
-is made.
+Each class is data: properties of the regime, and its options. The module that implements it is
+imported only by `RegimeOptions.make`.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RegimeOptions:
-    """Any regime that a user chooses.
+    """Base class of the regimes' options.
 
     Attributes
     ----------
     trained_by : str
-        Module and class that train, in this package.
+        Module and class that implement the regime, in `gensim_tfw2v.regimes`.
     has_kernels : bool
-        Whether compiled kernels can train it: units as a whole, on rows that are all there.
+        Whether the compiled kernels can train it: whole units, on local copies of all their rows.
     combines_by_direction : bool
-        Whether `combining` says, by direction, what of concurrent changes counts. Such changes
-        may also be made where columns are, so tables may be in columns.
+        Whether concurrent changes are combined by direction; see
+        `gensim_tfw2v.parameter_server.combining`. The regime then also supports tables in columns.
     trains_apart : bool
-        Whether each worker trains a model of its own.
+        Whether each worker trains a separate model.
     workers_overlap : bool
-        Whether workers change the same rows at the same time, unless they take turns.
+        Whether workers change the same rows concurrently, unless they train one at a time.
     is_batch : bool
-        Whether an epoch is one step along the gradient of the whole corpus's loss.
+        Whether an epoch is one evaluation of the loss of the whole corpus and its gradient.
     sample_share : float
-        Share of the corpus that a model is trained on in an epoch.
+        Fraction of the corpus that a model is trained on per epoch.
     kinds : dict
-        Checks of the regime's own options by their names.
+        Checks of the regime's options, by their names.
     """
 
     trained_by: ClassVar[str]
@@ -61,12 +61,12 @@ class RegimeOptions:
             kind(name, getattr(self, name))
 
     def make(self, setup: Any, workers: Workers) -> Any:
-        """Make the `ParameterServerRegime` that trains a `Setup`.
+        """Make the regime, a `ParameterServerRegime`, for a `Setup`.
 
         Raises
         ------
         ClusterLost
-            If a task is gone.
+            If a task of the cluster has failed.
         ValueError
             If the regime cannot train the objective.
         """
@@ -74,14 +74,14 @@ class RegimeOptions:
         return class_(setup, workers, self)
 
     def unit_entries(self, entries: int, step_tokens: float) -> int:
-        """Entries of a unit.
+        """Return the maximum entries of a work unit.
 
         Parameters
         ----------
         entries : int
-            What is best for traffic and staleness.
+            Size chosen by traffic and staleness.
         step_tokens : float
-            Tokens of the text that make a step.
+            Tokens, before subsampling, per step of the TensorFlow fallback.
         """
         return entries
 
@@ -91,8 +91,8 @@ class Asynchronous(RegimeOptions):
     """Asynchronous training: each worker fetches rows, trains and pushes without waiting.
 
     It is the default on a cluster. A worker fetches the rows of a job (a work unit per thread)
-    once, and pushes their changes once. Changes are combined by the curvature of the loss, row by
-    row. It has no options.
+    once, and pushes their changes once. The changes of each row are combined by the curvature of
+    the loss. It has no options.
     """
 
     trained_by = "asynchronous:AsynchronousRegime"
@@ -128,15 +128,15 @@ class Synchronous(RegimeOptions):
     combining: str = "adasum"
 
     def unit_entries(self, entries: int, step_tokens: float) -> int:
-        """As many as a round's steps take; see `RegimeOptions`."""
+        """Limit units to the steps of a round; see `RegimeOptions.unit_entries`."""
         return min(entries, max(1, round(self.steps * step_tokens)))
 
 
 @dataclass(frozen=True)
 class Deterministic(RegimeOptions):
-    """Rounds of a fixed number of jobs, whatever tasks there are, combined by direction.
+    """Rounds of a fixed number of jobs, independent of the cluster's tasks, combined by direction.
 
-    By it a cluster trains with `deterministic`.
+    It is the regime of a cluster with `deterministic`, and cannot be chosen by name.
     """
 
     trained_by = "synchronous:SynchronousRegime"
@@ -200,8 +200,8 @@ class SubModels(RegimeOptions):
     rate : float, optional
         Fraction of the sentences in a sample, above 0 and at most 1; by default 1 / N.
     sampling : {"shuffle", "random", "equal"}
-        Assignment of sentences to samples. ``"shuffle"`` draws anew in each epoch and puts every
-        sentence in at least one sample; ``"random"`` draws once; ``"equal"`` cuts the text into N
+        Assignment of sentences to samples. ``"shuffle"`` draws new samples in each epoch, and puts
+        every sentence in at least one; ``"random"`` draws once; ``"equal"`` cuts the text into N
         consecutive parts, and has no `rate`.
     merging : {"alir", "pca", "concat"}
         Method of `merge_models`. With ``"concat"`` the merged model has N times as many dimensions.
@@ -233,17 +233,17 @@ class SubModels(RegimeOptions):
             raise ValueError("sampling='equal' divides the text by models: leave out rate")
 
     def samples(self, seed: int = 0) -> Sampling:
-        """Which sentences each sub-model is trained on."""
+        """Return the assignment of sentences to sub-models."""
         rate = 1.0 / self.models if self.rate is None else self.rate
         return Sampling(self.sampling, self.models, rate, seed)
 
     @property
     def sample_share(self) -> float:  # type: ignore[override]
-        """Share of a sample; see `RegimeOptions`."""
+        """Fraction of the corpus in a sample; see `RegimeOptions`."""
         return 1 / self.models if self.sampling == "equal" else self.samples().rate
 
     def unit_entries(self, entries: int, step_tokens: float) -> int:
-        """As many as leave so many in a sample of them; see `RegimeOptions`."""
+        """Enlarge units so that a sample of one has `entries`; see `RegimeOptions.unit_entries`."""
         return round(entries / self.samples().share)
 
 
@@ -278,23 +278,23 @@ def check_gradient(objective: Objective) -> None:
     """Raise a ValueError if updates are not the gradient of a loss, which a batch method needs."""
     if not objective.follows_gradient:
         raise ValueError(
-            "a batch method needs the gradient of the loss, and gensim's CBOW (sg=0) computes "
-            "another one: set corrected_cbow=True, or sg=1, or choose another regime"
+            "a batch method needs the gradient of the loss, but gensim's CBOW (sg=0) computes "
+            "a different one: set corrected_cbow=True, or sg=1, or choose a different regime"
         )
 
 
 def check_lock(lock: np.ndarray) -> None:
-    """Raise a ValueError for factors but 0 and 1: a batch method minimises over whole rows."""
+    """Raise a ValueError for factors except 0 and 1: a batch method minimises over whole rows."""
     other = lock[(lock != 0.0) & (lock != 1.0)]
     if len(other):
         raise ValueError(
-            "a batch method has no step size for each row, and wv.vectors_lockf has a factor "
-            f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
-            "choose another regime"
+            "a batch method has no learning rate per row, but wv.vectors_lockf has a factor "
+            f"{other[0]:g}: use 0 for rows that must not change, and 1 for the remaining ones, or "
+            "choose a different regime"
         )
 
 
-#: By the names that users give.
+#: Classes by the names that users pass.
 REGIMES: dict[str, type[RegimeOptions]] = {
     "asynchronous": Asynchronous,
     "synchronous": Synchronous,
@@ -305,7 +305,7 @@ REGIMES: dict[str, type[RegimeOptions]] = {
 
 
 def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
-    """Give the options of a regime.
+    """Parse the options of a regime.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
     Raises
     ------
     ValueError
-        If it is invalid, or an option has no such name or value.
+        If the name of the regime, or the name or value of an option, is invalid.
     """
     if isinstance(given, RegimeOptions):
         return given
@@ -323,7 +323,7 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
     chosen = REGIMES.get(name.strip().lower())
     if chosen is None:
         raise ValueError(
-            f"regime is {quoted(given)}: give {', '.join(map(repr, REGIMES))}, with options as in "
+            f"regime is {quoted(given)}: use {', '.join(map(repr, REGIMES))}, with options as in "
             "'downpour:n_fetch=8,n_push=8'"
         )
     kinds = {
@@ -347,11 +347,11 @@ def _value(what: str, text: str, kind: type) -> Any:
     if kind is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        raise ValueError(f"{what} is {quoted(text)}: give true or false")
+        raise ValueError(f"{what} is {quoted(text)}: use true or false")
     if kind is str:
         return text
     try:
         return whole_number(text) if kind is int else number(text)
     except ValueError:
         asked = "whole" if kind is int else "finite"
-        raise ValueError(f"{what} is {quoted(text)}: give a {asked} number") from None
+        raise ValueError(f"{what} is {quoted(text)}: use a {asked} number") from None

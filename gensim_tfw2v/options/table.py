@@ -1,4 +1,4 @@
-"""The table of all options of the three classes, and its filters."""
+"""Table of all options of the three classes, and its filters."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -26,10 +26,10 @@ from gensim_tfw2v.options.kinds import (
 )
 from gensim_tfw2v.options.regimes import parse_regime
 
-#: Kernels count the negatives of all positions of a block as int.
+#: Maximum of `negative`. The kernels count the negatives of all positions of a block as int32.
 MAX_NEGATIVES = (1 << 28) // NATIVE_BLOCK
 
-#: gensim makes a whole number of this times 3 + sqrt(5).
+#: Maximum of `sample`. gensim converts ``sample * (3 + sqrt(5))`` to an integer.
 MAX_SAMPLE = sys.float_info.max / 6
 
 
@@ -40,28 +40,32 @@ class Option:
     Attributes
     ----------
     name : str
-        Argument of the constructor, and attribute of the model.
+        Name of the constructor's argument and of the model's attribute.
     kind : Kind
         Check of the argument.
     default : object
-        gensim's, or that of models without it. It is not checked.
+        Default of gensim, or of models without the option. It is not checked.
     uses : str
-        What it is used for besides training:
+        Properties of the option, separated by blanks:
 
-        - identity: tells the checkpoints of a training from those of others
-        - argument: it is no attribute of models
-        - needed: all models have it, of whatever version of gensim
-        - merged: a merged model has it from the first model
-        - shown, switch, unusual: TensorBoard shows it; as true or false; if it is not the default
+        - identity: checkpoints belong to the same training only if it is equal
+        - argument: it is not an attribute of models
+        - needed: all models have it, of any version of gensim
+        - merged: a merged model copies it from the first model
+        - shown: TensorBoard shows it
+        - switch: TensorBoard shows it as true or false
+        - unusual: TensorBoard shows it if it is not the default
         - info: `tfw2v info` prints it
-        - arrays: a model's arrays were made with it
-        - folder: it names a folder to write to
-        - fixed, each-epoch: while a model trains, it cannot change; each epoch reads it again
-        - own, running: gensim's classes lack it; models are saved with it, or without
-        - experiment: an own attribute, which no argument sets
-        - refused: gensim's code lacks it, so a model that gensim's code trains must not set it
+        - arrays: a model's arrays depend on it
+        - folder: it is the path of a folder to write to
+        - fixed: it must not change while a model trains
+        - each-epoch: it is read again in each epoch
+        - own: gensim's classes lack it, and models are saved with it
+        - running: gensim's classes lack it, and models are saved without it
+        - experiment: an attribute of this package's classes that no argument sets
+        - refused: gensim's code lacks it, so it must not be set if gensim's code trains the model
     of : str
-        "FastText" or "Doc2Vec" for an option of that class alone.
+        "FastText" or "Doc2Vec" for an option of only that class.
     stored : Kind, optional
         Check of the attribute; by default `kind`, without conversion of strings.
     """
@@ -74,7 +78,7 @@ class Option:
     stored: Kind | None = None
 
 
-#: All options. Identity is compared, and `tfw2v info` prints, in this order.
+#: All options, in the order in which identities are compared and `tfw2v info` prints.
 TABLE = (
     Option("vector_size", Whole(1, MAX_INT, exact=True), 100, "needed identity shown arrays"),
     Option("dm", Whole(0, 1, exact=True), 1, "argument arrays", of="Doc2Vec"),
@@ -138,12 +142,12 @@ TABLE = (
 )
 
 
-#: Names of gensim 3, of arguments and attributes, and what gensim 4 calls them.
+#: Arguments and attributes of gensim 3, and their names in gensim 4.
 RENAMED = {"size": "vector_size", "iter": "epochs", "docvecs": "dv", "vocabulary": "wv"}
 
 
 def named(use: str, *classes: str) -> tuple[str, ...]:
-    """Return the names of options with a use: those of all classes, or of some alone."""
+    """Return the names of options with this use, common to all classes or only of `classes`."""
     return tuple(
         option.name
         for option in TABLE
@@ -152,7 +156,7 @@ def named(use: str, *classes: str) -> tuple[str, ...]:
 
 
 def attributes_of(class_name: str) -> dict[str, Kind]:
-    """Return the checks of the attributes that models of a class have."""
+    """Return the checks of the attributes of a class's models."""
     return {
         option.name: option.stored or _without_text(option.kind)
         for option in TABLE
@@ -168,7 +172,7 @@ def _without_text(kind: Kind) -> Kind:
 ARGUMENTS = {option.name: option.kind for option in TABLE}
 DEFAULTS = {option.name: option.default for option in TABLE}
 
-#: Checks of arguments of `train`; gensim says which of them are missing.
+#: Checks of arguments of `train`; gensim raises an error for missing ones.
 OF_TRAIN: dict[str, Kind] = {
     "epochs": Whole(none=True, exact=True),
     "start_alpha": Finite(none=True),

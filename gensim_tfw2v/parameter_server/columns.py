@@ -1,12 +1,13 @@
-"""A table whose columns are dealt out to ps tasks: each holds a slice of every row.
+"""A table whose columns are distributed over ps tasks: each task holds a slice of every row.
 
 Ordentlich et al. 2016, "Network-Efficient Distributed Word2vec Training System for Large
-Vocabularies", section 4: products of rows are computed where the slices are, and what travels in
-each step are parts of these products, and what rows are multiplied by; no rows.
+Vocabularies", section 4. Products of rows are computed where the slices are. Each step sends parts
+of these products, and the coefficients that rows are multiplied by, but no rows.
 
-The worker draws, plans, and decides how wrong each product is; the ps tasks compute their part of
-the products, and update their columns (see `gensim_tfw2v.graph.slices`). The threads of a worker
-train their units side by side, so one computes while another waits for the network.
+The worker draws and plans, and computes the coefficients from the products. The ps tasks compute
+their parts of the products, and update their columns (see `gensim_tfw2v.graph.slices`). The threads
+of a worker train their units in parallel, so that one thread computes while another waits for the
+network.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
 
 
 class ColumnLayout(Layout):
-    """Columns spread over shards, one on each ps task, as many on each as can be.
+    """Columns distributed evenly over shards, one on each ps task.
 
     Parameters
     ----------
     rows, size : int
-        V and D.
+        Number of rows V, and of columns D.
     shards : int
-        S; at most D.
+        Number of shards S, at most D.
     access : Access, optional
-        As for `Layout`.
+        See `Layout`.
 
     Raises
     ------
@@ -45,15 +46,15 @@ class ColumnLayout(Layout):
     def __init__(self, rows: int, size: int, shards: int, access: Access | None = None) -> None:
         if shards > size:
             raise ValueError(
-                f"layout 'columns' deals out vector_size={size} columns to {shards} ps tasks: "
-                "give at most as many tasks as columns"
+                f"layout='columns' cannot distribute vector_size={size} columns to {shards} ps "
+                "tasks: use at most one ps task per column"
             )
         self._edges = np.linspace(0, size, shards + 1).astype(int).tolist()
         shapes = [(rows, int(width)) for width in np.diff(self._edges)]
         super().__init__(rows, size, shapes, access)
 
     def link(self, wire: tf.DType) -> Link:
-        """The way to the shards, for all tables that are spread over the same tasks."""
+        """Return a link to the shards, for all tables that are distributed over the same tasks."""
         return Link([shard.device for shard in self.shards], wire)
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
@@ -64,7 +65,7 @@ class ColumnLayout(Layout):
 
 
 class SlicedRows:
-    """A table in columns, as a step reads and updates it; like `WholeRows`.
+    """A table in columns, for a step to read and update; like `WholeRows`.
 
     Parameters
     ----------
@@ -77,12 +78,12 @@ class SlicedRows:
         self.link = link
 
     def read(self, ids: tf.Tensor) -> Slices:
-        """Rows [ids, D], float32."""
+        """Return the rows [ids, D], float32."""
         read = partial(self._layout.access.read, dtype=tf.float32)
         return Slices(self._layout.on_shards(read, self.link.send(ids, tf.int32)), self.link)
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
-        """Add changes [U, D] to rows of distinct ids."""
+        """Add changes [U, D] to rows with distinct ids, times the rows' factors in `lock` [V]."""
         if lock is not None:
             factors = as_is(tf.gather(lock, ids)[:, None])
             changes = changes.map(tf.multiply, sent=[factors])
@@ -93,8 +94,8 @@ class SlicedRows:
 class ColumnJob(WorkerJob):
     """Trains on tables in columns, of `ColumnLayout`; see `WorkerJob`.
 
-    Seconds of fetching are those of drawing and planning, and what passes on the way to the ps and
-    back is in those of training.
+    The time of fetching is spent drawing and planning. Communication with the ps tasks is part of
+    the time of training.
 
     Raises
     ------
@@ -109,17 +110,17 @@ class ColumnJob(WorkerJob):
         rows = shape.blocks * max(shape.columns, shape.inputs)
         if rows >= MAX_ROWS:
             raise ValueError(
-                f"layout='columns' numbers {MAX_ROWS} rows of a step, and these have {rows}: give "
-                f"fewer than negative={config.objective.negative}, or layout='rows'"
+                f"layout='columns' needs fewer than {MAX_ROWS} rows per step, but a step has {rows}"
+                f": reduce negative (now {config.objective.negative}), or set layout='rows'"
             )
         super().__init__(config, server)
 
     def fetch(self) -> list[tf.Tensor]:
-        """Wait until all is planned."""
+        """Wait until all units are planned: no rows are fetched."""
         return [unit.steps for unit in self.job.units]
 
     def train(self) -> list[UnitResult]:
-        """Train where the columns are."""
+        """Train on the columns in place, on the ps tasks."""
         config = self.config
         results = []
         self._travelled = []
@@ -139,10 +140,10 @@ class ColumnJob(WorkerJob):
         return results
 
     def push(self) -> list[tf.Operation]:
-        """Nothing is left to push."""
+        """Push nothing: training has updated the columns in place."""
         return []
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Bytes of products, and of what rows are multiplied by."""
+        """Bytes received from the ps tasks (products), and sent to them (coefficients, ids)."""
         fetched, pushed = tf.unstack(tf.add_n(self._travelled))
         return fetched, pushed

@@ -1,15 +1,17 @@
-"""Combining changes of one row by N workers, so that N workers are as good as one.
+"""Combining the changes that N concurrent jobs make to a row, so that N workers are as good as one.
 
-A job takes a row through z = alpha * (its predictions) steps. Each pulls it by the curvature
-M = E[sigmoid'(u . v) u u^T], over the rows u that it is predicted with. Most of them are negatives,
-so M is nearly the same for all rows of a table. Along an eigenvector of M with the eigenvalue L, a
-job takes a row the way ``1 - exp(-z L)`` to its optimum, and N jobs one after the other
-``1 - exp(-N z L)``. N jobs that overlap begin at the same point. If of each the share
-``(1 - exp(-N z L)) / (N (1 - exp(-z L)))`` is pushed, they go as far.
+A job moves a row by the effective step z = alpha * (number of the row's predictions), along the
+gradient. The gradient changes by the curvature M = E[sigmoid'(u . v) u u^T], over the rows u that
+the row is predicted with. Most of these are negatives, so M is nearly the same for all rows of a
+table. Along an eigenvector of M with eigenvalue L, a job moves a row by the fraction
+``1 - exp(-z L)`` of the distance to its optimum, and N sequential jobs by ``1 - exp(-N z L)``.
+N concurrent jobs start at the same point. They move the row as far as N sequential jobs if the
+fraction ``(1 - exp(-N z L)) / (N (1 - exp(-z L)))`` of each change is pushed.
 
-So along flat directions changes add up, and along steep ones their mean is taken. By far the
-steepest is the mean vector of a table; what tells words apart is in the flat directions. With one
-share for all directions of a row, either training diverges along the first, or the second is lost.
+So changes are summed along flat directions, and averaged along steep ones. By far the steepest
+direction is the mean vector of a table; words differ in the flat directions. With one fraction for
+all directions of a row, either training diverges along the mean vector, or the differences between
+words are lost.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ from gensim_tfw2v.kernel.kernel_config import KernelConfig
 
 
 def averaged_words(unit: KernelConfig) -> float:
-    """Words whose mean predicts: those of CBOW's window on average, with a tag, or one.
+    """Number of input rows whose mean predicts: in CBOW the mean window plus a tag, otherwise 1.
 
-    A prediction pulls each of them, and what they predict, by so much less.
+    It divides the curvature of input rows and of the rows that they predict.
     """
     if not unit.objective.mean:
         return 1.0
@@ -35,8 +37,8 @@ def averaged_words(unit: KernelConfig) -> float:
 def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
     """Combine two changes of the same rows, both made from the same point: [rows, D].
 
-    ``(1 - a.b / (2 a.a)) a + (1 - a.b / (2 b.b)) b`` of each row: the sum where they are
-    orthogonal, the mean where they are the same. Nothing has to be known of the rows.
+    The result is ``(1 - a.b / (2 a.a)) a + (1 - a.b / (2 b.b)) b`` for each row: the sum if the
+    changes are orthogonal, the mean if they are equal. It depends on the changes only.
 
     Maleki et al. 2021, "Scaling Distributed Training with Adaptive Summation", section 3.
     """
@@ -49,53 +51,59 @@ def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
     return share(one) * one + share(other) * other
 
 
-#: Steepest directions that have a share of their own; compiled kernels have as many. The others,
-#: of which none is much steeper than their mean, have one together.
+#: Number of steepest directions with a pushed fraction each; the compiled kernels use the same
+#: number. The remaining directions, none much steeper than their mean, share one fraction.
 DIRECTIONS = 16
 
-#: Pairs of rows by which the curvature is measured.
+#: Number of pairs of rows from which the curvature is estimated.
 SAMPLE = 2048
 
-#: Shares are computed for these steps z, and the nearest is taken: by octaves of 2, from the first
-#: to the last, so many each.
+#: Base-2 logarithm of the smallest effective step z in the table of pushed fractions. Each row uses
+#: the nearest tabulated step.
 FIRST_OCTAVE = -16
+
+#: Base-2 logarithm of the end of the tabulated steps, which is not in the table.
 LAST_OCTAVE = 24
+
+#: Number of tabulated steps per factor of 2.
 OF_OCTAVE = 4
 
 
 def larger_step_sizes(
     largest_growth: float, alphas: tf.Tensor, workers: tf.Tensor | float
 ) -> tf.Tensor:
-    """Step sizes of N workers that train at the same time: larger by the fourth root of N.
+    """Return the learning rates of N concurrent workers: larger by the fourth root of N.
 
-    Rows that begin at 0 grow with what they are predicted with, which grows itself: jobs one after
-    the other have this of each other, and jobs that overlap lack it. Larger steps make up for it.
-    Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory", raise them too. The
-    exponent is a trial's: from 1/6 to 1/3, with 4 and with 32 workers, nothing lasting differs.
+    Rows start at 0, and grow with the rows that they are predicted with, which grow themselves.
+    Sequential jobs see each other's growth, concurrent jobs do not. A larger learning rate makes up
+    for it. Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory", raise it too.
+    The exponent is empirical: between 1/6 and 1/3, with 4 and with 32 workers, there is no lasting
+    difference.
 
     Parameters
     ----------
     largest_growth : float
-        At most by this factor.
+        Maximum factor.
     alphas : Tensor [n, 2]
-        Of one worker, at the beginning and at the end of each unit.
+        Learning rates of a single worker at the start and at the end of each unit.
     workers : Tensor [] or float
-        N.
+        Number of workers N.
     """
     return alphas * tf.minimum(tf.pow(workers, 1 / 4), largest_growth)
 
 
 class DirectedShare(NamedTuple):
-    """Share of each row's change that is pushed.
+    """Fraction of each row's change that is pushed, by direction.
 
     Attributes
     ----------
     basis : Tensor [DIRECTIONS, D]
-        Orthonormal, or zeros.
+        Orthonormal directions. If D is smaller than DIRECTIONS, the last ones are zeros.
     shares : Tensor [L, 1 + DIRECTIONS]
-        By levels: of what is in none of these directions, and along each.
+        Fractions for each of L levels (tabulated effective steps): first the fraction outside of
+        these directions, then the fraction along each.
     levels : Tensor [n], int32
-        Of each row.
+        Level of each row.
     """
 
     basis: tf.Tensor
@@ -103,7 +111,7 @@ class DirectedShare(NamedTuple):
     levels: tf.Tensor
 
     def of(self, changes: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-        """The share of changes [m, D] that these rows, [m], have made."""
+        """Return the pushed fraction of changes [m, D]; `rows` [m] are indices into `levels`."""
         shares = tf.gather(self.shares, tf.gather(self.levels, rows))
         rest = shares[:, :1]
         along = shares[:, 1:]
@@ -112,28 +120,29 @@ class DirectedShare(NamedTuple):
 
 
 class Directions(NamedTuple):
-    """The steepest directions of a table, and by levels what share counts along each."""
+    """Steepest directions of a table, and the pushed fraction by level; see `DirectedShare`."""
 
     basis: tf.Tensor
     shares: tf.Tensor
 
     @classmethod
     def of(cls, matrix: tf.Tensor, workers: tf.Tensor) -> Directions:
-        """Those of a curvature [D, D], for N jobs that are trained at the same time."""
+        """Compute the steepest directions of a curvature [D, D], for N concurrent jobs."""
         size = matrix.shape[0]
-        # of rows that are not finite training is refused later, and says so
+        # non-finite rows are reported later, as a divergence
         matrix = tf.where(tf.reduce_all(tf.math.is_finite(matrix)), matrix, tf.zeros_like(matrix))
         values, vectors = tf.linalg.eigh(matrix)
         own = min(DIRECTIONS, size)
         rest = tf.reduce_mean(values[: size - own]) if size > own else tf.constant(0.0)
         steep = tf.pad(tf.concat([rest[None], values[size - own :]], 0), [[0, DIRECTIONS - own]])
         basis = tf.pad(tf.transpose(vectors[:, size - own :]), [[0, DIRECTIONS - own], [0, 0]])
+        # x = z L, [levels, 1 + DIRECTIONS]; the lower bound keeps the quotient from being 0 / 0
         octaves = tf.range(FIRST_OCTAVE, LAST_OCTAVE, 1 / OF_OCTAVE)
         x = tf.maximum(tf.pow(2.0, octaves)[:, None] * steep, 1e-6)
         return cls(basis, -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x)))
 
     def of_rows(self, steps: tf.Tensor) -> DirectedShare:
-        """The shares of rows by the steps z that a job takes them through, [n]; 1 below 0."""
+        """Return the fractions for rows with effective steps z [n] per job; 1 if z is negative."""
         level = (tf.math.log(tf.maximum(steps, 0.0)) / tf.math.log(2.0) - FIRST_OCTAVE) * OF_OCTAVE
         last = tf.cast(tf.shape(self.shares)[0] - 1, tf.float32)
         level = tf.cast(tf.round(tf.clip_by_value(level, 0.0, last)), tf.int32)
@@ -147,18 +156,18 @@ def directions(
     workers: tf.Tensor,
     averaged: float = 1.0,
 ) -> dict[str, Directions]:
-    """The steepest directions of each table, measured on the rows of a job.
+    """Estimate the steepest directions of each table from the rows of a job.
 
     Parameters
     ----------
     rows : dict of str to Tensor [n, D]
-        By the names of tables, in the order of their ids.
+        Rows by table name, in the order of the job's ids.
     rates : dict of str to Tensor [n]
-        In how many predictions each takes part.
+        Predictions per token that each row takes part in.
     key : Tensor [2], int32
-        Of the job's first unit: draws follow from it.
+        Key of the job's first unit, from which the random draws follow.
     workers : Tensor []
-        N: jobs that are trained at the same time.
+        Number of concurrent jobs N.
     averaged : float
         See `averaged_words`.
     """
@@ -167,6 +176,8 @@ def directions(
     total = tf.add_n(list(targets.values()))
     found = {}
     for name in rows:
+        # inputs are predicted with all other tables, in proportion to their targets; the other
+        # tables are predicted with inputs only
         others = {"inputs": total} if name in targets else targets
         pairs = [
             (tf.math.divide_no_nan(part, total), drawn[other]) for other, part in others.items()
@@ -176,7 +187,7 @@ def directions(
 
 
 def draw_rows(rows: tf.Tensor, rates: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Rows drawn by how often they are in a prediction: [SAMPLE, D], float32; zeros of none."""
+    """Draw rows in proportion to their rates: [SAMPLE, D], float32; zeros if there are no rows."""
 
     def drawn() -> tf.Tensor:
         logits = tf.math.log(tf.maximum(tf.abs(rates), 1e-30))
@@ -187,15 +198,15 @@ def draw_rows(rows: tf.Tensor, rates: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def curvature(own: tf.Tensor, others: list[tuple[tf.Tensor, tf.Tensor]]) -> tf.Tensor:
-    """M of a table.
+    """Estimate the curvature M of a table.
 
     Parameters
     ----------
     own : Tensor [S, D]
-        Its rows, drawn by how often they are in a prediction.
+        Rows of the table, drawn in proportion to their rates.
     others : list of (Tensor [], Tensor [S, D])
-        Tables that these are predicted with: their parts of the predictions, which sum to 1, and
-        rows, drawn likewise.
+        For each table that these rows are predicted with: its fraction of the predictions (the
+        fractions sum to 1), and rows drawn in the same way.
 
     Returns
     -------

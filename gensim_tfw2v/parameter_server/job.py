@@ -1,8 +1,8 @@
 """Jobs of a cluster's worker: fetch rows, train units on them, push changes.
 
-A job is a few units that the worker's threads train side by side on one copy of their rows
-(Niu et al. 2011, "Hogwild!"), so that a row travels once for all of them. Every kind of job is
-a `WorkerJob`, timed and counted, which says what it does in each phase.
+A job is a few units that the worker's threads train in parallel on one copy of their rows (Niu et
+al. 2011, "Hogwild!"), so that each row is sent once per job. Every kind of job is a subclass of
+`WorkerJob`: it implements the phases, and the base class measures their time and traffic.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server import combining
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 
-#: Numbers of a `JobResult` beside those of its units.
+#: Number of elements of a packed `JobResult` that follow the results of its units.
 OF_JOB = 7
 
-#: Of the id of a row, which travels once, with its change.
+#: Bytes of a row id, counted once per row, with its pushed change.
 ID_BYTES = 4
 
-#: What `source_of` gives for no unit.
+#: Source and range of an empty unit, as from `source_of`. It fills up jobs with too few units.
 NOTHING = (b"", (0, 0))
 
 
 class PushCounter(NamedTuple):
-    """Counts of what the cluster has trained, kept where a worker's end cannot undo them.
+    """Counts of pushed units, on a ps task so that they survive the end of a worker.
 
     Attributes
     ----------
     pushes : Variable [], int64
-        Units of all epochs.
+        Number of pushed units in all epochs.
     times : Variable [units], int32
-        How often each unit of the epoch has been pushed.
+        Number of pushes of each unit in the current epoch.
     """
 
     pushes: tf.Variable
     times: tf.Variable
 
     def add(self, indices: tf.Tensor) -> tf.Operation:
-        """Count units that have been pushed, by their indices; below 0 for none."""
+        """Count pushed units by their indices; negative indices are skipped."""
         real = tf.boolean_mask(indices, indices >= 0)
         return tf.group(
             self.pushes.assign_add(tf.size(real, tf.int64), read_value=False),
@@ -68,10 +68,10 @@ class ParameterServer(NamedTuple):
     ----------
     tables : Tables of RowLayout
     words, rates : of Variable
-        They never change; each worker keeps a copy. `rates` is what `pair_rates` gives.
+        Constants, copied once by each worker. `rates` is the result of `pair_rates`.
     push_counter : PushCounter
     of_workers : WorkerVariables
-        What workers keep beside it.
+        Variables that are on the workers instead.
     """
 
     tables: Tables
@@ -87,14 +87,14 @@ class JobResult(NamedTuple):
     Attributes
     ----------
     units : UnitResult of Tensor [n]
-        Of each unit.
+        Result of each unit.
     fetched, pushed : Tensor []
-        Bytes that came from the ps tasks for training, and that were sent to them.
+        Bytes received from the ps tasks for training, and bytes sent to them.
     staleness : Tensor []
-        Units that others pushed between fetching and pushing.
+        Number of units that other workers pushed between this job's fetch and its push.
     times : Tensor [4], float64
-        When it began, with what of drawing and planning was not done ahead, and when it had
-        fetched, trained and pushed: seconds since 1970 by the worker's clock.
+        Start of the job, and end of its fetching, training and pushing: seconds since 1970 by the
+        worker's clock. Drawing and planning count as fetching, unless they were done ahead.
     """
 
     units: UnitResult
@@ -104,14 +104,14 @@ class JobResult(NamedTuple):
     times: tf.Tensor
 
     def packed(self) -> tf.Tensor:
-        """All in one Tensor, float64: each that a worker returns travels by a call of its own."""
+        """Concatenate all fields, as float64: each tensor that a worker returns costs a call."""
         return tf.concat(
             [tf.reshape(tf.cast(part, tf.float64), [-1]) for part in tf.nest.flatten(self)], 0
         )
 
     @classmethod
     def unpacked(cls, packed: np.ndarray) -> JobResult:
-        """The same in arrays."""
+        """Split a packed result into its fields, as arrays."""
         fields = len(UnitResult._fields)
         *units, rest = np.split(
             packed, np.arange(1, fields + 1) * ((len(packed) - OF_JOB) // fields)
@@ -121,7 +121,7 @@ class JobResult(NamedTuple):
 
 
 def packed_size(threads: int) -> int:
-    """Numbers of a packed `JobResult`."""
+    """Number of elements in a packed `JobResult`."""
     return len(UnitResult._fields) * threads + OF_JOB
 
 
@@ -132,13 +132,13 @@ class Job(NamedTuple):
     ----------
     units : list of PreparedUnit or of NativeUnit
     ids : dict of Tensor [n], int32
-        The distinct rows of the job, by which its units' are numbered, by the name of each table in
-        use. Empty where rows are not fetched.
+        Distinct row ids of the job, by the name of each table in use. The units contain indices
+        into them. Empty if rows are not fetched.
     words : WordArrays
     alpha : Tensor []
-        Step size at its beginning.
+        Learning rate at the start of the job.
     key : Tensor [2], int32
-        Of its first unit.
+        Key of the first unit.
     replicas, number
         See `WorkerJob.function`.
     """
@@ -153,16 +153,16 @@ class Job(NamedTuple):
 
     @property
     def tokens(self) -> tf.Tensor:
-        """Tokens that are trained on: [], float32."""
+        """Number of tokens trained on: [], float32."""
         return tf.cast(tf.add_n([unit.kept for unit in self.units]), tf.float32)
 
 
 class WorkerJob:
     """Work of a worker for a job, in two halves: `prepare`, which may be done ahead, and `run`.
 
-    A kind of job overrides `fetch`, `train` and `push`. Each is traced once the phase before has
-    its time, and finds the `Job` in ``self.job``: `run` works on a copy of the object, so what a
-    phase leaves there belongs to one trace.
+    Subclasses override `fetch`, `train` and `push`. Each of these is traced after the time of the
+    previous phase, and finds the `Job` in ``self.job``. `run` works on a copy of the object, so
+    attributes that a phase sets belong to one trace.
 
     Parameters
     ----------
@@ -170,9 +170,9 @@ class WorkerJob:
     server : ParameterServer
     """
 
-    fetches_rows: ClassVar[bool] = True  # units' rows are numbered anew, by the job's
+    fetches_rows: ClassVar[bool] = True  # units get indices into the job's distinct ids
     counts: ClassVar[bool] = True  # its units are counted as pushed
-    by_direction: bool = False  # steps allow for changes being shares; see `combining`
+    by_direction: bool = False  # a fraction is pushed, and alphas are raised: see `combining`
     job: Job
 
     def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
@@ -184,40 +184,40 @@ class WorkerJob:
         self._rates: Callable[[], Tables] = server.of_workers.copies(server.rates)
 
     def fetch(self) -> Iterable[Any]:
-        """Get ready; give the tensors and operations after which it is."""
+        """Fetch what training needs; return the tensors and operations that complete it."""
         raise NotImplementedError
 
     def train(self) -> list[UnitResult]:
-        """Train the units; give the result of each."""
+        """Train the units; return the result of each."""
         raise NotImplementedError
 
     def push(self) -> Iterable[Any]:
-        """Give to the ps what has changed; give the operations after which it is there."""
+        """Push changes to the ps tasks; return the operations that complete it."""
         raise NotImplementedError
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Bytes fetched and pushed."""
+        """Return the bytes fetched and pushed."""
         rows = tf.add_n([tf.size(ids) for ids in self.job.ids.values()])
         return self.row_traffic(rows, rows)
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """The job's, of the units that others have pushed from its first phase to its last."""
+        """Return the job's staleness; `others` counts the units that others pushed during it."""
         return others
 
     def rates(self) -> dict[str, tf.Tensor]:
-        """In how many predictions each row takes part, for each token, by tables: [n]."""
+        """Predictions per token that each row of the job takes part in, by table name: [n]."""
         rates = self._rates()
         return {name: tf.gather(getattr(rates, name), ids) for name, ids in self.job.ids.items()}
 
     def directions(
         self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
     ) -> dict[str, combining.Directions]:
-        """The steepest `directions` of each table, for as many workers as train."""
+        """Steepest directions of each table for the concurrent workers; see `combining`."""
         averaged = combining.averaged_words(self.config)
         return combining.directions(rows, rates, self.job.key, self.job.replicas, averaged)
 
     def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Bytes of so many rows, fetched and pushed."""
+        """Return the bytes of these numbers of rows, fetched and pushed."""
         row = self.config.row_bytes
         return tf.cast(fetched, tf.float64) * row, tf.cast(pushed, tf.float64) * (row + ID_BYTES)
 
@@ -230,7 +230,7 @@ class WorkerJob:
         replicas: tf.Tensor,
         number: tf.Tensor,
     ) -> Job:
-        """Draw and plan the units, for which no row is needed; arguments as of `function`."""
+        """Draw and plan the units, which needs no rows; arguments as of `function`."""
         config = self.config
         words = self.words()
         ids: dict[str, tf.Tensor] = {}
@@ -247,7 +247,10 @@ class WorkerJob:
         return Job(units, ids, words, alphas[0, 0], keys[0], replicas, number)
 
     def run(self, job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
-        """Do a job; fetching is counted from the time when it began.
+        """Run the phases of a job, which started at time `began`.
+
+        Control dependencies order the phases: each waits for the timestamp of the one before, which
+        waits for all of its results.
 
         Returns
         -------
@@ -277,19 +280,19 @@ class WorkerJob:
 
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:
-        """Both halves. Ask first where no other thread does.
+        """Function of both halves. The first access is not thread-safe.
 
         sources : Tensor [n], string
         ranges : Tensor [n, 2], int32
-            Of each of n units; see `read_entries`. One may have no entries.
+            Source and range of each of n units; see `read_entries`. A unit may have no entries.
         indices : Tensor [n], int32
-            Their indices in the push counter; below 0 for none.
+            Indices of the units in the push counter; negative for empty units.
         keys : Tensor [n, 2], int32
         alphas : Tensor [n, 2], float32
         replicas : Tensor [], float32
-            Jobs that are trained at the same time.
+            Number of concurrent jobs.
         number : Tensor [], int64
-            Of the job: no other has it.
+            Unique number of the job.
         """
 
         def do_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
@@ -313,19 +316,19 @@ class WorkerJob:
 
 
 def _after(done: Iterable[Any]) -> tf.Tensor:
-    """The time after these."""
+    """Time at which these have been computed."""
     with tf.control_dependencies(list(done)):
         return tf.timestamp()
 
 
 def source_of(unit: WorkUnit, is_shared: bool) -> tuple[bytes, tuple[int, int]]:
-    """Source of a unit that a worker is sent: arguments of `read_entries`.
+    """Return the source and range of a unit, for `read_entries` on a worker.
 
     Parameters
     ----------
     unit : WorkUnit
     is_shared : bool
-        Whether workers see its file.
+        Whether workers can read the unit's file.
     """
     of_file = (unit.start, unit.stop)
     if is_shared:
@@ -334,14 +337,14 @@ def source_of(unit: WorkUnit, is_shared: bool) -> tuple[bytes, tuple[int, int]]:
 
 
 def read_entries(source: tf.Tensor, of_file: tf.Tensor, is_shared: bool) -> tf.Tensor:
-    """Give a unit's entries on the worker.
+    """Return a unit's entries, on the worker.
 
     Parameters
     ----------
     source : Tensor [], string
-        Little-endian int32, or, if it is shared, the path of the file that holds them.
+        Entries as little-endian int32; if `is_shared`, the path of the file that contains them.
     of_file : Tensor [2], int32
-        Which entries of the file.
+        Range of the entries in the file: first, and end.
 
     Returns
     -------
@@ -358,7 +361,7 @@ def read_entries(source: tf.Tensor, of_file: tf.Tensor, is_shared: bool) -> tf.T
 
 
 def is_seen_by(workers: int, folder: Path) -> bool:
-    """Return whether all workers see what this process writes to a folder."""
+    """Return whether all workers can read what this process writes to a folder."""
     path = folder.absolute() / f"seen-{uuid.uuid4().hex}"
     token = uuid.uuid4().bytes
     path.write_bytes(token)
@@ -377,7 +380,7 @@ def is_seen_by(workers: int, folder: Path) -> bool:
 def own_ids(
     prepared: list[Any], words: WordArrays
 ) -> tuple[dict[str, tf.Tensor], list[Any], WordArrays]:
-    """Number the rows that units use from 0.
+    """Replace the row ids in units by indices into the distinct ids.
 
     Parameters
     ----------
@@ -387,9 +390,9 @@ def own_ids(
     Returns
     -------
     ids : dict of Tensor [n], int32
-        The distinct ids of each table in use, by its name.
+        Distinct ids of each table in use, by its name.
     prepared, words
-        The same, with the new numbers.
+        Copies of the arguments, with indices in place of ids.
     """
     if isinstance(prepared[0], NativeUnit):
         return number_rows(prepared, words)

@@ -1,8 +1,8 @@
-"""A queue of jobs that workers draw from the ps, one after the other, until none is left.
+"""A queue of jobs on the ps tasks, from which each worker draws until it is empty.
 
-A worker's call lasts an epoch. Nothing of a job passes the coordinator, which fills the queue and
-reads now and then which are done. A job whose worker ended stays undone, and is put into the queue
-again, with another sequence number: a worker that was only out of reach may still report the old
+A worker's call lasts an epoch. The coordinator fills the queue and polls it for finished jobs; it
+takes no part in a job. The job of a failed worker stays unfinished, and is put into the queue again
+under a new sequence number, because a worker that was only unreachable may still report the old
 one.
 """
 
@@ -21,24 +21,25 @@ from gensim_tfw2v.parameter_server.job import NOTHING, Job, WorkerJob, packed_si
 
 Item = TypeVar("Item")
 
-#: Texts of the jobs that come next, where workers do not read them themselves, in bytes: more than
-#: is trained between two looks.
+#: Bytes of text staged for the next jobs, if workers cannot read the files: more than is trained
+#: between two calls of `JobQueue.stage`.
 AHEAD_BYTES = 64 << 20
 
-#: From the first sequence number of a refill to that of the next: workers draw beyond the last.
+#: Distance between the first sequence numbers of two refills. It is large because workers also draw
+#: numbers past the last job.
 SPACING = 1 << 32
 
-#: Where drawing would stop.
+#: Limit of sequence numbers that ``ResourceCountUpTo`` requires; it is never reached.
 FOREVER = (1 << 62) - 1
 
 
 def runs_of(items: Sequence[Item], length: int) -> list[Sequence[Item]]:
-    """Runs of so many; the last may be shorter."""
+    """Split items into runs of this length; the last may be shorter."""
     return [items[first : first + length] for first in range(0, len(items), length)]
 
 
 def jobs_of(tasks: Sequence[UnitTask], threads: int) -> list[Sequence[UnitTask]]:
-    """Tasks in jobs, about in their order; those of a job are equally long: no thread waits."""
+    """Group tasks into jobs of similar lengths, so that no thread waits; roughly in order."""
     if threads == 1:
         return runs_of(tasks, 1)
     by_length = sorted(range(len(tasks)), key=lambda at: tasks[at].unit.start - tasks[at].unit.stop)
@@ -46,44 +47,44 @@ def jobs_of(tasks: Sequence[UnitTask], threads: int) -> list[Sequence[UnitTask]]
 
 
 class JobQueue:
-    """The jobs of an epoch, and what workers report of them, in variables of the ps.
+    """Jobs of an epoch, and their results, in variables on the ps tasks.
 
     Parameters
     ----------
     jobs : int
-        J, at most.
+        Maximum number of jobs J.
     threads : int
-        n, units of a job.
+        Number of units per job, n.
     shared : bool
-        Whether workers read the files of units.
+        Whether workers can read the files of units.
     """
 
     def __init__(self, jobs: int, threads: int, shared: bool) -> None:
         self._threads = threads
         self._shared = shared
-        self._first = 0  # a result of zeros is of no job: the first refill begins at SPACING
+        self._first = 0  # no job has number 0, which marks a missing result: see `refill`
 
         def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
             return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False)
 
         self._drawn = variable([], tf.int64)
-        # the first sequence number, and after the last
+        # first sequence number, and the one after the last
         self._range = variable([2], tf.int64)
-        # in the order of sequence numbers, and a row of none; of each unit: its file, its first
-        # entry and its end, its index, and its key
+        # one row per job, in the order of sequence numbers, and an empty one at the end. For each
+        # unit: index of its file, first entry, end of its entries, index, and key (two numbers)
         self._units = variable([jobs + 1, threads, 6], tf.int32)
         self._alphas = variable([jobs + 1, threads, 2], tf.float32)
-        # of each job that is done: its packed `JobResult`, and its sequence number
+        # for each finished job: its packed `JobResult`, then its sequence number
         self._results = variable([jobs + 1, packed_size(threads) + 1], tf.float64)
         self._stage = f"tfw2v-text-{uuid.uuid4().hex}"
 
     def refill(self, jobs: Sequence[Sequence[UnitTask]]) -> tf.Tensor:
-        """Put jobs in place of those before; give what workers are told with them.
+        """Replace the jobs in the queue; return an argument of the workers' function.
 
         Returns
         -------
         Tensor [F], string
-            The paths of files, where workers read them.
+            Paths of the units' files; empty if workers cannot read them.
         """
         self._jobs = jobs
         self._seen = set[int]()
@@ -114,11 +115,11 @@ class JobQueue:
         return tf.constant(list(files), tf.string)
 
     def close(self) -> None:
-        """Let no more be drawn."""
+        """Let workers draw no more jobs."""
         self._range.assign([self._first, self._first])
 
     def stage(self) -> None:
-        """Have texts ready for the jobs that come next, where workers do not read them."""
+        """Stage the texts of the next jobs at the ps, if workers cannot read the files."""
         if self._shared:
             return
         drawn = int(self._drawn)
@@ -144,7 +145,7 @@ class JobQueue:
             self._staged = place + 1
 
     def collect(self) -> list[tuple[Sequence[UnitTask], np.ndarray]]:
-        """The jobs that are done and have not been collected, with their packed `JobResult`."""
+        """Return newly finished jobs, each with its packed `JobResult`."""
         with tf.device(self._results.device):
             reported = self._results[: len(self._jobs), -1]
         done = np.flatnonzero(reported.numpy() == self._first + np.arange(len(self._jobs)))
@@ -156,29 +157,29 @@ class JobQueue:
         return [(self._jobs[place], row[:-1]) for place, row in zip(new, results, strict=True)]
 
     def left(self) -> list[Sequence[UnitTask]]:
-        """The jobs that have not been collected."""
+        """Return the jobs that have not been collected."""
         return [tasks for place, tasks in enumerate(self._jobs) if place not in self._seen]
 
     def worker_function(self, config: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
-        """Build the ``tf.function`` that draws jobs and does them.
+        """Build the ``tf.function`` that draws and runs jobs until the queue is empty.
 
-        While it does one job, the next is drawn and prepared.
+        While it runs one job, the next is drawn and prepared.
 
         Returns
         -------
         function (Tensor [F], string, Tensor []) -> Tensor []
-            Of what `refill` gives, and of the number of jobs that are done at the same time.
+            Its arguments are the result of `refill`, and the number of concurrent jobs.
         """
 
         def look_up(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            """Say whether it is to be done, and its row: the queue may have been closed."""
+            """Return whether a job is still in the queue, and its row, the empty one if unknown."""
             first, end = tf.unstack(tf.identity(self._range))
             none = self._results.shape[0] - 1
             is_known = (first <= number) & (number < first + none)
             return (first <= number) & (number < end), tf.where(is_known, number - first, none)
 
         def take(files: tf.Tensor, replicas: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, Job]:
-            """The next sequence number, the indices of its units, and its job."""
+            """Draw a sequence number; return it, the indices of its units, and the prepared job."""
             with tf.device(self._drawn.device):
                 number = tf.raw_ops.ResourceCountUpTo(
                     resource=self._drawn.handle, limit=FOREVER, T=tf.int64
@@ -187,7 +188,7 @@ class JobQueue:
                 is_one, row = look_up(number)
             units = self._units.sparse_read(row)
             alphas = self._alphas.sparse_read(row)
-            ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # of no job, nothing is prepared
+            ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # without a job, empty units
             sources = self._sources(number, is_one, units, files)
             job = config.prepare(sources, ranges, units[:, 4:], alphas, replicas, number)
             return number, units[:, 3], job
@@ -237,12 +238,12 @@ class JobQueue:
 
 
 def _tensors(job: Job) -> list[tf.Tensor]:
-    """Tensors of a job that a loop carries."""
+    """Tensors of a job, as a loop's variables."""
     return [leaf for leaf in tf.nest.flatten(job) if tf.is_tensor(leaf)]
 
 
 def _restored(like: Job, tensors: Sequence[tf.Tensor]) -> Job:
-    """A job whose tensors these are."""
+    """Copy of a job with these tensors."""
     of_job = iter(tensors)
     leaves = [next(of_job) if tf.is_tensor(leaf) else leaf for leaf in tf.nest.flatten(like)]
     return tf.nest.pack_sequence_as(like, leaves)

@@ -1,4 +1,4 @@
-"""Base of the layouts: a table in shards, one on each ps task; reading and changing rows there."""
+"""Base of the layouts: a table in shards, one on each ps task, and access to its rows."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from gensim_tfw2v.parameter_server.wire import columns
 
 
 class GraphAccess:
-    """TensorFlow's own ops, wherever a shard is."""
+    """Access by TensorFlow's own ops, on any device."""
 
     def __init__(self) -> None:
         self._mutex = f"tfw2v-push-{uuid.uuid4().hex}"
 
     def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-        """Rows, [n, D]."""
+        """Return rows [n, D]."""
         return tf.cast(shard.sparse_read(rows), dtype)
 
     def write(self, shard: tf.Variable, rows: tf.Tensor, values: tf.Tensor) -> None:
-        """Set rows, [n, D]."""
+        """Set rows [n, D]."""
         shard.scatter_update(tf.IndexedSlices(values, rows))
 
     def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to different rows, one push at a time.
+        """Add changes to distinct rows; pushes are serialized.
 
-        Reading, adding and writing takes half the time of ``ResourceScatterAdd``; a mutex of the
-        ps keeps other pushes from what was read and is not written yet. It is taken when the
-        changes have arrived, so no worker that ends can keep it.
+        Reading, adding and writing takes half the time of ``ResourceScatterAdd``. A mutex on the ps
+        protects the rows between the read and the write from concurrent pushes. It is locked after
+        the changes have arrived, so that no worker can end while it holds the mutex.
         """
         with tf.control_dependencies([changes]):
             lock = tf.raw_ops.MutexLock(mutex=self._handle())
@@ -47,7 +47,7 @@ class GraphAccess:
             return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
 
     def free(self) -> None:
-        """Free the mutex of the device that is current, which has a thread."""
+        """Free the mutex on the current device, which occupies a thread."""
         tf.raw_ops.DestroyResourceOp(resource=self._handle())
 
     def _handle(self) -> tf.Tensor:
@@ -55,40 +55,40 @@ class GraphAccess:
 
 
 class NativeAccess:
-    """Compiled ops, on processors; each goes through the rows once.
+    """Access by compiled ops, on CPUs; each makes a single pass over the rows.
 
-    They work in the shard's memory. TensorFlow's own ops on single rows must not touch the shard:
-    after one of them, reading it gives a copy.
+    They change the shard's memory in place. Never use TensorFlow's own ops on single rows of the
+    shard: after one of them, reading the shard returns a copy.
     """
 
     def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-        """Rows, [n, D]."""
+        """Return rows [n, D]."""
         read = load_ops().tfw2v_fetch(_whole(shard), rows, shard.shape[1], dtype=dtype)
         return tf.ensure_shape(read, [None, columns(shard.shape[1], dtype)])
 
     def write(self, shard: tf.Variable, rows: tf.Tensor, values: tf.Tensor) -> None:
-        """Set rows, [n, D]."""
+        """Set rows [n, D]."""
         with tf.device(shard.device):
             load_ops().tfw2v_scatter(_whole(shard), rows, values)
 
     def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to rows, one push at a time."""
+        """Add changes to rows; pushes are serialized."""
         changes = tf.ensure_shape(changes, [None, columns(shard.shape[1], changes.dtype)])
         return load_ops().tfw2v_add(_whole(shard), rows, changes)
 
     def free(self) -> None:
-        """Free nothing: all is in the shard."""
+        """Do nothing: no resources exist besides the shard."""
 
 
 Access = GraphAccess | NativeAccess
 
 
 def _whole(shard: tf.Variable) -> tf.Tensor:
-    """The memory of a shard."""
+    """Memory of a shard, not a copy."""
     return tf.raw_ops.ReadVariableOp(resource=shard.handle, dtype=tf.float32)
 
 
-#: Rows that travel between coordinator and tasks at a time.
+#: Number of rows per message when a whole table is copied to or from the ps tasks.
 ROWS_AT_A_TIME = 1 << 14
 
 
@@ -98,13 +98,13 @@ class Layout:
     Parameters
     ----------
     rows, size : int
-        V and D.
+        Number of rows V, and of columns D.
     shapes : sequence of (int, int)
-        Of the shards.
+        Shape of each shard.
     access : Access, optional
-        How rows are read and changed.
+        Ops that read and change rows; by default TensorFlow's own.
     devices : sequence of str, optional
-        Of the shards; by default, where a strategy's scope places them.
+        Device of each shard; by default chosen by the current strategy scope.
     """
 
     def __init__(
@@ -121,14 +121,14 @@ class Layout:
         self.shards = []
         for shape, device in itertools.zip_longest(shapes, devices):
             with tf.device(device):
-                # a function, so that every task makes its own zeros, in memory of their own
+                # a function, so that each task allocates its own zeros
                 zeros = partial(tf.raw_ops.Empty, shape=shape, dtype=tf.float32, init=True)
                 self.shards.append(tf.Variable(zeros, trainable=False))
 
     def on_shards(self, run: Callable[..., Any], *parts: Iterable[Any]) -> list[Any]:
-        """Call a function on each shard's device, with the shard and its item of each list.
+        """Call a function on each shard's device, with the shard and its element of each list.
 
-        Longer lists go on with the first shard again.
+        If the lists are longer, their next elements belong to the first shard again.
         """
         done = []
         for shard, *of_shard in zip(itertools.cycle(self.shards), *parts, strict=False):
@@ -137,11 +137,11 @@ class Layout:
         return done
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
-        """Rows of the shards, piece by piece, and which part of the table they are."""
+        """Yield shard, row indices in it, and their slices of the table, in chunks of rows."""
         raise NotImplementedError
 
     def load(self, array: np.ndarray) -> None:
-        """Go on from these rows [V, D]."""
+        """Set the rows to this array [V, D]."""
         for shard, rows, part in self._pieces():
             self.access.write(shard, rows, tf.constant(array[part], tf.float32))
 
@@ -151,12 +151,12 @@ class Layout:
             array[part] = self._read(shard, rows)
 
     def check(self) -> None:
-        """Read from each shard; raises TensorFlow's error if one is gone."""
+        """Read from each shard; raises TensorFlow's error if one is lost."""
         for shard in self.shards:
             self._read(shard, np.zeros(min(1, int(shard.shape[0])), np.int32))
 
     def close(self) -> None:
-        """Free what is kept beside the shards, which end with this object."""
+        """Free the resources of `access`. The shards are freed with this object."""
         for shard in self.shards:
             with tf.device(shard.device):
                 self.access.free()
@@ -174,6 +174,6 @@ class Layout:
 
 
 def pieces_of(rows: int) -> Iterator[range]:
-    """Rows of a shard that has so many, piece by piece."""
+    """Split the rows of a shard into ranges of at most `ROWS_AT_A_TIME`."""
     for start in range(0, rows, ROWS_AT_A_TIME):
         yield range(start, min(rows, start + ROWS_AT_A_TIME))

@@ -13,23 +13,26 @@ from gensim_tfw2v.cluster.connect import MissingTasks, check_paths, wait_for_tas
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server.layout import Layout
 
-#: After how many seconds without a trained unit tasks are asked whether they are there, and after
-#: how many training is given up.
+#: Seconds without a trained unit after which all tasks are probed.
 PROBE_AFTER_SECONDS = 60.0
+
+#: Seconds without a trained unit after which training is given up.
 GIVE_UP_SECONDS = 900.0
 
-#: In the message of the InvalidArgumentError of a task that was not reached for a while, and does
-#: not know what it was told before.
+#: Part of the message of an InvalidArgumentError. A task raises it if it was unreachable for a
+#: while, and no longer has the tensors that were sent to it before.
 FORGOTTEN = "relevant tensor remote_handle"
 
-#: Seconds that tasks have to answer, and between two times that they are asked.
+#: Seconds that tasks have to answer a probe.
 ANSWER_SECONDS = 5.0
+
+#: Seconds between two checks.
 PAUSE_SECONDS = 1.0
 
 
 @functools.cache
 def lost_errors() -> tuple[type[Exception], ...]:
-    """Errors that TensorFlow raises where a task is gone or was restarted."""
+    """Errors that TensorFlow raises if a task is lost or was restarted."""
     return (
         tf.errors.UnavailableError,
         tf.errors.AbortedError,
@@ -41,14 +44,14 @@ def lost_errors() -> tuple[type[Exception], ...]:
 
 
 class Liveness:
-    """Looks after the tasks of a training.
+    """Monitors the tasks of a training.
 
-    A call to a task that has stopped does not return, so a thread of its own has to look.
+    A call to a hung task does not return, so a separate thread checks the tasks.
 
     Parameters
     ----------
     tasks : sequence of Task
-        Its ps and workers.
+        ps and worker tasks of the training.
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -58,12 +61,12 @@ class Liveness:
         self.progress()
 
     def progress(self) -> None:
-        """Note that a unit has been trained."""
+        """Record that a unit has been trained, or that other work has started."""
         self._last = time.monotonic()
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
-        """Have tasks looked after while something is asked of them."""
+        """Check the tasks in this context, in which calls to them run."""
         self.progress()
         self._is_busy = True
         try:
@@ -72,7 +75,7 @@ class Liveness:
             self._is_busy = False
 
     def watch(self, lost: Callable[[ClusterLost], None]) -> None:
-        """Start the thread; `lost` is called in it, once."""
+        """Start the thread that checks the tasks; it calls `lost` at most once, then stops."""
 
         def look() -> None:
             while True:
@@ -87,7 +90,7 @@ class Liveness:
         threading.Thread(target=look, name="tfw2v-liveness", daemon=True).start()
 
     def check(self) -> None:
-        """See, if no unit has been trained for long, that all tasks answer.
+        """Check that all tasks answer, if no unit has been trained for `PROBE_AFTER_SECONDS`.
 
         Raises
         ------
@@ -102,18 +105,18 @@ class Liveness:
             raise ClusterLost(f"no unit was trained for {silent:.0f} s: {missing}") from missing
         if silent > GIVE_UP_SECONDS:
             raise ClusterLost(
-                f"no unit was trained for {silent:.0f} s, though all tasks answer: see their logs"
+                f"no unit was trained for {silent:.0f} s although all tasks answer: see their logs"
             )
 
     def intact(self, tables: Sequence[Layout]) -> bool:
-        """Return whether all ps tasks still hold their state: then only a worker has ended.
+        """Return whether all ps tasks still hold their state, so that only a worker was lost.
 
-        TensorFlow takes a worker that ends while it pushes for a ps that has ended.
+        TensorFlow reports a worker that ends during a push as if a ps had ended.
 
         Raises
         ------
         BlockedPaths
-            If a worker runs, but does not reach a ps.
+            If a worker runs but cannot reach a ps.
         """
         if not self._tasks:
             return True
@@ -125,9 +128,9 @@ class Liveness:
                     table.check()
         except ConnectionError:
             return False
-        if self._checking.acquire(blocking=False):  # else another thread does it
+        if self._checking.acquire(blocking=False):  # otherwise a concurrent call checks the paths
             try:
-                with contextlib.suppress(MissingTasks):  # a worker that has ended
+                with contextlib.suppress(MissingTasks):  # the lost worker
                     check_paths(self._tasks)
             finally:
                 self._checking.release()
@@ -136,7 +139,7 @@ class Liveness:
 
 @contextlib.contextmanager
 def convert_task_errors() -> Iterator[None]:
-    """Turn `lost_errors`, and what a task has `FORGOTTEN`, into one error.
+    """Convert `lost_errors` and errors that contain `FORGOTTEN` to one type.
 
     Raises
     ------
@@ -149,14 +152,14 @@ def convert_task_errors() -> Iterator[None]:
             raise
         raise _lost(error) from error
     except AssertionError as error:
-        # TensorFlow's coordinator loses count of its closures where a ps ends beside a worker
+        # TensorFlow's coordinator miscounts its closures if a ps and a worker end simultaneously
         if not isinstance(error.__context__, lost_errors()):
             raise
         raise _lost(error.__context__) from error
 
 
 def _lost(error: tf.errors.OpError) -> ClusterLost:
-    # TensorFlow's first line says that a graph failed, its last ones why
+    # the first line only says that a graph failed; the last line contains the reason
     lines = [line.strip() for line in error.message.splitlines() if line.strip()]
     said = lines[-1] if lines else type(error).__name__
-    return ClusterLost(f"the cluster has lost its parameters ({said})")
+    return ClusterLost(f"the cluster lost a task, or a task lost its parameters ({said})")

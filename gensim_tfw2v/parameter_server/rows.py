@@ -1,10 +1,10 @@
-"""A table whose rows are dealt out to ps tasks: row r is row ``r // P`` of shard ``r % P``.
+"""A table whose rows are distributed over P ps tasks: row r is row ``r // P`` of shard ``r % P``.
 
-gensim numbers words by their frequency: dealt out, each of P tasks holds as many frequent ones.
-(TensorFlow's ``ShardedVariable`` gives each a run of rows, and so the first task nearly all of
-the work.)
+gensim numbers words by descending frequency. Round-robin distribution gives each task the same
+number of frequent words. (TensorFlow's ``ShardedVariable`` assigns contiguous ranges of rows, so
+the first task would get nearly all of the work.)
 
-A job fetches its rows once, trains on a copy, and pushes once what has changed.
+A job fetches its rows once, trains on a copy, and pushes the changes once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from gensim_tfw2v.parameter_server.wire import decoded
 
 
 class Split(NamedTuple):
-    """Ids in parts: the shards' first ones, the shards' second ones, and so on.
+    """Ids in parts: first the first part of each shard, then the second part of each, and so on.
 
     Attributes
     ----------
     rows : list of Tensor, int32
-        Which rows of its shard each part is.
+        Row indices of each part in its shard.
     places : list of Tensor, int32
-        At which places of the ids these stand.
+        Indices of each part's elements in the ids.
     """
 
     rows: list[tf.Tensor]
@@ -43,16 +43,16 @@ class Split(NamedTuple):
 
 
 class RowLayout(Layout):
-    """Rows spread over shards, one on each ps task.
+    """Rows distributed over shards, one on each ps task.
 
     Parameters
     ----------
     rows, size : int
-        V and D.
+        Number of rows V, and of columns D.
     shards : int
-        P.
+        Number of shards P.
     access, devices
-        As for `Layout`.
+        See `Layout`.
     """
 
     def __init__(
@@ -65,17 +65,18 @@ class RowLayout(Layout):
     ) -> None:
         shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
         super().__init__(rows, size, shapes, access, devices)
-        # for each shard one, since several may be on one device
+        # one per shard, since several shards may be on one device
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
         self._stages = [f"{stage}-{number}" for number in range(shards)]
 
     def split(self, ids: tf.Tensor, parts: int = 1) -> Split:
-        """Say where rows are, in so many parts of each shard; for `fetch` and `push`."""
+        """Locate rows, in this number of parts per shard; for `fetch` and `push`."""
         number = len(self.shards)
         places = tf.range(tf.size(ids))
         if number * parts == 1:
             return Split([ids], [places])
-        # dealt out, so that the parts of a shard are alike
+        # part p is on shard p % P; ids are distributed round-robin, so that a shard's parts have
+        # similar sizes
         part = ids % number + places % parts * number
         return Split(
             tf.dynamic_partition(ids // number, part, number * parts),
@@ -83,23 +84,23 @@ class RowLayout(Layout):
         )
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
-        """Give rows: [ids, D], in the dtype given, in which they travel."""
+        """Return rows [ids, D] in `dtype`, in which they are sent."""
         return joined(split.places, self.fetch_parts(split, dtype))
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
-        """Give the rows of each part."""
+        """Return the rows of each part."""
         return self.on_shards(partial(self.access.read, dtype=dtype), split.rows)
 
     def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
-        """Add changes [ids, D] to rows of different ids; they travel in the dtype given."""
+        """Add changes [ids, D] to rows with distinct ids; they are sent in `dtype`."""
         return self.push_parts(split, parts_of(split, tf.cast(changes, dtype)))
 
     def push_parts(self, split: Split, parts: list[tf.Tensor]) -> tf.Operation:
-        """Add the changes of each part's rows."""
+        """Add changes to the rows of each part."""
         return tf.group(self.on_shards(self.access.add, split.rows, parts))
 
     def stage(self, split: Split, parts: list[tf.Tensor], number: tf.Tensor) -> tf.Operation:
-        """Lay the changes of each shard's rows down there, under a number, for `add_staged`."""
+        """Store the changes of each shard's rows there, under a number, for `add_staged`."""
 
         def lay(_: tf.Variable, stage: str, *rows_and_changes: tf.Tensor) -> tf.Operation:
             return tf.raw_ops.MapStage(
@@ -119,19 +120,19 @@ class RowLayout(Layout):
         combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
         drop_others: bool = True,
     ) -> tf.Operation:
-        """Add the changes that were laid down under these numbers.
+        """Add the changes that were staged under these numbers.
 
         Parameters
         ----------
         numbers : Tensor [n], int64
-            With n known; none may be given, to drop all.
+            The shape must be static. With n = 0 and `drop_others`, all staged changes are dropped.
         dtype : DType
-            That they were laid down in.
+            Type in which they were staged.
         combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D], optional
-            Makes one change of two, row by row; zeros are no change. By default they are added one
-            after the other, in the order of the numbers.
+            Combines two changes of each row; zeros stand for no change. By default, changes are
+            added sequentially, in the order of the numbers.
         drop_others : bool
-            Whether what was laid down under other numbers is dropped.
+            Drop the changes staged under all remaining numbers.
         """
 
         def add(shard: tf.Variable, stage: str) -> tf.Operation:
@@ -157,7 +158,7 @@ class RowLayout(Layout):
         staged: list[tuple[tf.Tensor, tf.Tensor]],
         combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Give all rows that change, and the one change of each: [u, D]."""
+        """Return the distinct rows that change, and one combined change for each: [u, D]."""
         distinct, places = tf.unique(tf.concat([rows for rows, _ in staged], 0))
         own_places = tf.split(places, [tf.size(rows) for rows, _ in staged], num=len(staged))
         shape = [tf.size(distinct), self.size]
@@ -165,7 +166,7 @@ class RowLayout(Layout):
             tf.scatter_nd(own[:, None], decoded(changes), shape)
             for own, (_, changes) in zip(own_places, staged, strict=True)
         ]
-        while len(changes) > 1:  # by pairs, so that each counts alike
+        while len(changes) > 1:  # in a binary tree, so that all changes have similar weight
             pairs = zip(changes[::2], changes[1::2], strict=False)
             changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
         return distinct, changes[0]
@@ -184,9 +185,9 @@ def adder_of_staged(
     combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
     drop_others: bool = True,
 ) -> tf.types.experimental.PolymorphicFunction:
-    """Build the ``tf.function`` of job numbers that calls `add_staged` of all tables in use."""
+    """Build a ``tf.function`` of job numbers that calls `add_staged` for all tables in use."""
 
-    @tf.function(autograph=False)  # traced for each number of jobs, of which there are few
+    @tf.function(autograph=False)  # traced once per number of jobs; there are few different ones
     def add_staged(numbers):  # type: ignore[no-untyped-def]
         added = [t.add_staged(numbers, dtype, combine, drop_others) for t in tables if t.rows]
         with tf.control_dependencies(added):
@@ -196,14 +197,14 @@ def adder_of_staged(
 
 
 def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
-    """Split rows, given in the order of the ids, into each shard's."""
+    """Split rows, which are in the order of the ids, into the parts of a `Split`."""
     return [rows] if len(split.places) == 1 else [tf.gather(rows, at) for at in split.places]
 
 
 class RowJob(WorkerJob):
-    """Adds the changes of rows to the ps, each its share; see `WorkerJob`."""
+    """Adds row changes, or a fraction of each, to the ps tasks; see `WorkerJob`."""
 
-    #: Of the rows of a shard, so that one part travels while others are gathered or laid down.
+    #: Parts per shard, so that one part is sent while the next is gathered or added.
     parts = 4
     by_direction = True
 
@@ -215,7 +216,7 @@ class RowJob(WorkerJob):
         }
 
     def fetch(self) -> list[tf.Operation]:
-        """Fetch the rows; what travelled is kept, to say later what has changed."""
+        """Fetch the rows; keep a copy as received, from which `push` computes the changes."""
         self._tables = {name: getattr(self.server.tables, name) for name in self.job.ids}
         self._splits = {
             name: table.split(self.job.ids[name], self.parts)
@@ -225,7 +226,7 @@ class RowJob(WorkerJob):
             name: table.fetch_parts(self._splits[name], self.wire)
             for name, table in self._tables.items()
         }
-        # beside what is trained
+        # computed in parallel with training
         self._shares = self._measure_shares()
         return [
             self._scratch[name].place(self._splits[name].places, parts)
@@ -233,8 +234,8 @@ class RowJob(WorkerJob):
         ]
 
     def train(self) -> list[UnitResult]:
-        """Train the units side by side."""
-        # each thread has handles of its own: with the same they would take turns
+        """Train the units in parallel."""
+        # new handles for each thread: TensorFlow would serialize threads that share one
         return [
             unit.train(
                 self.config,
@@ -260,12 +261,13 @@ class RowJob(WorkerJob):
         return self._tables[name].push_parts(self._splits[name], changes)
 
     def _measure_shares(self) -> dict[str, DirectedShare | None]:
-        """Measure the share of each table's changes that is pushed."""
+        """Compute the fraction of each table's changes that is pushed; None to push all."""
         if self.config.workers == 1 or not self.by_direction:
             return dict.fromkeys(self._tables)
         rates = self.rates()
+        # effective step z of a row: alpha * tokens * rate
         size = self.job.alpha * self.job.tokens
-        # in the order of the ids, on whichever ps they are
+        # in the order of the ids, which does not depend on the number of ps tasks
         rows = {
             name: decoded(joined(split.places, self._fetched[name]))
             for name, split in self._splits.items()
@@ -275,15 +277,15 @@ class RowJob(WorkerJob):
 
 
 class StagedJob(RowJob):
-    """Lays what it would push down at the ps, under its number; see `RowLayout.stage`.
+    """Stages its changes at the ps tasks, under its number; see `RowLayout.stage`.
 
-    Not by direction, whole changes are laid down, which are combined later as they are.
+    If `by_direction` is False, the whole changes are staged, to be combined later.
     """
 
     parts = 1
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """0: all start from the same rows."""
+        """Return 0: all jobs of a round start from the same rows."""
         return tf.zeros_like(others)
 
     def _push(self, name: str, changes: list[tf.Tensor]) -> tf.Operation:

@@ -1,4 +1,4 @@
-"""Variables of a worker, made and used inside the functions that it is sent."""
+"""Variables of a worker, created and used inside the functions that it runs."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gensim_tfw2v.parameter_server.combining import DirectedShare
 
 
 def unique_name(what: str) -> str:
-    """A name that no other variable of a worker has, whatever process asks for it."""
+    """Return a variable name that is unique across processes."""
     return f"tfw2v-{what}-{uuid.uuid4().hex}"
 
 
-#: Gives a handle of a variable of the worker that runs the function. TensorFlow holds each for that
-#: of another variable, so what uses one is neither ordered nor delayed by what uses another: order
-#: the use of the handles of one variable by control dependencies.
-Handle = Callable[[], Any]  # gives a Tensor; TensorFlow is not imported yet
+#: Returns a new handle to a variable of the worker that runs the function. TensorFlow treats each
+#: handle as a different variable, and does not order operations on different handles. Add control
+#: dependencies between the uses of one variable.
+Handle = Callable[[], Any]  # returns a Tensor; TensorFlow is not imported yet
 
 
 class WorkerVariables:
     """Variables of a regime's workers.
 
-    The workers of a cluster make them by their names. Threads of this process share a function,
-    traced once: each call hands it the variables of its thread.
+    The workers of a cluster create them by name. Threads of this process share a function, traced
+    once; each call passes it the variables of its thread.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class WorkerVariables:
         self._names: list[str] = []
 
     def name(self, what: str) -> str:
-        """Give a `unique_name` for a variable that the workers of a process share."""
+        """Return a `unique_name` for a variable that the workers of a process share."""
         self._names.append(unique_name(what))
         return self._names[-1]
 
     def copies(self, sources: Any) -> Callable[[], Any]:
-        """Add copies of variables of the ps, in any structure; what is given gives their values."""
+        """Add cached copies of ps variables, in any structure; return a getter of their values."""
         names = [self.name("copy") for _ in tf.nest.flatten(sources)]
         return lambda: tf.nest.pack_sequence_as(sources, cached(tf.nest.flatten(sources), names))
 
@@ -58,7 +58,7 @@ class WorkerVariables:
         dtype: tf.DType | None = None,
         device: str | None = None,
     ) -> Handle:
-        """Add a variable that each worker has of its own.
+        """Add a variable that each worker has a separate instance of.
 
         Parameters
         ----------
@@ -68,8 +68,8 @@ class WorkerVariables:
         dtype : DType, optional
             By default float32.
         device : str, optional
-            Of threads' variables, which are zeros at first; those of a cluster's workers are not
-            initialized, and go where they are used.
+            Device of the variables of threads, which start with zeros. Variables of a cluster's
+            workers are not initialized, and are placed where they are used.
         """
         dtype = dtype or tf.float32
         if not self._of_threads:
@@ -91,15 +91,16 @@ class WorkerVariables:
         def handle() -> tf.Tensor:
             graph = tf.compat.v1.get_default_graph()
             while getattr(graph, "outer_graph", None) and graph.outer_graph.building_function:
-                graph = graph.outer_graph  # from the body of a loop to the function
+                graph = graph.outer_graph  # from a loop's body up to the function
             with graph.as_default():
+                # each call of the function calls `mine` in its thread, and passes the handle
                 given = graph.capture_call_time_value(mine, like.handle, key=mine)
             return tf.identity(given)
 
         return handle
 
     def free(self) -> None:
-        """Free those with names of workers that are threads of this process."""
+        """Free the named variables of workers that are threads of this process."""
         for device in tf.config.list_logical_devices():
             with tf.device(device.name):
                 for name in self._names:
@@ -109,25 +110,25 @@ class WorkerVariables:
 
 
 def named_handle(name: str, shape: Sequence[int | None], dtype: tf.DType) -> Handle:
-    """Give handles of the variable that has this name on the worker."""
+    """Return the `Handle` of the variable with this name on the worker."""
     return partial(tf.raw_ops.VarHandleOp, dtype=dtype, shape=shape, shared_name=name, container="")
 
 
 class Scratch:
     """A float32 variable [n, D] of the worker that runs the function.
 
-    Each call of a worker finds what the last one has left.
+    Its rows persist between the calls of a worker.
 
     Parameters
     ----------
     of_workers : WorkerVariables
-        To which it is added.
+        Variables that it is added to.
     what : str
         Part of its name.
     size : int
-        D.
+        Number of columns D.
     native : bool
-        Whether compiled kernels train it: its rows are then filled up to their stride.
+        Whether compiled kernels train it. Its rows are then padded to the kernels' stride.
 
     Attributes
     ----------
@@ -143,15 +144,15 @@ class Scratch:
         self.handle = of_workers.own(what, [*self._shape], device="CPU" if native else None)
 
     def assign(self, rows: tf.Tensor) -> tf.Operation:
-        """Set the rows [n, D], where no compiled kernels train them."""
+        """Set the rows [n, D]; only if `native` is False."""
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def read(self) -> tf.Tensor:
-        """All rows: [n, D]."""
+        """Return all rows [n, D]."""
         return tf.ensure_shape(self._whole(), self._shape)[:, : self._size]
 
     def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
-        """Set the rows [n, D], given by parts of any dtype, and where the rows of each part go."""
+        """Set the rows [n, D] from parts of any dtype; `places` are each part's row indices."""
         if not self._native:
             return self.assign(tf.cast(joined(places, parts), tf.float32))
         number = tf.add_n([tf.size(part) for part in places])
@@ -167,9 +168,9 @@ class Scratch:
         share: DirectedShare | None,
         key: tf.Tensor,
     ) -> list[tf.Tensor]:
-        """By how much rows differ from what was placed, in its dtype, or a share of it.
+        """Return rows minus `known`, the placed rows, or a fraction of it, in their dtype.
 
-        Changes that travel in int8 are rounded by draws that `key` [2], int32, names.
+        `key` [2], int32, seeds the rounding to int8.
         """
         if self._native:
             of_rows = share or (tf.zeros([0]), tf.zeros([0]), tf.zeros([0], tf.int32))
@@ -191,22 +192,22 @@ class Scratch:
         return changes
 
     def _whole(self) -> tf.Tensor:
-        """The memory of all rows, with what they are filled up with."""
+        """Memory of all rows, including their padding."""
         return tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32)
 
     def zeros(self, number: tf.Tensor) -> tf.Operation:
-        """Have so many rows of zeros."""
+        """Allocate `number` rows of zeros."""
         return self._renew(number, True)
 
     def _renew(self, number: tf.Tensor, init: bool) -> tf.Operation:
-        """Have memory for so many rows, of zeros or not."""
-        # not tf.zeros: of equal ones TensorFlow makes one, and kernels would train all tables in it
+        """Allocate memory for `number` rows, of zeros if `init`."""
+        # not tf.zeros: TensorFlow merges equal constants, so all tables would share one buffer
         shape = tf.stack([number, self._shape[1]])
         rows = tf.raw_ops.Empty(shape=shape, dtype=tf.float32, init=init)
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def write_part(self, first: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-        """Set rows [n, D] from `first` on."""
+        """Set the rows [n, D] that start at index `first`."""
         ids = first + tf.range(tf.shape(rows)[0])
         if self._native:
             with tf.device("CPU"):
@@ -214,7 +215,7 @@ class Scratch:
         return tf.raw_ops.ResourceScatterUpdate(resource=self.handle(), indices=ids, updates=rows)
 
     def read_part(self, first: tf.Tensor, most: int) -> tf.Tensor:
-        """Rows from `first`, int64, on, or what there are of them: [n, D]."""
+        """Return at most `most` rows that start at index `first`, int64: [n, D]."""
         handle = self.handle()
         rows = tf.raw_ops.VariableShape(input=handle, out_type=tf.int64)[0]
         last = tf.minimum(rows, first + most)
@@ -226,14 +227,14 @@ class Scratch:
 
 
 def joined(places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
-    """Join parts of rows, each of which has its rows' places."""
+    """Join parts of rows; `places` are each part's row indices in the result."""
     return parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
 
 
 def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tensor]:
-    """The values of variables of another task that never change, kept by the worker by these names.
+    """Return the values of constant ps variables, which the worker caches under these names.
 
-    They travel when a worker asks for the first time: also one that was started anew.
+    They are sent when a worker needs them for the first time, and again after it was restarted.
     """
     handles = [
         named_handle(name, [None] * source.shape.rank, source.dtype)
@@ -250,7 +251,7 @@ def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tens
         ):
             return tf.constant(True)
 
-    # they are set together, but not at once
+    # one function sets all of them, but not atomically
     known = [tf.raw_ops.VarIsInitializedOp(resource=handle()) for handle in handles]
     with tf.control_dependencies([tf.cond(tf.reduce_all(known), lambda: tf.constant(True), fetch)]):
         return [

@@ -1,7 +1,7 @@
-"""One vector made of all tables, in shards: what is computed of it is computed where they are.
+"""One vector that consists of all tables, in shards; operations run where the shards are.
 
-Of a dot product a number comes from each shard, and to all else nothing but a number goes (Dean et
-al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
+A dot product receives one number from each shard. The remaining operations send at most one number
+(Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.parameter_server.rows import RowLayout
 
-#: One trace serves all vectors of the same shapes on the same devices.
+#: Arguments of traced functions. One trace serves all vectors with the same shapes and devices.
 Shards = list[tf.Variable]
 
 
 class ShardedVector:
-    """The rows of some tables as one vector, changed in place.
+    """Rows of some tables as one vector, changed in place.
 
-    It is not locked against pushes to its tables.
+    It is not synchronized with pushes to its tables.
 
     Parameters
     ----------
@@ -31,36 +31,36 @@ class ShardedVector:
         self._devices = tuple(shard.device for shard in self._shards)
 
     def like(self, size: int | None = None) -> ShardedVector:
-        """A vector of zeros, each shard beside this one's; its rows may be of another size."""
+        """Return a vector of zeros with shards on the same devices; `size` changes its columns."""
         tables = []
         for table in self.tables:
-            # a strategy's scope would deal them out in turn, to other devices than the ones before
+            # explicit: a strategy's scope would place shards round-robin, on different devices
             devices = [shard.device for shard in table.shards]
             tables.append(RowLayout(table.rows, size or table.size, len(devices), devices=devices))
         return ShardedVector(tables)
 
     def dot(self, other: ShardedVector, /) -> float:
-        """The dot product with another one, summed in float64."""
+        """Return the dot product with a vector; float32 within rows, float64 across rows."""
         return float(_dot(self._devices, self._shards, other._shards))
 
     def add(self, factor: float, other: ShardedVector, /) -> None:
-        """Add so many times another one."""
+        """Add `factor` times a vector."""
         self._change("add", other, factor)
 
     def scale(self, factor: float, /) -> None:
-        """Multiply it by a number."""
+        """Multiply the vector by a number."""
         self._change("scale", self, factor)
 
     def weigh(self, weights: ShardedVector, /) -> None:
-        """Multiply each row by the number that the weights, of size 1, have for it."""
+        """Multiply each row by its weight; `weights` has one column."""
         self._change("weigh", weights)
 
     def copy(self, other: ShardedVector, /) -> None:
-        """Make it equal to another one."""
+        """Copy the elements of a vector."""
         self._change("copy", other)
 
     def clear(self) -> None:
-        """Make it zero, whatever it was."""
+        """Set all elements to zero, including non-finite ones."""
         self._change("clear", self)
 
     def _change(self, how: str, other: ShardedVector, factor: float = 1.0) -> None:
@@ -78,7 +78,7 @@ def _dot(devices: Sequence[str], ones: Shards, others: Shards) -> tf.Tensor:
     return tf.add_n(parts)
 
 
-#: What a shard becomes, from what it is, the other vector's, and a factor.
+#: New value of a shard, from its current value, the argument's shard, and a factor.
 CHANGES: dict[str, Callable[..., tf.Tensor]] = {
     "add": lambda one, other, factor: one + factor * other,
     "scale": lambda one, other, factor: factor * one,

@@ -1,7 +1,7 @@
-"""Sub-models: the sample of each, and its whole tables on a worker, trained on a job at a time.
+"""Sub-models: the sample of each, and functions that train its whole tables on one worker.
 
-TensorFlow gives a job to any worker that is free. A worker remembers which sub-model it holds, and
-how many jobs it has been trained on: it refuses jobs of others, and those that it has missed.
+TensorFlow runs a job on any free worker. A worker remembers which sub-model it holds, and the
+number of jobs that it has trained. It refuses jobs of different sub-models, and jobs out of order.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from gensim_tfw2v.parameter_server.scratch import Scratch
 
 
 class SubModelTask(NamedTuple):
-    """A sub-model that is to be trained, from its beginning to its end."""
+    """A sub-model to train, through all epochs."""
 
     number: int  # from 0
     sampling: Sampling
-    epochs: Sequence[Sequence[UnitTask]]  # of the whole corpus, in the order of each epoch
+    epochs: Sequence[Sequence[UnitTask]]  # units of the whole corpus, in the order of each epoch
 
     def jobs(
         self, threads: int, seed: int, seen: np.ndarray
     ) -> Iterator[tuple[int, list[WorkUnit], tuple[Any, ...]]]:
-        """Each job's epoch and units, as reports name them, and what a worker is given of them.
+        """Yield each job: its epoch, its units for reports, and arguments of the worker's function.
 
-        There is one job at least, if without units: by it a worker takes the sub-model.
+        There is at least one job, possibly without units: a worker acquires the sub-model by it.
 
         Parameters
         ----------
         threads : int
-            Units of a job.
+            Number of units per job.
         seed : int
         seen : ndarray [V], int64
-            To it is added how often each word stands in the sample, as far as jobs were given.
+            Number of occurrences of each word in the sample; updated in place before each job.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class SubModelTask(NamedTuple):
                     sample = sampling.of(unit.read(), number, unit.index, epoch)
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))
                     entries.append(sample.astype("<i4").tobytes())
-                    # another name for each, in each epoch: they are other units
+                    # unique per sub-model, epoch and unit, since each has different entries
                     index = (epoch * sampling.number + number) * total + unit.index
                     keys.append(unit_key(seed, epoch, index))
                     named.append(_share_of(unit, index, number, sampling))
@@ -78,18 +78,19 @@ class SubModelTask(NamedTuple):
 
 
 class SubModelDone(NamedTuple):
-    """Report on a sub-model that is in its files."""
+    """Report that a sub-model has been written to its files."""
 
     number: int
 
 
 def file_of(folder: Path, number: int, name: str) -> Path:
-    """Where a sub-model's table is, by its name in `Tables`; or ``"seen"``.
+    """Return the path of a sub-model's table, by its name in `Tables`, or of ``"seen"``.
 
     Returns
     -------
     Path
-        Of a ``.npy`` file: float32 [V, D], or int64 [V], how often each word was in its sample.
+        A ``.npy`` file: a table, float32 [V, D]; or the number of occurrences of each word in the
+        sample, int64 [V].
     """
     return folder / f"sub-model-{number:03}-{name}.npy"
 
@@ -97,7 +98,7 @@ def file_of(folder: Path, number: int, name: str) -> Path:
 def _tensors(
     threads: int, entries: list[bytes], keys: list[Any], alphas: list[Any]
 ) -> tuple[Any, ...]:
-    """A job's units as arguments of its function, with some of nothing for threads without any."""
+    """Convert units to arguments of the worker's function; empty units for idle threads."""
     empty = threads - len(entries)
     return (
         tf.constant(entries + [b""] * empty),
@@ -107,7 +108,7 @@ def _tensors(
 
 
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
-    """A unit as a sub-model's report names it: all of these add up to the corpus."""
+    """Return a unit for reports: the counts of all sub-models add up to the corpus's counts."""
     parts = {}
     if sampling.kind != "equal":
         for name in ("raw_words", "sentences", "tokens"):
@@ -121,7 +122,7 @@ Function = Callable[..., Any]
 
 
 def results_of(packed: np.ndarray) -> UnitResult:
-    """Results [n] of a job's units; 0 if it is not accepted, or if it was trained before."""
+    """Return the results [n] of a job's units: 0 if it was refused, or had been trained before."""
     return UnitResult(*np.split(packed[1:], len(UnitResult._fields)))
 
 
@@ -131,18 +132,19 @@ class SubModelFunctions(NamedTuple):
     Attributes
     ----------
     train : function (entries, keys, alphas, attempt, job, others) -> Tensor [1 + 4 n]
-        Whether the worker holds the sub-model, and `results_of` the job's units: float64.
+        Returns 1 if the worker holds the sub-model, else 0; then the results of the job's units,
+        for `results_of`: float64.
 
         entries : Tensor [n], string
-            Of each of n units, one for each thread: little-endian int32.
+            Entries of each of n units, one per thread: little-endian int32.
         keys, alphas : Tensor [n, 2], int32 and float32
         attempt, job : Tensor [], int64
-            The attempt to train the sub-model, from 1, and the job's number in it, from 0.
+            Number of the attempt to train the sub-model, from 1, and of the job in it, from 0.
         others : Tensor [m], int64
-            Attempts that other workers are at, whose sub-models must stay.
+            Concurrent attempts, whose sub-models must not be replaced.
     read : Tables of function (attempt, first) -> Tensor [rows, D]
-        `ROWS_AT_A_TIME` rows of each table, or what there are; none if the worker holds another
-        sub-model.
+        Returns at most `ROWS_AT_A_TIME` rows of a table; none if the worker does not hold the
+        sub-model of this attempt.
     """
 
     train: Function
@@ -150,7 +152,7 @@ class SubModelFunctions(NamedTuple):
 
 
 def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubModelFunctions:
-    """Build what a worker runs; a sub-model starts from the rows that ps tasks hold.
+    """Build the functions of workers. Sub-models start from the rows on the ps tasks.
 
     Parameters
     ----------
@@ -165,11 +167,11 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
         )
     )
     job_of_any = WorkerJob(config, server)
-    # which sub-model a worker holds: the attempt to train it, and on how many jobs so far
+    # sub-model that a worker holds: its attempt, and the number of jobs trained
     lease = server.of_workers.own("lease", [2], tf.int64, device="CPU")
 
     def held_now() -> tf.Tensor:
-        """Attempt and jobs: [2], int64; 0 for none."""
+        """Attempt, and number of jobs trained: [2], int64; 0 for none."""
         return tf.cond(
             tf.raw_ops.VarIsInitializedOp(resource=lease()),
             lambda: tf.raw_ops.ReadVariableOp(resource=lease(), dtype=tf.int64),
@@ -180,6 +182,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
         return tf.raw_ops.AssignVariableOp(resource=lease(), value=tf.stack([attempt, jobs]))
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
+        """Acquire the worker for an attempt: copy the initial rows from the ps tasks."""
         copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
         with tf.control_dependencies(copied):
             done = hold(attempt, tf.zeros([], tf.int64))
@@ -203,7 +206,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
         is_mine = tf.equal(held[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
         is_next = tf.cond(is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(held[1], job))
-        # one that was trained, and whose answer has not arrived
+        # the job was trained before, but its answer has not arrived
         was_trained = is_mine & tf.equal(held[1], job + 1)
 
         def train_units() -> tf.Tensor:
@@ -217,7 +220,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
             numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*trained, strict=True)]
             return tf.concat(numbers, 0)
 
-        # a worker that has had no sub-model yet has no rows: where it refuses, none may be read
+        # a worker without a sub-model has no rows: if it refuses, do not read any
         results = tf.cond(
             is_next, train_units, lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64)
         )
@@ -241,7 +244,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
 
 
 def _copy(layout, table: Scratch) -> tf.Operation:  # type: ignore[no-untyped-def]
-    """Copy the rows of a layout into a worker's variable, piece by piece."""
+    """Copy the rows of a layout into a worker's variable, `ROWS_AT_A_TIME` at a time."""
     zeros = table.zeros(layout.rows)
 
     def copy(first: tf.Tensor) -> tf.Tensor:

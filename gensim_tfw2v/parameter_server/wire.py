@@ -1,8 +1,9 @@
-"""Rows in the types in which they travel between workers and ps tasks.
+"""Types in which rows are sent between workers and ps tasks.
 
-A row of int8 has D elements q and the four bytes of a float32 s: it stands for s q. The compiled
-ops make and read such rows; they round what is fetched to nearest, and what is pushed up or down at
-random, so that its mean is right (QSGD, Alistarh et al. 2017).
+A row in int8 is its D elements q and the four bytes of a float32 scale s, and stands for s q. Only
+the compiled ops convert rows to int8. They round a fetched row to nearest. They round a pushed change
+up or down at random, so that its expectation is exact (Alistarh et al. 2017, "QSGD:
+Communication-Efficient SGD via Gradient Quantization and Encoding", section 3.1).
 """
 
 from gensim_tfw2v._tensorflow import tf
@@ -10,12 +11,12 @@ from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES
 
 
 def columns(size: int, dtype: tf.DType) -> int:
-    """Return the columns of a row of D elements that travels."""
+    """Return the number of columns of a row of D elements that is sent in a type."""
     return size + SCALE_BYTES if dtype == tf.int8 else size
 
 
 def decoded(rows: tf.Tensor) -> tf.Tensor:
-    """Return rows that have travelled, of any type, as float32 [n, D]."""
+    """Return received rows, of any type, as float32 [n, D]."""
     if rows.dtype != tf.int8:
         return tf.cast(rows, tf.float32)
     elements, scale = tf.split(rows, [rows.shape[1] - SCALE_BYTES, SCALE_BYTES], axis=1)

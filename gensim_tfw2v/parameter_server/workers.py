@@ -1,4 +1,4 @@
-"""Who runs jobs: the worker tasks of a cluster, or threads of this process."""
+"""Workers that run jobs: tasks of a cluster, or threads of this process."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ Function = Callable[..., Any]
 
 
 class ClusterWorkers:
-    """The worker tasks of a cluster. They run jobs, each again if its worker ends.
+    """Worker tasks of a cluster. If a worker ends, its job is run again.
 
     Parameters
     ----------
     coordinator : ClusterCoordinator
-        Of a ``ParameterServerStrategy``.
+        Coordinator of a ``ParameterServerStrategy``.
     tasks : sequence of Task
-        Its ps and workers.
+        ps and worker tasks of the cluster.
     liveness : Liveness
-        That is told when a job has ended.
+        Notified of each finished job.
 
     Attributes
     ----------
     number : int
-        N.
+        Number of workers N.
     shards : int
-        P: over how many ps tasks rows are spread.
+        Number of ps tasks P that rows are distributed over.
     are_threads : bool
-        Whether they are threads of this process.
+        Whether the workers are threads of this process.
     liveness : Liveness
-        Of the tasks whose end would lose something; threads have none.
+        Monitor of the tasks; threads have no tasks to monitor.
     """
 
     are_threads = False
@@ -50,28 +50,28 @@ class ClusterWorkers:
         self.liveness = liveness
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:
-        """Variables made inside are the ps tasks'."""
+        """Return a context in which variables are created on the ps tasks."""
         return self._coordinator.strategy.scope()
 
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
-        """Hand a job to the next worker that is free; `slot` is for threads.
+        """Run a job on the next free worker; `slot` is ignored.
 
-        ``result()`` of what is given waits for the job's result, an ndarray.
+        ``result()`` of the returned object waits for the job's result, an ndarray.
         """
         while True:
             try:
                 scheduled = self._coordinator.schedule(function, args=arguments)
                 return _OnCluster(scheduled, self.liveness)
             except tf.errors.OpError:
-                # of another job, which gets it too; it is raised once
+                # error of an earlier job, whose `result` raises it too; it is raised here only once
                 continue
 
     def sees(self, folder: Path) -> bool:
-        """Return whether jobs can read what this process writes to a folder."""
+        """Return whether workers can read what this process writes to a folder."""
         return is_seen_by(self.number, folder)
 
     def close(self) -> None:
-        """Its tasks are not ours to end."""
+        """Do nothing: this object does not own the tasks."""
 
 
 class _OnCluster:
@@ -87,19 +87,19 @@ class _OnCluster:
 
 
 class LocalWorkers:
-    """Threads of this process, each a worker; the tables are its own. See `ClusterWorkers`.
+    """Threads of this process as workers; the tables are in its memory. See `ClusterWorkers`.
 
     Parameters
     ----------
     number : int
-        N.
+        Number of workers N.
     """
 
     are_threads = True
     shards = 1
 
     def __init__(self, number: int) -> None:
-        # Jobs run side by side, not their ops in pieces. TensorFlow takes it before its first op.
+        # Jobs run in parallel, so ops need not. TensorFlow allows this only before its first op.
         with contextlib.suppress(RuntimeError):
             if not tf.config.threading.get_intra_op_parallelism_threads():
                 tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -109,26 +109,26 @@ class LocalWorkers:
         self._slots = [ThreadPoolExecutor(1, f"tfw2v-worker-{slot}") for slot in range(number)]
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:
-        """Variables made inside are this process's."""
+        """Return a context in which variables are created in this process."""
         return contextlib.nullcontext()
 
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
-        """Hand a job to the next thread that is free, or to that of a slot, below N."""
+        """Run a job in the next free thread, or in the thread of a slot below N."""
         pool = self._pool if slot is None else self._slots[slot]
         return pool.submit(lambda: function(*arguments).numpy())
 
     def sees(self, folder: Path) -> bool:
-        """They are given what has been read: a part of a file, where a job would read it whole."""
+        """Return False: jobs are passed their entries, since a job reads whole files."""
         return False
 
     def close(self) -> None:
-        """End the threads, after the jobs that they train."""
+        """Stop the threads, after their current jobs."""
         for pool in (self._pool, *self._slots):
             pool.shutdown(cancel_futures=True)
 
 
-#: Who runs jobs.
+#: Workers that run jobs.
 Workers = ClusterWorkers | LocalWorkers
 
-#: A job that has been handed to a worker.
+#: A job that has been scheduled on a worker.
 Job = _OnCluster | Future[Any]

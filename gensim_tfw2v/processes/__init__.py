@@ -1,1 +1,1 @@
-"""Processes of this package: how they start, fork, end, and what they leave behind."""
+"""Processes of this package: start, fork, end, threads and connections."""

@@ -1,6 +1,6 @@
 """Python processes that work for this one, and end with it.
 
-Not with `multiprocessing`: its "spawn" runs the user's script again, and "fork" is unsafe beside
+`multiprocessing` is not used: its "spawn" runs the user's script again, and "fork" is unsafe with
 the threads of TensorFlow.
 """
 
@@ -18,39 +18,40 @@ from typing import Any, NoReturn
 
 from gensim_tfw2v.processes.process_guards import flush_streams
 
-# of Linux's prctl.h
+# from Linux's prctl.h
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 
-#: Lines of a process's log that an error shows.
+#: Number of lines of a process's log that an error message shows.
 LOG_LINES = 12
 
 
 def last_lines(log: Path) -> str:
-    """Where a process's log ends, for an error; nothing if the log is empty or not there."""
+    """Return the last lines of a process's log, for an error message; empty if there are none."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     return f"; its log, {log}, ends:\n" + "\n".join(lines[-LOG_LINES:]) if lines else ""
 
 
 def name_process(name: str) -> None:
-    """Give this process a name that ``ps`` and ``top`` show, of 15 bytes at most.
+    """Set the name of this process in ``ps`` and ``top``; at most 15 bytes are used.
 
-    It has no blanks: Slurm, for one, splits ``/proc/PID/stat`` at them, and misses processes.
+    It must not contain blanks: Slurm splits ``/proc/PID/stat`` at them, and then misses processes.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
 def end_with_parent() -> None:
-    """Let Linux kill this process when its parent ends."""
+    """Have Linux kill this process when its parent ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def run_and_exit(run: Callable[[], object]) -> None:
-    """Run all that a process is for, and end it without taking the interpreter apart.
+    """Run a function, then exit without finalizing the interpreter.
 
-    With TensorFlow imported that takes half a second, for nothing: ``atexit``'s functions are
-    called as always, and what `run` raises ends the process as always, SystemExit with its status.
+    With TensorFlow imported, finalization takes half a second and has no use. Functions registered
+    with ``atexit`` are called as usual. Exceptions from `run` end the process as usual, SystemExit
+    with its status.
     """
     status = 0
 
@@ -58,7 +59,7 @@ def run_and_exit(run: Callable[[], object]) -> None:
         flush_streams()
         os._exit(status)
 
-    atexit.register(leave)  # before all that `run` registers: it is called last
+    atexit.register(leave)  # registered before the functions of `run`, so called last
     try:
         run()
     except SystemExit as exit:
@@ -69,18 +70,19 @@ def run_and_exit(run: Callable[[], object]) -> None:
         raise
     finally:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # which would only be printed
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt would only be printed
 
 
 def python() -> str:
-    """Return the interpreter that processes are started with: this one's, or one like it.
+    """Return the path of the Python interpreter for new processes.
 
-    A program that Python is embedded in may have none, and name another.
+    It is ``sys.executable``. If that is empty, as in programs that embed Python, it is an
+    interpreter of the same version from the folders of this one, or from the PATH.
 
     Raises
     ------
     RuntimeError
-        If there is none.
+        If no interpreter is found.
     """
     if sys.executable:
         return sys.executable
@@ -89,8 +91,8 @@ def python() -> str:
         if found := shutil.which(name, path=folder):
             return found
     raise RuntimeError(
-        f"sys.executable is empty, as where Python is embedded, and no {name} is on the PATH: set "
-        "sys.executable to an interpreter of this version, which other processes are started with"
+        f"cannot start Python: sys.executable is empty, and no {name} is on the PATH: set "
+        "sys.executable to an interpreter of this version"
     )
 
 
@@ -101,11 +103,11 @@ def start_module(
     launcher: Sequence[str] = (),
     **options: Any,
 ) -> "subprocess.Popen[bytes]":
-    """Run a module of this package in another process, out of Ctrl-C's reach.
+    """Run a module of this package in a new process, which Ctrl-C does not reach.
 
-    Its standard input closes when this process ends, however it does: the module has to end then.
-    `environment` are variables beside those of this process; `launcher` is a command that becomes
-    the one that follows it; `options` are for ``subprocess.Popen``.
+    Its standard input closes when this process ends in any way; the module must exit then.
+    `environment` contains variables in addition to those of this process. `launcher` is a command
+    that executes the command after it. `options` are passed to ``subprocess.Popen``.
     """
     options.setdefault("stdin", subprocess.PIPE)
     return subprocess.Popen(
@@ -117,9 +119,9 @@ def start_module(
 
 
 def exec_module(module: str, *arguments: str) -> NoReturn:
-    """Run a module of this package in place of this program, as `start_module` would.
+    """Replace this program by a module of this package, run as by `start_module`.
 
-    The process keeps its number, its parent and its standard streams. All else of it is freed.
+    The process keeps its id, its parent and its standard streams. All other resources are freed.
     """
     flush_streams()
     os.execve(python(), [python(), "-m", module, *arguments], _environment({}))
@@ -129,6 +131,6 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
     paths = [*sys.path, str(Path(__file__).parents[2])]
     own = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "PYTHONSAFEPATH": "1",  # modules in the working folder do not take others' places
+        "PYTHONSAFEPATH": "1",  # files in the working directory must not shadow modules
     }
     return os.environ | own | dict(more)

@@ -1,8 +1,8 @@
-"""TCP connections of this process: kept alive while the other host is, and their bytes counted.
+"""TCP connections of this process: keep-alive, and counts of their bytes.
 
-A process that ends closes its connections; a host that loses power, or its network, does not, and
-who waits for its answer waits for ever: TensorFlow turns on no keep-alive, neither gRPC's nor
-TCP's, and offers no option. So the kernel is asked for keep-alive, connection by connection.
+A process that ends closes its connections. A host that loses power, or its network, does not, and a
+process that waits for its answer waits forever. TensorFlow enables no keep-alive, neither gRPC's
+nor TCP's, and offers no option for it. So this module enables TCP keep-alive on each connection.
 """
 
 import contextlib
@@ -17,28 +17,30 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-SILENT_SECONDS = 30  # a host that is silent for less is waited for
-IDLE_SECONDS = 10  # without a word, after which a connection is asked whether it stands
+SILENT_SECONDS = 30  # a host may be silent for this long
+IDLE_SECONDS = 10  # idle time after which a connection is probed
 
-#: When a connection that is not answered on is given up. The count begins when something was heard
-#: last, up to `IDLE_SECONDS` before the host fell silent.
+#: Seconds after which a connection without answers is given up. They count from the last received
+#: packet, which may be `IDLE_SECONDS` before the host fell silent.
 GIVE_UP_SECONDS = SILENT_SECONDS + IDLE_SECONDS
 
-#: Between two attempts to send again, at most: by default they double without end, and the last
-#: before the connection is given up may come long before a host is back.
+#: Maximum number of seconds between two retransmissions. By default the interval doubles without
+#: limit, and the last retransmission before the connection is given up may come long before the
+#: host is back.
 RESEND_SECONDS = 5
 
-LOOK_SECONDS = 2.0  # between two looks for new connections
+LOOK_SECONDS = 2.0  # seconds between two searches for new connections
 
-# of linux/tcp.h: an option, from Linux 6.15 on, and where ``struct tcp_info`` has
-# tcpi_bytes_acked and tcpi_bytes_received
-_TCP_RTO_MAX_MS = 44
+_TCP_RTO_MAX_MS = 44  # option in linux/tcp.h, since Linux 6.15
+
+# offset in ``struct tcp_info`` of linux/tcp.h of tcpi_bytes_acked and tcpi_bytes_received, 64 bits
+# each, and the offset of their end
 _BYTES_AT = 120
 _INFO_BYTES = 136
 
 
 def port_user(port: int) -> str:
-    """Describe the process that has a port of this machine, as far as this user may see it."""
+    """Describe the process that uses a port of this machine; empty if this user may not see it."""
     import psutil
 
     with contextlib.suppress(psutil.Error):
@@ -50,42 +52,43 @@ def port_user(port: int) -> str:
 
 
 def own_connections() -> Iterator[tuple[str, socket.socket]]:
-    """TCP sockets of this process, each under a name that no other has while it lasts.
+    """Yield the TCP sockets of this process, each with a name that is unique while it is open.
 
-    A socket is open until the next one is asked for. None is given on systems other than Linux.
+    A socket object is open until the next one is requested. Only Linux is supported: elsewhere
+    there are none.
     """
     if sys.platform != "linux":
         return
     try:
         descriptors = os.listdir("/proc/self/fd")
-    except OSError:  # this process has as many open as it may
+    except OSError:  # this process has no free file descriptor
         return
     for descriptor in descriptors:
         with contextlib.suppress(OSError):  # closed meanwhile
             name = os.readlink(f"/proc/self/fd/{descriptor}")
             if not name.startswith("socket:"):
                 continue
-            # of a copy of the descriptor, for it is closed
+            # a duplicate of the descriptor, since leaving the context closes it
             with socket.socket(fileno=os.dup(int(descriptor))) as connection:
                 is_internet = connection.family in (socket.AF_INET, socket.AF_INET6)
                 if is_internet and connection.type == socket.SOCK_STREAM:
                     yield name, connection
 
 
-#: Hosts, by name or by address, and ports: connections to them are kept alive.
+#: Hosts, by name or by address, and ports whose connections get keep-alive.
 _hosts: set[tuple[str, int]] = set()
 
 
 def keep_alive(hosts: Iterable[tuple[str, int]] | None) -> None:
-    """Let TCP connections break when the host at the other end is silent; on Linux.
+    """Let TCP connections fail when the remote host is silent; Linux only.
 
-    A thread looks for new ones as long as the process lasts.
+    A thread searches for new connections until the process ends.
 
     Parameters
     ----------
     hosts : iterable of (str, int), optional
-        Names or addresses, and ports: connections to all others are left as they are. None for
-        all connections of a process that has no others.
+        Names or addresses, and ports. Connections to any other host or port are not changed. None
+        stands for all connections of this process.
     """
     _hosts.update(hosts or ())
     if sys.platform == "linux":
@@ -104,20 +107,23 @@ def _start_keeping(all_hosts: bool) -> None:
 
 
 def keep_new_alive(kept: set[str], hosts: set[tuple[str, int]] | None) -> set[str]:
-    """Let connections to these hosts break so, but for those that do already; name both."""
+    """Enable keep-alive on new connections to these hosts; return the names of all with it.
+
+    `kept` contains the names of the connections that have it already.
+    """
     options = (
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-        # while nothing is to be sent: a question after so many seconds, and so many more of them
+        # idle connections: seconds until the first probe, seconds between probes, and their number
         (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, IDLE_SECONDS),
         (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, RESEND_SECONDS),
         (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, SILENT_SECONDS // RESEND_SECONDS),
-        # in any case: milliseconds until there has to be an answer
+        # all connections: milliseconds without an answer until the connection fails
         (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * GIVE_UP_SECONDS),
-        (socket.IPPROTO_TCP, _TCP_RTO_MAX_MS, 1000 * RESEND_SECONDS),  # last: older systems refuse
+        (socket.IPPROTO_TCP, _TCP_RTO_MAX_MS, 1000 * RESEND_SECONDS),  # last: old kernels refuse it
     )
     found = set()
     for name, connection in own_connections():
-        with contextlib.suppress(OSError):  # it is not connected yet, or it is ending
+        with contextlib.suppress(OSError):  # not connected yet, or no longer
             if name in kept or _leads_to(connection, hosts):
                 found.add(name)
             if name in found - kept:
@@ -130,7 +136,7 @@ def _leads_to(connection: socket.socket, hosts: set[tuple[str, int]] | None) -> 
     if hosts is None:
         return True
     address, port = connection.getpeername()[:2]
-    # resolved anew each time: a host may come back with another address
+    # resolved each time: a host may come back with a different address
     return any(
         _plain(address) == _plain(found[4][0])
         for host, host_port in tuple(hosts)
@@ -140,28 +146,28 @@ def _leads_to(connection: socket.socket, hosts: set[tuple[str, int]] | None) -> 
 
 
 def _plain(address: Any) -> Any:
-    """An address of IPv4 also where a socket of IPv6 has it."""
+    """Parse an address; convert IPv4 addresses of IPv6 sockets (``::ffff:...``) to IPv4."""
     parsed = ipaddress.ip_address(str(address).partition("%")[0])
     return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 class TcpBytes:
-    """Counts what this process has sent and received by TCP, headers left out.
+    """Counts the bytes that this process has sent and received by TCP, without headers.
 
-    psutil counts the traffic of a network's interfaces, which the tasks of one machine share. What
-    a connection carries after the last look, until it is closed, is missed.
+    psutil counts the traffic of network interfaces, which the tasks of a machine share. The traffic
+    of a connection between the last `look` and its end is not counted.
     """
 
     def __init__(self) -> None:
         self._of: dict[str, tuple[int, int]] = {}
 
     def look(self) -> tuple[int, int] | None:
-        """Bytes sent (and confirmed) and received by all connections so far; None if unknown."""
+        """Return the bytes sent (acknowledged) and received so far; None on unsupported systems."""
         if sys.platform != "linux":
             return None
         for name, connection in own_connections():
             info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
-            if len(info) == _INFO_BYTES:  # of a kernel from 4.1 on
+            if len(info) == _INFO_BYTES:  # Linux 4.1 or later
                 self._of[name] = struct.unpack_from("=QQ", info, _BYTES_AT)
         sent, received = zip((0, 0), *self._of.values(), strict=True)
         return sum(sent), sum(received)

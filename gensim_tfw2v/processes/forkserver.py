@@ -1,9 +1,9 @@
-"""The process that forks others: ``python -m gensim_tfw2v.processes.forkserver``.
+"""The fork server: ``python -m gensim_tfw2v.processes.forkserver``.
 
-It imports TensorFlow once, and has no threads of its own; see `gensim_tfw2v.processes.launcher`. A
-request comes by the socket that is its standard input, with the files that the new process gets as
-its standard ones, and with a pipe for the answers: the new process's number, and in the end its
-status. If the pipe closes before, this process is gone.
+It imports TensorFlow once, and starts no threads; see `gensim_tfw2v.processes.launcher`. Requests
+come through the socket that is its standard input. Each request passes the standard files of the
+new process, and a pipe for two answers: the id of the new process, and later its exit status. If
+the pipe closes before that, the fork server has ended.
 """
 
 import contextlib
@@ -22,25 +22,25 @@ from typing import NoReturn
 from gensim_tfw2v.processes import children
 from gensim_tfw2v.processes.process_guards import flush_streams, without_collection
 
-#: What is imported once for all, so far as it starts no thread: it is mostly tasks that are forked.
+#: Modules that are imported once for all forks, which are mostly tasks. None may start a thread.
 MODULES = (
     *("gensim_tfw2v._tensorflow", "gensim_tfw2v", "grpc"),
     *("gensim_tfw2v.cluster.server", "gensim_tfw2v.regimes.coordinator"),
 )
 
-MAX_REQUEST = 1 << 17  # bytes
+MAX_REQUEST = 1 << 17  # maximum size of a request in bytes
 
 
 def main() -> None:
-    """Fork until the other end of the socket is closed; then kill what was forked and runs."""
+    """Serve requests until the other end of the socket closes; then kill all forks that run."""
     children.name_process("tfw2v-forks")
     requests = socket.socket(fileno=os.dup(0))
     with without_collection():
         for module in MODULES:
             importlib.import_module(module)
-        # TensorFlow comes when something of it is asked for: here, or in each fork
+        # TensorFlow is imported lazily: an attribute imports it here, instead of in each fork
         importlib.import_module("gensim_tfw2v._tensorflow").tf.float32  # noqa: B018
-        gc.freeze()  # else each process would copy all that it shares, when it collects garbage
+        gc.freeze()  # otherwise garbage collection in a fork would copy the shared memory
     running: dict[int, Connection] = {}
     try:
         with contextlib.suppress(ConnectionError):
@@ -53,8 +53,11 @@ def main() -> None:
 
 
 def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
-    """Carry out requests until there are no more; note who runs, and where to tell its status."""
-    woken, wake = os.pipe()
+    """Fork for each request, until the socket closes.
+
+    `running` maps the id of each running fork to the pipe for its exit status.
+    """
+    woken, wake = os.pipe()  # each SIGCHLD writes to it, which wakes up `select`
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -81,7 +84,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
             for descriptor in standard:
                 os.close(descriptor)
             running[pid] = Connection(answer, readable=False)
-            with contextlib.suppress(OSError):  # nobody waits for it
+            with contextlib.suppress(OSError):  # the requester has closed the pipe
                 running[pid].send(pid)
 
 
@@ -95,11 +98,11 @@ def _report_ended(running: dict[int, Connection]) -> None:
 def _become(
     standard: list[int], module: str, arguments: list[str], environment: dict[str, str]
 ) -> NoReturn:
-    """Be the process that was asked for."""
+    """Run the requested module in this fork, then exit."""
     status = 1
     try:
         children.end_with_parent()
-        os.setsid()  # Ctrl-C comes to the one who started the server alone
+        os.setsid()  # Ctrl-C must reach only the process that has started the server
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, descriptor in enumerate(standard):
             os.dup2(descriptor, number)

@@ -1,12 +1,12 @@
-"""Processes of this package that start at once, in a network of their own: a local cluster's.
+"""Fast start of processes of this package in a separate network, for local clusters.
 
-Importing TensorFlow takes a core for some seconds, and a local cluster has many processes. Here one
-process imports it, and the others are its forks: see `gensim_tfw2v.processes.forkserver`. Python's
-`multiprocessing` has a fork server, too, but that would run the user's script again.
+Importing TensorFlow occupies a core for some seconds, and a local cluster has many processes. So
+one process imports it, and forks the others: see `gensim_tfw2v.processes.forkserver`. Python's
+`multiprocessing` has a fork server too, but it would run the user's script again.
 
 TensorFlow's servers have no authentication, and listen on all interfaces. In a network namespace of
-Linux (network_namespaces(7)) all interfaces are one loopback, whose ports are closed to other
-processes of the machine, and to other machines.
+Linux (network_namespaces(7)) the only interface is a loopback. Its ports are unreachable for
+processes outside of the namespace, and for other machines.
 """
 
 import contextlib
@@ -30,12 +30,12 @@ from gensim_tfw2v.processes.children import last_lines, python, start_module
 
 logger = logging.getLogger(__name__)
 
-START_SECONDS = 120.0  # that a process has to start, the import of TensorFlow included
-END_SECONDS = 20.0  # that the process that forks has to end, which may be importing it
+START_SECONDS = 120.0  # time limit for a process to start, including the import of TensorFlow
+END_SECONDS = 20.0  # time limit for the fork server to exit; it may be importing TensorFlow
 
 
 class Forked:
-    """A process that the fork server has started: what is used of ``subprocess.Popen``."""
+    """A process started by the fork server, with a part of the interface of ``Popen``."""
 
     def __init__(
         self, pid: int, answers: Connection, stdin: IO[bytes], stdout: IO[bytes] | None = None
@@ -48,7 +48,7 @@ class Forked:
         self._lock = threading.Lock()
 
     def poll(self) -> int | None:
-        """Its status, if it has ended."""
+        """Return its exit status; None if it runs."""
         with self._lock:
             if self.returncode is None and self._answers.poll():
                 try:
@@ -58,7 +58,7 @@ class Forked:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; as of ``Popen``, but its standard input is closed then."""
+        """Wait for its end like ``Popen.wait``, then close its standard input."""
         self._answers.poll(timeout)
         status = self.poll()
         if status is None:
@@ -68,13 +68,13 @@ class Forked:
         return status
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send a signal, unless the process has ended."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process, unless it has ended."""
         self.send_signal(signal.SIGKILL)
 
 
@@ -83,12 +83,12 @@ Process = subprocess.Popen[bytes] | Forked
 
 
 class ForkServer:
-    """A process with TensorFlow and this package imported, that forks others.
+    """A process that has imported TensorFlow and this package, and forks others.
 
     Parameters
     ----------
     namespace : tuple of str
-        A command that becomes the one that follows it, elsewhere.
+        Command that executes the command after it in a new network namespace; empty for none.
     """
 
     def __init__(self, namespace: tuple[str, ...] = ()) -> None:
@@ -113,10 +113,11 @@ class ForkServer:
         stdout: Any = None,
         stderr: Any = None,
     ) -> Forked:
-        """Run ``main()`` of a module of this package in another process, as `start_module` does.
+        """Run ``main()`` of a module of this package in a fork; see `children.start_module`.
 
-        `environment` are variables beside those that this process had when the server was started;
-        `stdout` and `stderr` are as for ``Popen``. ConnectionError: the server has ended.
+        `environment` contains variables in addition to those that this process had when the server
+        was started. `stdout` and `stderr` are as for ``Popen``. ConnectionError is raised if the
+        server has ended.
         """
         answers, answer = Pipe(duplex=False)
         theirs_in, ours_in = os.pipe()
@@ -133,7 +134,7 @@ class ForkServer:
             standard.append(theirs)
         message = json.dumps([module, arguments, dict(environment or {})]).encode()
         try:
-            with answer, contextlib.suppress(OSError):  # the server has ended: none will answer
+            with answer, contextlib.suppress(OSError):  # the server has ended, see below
                 socket.send_fds(self._requests, [message], [answer.fileno(), *standard])
         finally:
             for descriptor in standard:
@@ -150,53 +151,54 @@ class ForkServer:
             stream.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(1.0)  # it is ending
-        raise ConnectionError(f"the process that forks others {why}{last_lines(self._log)}")
+        raise ConnectionError(f"the fork server {why}{last_lines(self._log)}")
 
     @property
     def is_lost(self) -> bool:
-        """Return whether it was killed, or ended after it had worked: another may do better."""
+        """Return whether it was killed, or ended after a successful fork: a new one may work."""
         status = self.process.poll()
         return status is not None and (status < 0 or self._has_forked)
 
     def close(self) -> None:
-        """End it, and what it has started."""
+        """Stop the server and its forks."""
         with contextlib.suppress(OSError):
             self._requests.shutdown(socket.SHUT_RDWR)
         try:
             self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            self.process.kill()  # and Linux what it has forked
+            self.process.kill()  # Linux then kills its forks
             self.process.wait()
         self._requests.close()
         self._folder.close()
 
 
 class ProcessLauncher:
-    """A process that forks those of this package, in a network of their own.
+    """Starts processes of this package as forks, in a separate network.
 
-    It ends by `close`, when it is collected, or with this process. If the process that forks is
-    killed, what it has forked ends with it, and another one takes its place.
+    It ends by `close`, by garbage collection, or with this process. If the fork server is killed,
+    its forks end with it, and a new server is started for the next process.
 
-    The network is only there where the system has such, which is else warned of; so are forks,
-    without which each process imports TensorFlow anew. The import begins at once, and is waited
-    for where the first process is started.
+    If the system allows no network namespaces, a warning is logged, and the network is not
+    separate. On systems other than Linux nothing is forked, and each process imports TensorFlow
+    itself. The fork server imports TensorFlow in the background; the start of the first process
+    waits for it.
 
     Parameters
     ----------
     isolated : bool
-        Whether to have a network of their own, which only what is started here reaches. Otherwise
-        everybody does who reaches this machine's ports, and may run programs as this user.
+        Run the processes in a network that only they can reach. Otherwise anyone who can reach this
+        machine's ports may run programs as this user.
     """
 
     def __init__(self, isolated: bool = True) -> None:
         self._cleanup = contextlib.ExitStack()
-        self._lock = threading.Lock()  # tasks are also started by threads that watch them
+        self._lock = threading.Lock()  # threads that monitor tasks start processes, too
         self._namespace: tuple[str, ...] = ()
         if isolated and (reason := why_no_namespace()):
             logger.warning(
-                "this system gives tasks no network of their own (%s): their ports can be "
-                "reached from the network. TensorFlow's servers have no authentication: "
-                "whoever reaches them can run programs here. See that a firewall is in the way",
+                "this system allows no network namespace for tasks (%s): their ports can be "
+                "reached from the network. TensorFlow servers have no authentication: anyone who "
+                "reaches these ports can run code here. Use a firewall that blocks them",
                 reason,
             )
         elif isolated:
@@ -209,22 +211,22 @@ class ProcessLauncher:
         return self._cleanup.enter_context(contextlib.closing(server))
 
     def start_module(self, module: str, *arguments: str, **options: Any) -> Process:
-        """Run a module of this package there; see `children.start_module`."""
+        """Run a module of this package in that network; see `children.start_module`."""
         with self._lock:
             if self._forks is not None and self._forks.is_lost:
-                logger.warning("the process that forks others has ended; it is started again")
+                logger.warning("the fork server has ended; it is started again")
                 self._forks = self._fork_server()
             forks = self._forks
         start = start_module if forks is None else forks.start_module
         return start(module, *arguments, **options)
 
     def close(self) -> None:
-        """End all that was started."""
+        """Stop the fork server and its forks."""
         self._finalizer()
 
 
 def _python() -> tuple[str, ...]:
-    # isolated, without site-packages: started twice as fast, and no thread is started by those
+    # isolated, without site-packages: starts twice as fast, and no package can start a thread
     return python(), "-I", "-S"
 
 
@@ -233,7 +235,7 @@ def _unshare() -> tuple[str, ...]:
 
 
 def why_no_namespace() -> str:
-    """Why this user can have no network namespace, as in most containers; empty if it can."""
+    """Return why this user can create no network namespace, as in most containers; "" if it can."""
     try:
         tried = subprocess.run(
             [*_unshare(), *_python(), "-c", ""],

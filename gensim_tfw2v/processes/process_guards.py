@@ -1,8 +1,8 @@
-"""Guards against what large imports, Ctrl-C, forks and closed streams would break.
+"""Guards against problems with large imports, Ctrl-C, forks and closed streams.
 
-Python calls a signal's handler between any two of its instructions. TensorFlow, while it is
-imported and while it traces a function, is called back from C++, which has no use for the exception
-that a handler raises there: it is printed and forgotten, or comes out as another one.
+Python calls signal handlers between any two of its instructions. While TensorFlow is imported or
+traces a function, its C++ code calls Python code. An exception that a handler raises there is
+printed and ignored, or replaced by a different one.
 """
 
 import contextlib
@@ -16,18 +16,18 @@ from typing import Any
 
 
 def open_standard_files() -> None:
-    """Put the null device in place of each standard file, 0 to 2, that is closed.
+    """Open the null device as each standard file, 0 to 2, that is closed.
 
-    The next file or socket would get the number, and with it what C++ prints as an error.
+    Otherwise the next file or socket would get that number, and C++ would print errors to it.
     """
-    with contextlib.suppress(OSError):  # without /dev
+    with contextlib.suppress(OSError):  # no /dev
         while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
             os.set_inheritable(descriptor, True)
         os.close(descriptor)
 
 
 def flush_streams() -> None:
-    """Write out what Python holds of standard output and error, if there is anybody to read it."""
+    """Flush standard output and error, unless they are missing, closed or not read."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):  # None, closed, or unread
             stream.flush()
@@ -35,10 +35,11 @@ def flush_streams() -> None:
 
 @contextlib.contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until this ends, if they have a handler in Python; one of each.
+    """Defer Ctrl-C and SIGTERM, if they have handlers in Python, until the context ends.
 
-    For a few seconds at most: nothing can be interrupted meanwhile. Threads other than the main one
-    are not concerned: no signal reaches them. It may be nested, and decorates functions.
+    Each handler is called at most once. Use it for a few seconds only: nothing can be interrupted
+    meanwhile. It does nothing in threads other than the main one, which signals do not reach.
+    Contexts may be nested. It can decorate functions.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -62,7 +63,7 @@ def defer_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """Keep Python from looking for garbage while TensorFlow is imported: an eighth of the time."""
+    """Disable garbage collection while TensorFlow is imported: an eighth of the time is saved."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -73,10 +74,10 @@ def without_collection() -> Iterator[None]:
 
 
 def prepare_environment() -> None:
-    """Set what TensorFlow reads in a process of a cluster, whatever the user has set for others."""
-    # a call to a task that is gone fails at once, instead of waiting for it to come back
+    """Set TensorFlow's environment variables for a process of a cluster, overriding the user's."""
+    # calls to a lost task fail immediately, instead of waiting for it to come back
     os.environ["GRPC_FAIL_FAST"] = "use_caller"
-    # for it has TensorFlow refuse to tell the time
+    # with it set, TensorFlow refuses to run `tf.timestamp`
     os.environ.pop("TF_DETERMINISTIC_OPS", None)
 
 
@@ -85,7 +86,7 @@ _is_lost = False
 
 def _note_fork() -> None:
     global _is_lost
-    # nothing public says whether TensorFlow has run without letting it run, or look for GPUs
+    # private, since public functions would initialize TensorFlow, or look for GPUs
     module = sys.modules.get("tensorflow.python.eager.context")
     running = None if module is None else module.context_safe()
     _is_lost = _is_lost or getattr(running, "_context_handle", None) is not None
@@ -96,5 +97,5 @@ if hasattr(os, "register_at_fork"):
 
 
 def tensorflow_is_lost() -> bool:
-    """Return whether this process was forked after TensorFlow had run: its operations never end."""
+    """Return whether this process was forked after TensorFlow had run: then its operations hang."""
     return _is_lost

@@ -1,4 +1,4 @@
-"""Threads: some that work until nothing is left, or results in order; and cores for them."""
+"""Threads that work until nothing is left, or yield results in order; and the usable cores."""
 
 import contextlib
 import os
@@ -19,19 +19,19 @@ PAUSE = 0.2
 S = TypeVar("S")
 T = TypeVar("T")
 
-#: Seconds between two looks: a wait without a limit cannot be interrupted on every platform.
+#: Seconds of a wait: a wait without a timeout cannot be interrupted on every platform.
 LOOK_SECONDS = 0.25
 
 
 def usable_cores() -> list[int]:
-    """The cores that this process may run on."""
+    """Return the cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
 
 
 def cores_each(processes: int) -> int:
-    """Cores for each of so many processes that share this machine; one at least."""
+    """Return the number of cores per process, if this many share the machine; at least 1."""
     return max(1, len(usable_cores()) // processes)
 
 
@@ -45,22 +45,22 @@ def run_threads(
 ) -> None:
     """Run a function in threads, and wait for all.
 
-    An error in one of them, or an exception in this thread (Ctrl-C), ends the others.
+    An error in one of them, or an exception in this thread (Ctrl-C), stops all threads.
 
     Parameters
     ----------
     work : function (ended) -> None
         Returns when nothing is left to do, or soon after the event is set.
     number : int
-        Of threads.
+        Number of threads.
     name : str
-        They are called by it and a number.
+        Prefix of the threads' names.
     check : callable
-        Called while they are waited for; raises what is wrong.
+        Called repeatedly while the threads run; may raise an exception.
     ending_seconds : float
-        How long threads have to end, once they should.
+        Time limit for the threads to return after the event is set.
     end : callable
-        Called when they should.
+        Called after the event is set.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def run_threads(
         threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
     ]
     try:
-        with defer_interrupts():  # which would leave those that have started
+        with defer_interrupts():  # an interrupt here would leave started threads running
             for thread in threads:
                 thread.start()
         for thread in threads:
@@ -99,9 +99,9 @@ def run_threads(
 
 
 def taken(items: deque[T], is_over: Callable[[], bool]) -> Iterator[T]:
-    """Take items, which threads may share, until none is left or it is over."""
+    """Yield items from a queue, which threads may share, until it is empty or `is_over()`."""
     while items and not is_over():
-        with contextlib.suppress(IndexError):  # another thread has taken the last
+        with contextlib.suppress(IndexError):  # a concurrent thread has removed the last one
             yield items.popleft()
 
 
@@ -113,12 +113,12 @@ def in_threads(
     ahead: int | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Generator[T, None, None]:
-    """Do work on items by threads, one for each core by default; results are in order.
+    """Process items in threads, by default one per core; yield the results in order.
 
-    `work` is given an item, and what is set when nobody waits for it any more. `report` is called
-    in this thread meanwhile, and at the end. At most `ahead` items are begun, or done, whose
-    results have not been asked for; by default all. `stop` is asked before each whether to leave
-    the rest.
+    `work` is called with an item, and with an event that is set when its result is no longer
+    needed. `report` is called in this thread while waiting, and at the end. At most `ahead` items
+    are started before the first pending result is requested; by default all. `stop` is called
+    before each item; once it returns True, the remaining items are skipped.
     """
     stopped = threading.Event()
     left = takewhile(lambda _: not stop(), items)
@@ -128,7 +128,7 @@ def in_threads(
         try:
             while True:
                 for item in islice(left, most - len(waiting)):
-                    with defer_interrupts():  # which would leave a thread that has just started
+                    with defer_interrupts():  # an interrupt would leave a started thread running
                         waiting.append(pool.submit(work, item, stopped))
                 if not waiting:
                     break

@@ -1,10 +1,10 @@
-"""Run a command in a network namespace of its own: a script, run by its path.
+"""Run a command in a new network namespace: a script, run by its path.
 
-``unshare.py COMMAND...`` makes a namespace with a loopback interface that is up, and becomes the
-command: its process is the caller's own child, so that signals and statuses are the command's.
+``unshare.py COMMAND...`` creates a namespace with a loopback interface that is up, and executes the
+command in the same process. So the command is the caller's child, and gets its signals.
 
-It imports nothing of the package and nothing installed: only a process without threads may enter
-a user namespace, and libraries start some.
+It imports nothing from the package, and no installed library: only a process without threads may
+enter a user namespace, and libraries start threads.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ import socket
 import struct
 import sys
 
-# of Linux's sched.h, sockios.h and if.h
+# from Linux's sched.h, sockios.h and if.h
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 SIOCGIFFLAGS = 0x8913
@@ -23,7 +23,7 @@ IFF_UP = 1
 
 
 def unshare(flags: int) -> None:
-    """Call the C library's function; OSError if it refuses, or is not there."""
+    """Call the C library's ``unshare``; raise OSError if it fails or does not exist."""
     function = getattr(ctypes.CDLL(None, use_errno=True), "unshare", None)
     if function is None:
         raise OSError("this system has no unshare()")
@@ -33,10 +33,11 @@ def unshare(flags: int) -> None:
 
 
 def leave_network() -> None:
-    """Move this process to a network namespace of its own.
+    """Move this process to a new network namespace.
 
-    Who may not do so as it is, does so in a user namespace of its own, where its user keeps its
-    number. Who may is better off without: in one, root is no root to the files of others.
+    If that is not permitted, it is created in a new user namespace, in which the user keeps its id.
+    If it is permitted, as for root, no user namespace is created: root would lose its access to
+    files of other users in it.
     """
     try:
         unshare(CLONE_NEWNET)
@@ -45,7 +46,7 @@ def leave_network() -> None:
         group = os.getegid()
         unshare(CLONE_NEWUSER | CLONE_NEWNET)
         for name, text in (
-            ("setgroups", "deny"),  # else the groups could not be written
+            ("setgroups", "deny"),  # otherwise gid_map cannot be written
             ("gid_map", f"{group} {group} 1"),
             ("uid_map", f"{user} {user} 1"),
         ):

@@ -1,4 +1,4 @@
-"""Who trains which work unit when, and when updates meet: the interface of a regime."""
+"""Interface of a regime: a strategy that assigns work units to workers and merges their updates."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitTask
     from gensim_tfw2v.kernel.word_arrays import WordArrays
 
-#: Asked whether to leave the rest.
+#: Returns whether to stop training and skip the remaining work.
 Stop = Callable[[], bool]
 
 
 def never() -> bool:
-    """Do not stop."""
+    """Return False: never stop."""
     return False
 
 
@@ -27,16 +27,16 @@ class Setup(NamedTuple):
     ----------
     config : KernelConfig
     words : WordArrays
-        Of the vocabulary.
+        Arrays of the vocabulary.
     rates : Tables of ndarray [rows]
-        See `pair_rates`; of None for threads that share the rows.
+        Predictions per trained token that each row takes part in; see `pair_rates`.
     rows : Tables of int
-        Of each table; 0 of one without use.
+        Number of rows of each table; 0 for an unused one.
     units : int
-        Of an epoch, at most.
+        Maximum number of units per epoch.
     seed : int
     folder : Path
-        That the units' files are in.
+        Folder with the units' files.
     """
 
     config: KernelConfig
@@ -49,7 +49,7 @@ class Setup(NamedTuple):
 
 
 class Regime(Protocol):
-    """Trains the units of an epoch on tables that it holds."""
+    """Trains the units of an epoch on its tables."""
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once.
@@ -57,22 +57,23 @@ class Regime(Protocol):
         Parameters
         ----------
         tasks : sequence of UnitTask
-            Of one epoch.
+            Units of one epoch.
         report : callable
             Called after each unit, from any thread.
         stop : callable
-            Asked before each unit: whether to leave the rest, which were not reported.
+            Called before each unit. Once it returns True, the remaining units are neither trained
+            nor reported.
 
         Raises
         ------
         Divergence
-            If updates turn non-finite.
+            If updates become non-finite.
         ClusterLost
-            If the rows are gone. Likewise `load`, `finite` and `export`.
+            If the rows are lost. `load`, `finite` and `export` raise it too.
         """
 
     def load(self, arrays: Tables) -> None:
-        """Go on from these rows (copied)."""
+        """Set all rows to copies of these arrays."""
 
     def finite(self) -> bool:
         """Return whether every row is finite."""
@@ -81,4 +82,4 @@ class Regime(Protocol):
         """Copy the current rows into these arrays."""
 
     def close(self) -> None:
-        """Free what the regime holds."""
+        """Free the tables and all other resources of the regime."""

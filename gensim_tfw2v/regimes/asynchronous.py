@@ -1,8 +1,8 @@
-"""Workers that fetch rows, train work units and push changes, each at its own time.
+"""Asynchronous training: workers fetch, train and push without waiting for each other.
 
-Parameters stand on ps tasks, under TensorFlow's ``ParameterServerStrategy`` (Li et al. 2014,
-"Scaling Distributed Machine Learning with the Parameter Server"): workers neither wait for nor
-know of each other.
+The parameters are on ps tasks, under TensorFlow's ``ParameterServerStrategy`` (Li et al. 2014,
+"Scaling Distributed Machine Learning with the Parameter Server"). Workers do not communicate with
+each other.
 """
 
 import contextlib
@@ -25,12 +25,12 @@ from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that jobs have to end when training is interrupted.
+#: Seconds that running jobs may take to finish when training is interrupted.
 ENDING_SECONDS = 20.0
 
 
 class AsynchronousRegime(ParameterServerRegime):
-    """Workers draw jobs, each as it has time; see `ParameterServerRegime`."""
+    """Workers draw jobs from a queue, each at its own pace; see `ParameterServerRegime`."""
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
@@ -39,13 +39,14 @@ class AsynchronousRegime(ParameterServerRegime):
             self._queue = JobQueue(-(-setup.units // threads), threads, self.config.shared_corpus)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
-        """Train each unit once, and again if its worker ended; see `Regime`.
+        """Train each unit once, and again if its worker failed; see `Regime`.
 
         Raises
         ------
         ClusterLost
-            If a ps has ended, or no worker is left.
+            If a ps is lost, or no worker is left.
         BlockedPaths
+            If a worker runs but cannot reach a ps.
         """
         self.begin_epoch()
         alone = self.alone(tasks)
@@ -57,14 +58,14 @@ class AsynchronousRegime(ParameterServerRegime):
     def train_jobs(
         self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop, replicas: int
     ) -> None:
-        """Train some of the units.
+        """Train some units of an epoch.
 
         Parameters
         ----------
         replicas : int
-            How many workers train.
+            Number of workers that train.
         """
-        why = ""  # the last job that failed has done so
+        why = ""  # error of the last worker that failed
         jobs = jobs_of(tasks, self.config.threads)
         files: tf.Tensor
         number = tf.constant(replicas, tf.float32)
@@ -77,8 +78,8 @@ class AsynchronousRegime(ParameterServerRegime):
             except ClusterLost as lost:
                 if not self.workers.liveness.intact(self.server.tables):
                     raise
-                why = f" (one said: {lost})"
-                logger.info("a worker has failed; its jobs are trained again: %s", lost)
+                why = f" (last error: {lost})"
+                logger.info("a worker failed, its jobs will be retried: %s", lost)
 
         def look() -> None:
             with defer_interrupts():
@@ -101,14 +102,14 @@ class AsynchronousRegime(ParameterServerRegime):
                 files = self._queue.refill(jobs)
             try:
                 run_threads(work, replicas, "tfw2v-worker", look, ENDING_SECONDS, end)
-            finally:  # also after Ctrl-C, what workers were training has been pushed
+            finally:  # after Ctrl-C too: workers have pushed the jobs that they were training
                 look()
-            # what workers that ended have drawn; it may have been pushed in part
+            # jobs drawn by failed workers; their changes may have been pushed in part
             if len(left := self._queue.left()) == len(jobs) and not stop():
-                raise ClusterLost(f"no worker has trained any of the jobs that are left{why}")
+                raise ClusterLost(f"no worker could train any of the remaining jobs{why}")
             jobs = left
 
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:
-        """The function that all workers run: it draws jobs until none is left."""
+        """Function that each worker runs: it draws and trains jobs until the queue is empty."""
         return self._queue.worker_function(self.job)

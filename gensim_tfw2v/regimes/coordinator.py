@@ -1,12 +1,13 @@
-"""A cluster, trained on by way of a process that coordinates it: both ends of the pipe.
+"""Training on a cluster through a coordinator process: both ends of the pipe to it.
 
-TensorFlow connects a process to one cluster for good: functions traced before fail afterwards, and
-what waits for a task that is gone cannot be called off. A process of its own can be ended, and
-started anew, whatever it waits for; and the user's is left as it was. Without a cluster it trains
-itself, where the user's TensorFlow cannot.
+TensorFlow connects a process to one cluster for good. Functions traced before fail afterwards, and
+a call that waits for a lost task cannot be cancelled. A separate process can be killed and started
+again, whatever it waits for, and the user's process stays as it was. Without a cluster, the
+coordinator itself trains, if TensorFlow cannot be used in the user's process.
 
-`CoordinatedRegime` pickles requests into the standard input of the process, which ends with it, and
-`main` there calls what is asked for of the regime that it has opened. Rows pass through files.
+`CoordinatedRegime` writes pickled requests to the standard input of the process, which exits when
+that closes. There `main` creates a regime and calls the requested methods. Rows are exchanged
+through files.
 """
 
 import contextlib
@@ -52,45 +53,47 @@ from gensim_tfw2v.processes.launcher import Process
 from gensim_tfw2v.processes.process_guards import prepare_environment
 from gensim_tfw2v.regimes import Setup, Stop, never
 
-#: Seconds that the coordinator has to end what it does when training is interrupted.
+#: Seconds that the coordinator may take to finish running jobs when training is interrupted.
 ENDING_SECONDS = 30.0
 
-#: Seconds between two signs of life, and without one after which the coordinator is given up.
-#: TensorFlow keeps all threads of Python waiting while it tells the tasks of a function; if one
-#: never answers, only the silence tells.
+#: Seconds between two heartbeats of the coordinator.
 ALIVE_SECONDS = 5.0
+
+#: Seconds without a heartbeat after which the coordinator counts as lost. TensorFlow blocks all
+#: Python threads while it registers a function with the tasks. If a task never answers, missing
+#: heartbeats are the only sign of it.
 SILENT_SECONDS = 75.0
 
-#: Seconds between two answers that say what the cluster has done, where that is logged.
+#: Seconds between two messages with counts of the cluster's work, if training is logged.
 TRAFFIC_SECONDS = 1.0
 
 
 class ClusterSetup(NamedTuple):
-    """Everything that a coordinator needs to know."""
+    """First request to a coordinator: what to connect to, and the regime to create."""
 
-    cluster: Cluster | None  # None if the coordinator itself is to train, with threads
-    ready_seconds: float  # how long its tasks have to come up
+    cluster: Cluster | None  # None: the coordinator itself trains, with threads
+    ready_seconds: float  # time limit for the tasks to start
     regime: RegimeOptions
     setup: Setup
-    log_dir: str | None = None  # where the training logs for TensorBoard
+    log_dir: str | None = None  # folder of the training's TensorBoard log
 
 
 def _rows_in(folder: Path, mode: Literal["r", "r+"]) -> Tables:
-    """The rows in the files of a folder."""
+    """Map the row files of a folder into memory."""
     return Tables(*(np.load(folder / f"{name}.npy", mode) for name in Tables._fields))
 
 
 class CoordinatedRegime:
-    """Trains on the workers of a cluster; see `Regime`.
+    """Trains on the workers of a cluster through a coordinator process; see `Regime`.
 
     Parameters
     ----------
     setup : ClusterSetup
-        Its folder is where rows are exchanged with the coordinator, and where its log is.
+        ``setup.setup.folder`` contains the files for rows, and the coordinator's log.
     check : callable
-        Called while the coordinator is waited for; raises what is wrong with its tasks.
+        Called while waiting for the coordinator; raises ConnectionError if a local task is lost.
     start : callable, optional
-        Starts the coordinator where it reaches its tasks; like `start_module`.
+        Starts the coordinator in the network of its tasks; like `start_module`.
 
     Raises
     ------
@@ -100,7 +103,7 @@ class CoordinatedRegime:
     Attributes
     ----------
     traffic : Traffic, optional
-        None where nothing travels.
+        Counts of the cluster's work so far; None until the coordinator has created its regime.
     """
 
     def __init__(
@@ -112,12 +115,12 @@ class CoordinatedRegime:
         self.traffic: Traffic | None = None
         self._folder = setup.setup.folder
         self._check = check
-        self._are_rows = False  # whether the files hold the rows of the cluster
+        self._files_current = False  # whether the files hold the cluster's current rows
         self._log = self._folder / "coordinator.log"
         with self._log.open("wb") as log:
             self._process = start(
                 "gensim_tfw2v.regimes.coordinator",
-                # a cluster's only asks others to train
+                # the coordinator of a cluster trains nothing itself, and must not occupy a GPU
                 environment={} if setup.cluster is None else {"CUDA_VISIBLE_DEVICES": ""},
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -133,58 +136,58 @@ class CoordinatedRegime:
             raise
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
-        """Train each unit once, and again if its worker ended.
+        """Train each unit once, and again if its worker failed.
 
         Raises
         ------
         ClusterLost
-            If a ps or the coordinator has ended or does not answer, or no worker is left.
+            If a ps or the coordinator exits or does not answer, or no worker is left.
         """
-        self._are_rows = False
+        self._files_current = False
         try:
             self._ask("train_epoch", tasks, report=report, stop=stop)
-        except KeyboardInterrupt:  # workers push what they train, and it is reported
+        except KeyboardInterrupt:  # workers finish and push their jobs, which are reported
             with contextlib.suppress(ClusterLost, Divergence):
                 self._say("stop")
                 self._answer(ENDING_SECONDS, report)
             raise
 
     def load(self, arrays: Tables) -> None:
-        """Go on from these rows (copied)."""
-        if self._are_rows and all(
+        """Send the rows, unless the cluster already holds them; see `Regime.load`."""
+        if self._files_current and all(
             np.array_equal(part, rows)
             for array, in_file in zip(arrays, _rows_in(self._folder, "r"), strict=True)
             for part, rows in zip(pieces(array), pieces(in_file), strict=True)
         ):
-            return  # what was exported last, and nothing trained since
+            return  # equal to the last export, and nothing was trained since
         for name, array in arrays._asdict().items():
             save_array(self._folder / f"{name}.npy", array)
         self._ask("load")
-        self._are_rows = True
+        self._files_current = True
 
     def finite(self) -> bool:
-        """Return whether every row is finite."""
+        """See `Regime.finite`."""
         return all(map(all_finite, self._exported()))
 
     def export(self, arrays: Tables) -> None:
-        """Copy the current rows into these arrays."""
+        """See `Regime.export`."""
         for array, rows in zip(arrays, self._exported(), strict=True):
             array[:] = rows
 
     def _exported(self) -> Tables:
-        if not self._are_rows:
+        if not self._files_current:
             self._ask("export")
-            self._are_rows = True
+            self._files_current = True
         return _rows_in(self._folder, "r")
 
     def close(self) -> None:
-        """End the coordinator."""
+        """Kill the coordinator."""
         self._process.kill()
         self._requests.put(None)
         self._process.wait()
 
     def _ask(self, *request: Any, report: Reporter | None = None, stop: Stop = never) -> None:
-        """Send a request and wait for its answer, and for the reports before it."""
+        """Send a request; handle reports until its answer has come."""
         self._say(*request)
         self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
 
@@ -232,12 +235,12 @@ class CoordinatedRegime:
                     content.filename = str(self._folder)  # where the coordinator writes
                 raise content
             elif kind == "ended":
-                raise ClusterLost(f"the coordinator has ended{last_lines(self._log)}")
+                raise ClusterLost(f"the coordinator exited unexpectedly{last_lines(self._log)}")
 
     def _write(self) -> None:
-        """Send requests: one that has stopped reads none, and only its silence is noticed."""
+        """Send requests, in a thread: writing blocks if the coordinator hangs and reads nothing."""
         assert self._process.stdin is not None
-        ended = contextlib.suppress(OSError, ValueError)  # the second of a file that is closed
+        ended = contextlib.suppress(OSError, ValueError)  # ValueError: the file is closed
         with ended, self._process.stdin as requests:
             while (request := self._requests.get()) is not None:
                 requests.write(request)
@@ -252,10 +255,10 @@ class CoordinatedRegime:
 
 
 def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
-    """Make the regime that is asked for."""
-    if asked.setup.config.native and load_ops() is None:  # what asked may not have tried
+    """Create the requested regime."""
+    if asked.setup.config.native and load_ops() is None:  # the other process may not have tried
         raise RuntimeError(why_not())
-    # it takes as long as building the graphs, and they are no faster for it
+    # optimizing the graphs takes as long as building them, and does not make them faster
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     if asked.cluster is None:
         return asked.regime.make(asked.setup, LocalWorkers(asked.setup.config.workers))
@@ -265,11 +268,11 @@ def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
 
 
 def main() -> None:
-    """Answer the requests on standard input until it ends."""
+    """Answer the requests on standard input until it closes."""
     name_process("tfw2v-chief")
     prepare_environment()
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what others print is not an answer
+    os.dup2(2, 1)  # only answers go to the pipe; everything else that is printed goes to stderr
     lock = threading.Lock()
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stopped = threading.Event()
@@ -279,7 +282,7 @@ def main() -> None:
             pickle.dump((kind, content), answers)
             answers.flush()
 
-    # the process that asks logs what this one has to say
+    # log records are handled by the process that sends the requests
     forward: Any = SimpleNamespace(put_nowait=functools.partial(say, "log"))
     logging.getLogger("gensim_tfw2v").addHandler(QueueHandler(forward))
 
@@ -293,7 +296,7 @@ def main() -> None:
                 stopped.set()
                 continue
             if request[0] == "train_epoch":
-                stopped.clear()  # of a stop that came when all had been trained
+                stopped.clear()  # set by a stop that came after the end of the last epoch
             requests.put(request)
 
     def live() -> None:
@@ -304,12 +307,12 @@ def main() -> None:
     for forever in (read, live):
         threading.Thread(target=forever, daemon=True).start()
 
-    _, asked = requests.get()  # the first one opens the regime
+    _, asked = requests.get()  # the first request creates the regime
     folder = asked.setup.folder
     is_logged = asked.log_dir is not None
     liveness = Liveness([] if asked.cluster is None else asked.cluster.servers())
     if asked.cluster is not None:
-        # the process that asks ends this one, whatever it waits for
+        # the process that gets this error kills this one, whatever it waits for
         liveness.watch(lambda lost: say("error", lost))
     regime: Any = None
     updated = 0.0
@@ -318,7 +321,7 @@ def main() -> None:
         nonlocal updated
         if is_logged and time.monotonic() - updated > TRAFFIC_SECONDS:
             updated = time.monotonic()
-            say("traffic", replace(regime.traffic, jobs=[]))  # which are many
+            say("traffic", replace(regime.traffic, jobs=[]))  # the list of jobs is long
         say("report", of_unit)
 
     name = "open"
@@ -338,7 +341,7 @@ def main() -> None:
             say("done", getattr(regime, "traffic", None))
         except ConnectionError as error:
             say("error", ClusterLost(str(error)))
-        except (Divergence, OSError) as error:  # a disk that is full, say
+        except (Divergence, OSError) as error:  # OSError: such as a full disk
             say("error", error)
         except Exception:
             say("error", RuntimeError(f"the coordinator failed:\n{traceback.format_exc()}"))

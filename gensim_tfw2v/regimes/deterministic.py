@@ -1,4 +1,4 @@
-"""One machine, whose threads train units together: the same bits from any number of them."""
+"""Deterministic training on one machine: results do not depend on the number of threads."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -11,14 +11,15 @@ from gensim_tfw2v.regimes.local import LocalRegime
 
 
 class DeterministicRegime(LocalRegime):
-    """Trains units in their order, each by all threads; see `LocalRegime`.
+    """Trains units in order, each with all threads; see `LocalRegime`.
 
-    Blocks of a round start from the same rows, and their changes are added in a fixed order. What
-    is not trained in blocks is trained by one thread, while others draw the units that follow.
+    The blocks of a round start from the same rows, and their updates are added in a fixed order.
+    With one block per round (`KernelConfig.round_blocks`), a single thread trains. Meanwhile
+    ``workers`` threads draw the next units.
     """
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
-        """Train each unit once, in their order; see `Regime`."""
+        """Train each unit once, in order; see `Regime`."""
         blocks = self.config.round_blocks
         # more threads than cores would only wait for each other
         threads = min(self.workers, blocks, len(usable_cores()))

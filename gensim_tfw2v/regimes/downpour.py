@@ -1,12 +1,12 @@
-"""Downpour: replicas that fetch rows and push changes every few steps, each at its own time.
+"""Downpour SGD: replicas that fetch rows and push changes every few steps, without synchronization.
 
-Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1: also with Adagrad, whose
-sums are kept on the ps, and with a warm start, in which one replica trains alone.
+Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1. Adagrad is optional, with
+its sums on the ps tasks, and so is a warm start, during which one replica trains alone.
 
-A worker is a replica; its threads train units of a job side by side on one copy of their rows,
-while other replicas change these on the ps. Of each row it holds two values: the current one, which
-it trains, and the known one, which is what the ps last gave, plus what was pushed to it since.
-Their difference is what has to be pushed.
+A worker is a replica. Its threads train the units of a job in parallel on one copy of their rows,
+while other replicas change the same rows on the ps tasks. A replica holds two values of each row.
+The current value is the one that it trains. The known value is the last one fetched, plus the
+changes pushed since. Current minus known is the change that has not been pushed.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.regimes import Setup
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 
-#: By the name of each table in use: Tensor [n], int32, the places of distinct rows among the job's.
+#: Distinct rows that some steps use: by table name, Tensor [n], int32, indices into the job's ids.
 Window = dict[str, tf.Tensor]
 
 
 def rows_of(window: Window) -> tf.Tensor:
-    """Number of rows of a window in all tables: [], int32."""
+    """Number of rows of a window, summed over the tables: [], int32."""
     return tf.add_n([tf.size(places) for places in window.values()])
 
 
 class ReplicaTable:
-    """A job's rows of a table, current and known.
+    """Rows of one table that a job uses: current and known values.
 
-    It writes and reads without an order of its own: give control dependencies.
+    Reads and writes are not ordered automatically: add control dependencies.
 
     Parameters
     ----------
     layout : RowLayout
     dtype : DType
-        In which rows and changes travel.
+        Type in which rows and changes are sent.
     of_workers : WorkerVariables
     """
 
@@ -57,15 +57,15 @@ class ReplicaTable:
         self._known = Scratch(of_workers, "known", layout.size)
 
     def begin(self, number: tf.Tensor) -> list[tf.Operation]:
-        """Have so many rows of zeros: none is known."""
+        """Allocate `number` rows of zeros, both current and known."""
         return [self.current.zeros(number), self._known.zeros(number)]
 
     def fetch(self, ids: tf.Tensor) -> tf.Tensor:
-        """Give what the ps hold."""
+        """Fetch rows from the ps tasks."""
         return self._layout.fetch(self._layout.split(ids), self._dtype)
 
     def renew(self, places: tf.Tensor, fetched: tf.Tensor) -> list[tf.Operation]:
-        """Take what was fetched, and what was changed here and not pushed on top of it."""
+        """Set rows to the fetched values plus the local changes that have not been pushed."""
         current = self.current.handle()
         known = self._known.handle()
         rows = tf.cast(fetched, tf.float32)
@@ -74,7 +74,7 @@ class ReplicaTable:
             return [write_rows(current, places, changed), write_rows(known, places, rows)]
 
     def take(self, places: tf.Tensor) -> tf.Tensor:
-        """Give changes that have not been pushed; from now on they count as pushed."""
+        """Return the changes that have not been pushed, and mark them as pushed."""
         known = self._known.handle()
         rows = read_rows(self.current.handle(), places)
         change = rows - read_rows(known, places)
@@ -84,24 +84,24 @@ class ReplicaTable:
             return tf.identity(change)
 
     def push(self, ids: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to what the ps hold."""
+        """Add changes to the rows on the ps tasks."""
         return self._layout.push(self._layout.split(ids), changes, self._dtype)
 
 
 class ReplicaJob(WorkerJob):
-    """A job, from phase to phase, of as many steps as divide both `n_fetch` and `n_push`.
+    """A job in phases of gcd(`n_fetch`, `n_push`) steps each; see `WorkerJob`.
 
-    While a phase is trained, what steps before it have changed is pushed, and the rows of steps
-    after it are fetched. See `WorkerJob`.
+    While a phase trains, the changes of earlier steps are pushed, and the rows of later steps are
+    fetched.
 
     Parameters
     ----------
     config : KernelConfig
     server : ParameterServer
     n_fetch, n_push : int
-        Steps from one fetch or push to the next.
+        Number of steps from one fetch or push to the next.
     squares : Tables of RowLayout [V, 1], optional
-        Of the tables' rows, if the configuration is Adagrad's.
+        Adagrad's sum for each row of the tables; None without Adagrad.
     """
 
     by_direction = True
@@ -118,7 +118,7 @@ class ReplicaJob(WorkerJob):
         self._n_fetch = n_fetch
         self._n_push = n_push
         self._every = math.gcd(n_fetch, n_push)
-        # by their names in `Tables`; each list that follows has the tables, then their squares
+        # by name in `Tables`; the lists built from these hold the tables, then their squares
         self._tables, self._squares = (
             {
                 name: ReplicaTable(layout, dtype, server.of_workers)
@@ -134,9 +134,9 @@ class ReplicaJob(WorkerJob):
 
     def fetch(self) -> list[tf.Operation]:
         """Fetch the rows of the first steps."""
-        # of the longest unit
+        # number of steps of the longest unit
         steps = self._steps = tf.reduce_max(tf.stack([unit.steps for unit in self.job.units]))
-        # replicas do not know of each other for so long
+        # number of steps during which replicas do not see each other's changes
         apart = max(self._n_fetch, self._n_push)
         self._share = tf.minimum(1.0, apart / tf.cast(tf.maximum(1, steps), tf.float32))
         self._first = self._window(0, self._n_fetch)
@@ -172,25 +172,26 @@ class ReplicaJob(WorkerJob):
         return [UnitResult(unit.kept, *of) for unit, of in zip(self.job.units, sums, strict=True)]
 
     def push(self) -> list[tf.Operation]:
-        """Push what has not been pushed."""
+        """Push the changes that have not been pushed."""
         pushed = tf.maximum(0, self._steps - 1) // self._n_push * self._n_push
         window = self._window(pushed, self._steps)
         self._pushed += rows_of(window)
         return self._push(window, self._take(window))
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Bytes of the rows of all windows."""
+        """Bytes fetched and pushed, over all windows."""
         return self.row_traffic(self._fetched, self._pushed)
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """Units that others push in one window, on average.
+        """Mean number of units that other replicas push during one window.
 
-        Those of all of the job, times the share of its steps that the longer kind of window is.
+        It is the number of units pushed during the whole job, times the fraction of the job's
+        steps that the longer of the two kinds of window covers.
         """
         return tf.cast(others, tf.float32) * self._share
 
     def _window(self, first: Any, last: Any) -> Window:
-        """Rows that the steps from `first` to before `last` use; none if there is no such step."""
+        """Rows that the steps in [`first`, `last`) use; empty if the range is."""
         window = {}
         for name in self.job.ids:
             parts = []
@@ -202,6 +203,7 @@ class ReplicaJob(WorkerJob):
         return window
 
     def _phase(self, step: tf.Tensor, sums: Any, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
+        """Train the phase that starts at `step`; push and fetch what is due meanwhile."""
         then = step + self._every
         pushes = (step > 0) & tf.equal(step % self._n_push, 0)
         behind = self._window(tf.where(pushes, step - self._n_push, step), step)
@@ -209,8 +211,8 @@ class ReplicaJob(WorkerJob):
         ahead = self._window(then, tf.where(fetches, then + self._n_fetch, then))
         changes = self._take(behind)
         with tf.control_dependencies(changes):
-            # TensorFlow orders what is done to a ps variable, on the ps: rows are read with these
-            # changes, and asked for without waiting for them
+            # TensorFlow orders the operations on a ps variable at the ps. So the rows fetched here
+            # include these changes, though the request does not wait for the push.
             landed = self._push(behind, changes)
             rows = self._fetch(ahead)
             sums = [
@@ -229,7 +231,7 @@ class ReplicaJob(WorkerJob):
         return part.train_steps(self.config, tables, self.job.words, step, last, sums, squares)
 
     def _handles(self) -> tuple[Tables, Tables | None]:
-        """Handles of tables and squares, each time others: with the same, threads take turns."""
+        """New handles of tables and squares: TensorFlow would serialize threads that share one."""
         tables, squares = (
             Tables(
                 *(held[name].current.handle() if name in held else None for name in Tables._fields)
@@ -239,9 +241,10 @@ class ReplicaJob(WorkerJob):
         return whole_rows(tables), squares if self._squares else None
 
     def _take(self, window: Window) -> list[tf.Tensor]:
-        """The changes of a window, or the share of them that is to be pushed."""
+        """Changes of a window; with several workers, the fraction of each that is pushed."""
         changes = [of.take(window[name]) for name, of in self._held]
         if self.config.workers > 1:
+            # tokens of one window, for the effective step z of each row: see `combining`
             tokens = self._share * self.job.tokens
             for number, name in enumerate(self._tables):
                 places = window[name]
@@ -270,9 +273,10 @@ class ReplicaJob(WorkerJob):
 
 
 class DownpourRegime(AsynchronousRegime):
-    """Jobs as in asynchronous training, whose rows come and go while they are trained.
+    """Asynchronous jobs that fetch rows and push changes during training; see `ReplicaJob`.
 
-    Adagrad's sums start at 0 with the regime: `load` leaves them, and `export` has none.
+    Adagrad's sums are 0 when the regime is created. `load` does not reset them, and `export` does
+    not include them.
 
     Parameters
     ----------
@@ -283,7 +287,7 @@ class DownpourRegime(AsynchronousRegime):
     Attributes
     ----------
     squares : Tables of RowLayout [V, 1], optional
-        Adagrad's sums.
+        Adagrad's sum for each row; None without Adagrad.
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Downpour) -> None:
@@ -300,7 +304,7 @@ class DownpourRegime(AsynchronousRegime):
         return ReplicaJob(self.config, self.server, *every, self.squares)
 
     def close(self) -> None:
-        """Free the tables."""
+        """See `Regime.close`."""
         for table in self.squares or ():
             table.close()
         super().close()

@@ -1,10 +1,12 @@
-"""L-BFGS as a state machine over vectors that it never sees: it is told f, and says where next.
+"""L-BFGS as a state machine: the caller reports f and its gradient, and gets the next trial point.
 
-Nocedal and Wright 2006, "Numerical Optimization", section 7.2. A vector is whatever can be added,
-scaled, copied and multiplied with another one, wherever its numbers are, as in Dean et al. 2012,
-"Large Scale Distributed Deep Networks", section 4.2; here there are scalars only.
+Nocedal and Wright 2006, "Numerical Optimization", section 7.2. Vectors are used only through their
+methods: addition, scaling, copying and the dot product. Their elements may be stored on other
+machines, as in Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Only scalars
+are handled here.
 
-Along a direction, steps are shortened until f has fallen enough for their length (section 3.1).
+The line search backtracks: steps are shortened until f has decreased enough for their length
+(sufficient decrease condition, section 3.1).
 """
 
 import math
@@ -12,33 +14,34 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-#: Of the decrease that the slope promises, as much has to come.
+#: Minimum decrease of f, as a fraction of the decrease that the slope predicts (c1 in section 3.1).
 MIN_DECREASE = 1e-4
 
-#: How long a shortened step is, as a share of the one before. A trial of 0.5, 0.3 and the minimum
-#: of a parabola: f after 20 epochs is the lowest with 0.3, by less than seeds differ.
+#: Factor by which a rejected step is shortened. Of 0.5, 0.3 and the minimum of a fitted parabola,
+#: 0.3 gave the lowest f after 20 epochs, by less than the difference between seeds.
 SHORTER = 0.3
 
-#: Evaluations of f along a direction, at most; then it is taken for a wrong one.
+#: Maximum number of evaluations of f along a direction; then the search restarts at the best point.
 MAX_TRIALS = 20
 
-#: A pair of which ``s.y`` is below this share of ``-s.g`` says nothing of the curvature.
+#: Minimum of ``s.y`` as a fraction of ``-s.g``. Pairs below it do not determine the curvature, and
+#: are not stored.
 MIN_CURVATURE = 1e-10
 
 
 def leave(vector: Any) -> None:
-    """Multiply a vector by the identity."""
+    """Do nothing: the preconditioner is the identity."""
 
 
 class Pair(NamedTuple):
-    """A step that was taken, and what it changed.
+    """Changes of the point and of its gradient by an accepted step.
 
     Attributes
     ----------
     s, y : Vector
-        Of the point, and of the gradient.
+        Change of the point, and change of the gradient.
     sy : float
-        Their dot product, above 0.
+        Dot product of `s` and `y`, above 0.
     """
 
     s: Any
@@ -49,30 +52,30 @@ class Pair(NamedTuple):
 class LBFGS:
     """Minimizes a function f, one evaluation at a time.
 
-    Evaluate f at `trial`, put its gradient there into `gradient`, and `report` the value; again and
-    again.
+    Repeat: evaluate f at `trial`, write its gradient there to `gradient`, and `report` the value.
 
     Parameters
     ----------
     point : Vector
-        From where. It becomes the best point so far, and f never rises from one to the next. A
-        vector has ``dot(other)``, and in place ``add(factor, other)``, ``scale(factor)`` and
+        Starting point. It is updated in place to the best point so far; f never increases. A vector
+        has the methods ``dot(other)`` and, in place, ``add(factor, other)``, ``scale(factor)`` and
         ``copy(other)``: see `ShardedVector`.
     make : function () -> Vector
-        Makes a vector like it. There are ``4 + 2 * history`` of them.
+        Creates a vector of the same shape; called ``4 + 2 * history`` times.
     history : int
-        Pairs that are kept.
+        Maximum number of stored pairs.
     precondition : function (Vector) -> None
-        Multiplies a vector by a guess of the inverse Hessian, positive definite, but for a factor,
-        which is found out (equation 7.20); by default the identity.
+        Multiplies a vector in place by a positive definite estimate of the inverse Hessian; by
+        default the identity. The estimate need not have the right scale, which is computed from the
+        last stored pair (equation 7.20).
 
     Attributes
     ----------
     trial, gradient : Vector
     step : float
-        Length of the trial step along its direction; 0 at the beginning.
+        Multiple of the search direction in the trial step; 0 at the starting point.
     loss : float, optional
-        f at `point`; None before it is known.
+        f at `point`; None before it has been reported.
     """
 
     def __init__(
@@ -94,19 +97,19 @@ class LBFGS:
         self.restart()
 
     def restart(self) -> None:
-        """Forget all but the point: f is evaluated there next."""
+        """Discard all state except the point. The next trial is the point itself."""
         self.loss: float | None = None
         self.step = 0.0
         self._forget_pairs()
         self.trial.copy(self.point)
 
     def report(self, loss: float) -> None:
-        """Say what f is at the trial, whose gradient is there; have another trial.
+        """Report f at the trial, whose gradient is in `gradient`; set the next trial.
 
         Parameters
         ----------
         loss : float
-            Where it is not finite, the step was too long. At the first point it has to be.
+            Must be finite at the starting point. Elsewhere a non-finite loss shortens the step.
         """
         if self.loss is None:
             self.loss = loss
@@ -122,33 +125,33 @@ class LBFGS:
         elif self._trials == MAX_TRIALS:
             self.restart()
         else:
-            self._go(SHORTER * self.step)
+            self._set_trial(SHORTER * self.step)
 
     def _begin_line(self) -> None:
-        """Have a direction, and the first trial along it."""
-        self._turn()
+        """Set a new direction, and the first trial along it."""
+        self._set_direction()
         self._slope = self.gradient.dot(self._direction)
-        if self._pairs and not self._slope < 0.0:  # rounding has spoiled them
+        if self._pairs and not self._slope < 0.0:  # not a descent direction: rounding errors
             self._forget_pairs()
-            self._turn()
+            self._set_direction()
             self._slope = self.gradient.dot(self._direction)
         self._first_gradient.copy(self.gradient)
         self._trials = 0
         step = 1.0
-        if not self._pairs:  # a step as long as the point
+        if not self._pairs:  # the first step is as long as the norm of the point
             squares = self._direction.dot(self._direction)
             length = math.sqrt(self.point.dot(self.point)) or 1.0
             step = length / math.sqrt(squares) if squares > 0.0 else 0.0
-        self._go(step)
+        self._set_trial(step)
 
-    def _go(self, step: float) -> None:
+    def _set_trial(self, step: float) -> None:
         self.step = step
         self._trials += 1
         self.trial.copy(self.point)
         self.trial.add(step, self._direction)
 
-    def _turn(self) -> None:
-        """Set the direction, by the two-loop recursion (algorithm 7.4)."""
+    def _set_direction(self) -> None:
+        """Set the direction by the two-loop recursion (algorithm 7.4)."""
         direction = self._direction
         shares = []
         direction.copy(self.gradient)
@@ -163,7 +166,7 @@ class LBFGS:
         direction.scale(-1.0)
 
     def _keep_pair(self, slope: float) -> None:
-        """Keep the step and what it has changed, in place of the oldest pair, if that says much."""
+        """Store the pair of an accepted step if its curvature is large enough; drop the oldest."""
         sy = self.step * (slope - self._slope)
         if not sy > -MIN_CURVATURE * self.step * self._slope:
             return
@@ -176,7 +179,7 @@ class LBFGS:
         y.copy(self.gradient)
         y.add(-1.0, self._first_gradient)
         self._pairs.append(Pair(s, y, sy))
-        self.trial.copy(y)  # of which nothing is needed now
+        self.trial.copy(y)  # scratch: the trial is no longer needed
         self._precondition(self.trial)
         self._factor = sy / y.dot(self.trial)
 

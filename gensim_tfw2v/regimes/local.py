@@ -1,6 +1,7 @@
 """One machine: threads run the compiled kernels on shared tables (Niu et al. 2011, "Hogwild!").
 
-TensorFlow is not imported: the kernels, which it runs as ops on a cluster, are called directly.
+TensorFlow is not imported: the kernels are called through ctypes. On a cluster they are TensorFlow
+ops.
 """
 
 from collections.abc import Sequence
@@ -24,19 +25,19 @@ from gensim_tfw2v.regimes import Stop, never
 
 
 class LocalRegime:
-    """Trains on this machine, once rows have been loaded.
+    """Trains on this machine; call `load` first.
 
-    With one worker, units are trained in order and two runs give the same bits. With more, the
-    order of updates is the operating system's.
+    With one worker, units are trained in order and results are bit-identical between runs. With
+    more, the order of updates depends on thread scheduling.
 
     Parameters
     ----------
     config : KernelConfig
-        Whose kernels are native.
+        Configuration of the compiled kernels: `native` is True.
     words : WordArrays
-        Of the vocabulary.
+        Arrays of the vocabulary.
     workers : int
-        Threads.
+        Number of threads.
     """
 
     def __init__(self, config: KernelConfig, words: WordArrays, workers: int) -> None:
@@ -45,10 +46,10 @@ class LocalRegime:
         self._words = words
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
-        """Train each unit once, in their order, each in the next thread that is free.
+        """Train each unit once, in order, each in the next free thread; see `Regime`.
 
-        An error in a thread, or an exception in this one (Ctrl-C), ends the others after the unit
-        that they are training. See `Regime`.
+        After an error in a thread, or an exception in this one (Ctrl-C), the remaining threads stop
+        when they have finished their current units.
         """
         ahead = 2 * self.workers
         with closing(
@@ -69,7 +70,7 @@ class LocalRegime:
         alphas = np.asarray(task.alphas, np.float32)
         loss_every = self.config.loss_every
         result = self._tables.train(self._options, unit, alphas, loss_every=loss_every, pool=pool)
-        if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
+        if any(task.alphas) and not np.isfinite(result.magnitude):  # alpha 0: only the loss counts
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.config, task.alphas[0])
         return UnitReport(
@@ -77,20 +78,20 @@ class LocalRegime:
         )
 
     def load(self, arrays: Tables) -> None:
-        """Go on from these rows (copied)."""
+        """See `Regime.load`."""
         tables = [np.ascontiguousarray(array, np.float32) for array in arrays]
         self._options = by_ctypes.Options.of(self.config)
         self._tables = by_ctypes.Tables(tables, self._words)
 
     def finite(self) -> bool:
-        """Return whether every row is finite."""
+        """See `Regime.finite`."""
         return all(map(all_finite, self._tables.rows))
 
     def export(self, arrays: Tables) -> None:
-        """Copy the current rows into these arrays."""
+        """See `Regime.export`."""
         for rows, array in zip(self._tables.rows, arrays, strict=True):
             array[:] = rows
 
     def close(self) -> None:
-        """Free the tables."""
+        """See `Regime.close`."""
         self.__dict__.pop("_tables", None)

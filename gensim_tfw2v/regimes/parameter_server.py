@@ -28,7 +28,7 @@ from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.regimes import Setup
 
-#: Layouts with the jobs on them, by the names that users give.
+#: Layout of the tables, and job that trains on it, for each value of the option `layout`.
 LAYOUTS: dict[str, tuple[type[RowLayout] | type[ColumnLayout], type[WorkerJob]]] = {
     "rows": (RowLayout, RowJob),
     "columns": (ColumnLayout, ColumnJob),
@@ -36,22 +36,23 @@ LAYOUTS: dict[str, tuple[type[RowLayout] | type[ColumnLayout], type[WorkerJob]]]
 
 
 class ParameterServerRegime:
-    """Tables on ps tasks, jobs for workers, and what they report.
+    """Base of a regime: tables on ps tasks, the job of workers, and counts of their work.
 
-    A regime says which jobs there are at a time, and who runs them.
+    A subclass decides which jobs run concurrently, and hands them to workers.
 
     Parameters
     ----------
     setup : Setup
     workers : Workers
     options : RegimeOptions, optional
-        Those of the regime.
+        Options of the regime.
 
     Attributes
     ----------
     traffic : Traffic
+        Counts of the work so far.
     warm_units : int
-        Units of the first epoch that one worker trains before the others begin.
+        Number of units of the first epoch that one worker trains before all workers start.
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
@@ -65,14 +66,14 @@ class ParameterServerRegime:
         self.config = replace(
             setup.config,
             shared_corpus=workers.sees(setup.folder),
-            # between threads nothing travels, so nothing is rounded for it
+            # threads share memory: rows are not sent, and need not be rounded
             wire_dtype="float32" if workers.are_threads else setup.config.wire_dtype,
         )
         with workers.scope():
             self.server = self._serve(setup)
 
     def _serve(self, setup: Setup) -> ParameterServer:
-        """Make the variables of the ps tasks."""
+        """Create the variables on the ps tasks."""
         layout, _ = LAYOUTS[self.config.layout]
         access = NativeAccess() if self.config.native else None
         size = self.config.vector_size
@@ -83,7 +84,7 @@ class ParameterServerRegime:
         )
         push_counter = PushCounter(
             tf.Variable(0, trainable=False, dtype=tf.int64),
-            # of a variable without a fixed shape on another task, TensorFlow 2.21 crashes
+            # fixed shape: TensorFlow 2.21 crashes on a remote variable without one
             tf.Variable(tf.zeros([setup.units], tf.int32), trainable=False),
         )
         of_workers = WorkerVariables(self.workers.are_threads)
@@ -91,7 +92,7 @@ class ParameterServerRegime:
 
     @functools.cached_property
     def job(self) -> WorkerJob:
-        """The job that all workers run. Ask first where no other thread does."""
+        """Job that all workers run. The first access is not thread-safe."""
         return self._make_job()
 
     def _make_job(self) -> WorkerJob:
@@ -99,7 +100,7 @@ class ParameterServerRegime:
         return job(self.config, self.server)
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
-        """Count those of an epoch's units that are left that one worker is to train alone."""
+        """Return how many of an epoch's remaining units one worker is to train alone."""
         if self.config.one_at_a_time:
             return len(tasks)
         if not tasks or tasks[0].epoch or self.config.workers == 1:
@@ -107,23 +108,23 @@ class ParameterServerRegime:
         return max(0, self.warm_units - (self._units - len(tasks)))
 
     def begin_epoch(self) -> None:
-        """Forget how often units have been pushed."""
+        """Reset the number of pushes of each unit."""
         self.workers.liveness.progress()
         times = self.server.push_counter.times
         times.assign(tf.zeros_like(times))
 
     def end_epoch(self) -> None:
-        """Count the units that have been pushed more than once."""
+        """Add the epoch's repeated pushes to `traffic`."""
         times = self.server.push_counter.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
 
     def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
-        """Count a job whose result has come, and give the reports of its units.
+        """Add a finished job to `traffic`, and return the reports of its units.
 
         Raises
         ------
         Divergence
-            If its rows are not finite, or mean nothing.
+            If its rows are not finite, or too long to be meaningful.
         """
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
@@ -132,7 +133,7 @@ class ParameterServerRegime:
         return self.counted(result, tasks)
 
     def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
-        """Count what a job has done, and give the reports of its units."""
+        """Add a result to `traffic`, and return the reports of the job's units."""
         sizes = int(result.fetched), int(result.pushed)
         trace = JobTrace(result.times.tolist(), len(tasks), *sizes, float(result.staleness))
         of_job = Traffic(
@@ -155,27 +156,27 @@ class ParameterServerRegime:
 
     @defer_interrupts()
     def load(self, arrays: Tables) -> None:
-        """Go on from these rows (copied)."""
+        """See `Regime.load`."""
         for table, array in zip(self.server.tables, arrays, strict=True):
             table.load(array)
 
     @defer_interrupts()
     def finite(self) -> bool:
-        """Return whether every row is finite."""
+        """See `Regime.finite`."""
         return all(table.finite() for table in self.server.tables)
 
     @defer_interrupts()
     def export(self, arrays: Tables) -> None:
-        """Copy the current rows into these arrays."""
+        """See `Regime.export`."""
         for table, array in zip(self.server.tables, arrays, strict=True):
             table.export(array)
 
     def close(self) -> None:
-        """Free the tables, and end workers that are threads, with what they keep."""
+        """Free the tables; stop workers that are threads, and free their variables."""
         self.workers.close()
         self.server.of_workers.free()
         for table in self.server.tables:
             table.close()
         counted = self.traffic
-        vars(self).clear()  # graphs hold variables
+        vars(self).clear()  # traced functions hold variables
         self.traffic = counted

@@ -1,8 +1,8 @@
-"""Sandblaster L-BFGS: a batch method whose vectors never leave the ps.
+"""Sandblaster L-BFGS: a batch method whose vectors never leave the ps tasks.
 
 Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Workers compute the gradient
-of the whole corpus, item by item; the coordinator has numbers only, and tells the ps what to
-do with the tables.
+of the whole corpus's loss, one work item at a time. The coordinator handles scalars only, and has
+the ps tasks execute the operations on vectors.
 """
 
 import math
@@ -28,43 +28,43 @@ from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.synchronous import ScheduledRegime
 
-#: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
-#: guessed how far its gradient reaches.
+#: Lower bound of a row's prediction rate, relative to the mean rate, in the estimate of the inverse
+#: Hessian.
 MIN_RATE = 1e-3
 
-#: Items whose gradients are added at a time: until then they lie at the ps beside the tables.
-ADDED_TOGETHER = 8
+#: Number of items whose gradients are added per call. Until then they are staged at the ps tasks.
+ADD_BATCH = 8
 
 
 class FixedRows(WholeRows):
-    """Rows [n, D] that a step reads; what it would add to them is summed in a variable [n, D]."""
+    """Constant rows [n, D] that a step reads; its updates are summed in a variable [n, D]."""
 
     def __init__(self, rows: tf.Tensor, sums: tf.Tensor) -> None:
         super().__init__(sums)
         self._rows = rows
 
     def read(self, ids: tf.Tensor) -> Slices:
-        """Rows [ids, D], float32."""
+        """Return the rows [ids, D], float32."""
         return Slices([tf.gather(self._rows, ids)])
 
 
 class GradientJob(WorkerJob):
-    """Evaluates an item of a batch: the loss of a few units, and its gradient; see `WorkerJob`.
+    """Evaluates a work item: the loss of a few units, and its gradient; see `WorkerJob`.
 
-    The rows are fetched once and stay as they are; what the steps would add to them, at the step
-    size 1 and unclipped, is summed beside them. That is minus the gradient of the loss, where the
-    objective computes it: see `Objective`. The sum is laid down at the ps under the attempt's
-    number.
+    Rows are fetched once and not changed. The updates that the steps would make, with alpha 1 and
+    without clipping, are summed in separate variables. The sum is minus the gradient of the loss if
+    ``objective.follows_gradient``: see `Objective`. It is staged at the ps tasks under the number
+    of the attempt.
 
     Parameters
     ----------
     config : KernelConfig
-        Of which no update is clipped. Each alpha of its jobs has to be 1.
+        With ``max_norm=inf``, so that no update is clipped. Each alpha of its jobs must be 1.
     server : ParameterServer
     point : Tables of RowLayout
-        Where it is evaluated.
+        Point of evaluation.
     gradient : Tables of RowLayout
-        At which the sum of the updates is laid down; see `RowLayout.stage`.
+        Tables at which the sum of the updates is staged; see `RowLayout.stage`.
     """
 
     counts = False
@@ -75,7 +75,7 @@ class GradientJob(WorkerJob):
         super().__init__(config, server)
         self._point = point._asdict()
         self._gradient = gradient._asdict()
-        # threads that added to the same sum would lose what others add
+        # one sum per thread: concurrent additions to the same sum would be lost
         self._sums = [
             {
                 name: Scratch(server.of_workers, name, config.vector_size)
@@ -86,7 +86,7 @@ class GradientJob(WorkerJob):
         ]
 
     def fetch(self) -> list[tf.Operation]:
-        """Fetch the rows, and clear the sums."""
+        """Fetch the rows, and set the sums to zero."""
         self._splits = {name: self._point[name].split(ids) for name, ids in self.job.ids.items()}
         self._rows = {
             name: self._point[name].fetch(split, tf.float32) for name, split in self._splits.items()
@@ -99,7 +99,7 @@ class GradientJob(WorkerJob):
         return [*cleared, *self._rows.values()]
 
     def train(self) -> list[UnitResult]:
-        """Sum the updates."""
+        """Run the steps, and sum their updates."""
         results = []
         for unit, sums in zip(self.job.units, self._sums, strict=True):
             rows = {name: FixedRows(rows, sums[name].handle()) for name, rows in self._rows.items()}
@@ -110,7 +110,7 @@ class GradientJob(WorkerJob):
         return results
 
     def push(self) -> list[tf.Operation]:
-        """Lay the sums down."""
+        """Stage the sums at the ps tasks."""
         return [
             self._gradient[name].stage(
                 split,
@@ -121,36 +121,37 @@ class GradientJob(WorkerJob):
         ]
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """0: the point stays as it is."""
+        """Return 0: the point does not change during a pass."""
         return tf.zeros_like(others)
 
 
 class SandblasterRegime(ScheduledRegime):
-    """An epoch is one evaluation of f, the loss of the whole corpus, and of its gradient.
+    """Evaluates f, the loss of the whole corpus, and its gradient once per epoch.
 
-    So that f is the same in each, units are drawn as in epoch 0. Step sizes are not asked for:
-    what is reported of a unit is how far along its direction the point was where f was evaluated.
-    The tables that `export` gives are the best point so far; after `load` of others, all begins
-    anew.
+    Each epoch uses the random draws of epoch 0, so that f does not change. The learning rates of
+    tasks are ignored. Instead, the `alpha` of a report is the multiple of the search direction at
+    which f was evaluated. `export` copies the best point so far. `load` of different rows restarts
+    the search.
 
     Parameters
     ----------
     setup : Setup
-        Its `units` are those of an epoch: if an epoch has fewer, because it goes on after a
-        checkpoint, what comes out is not f, and is not used.
+        `units` is the number of units of an epoch. If an epoch has fewer, because training resumed
+        from a checkpoint, the sum of their losses is not f, and is discarded.
     workers : Workers
     options : Sandblaster
 
     Raises
     ------
     ValueError
-        If the updates of the objective are not the gradient of its loss.
+        If the updates of the objective are not the gradient of its loss, or a factor of
+        ``setup.words.lock`` is neither 0 nor 1.
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
         check_gradient(setup.config.objective)
         check_lock(setup.words.lock)
-        # rounding, of scores as of rows that travel, would be noise where f hardly changes
+        # no rounding of scores or of sent rows: it would hide small changes of f
         config = replace(
             setup.config,
             max_norm=math.inf,
@@ -176,25 +177,25 @@ class SandblasterRegime(ScheduledRegime):
         return GradientJob(self.config, self.server, Tables(*point), Tables(*gradient))
 
     def _begin_pass(self) -> None:
-        """Nothing of the corpus has been evaluated at the trial point."""
+        """Reset the sums of an evaluation at the trial point."""
         self._evaluated = 0
         self._loss = 0.0
         self._staged: list[int] = []
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
-        """Evaluate each unit once at the trial point; after the last one have another.
+        """Evaluate each unit once at the trial point; after the last unit, set the next trial.
 
-        If it is stopped, it goes on with the rest when it is called with them.
+        After a stop, call it with the remaining units to resume.
 
         Raises
         ------
         ClusterLost
-            If a ps has ended, or no worker is left.
+            If a ps is lost, or no worker is left.
         Divergence
-            If f is not finite at the point from which it begins.
+            If f is not finite at the starting point.
         """
         self.workers.liveness.progress()
-        # drawn as in epoch 0, and the whole gradient: see `GradientJob`
+        # draws of epoch 0; alpha 1 for the unscaled gradient: see `GradientJob`
         tasks = [
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
             for task in tasks
@@ -203,7 +204,7 @@ class SandblasterRegime(ScheduledRegime):
         if not self._evaluated:
             with defer_interrupts():
                 self._gradient.clear()
-                # of attempts of earlier passes, that came too late
+                # drop gradients that attempts of earlier passes have staged too late
                 self._drop_others(tf.constant([], tf.int64))
         steps = (self._search.step,) * 2
         done = 0
@@ -217,7 +218,7 @@ class SandblasterRegime(ScheduledRegime):
             self._loss += math.fsum(result.units.loss[: len(item)])
             self._evaluated += len(item)
             self._staged.append(number)
-            if len(self._staged) == ADDED_TOGETHER:
+            if len(self._staged) == ADD_BATCH:
                 self._add([self._staged])
             for evaluated in reports:
                 report(evaluated)
@@ -239,20 +240,20 @@ class SandblasterRegime(ScheduledRegime):
 
     @defer_interrupts()
     def _add(self, batches: list[list[int]]) -> None:
-        """Add gradients that lie at the ps under these numbers."""
+        """Add the gradients that are staged under these numbers."""
         for numbers in batches:
             self._add_staged(tf.constant(numbers, tf.int64))
         self._staged = []
 
     def load(self, arrays: Tables) -> None:
-        """Go on from these rows (copied): anew, unless they are those of the point."""
-        if self._search.loss is not None and self._stands_at(arrays):
+        """Set the rows and restart the search, unless they equal the current point."""
+        if self._search.loss is not None and self._point_equals(arrays):
             return
         super().load(arrays)
         self._search.restart()
         self._begin_pass()
 
-    def _stands_at(self, arrays: Tables) -> bool:
+    def _point_equals(self, arrays: Tables) -> bool:
         for table, array in zip(self.server.tables, arrays, strict=True):
             held = np.empty_like(array, np.float32)
             table.export(held)
@@ -261,17 +262,17 @@ class SandblasterRegime(ScheduledRegime):
         return True
 
     def close(self) -> None:
-        """Free the tables."""
+        """See `Regime.close`."""
         for table in self._gradient.tables:
             table.close()
         super().close()
 
 
 def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:
-    """A guess of the inverse Hessian, but for a factor: a number for each row.
+    """Diagonal estimate of the inverse Hessian, up to a factor: one number per row.
 
-    The curvature of f in a row is a sum over the predictions that the row takes part in; of how
-    many it is, is known (see `pair_rates`).
+    The curvature of f in a row is a sum over the predictions that the row takes part in. Their
+    expected number is known (see `pair_rates`).
     """
     weights = point.like(1)
     for table, rate in zip(weights.tables, rates, strict=True):

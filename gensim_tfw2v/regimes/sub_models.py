@@ -1,7 +1,8 @@
-"""Sub-models: N models on samples of the corpus, each trained on one worker; no rows travel.
+"""Sub-models: N models, each trained by one worker on a sample of the corpus.
 
-Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM). What
-travels is the text's ids to the workers, and each sub-model once, when it is done.
+Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM). No rows
+are exchanged during training. The ids of the text are sent to the workers, and each finished
+sub-model is fetched once.
 """
 
 import functools
@@ -32,30 +33,30 @@ from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: A sub-model whose worker has not been found in so many tries, for each worker, is lost.
+#: Number of tries per worker to reach the one that holds a sub-model. After that it counts as lost.
 TRIES_A_WORKER = 50
 
-#: Seconds between two of them, at first.
+#: Seconds between the first two tries; each wait is 1.1 times the one before.
 FIRST_WAIT = 0.001
 
-#: And at most.
+#: Maximum number of seconds between two tries.
 MAX_WAIT = 0.1
 
 
 class _Lost(Exception):
-    """No worker holds the sub-model."""
+    """Raised if no worker holds the sub-model any longer."""
 
 
 class SubModelsRegime(ParameterServerRegime):
-    """A sub-model at a time for each worker; ps tasks hold the rows that all start from."""
+    """Trains one sub-model per worker at a time; ps tasks hold the initial rows of all."""
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         self._folder = setup.folder
         self._words = len(setup.words.keep)
         self._attempts = itertools.count(1)
-        self._current: dict[int, int] = {}  # attempts that are being trained, by sub-model
-        self._own = threading.local()  # of each thread that waits for a sub-model's jobs
+        self._current: dict[int, int] = {}  # running attempt of each sub-model in training
+        self._local = threading.local()  # `slot`: the worker of each thread in `train_epoch`
         self._functions = sub_model_functions(self.config, self.server)
 
     def train_epoch(
@@ -64,30 +65,31 @@ class SubModelsRegime(ParameterServerRegime):
         report: Callable[[UnitReport | SubModelDone], None],
         stop: Stop = never,
     ) -> None:
-        """Train sub-models, each from its beginning to its end: they have their epochs at once.
+        """Train sub-models, each through all of its epochs.
 
         Parameters
         ----------
         tasks : sequence of SubModelTask
         report : callable
-            Called after each unit, from any thread, and after each sub-model. Of the unit's words
-            and sentences it counts the part that makes all sub-models' add up to the corpus.
+            Called after each unit and after each sub-model, from any thread. The words and
+            sentences of a unit's report are a share of the unit's, so that the shares of all
+            sub-models add up to the corpus.
         stop : callable
-            Asked before each job: whether to leave the rest.
+            Called before each job. Once it returns True, the remaining jobs are skipped.
 
         Raises
         ------
         Divergence
-            If updates turn non-finite.
+            If updates become non-finite.
         ClusterLost
-            If the rows that sub-models start from are gone.
+            If the initial rows are lost.
         """
         self.workers.liveness.progress()
         todo = deque(tasks)
         slots = itertools.count()
 
         def work(ended: threading.Event) -> None:
-            self._own.slot = next(slots)
+            self._local.slot = next(slots)
 
             def stopped() -> bool:
                 return ended.is_set() or stop()
@@ -97,7 +99,7 @@ class SubModelsRegime(ParameterServerRegime):
                     if self._train_model(task, report, stopped):
                         report(SubModelDone(task.number))
                 except _Lost:
-                    todo.append(task)  # from its beginning
+                    todo.append(task)  # retrained from the start
                 finally:
                     del self._current[task.number]
 
@@ -110,7 +112,7 @@ class SubModelsRegime(ParameterServerRegime):
         report: Callable[[UnitReport | SubModelDone], None],
         stopped: Callable[[], bool],
     ) -> bool:
-        """Train a sub-model to its end, and write its files; False if it was stopped.
+        """Train a sub-model, and write its files; return False if it was stopped.
 
         Raises
         ------
@@ -129,10 +131,12 @@ class SubModelsRegime(ParameterServerRegime):
                 epoch, units, arguments = following
                 schedule = functools.partial(self._schedule, attempt, job, arguments)
                 running = schedule()
-                following = next(jobs, None)  # is drawn while the worker trains
-                # the first may have to wait until a worker is free
+                following = next(jobs, None)  # drawn while the worker trains
+                # no limit for the first job: it may have to wait until a worker is free
                 tries = self._tries if job else math.inf
-                result = results_of(self._met(running, schedule, lambda packed: packed[0], tries))
+                result = results_of(
+                    self._run_on_holder(running, schedule, lambda packed: packed[0], tries)
+                )
                 if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
                     raise Divergence.at(f"sub-model {number}", self.config, alpha)
@@ -158,22 +162,22 @@ class SubModelsRegime(ParameterServerRegime):
             tf.constant(attempt, tf.int64),
             tf.constant(job, tf.int64),
             tf.constant(others, tf.int64),
-            slot=self._own.slot,
+            slot=self._local.slot,
         )
 
-    def _met(
+    def _run_on_holder(
         self,
         running: Job,
         again: Callable[[], Job],
         is_met: Callable[[np.ndarray], object],
         tries: float,
     ) -> np.ndarray:
-        """Offer a job until it meets the worker that holds its sub-model; give what it returns.
+        """Schedule a job until the worker that holds its sub-model runs it; return its result.
 
         Raises
         ------
         _Lost
-            If it does not in so many tries.
+            If `tries` retries were not enough.
         """
         seconds = FIRST_WAIT
         for number in itertools.count(1):
@@ -190,7 +194,7 @@ class SubModelsRegime(ParameterServerRegime):
     def _write(
         self, number: int, attempt: int, seen: np.ndarray, stopped: Callable[[], bool]
     ) -> bool:
-        """Fetch a sub-model's rows and write its files."""
+        """Fetch a sub-model's rows, and write its files; return False if it was stopped."""
         size = self.config.vector_size
         for name, layout in self.server.tables._asdict().items():
             path = file_of(self._folder, number, name)
@@ -213,8 +217,8 @@ class SubModelsRegime(ParameterServerRegime):
     def _read(self, name: str, attempt: int, first: int) -> np.ndarray:
         read = getattr(self._functions.read, name)
         arguments = tf.constant(attempt, tf.int64), tf.constant(first, tf.int64)
-        schedule = functools.partial(self.workers.schedule, read, *arguments, slot=self._own.slot)
-        return self._met(schedule(), schedule, len, self._tries)
+        schedule = functools.partial(self.workers.schedule, read, *arguments, slot=self._local.slot)
+        return self._run_on_holder(schedule(), schedule, len, self._tries)
 
     @property
     def _tries(self) -> int:

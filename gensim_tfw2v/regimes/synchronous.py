@@ -1,12 +1,12 @@
-"""Rounds: all workers train from one snapshot of the rows, and what they change meets at a barrier.
+"""Synchronous training in rounds: workers train from one snapshot; a barrier merges their changes.
 
-With one ps it is the design of a single parameter actor. What comes out of a round does not depend
-on which worker was faster, nor on how often a job was run.
+With one ps this is the design with a single parameter actor. The result of a round depends neither
+on the speed of workers nor on how often a job was run.
 
-A round, like Sandblaster's pass, is a batch of work items, each for the next worker that is
-free. When none is left to hand out, workers that would be idle are given copies of those that are
-not done, and what is done first counts (Dean et al. 2012, "Large Scale Distributed Deep Networks",
-section 4.2). So neither a slow worker nor one that stands still holds up a batch.
+A round, like a pass of Sandblaster, is a batch of work items. Each item goes to the next free
+worker. When no items are left, idle workers run backup copies of unfinished items, and the first
+result counts (Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2). So neither
+slow nor hanging workers delay a batch.
 """
 
 import itertools
@@ -36,36 +36,38 @@ from gensim_tfw2v.processes.threads import LOOK_SECONDS
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: Of a patient scheduler: an item is copied, once, when it takes this many times as long as the
-#: median of its batch, and at least so many seconds.
+#: A patient scheduler copies an unfinished item, once, after this multiple of the median time of
+#: the batch's finished items, if these are at least half of the batch.
 STRAGGLER_TIMES = 3.0
+
+#: Seconds after the start of a batch before a patient scheduler copies any item.
 STRAGGLER_SECONDS = 1.0
 
 
 @dataclass(eq=False)
 class WorkItem:
-    """A part of a batch."""
+    """A work item of a batch, and the state of its attempts."""
 
     what: Any
-    attempts: int = 0  # that run now
+    attempts: int = 0  # running now
     is_done: bool = False
 
 
 class BackupScheduler:
-    """Has items done by workers, one batch after another, the last ones with backup copies.
+    """Runs batches of work items on workers, sequentially, with backup copies of unfinished items.
 
-    What a worker still does of a batch that has been done keeps it from being given more.
+    A worker that still runs an obsolete copy, even of an earlier batch, gets no new item.
 
     Parameters
     ----------
     workers : int
-        Attempts that run at a time.
+        Maximum number of concurrent attempts.
     run : function (item, number) -> result
-        Runs an attempt under a number that no other has, and waits for it; in threads.
+        Runs an attempt under a unique number, and waits for it; called in threads.
     intact : function () -> bool
-        Whether what the attempts before have left is there, when one has failed.
+        Called after a failed attempt: returns whether the results of earlier attempts still exist.
     patient : bool
-        Whether only stragglers are copied. Else all that idle workers have time for.
+        Copy only stragglers. Otherwise any idle worker copies an unfinished item.
     """
 
     def __init__(
@@ -80,33 +82,34 @@ class BackupScheduler:
         self._intact = intact
         self._patient = patient
         self._numbers = itertools.count(1)
+        # number and item of each running attempt, including obsolete ones of earlier batches
         self._running: dict[Future[Any], tuple[int, WorkItem]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-item")
 
     def run_batch(self, items: Iterable[Any], stop: Stop) -> Iterator[tuple[Any, int, Any, bool]]:
-        """Have all of a batch done.
+        """Run all items of a batch.
 
         Parameters
         ----------
         items : iterable
         stop : callable
-            Whether to hand out no more of them; those that are out are waited for.
+            Once it returns True, no more items are started; started ones are waited for.
 
         Yields
         ------
         (item, number, result, bool)
-            Of each attempt that has ended; and whether it is the one that counts for its item.
+            For each finished attempt; the last is whether its result counts for the item.
 
         Raises
         ------
         ClusterLost
-            If an attempt failed, and what others have left is gone.
+            If an attempt failed, and the results of earlier attempts are lost.
         """
         waiting = deque(map(WorkItem, items))
-        out: list[WorkItem] = []
+        out: list[WorkItem] = []  # started, not finished
         total = len(waiting)
         began = time.monotonic()
-        took = list[float]()
+        took = list[float]()  # seconds from the start of the batch to the end of each item
         is_stopped = False
         while True:
             is_stopped = is_stopped or stop()
@@ -140,7 +143,7 @@ class BackupScheduler:
                 yield item.what, number, result, is_first
 
     def _copies(self, item: WorkItem, passed: float, took: list[float], total: int) -> bool:
-        """Return whether a copy is handed out too; `took` are the seconds of what is done."""
+        """Return whether to run a copy of an item; `passed` and `took` are as in `run_batch`."""
         if not self._patient:
             return True
         if item.attempts > 1 or 2 * len(took) < total:
@@ -153,19 +156,19 @@ class BackupScheduler:
         self._running[self._threads.submit(self._run, item.what, number)] = number, item
 
     def close(self) -> None:
-        """Wait for nothing that still runs."""
+        """Stop without waiting for running attempts."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class ScheduledRegime(ParameterServerRegime):
-    """Jobs by a `BackupScheduler`, each of which counts once; see `ParameterServerRegime`."""
+    """Base of regimes whose jobs a `BackupScheduler` runs; see `ParameterServerRegime`."""
 
     patient: ClassVar[bool] = False
 
     def __init__(self, setup: Setup, workers: Workers, options: Any) -> None:
         super().__init__(setup, workers, options)
-        self._replicas = 1  # jobs that are trained at the same time
-        self._scheduling = threading.Lock()  # or several threads would trace the function
+        self._replicas = 1  # number of jobs trained concurrently
+        self._scheduling = threading.Lock()  # only one thread may trace the function
         self._scheduler = BackupScheduler(
             workers.number,
             self.run_job,
@@ -174,7 +177,7 @@ class ScheduledRegime(ParameterServerRegime):
         )
 
     def run_job(self, tasks: Sequence[UnitTask], number: int) -> np.ndarray:
-        """Hand a job, whose number no other has, to the next worker that is free; wait for it."""
+        """Run a job on the next free worker, under a unique number; return its packed result."""
         empty = self.config.threads - len(tasks)
         of_units = [source_of(task.unit, self.config.shared_corpus) for task in tasks]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
@@ -193,15 +196,15 @@ class ScheduledRegime(ParameterServerRegime):
         return packed
 
     def close(self) -> None:
-        """Free the tables."""
+        """See `Regime.close`."""
         self._scheduler.close()
         super().close()
 
 
 class SynchronousRegime(ScheduledRegime):
-    """A round is a job for each worker; see `ParameterServerRegime`.
+    """Trains in rounds of ``config.workers`` jobs; see `ParameterServerRegime`.
 
-    There may be fewer or more tasks that run them.
+    The cluster may have fewer or more worker tasks than that.
     """
 
     patient = True
@@ -225,7 +228,7 @@ class SynchronousRegime(ScheduledRegime):
         Raises
         ------
         ClusterLost
-            If a ps has ended, or no worker is left.
+            If a ps is lost, or no worker is left.
         """
         self.begin_epoch()
         jobs = runs_of(tasks, self.config.threads)
@@ -237,14 +240,16 @@ class SynchronousRegime(ScheduledRegime):
             if stop():
                 break
             is_shared = self.options.combines_by_direction and len(of_round) > 1
+            # jobs of a round overlap completely, unlike asynchronous ones: see `ROUND_TIMES`
             self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
-            ended: dict[int, tuple[int, list[UnitReport]]] = {}  # by a job's first unit
+            # by index of a job's first unit: number of the attempt that counts, and its reports
+            ended: dict[int, tuple[int, list[UnitReport]]] = {}
             for job, number, packed, counts in self._scheduler.run_batch(of_round, never):
                 if counts:
                     ended[job[0].unit.index] = number, self.reported(packed, job)
                 else:
                     self.counted(JobResult.unpacked(packed), job)
-            # in the order of the jobs, whichever came first
+            # in the order of the jobs, whichever finished first
             of_jobs = [ended[job[0].unit.index] for job in of_round]
             with defer_interrupts():
                 self._add_staged(tf.constant([number for number, _ in of_jobs], tf.int64))

@@ -1,1 +1,1 @@
-"""One call of `train`: its programs, epochs, position and checkpoints."""
+"""One call of `train`: its plan, epochs, position and checkpoints."""

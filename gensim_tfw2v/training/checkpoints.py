@@ -1,8 +1,8 @@
-"""Checkpoints of a training: its arrays and its position, whole or not there.
+"""Atomic checkpoints of a training: its arrays and its position.
 
-A checkpoint is a folder, written under another name, synced, and renamed when complete. Its
-description holds a checksum of each file and of itself, so that one which was cut short or changed
-is found out, and the one before it, which is kept, is taken.
+A checkpoint is a folder that is written under a temporary name, synced, and renamed when complete.
+Its description contains a checksum of each file and of itself. If they don't match, because a file
+was truncated or changed, the previous checkpoint is used, which is kept for that.
 """
 
 from __future__ import annotations
@@ -39,36 +39,37 @@ _UNFINISHED = ".unfinished"
 
 
 class CheckpointError(ValueError):
-    """Checkpoint folder that is in use, or whose checkpoints cannot be resumed from.
+    """Checkpoint folder that is in use, or that cannot be resumed from.
 
-    They are of a different training, or of a different version of this package.
+    Its checkpoints are of a different training, or of a different version of this package.
     """
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """Return whether there is a checkpoint in a folder, or in one below it."""
+    """Return whether a folder, or one below it, contains a checkpoint."""
     return any(folder.glob(f"**/{_PREFIX}*[0-9]/{DESCRIPTION}"))
 
 
 def lock_folder(folder: Path) -> BinaryIO:
-    """Keep a folder for checkpoints to one training, until the file is closed or its process ends.
+    """Lock a folder for the checkpoints of one training, and create it if it is missing.
 
-    Makes the folder if it is not there. Raises a `CheckpointError` if another training has it, and
-    an OSError if it cannot be written to.
+    The lock lasts until the returned file is closed or the process exits. Raises a
+    `CheckpointError` if a different training has the folder locked, and an OSError if it is not
+    writable.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / LOCK, "ab")  # noqa: SIM115
-    if locked(file) is False:  # without locks, nothing tells
+    if locked(file) is False:  # None, on file systems without locks, is accepted
         file.close()
         raise CheckpointError(
-            f"{folder}: another training is using this checkpoint_dir; wait until it has "
-            "ended, or name another one"
+            f"{folder}: another training is using this checkpoint_dir; wait until it ends, "
+            "or use a different folder"
         )
     _locks.add(file)
     return file
 
 
-#: A process that is forked from this one would keep them beyond its end.
+#: Locks of this process. A forked child closes them, or it would hold them after this process.
 _locks: weakref.WeakSet[BinaryIO] = weakref.WeakSet()
 
 
@@ -77,20 +78,21 @@ if hasattr(os, "register_at_fork"):
 
 
 class Checkpoints:
-    """The checkpoints of one training in a folder; the last two are kept.
+    """Checkpoints of one training in a folder, which keeps the last two.
 
     Parameters
     ----------
     folder : Path
-        Made if it is not there; an OSError if it cannot be written to.
+        Created if it is missing. An OSError is raised if it is not writable.
     training : dict
-        What tells this training from others: values that JSON can hold. ``epochs`` may be larger
-        than in a checkpoint whose state has that ``epoch``, after which it was finished.
+        Identity of the training, as values that JSON can encode. Only checkpoints with the same
+        values are resumed from. As an exception, ``epochs`` may be larger than in the checkpoint of
+        a finished training, whose state has its ``epochs`` as ``epoch``.
     """
 
     def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
         self.folder = folder
-        # numbers of NumPy as Python's
+        # NumPy scalars are converted to Python numbers
         self.training = json.loads(json.dumps(training, default=lambda number: number.item()))
         self._writer: threading.Thread | None = None
         self._damaged: set[Path] = set()
@@ -100,11 +102,11 @@ class Checkpoints:
         self._next = max(map(_number, self._named()), default=0) + 1
 
     def save(self, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> None:
-        """Write a checkpoint, on a thread of its own; the one before is waited for.
+        """Write a checkpoint in a background thread, after waiting for the previous one.
 
-        The arrays must not change until the next `save` or `wait`; JSON can hold the state. If it
-        cannot be written, because the disk is full, say, that is logged as an error; earlier
-        checkpoints stay, and training goes on.
+        The arrays must not change until the next `save` or `wait`. JSON must be able to encode the
+        state. A failure, such as a full disk, is logged as an error; earlier checkpoints are kept,
+        and training continues.
         """
         self.wait()
         path = self.folder / f"{_PREFIX}{self._next:06}"
@@ -116,24 +118,24 @@ class Checkpoints:
         self._writer.start()
 
     def wait(self) -> None:
-        """Wait until what is being written is on the disk."""
+        """Wait until the background thread has written its checkpoint."""
         if self._writer is not None:
             self._writer.join()
             self._writer = None
 
     def latest(self, take: Callable[[dict[str, np.ndarray], Any], T]) -> T | None:
-        """Return what `take` makes of the last checkpoint that is whole; None if there is none.
+        """Return the result of `take` for the last valid checkpoint; None without one.
 
         Parameters
         ----------
         take : callable
-            Is given arrays, which cannot be written to, and the state. Raises an exception of any
-            type if they are not what was saved: the checkpoint before is tried then.
+            Function of the arrays, which are read-only, and of the state. If it raises an exception
+            of any type, the checkpoint counts as damaged, and the previous one is tried.
 
         Raises
         ------
         CheckpointError
-            If it is of another training, or of another version of this package.
+            If the checkpoint is of a different training, or of a different version of this package.
         """
         self.wait()
         paths = self._paths()[::-1]
@@ -145,47 +147,47 @@ class Checkpoints:
                 return take(arrays, description["state"])
             except CheckpointError:
                 raise
-            except Exception as error:  # there is no telling what a damaged file raises
+            except Exception as error:  # a damaged file may raise anything
                 self._damaged.add(path)
                 logger.error(
                     "%s is damaged (%s): %s",
                     path,
                     f"{type(error).__name__}: {error}",
-                    f"taking the one before, {before.name}" if before else "training begins anew",
+                    f"using the previous one, {before.name}" if before else "starting from scratch",
                 )
         return None
 
     def _described(self, path: Path) -> dict[str, Any]:
-        """The description of a checkpoint of this training, if it is what was written."""
+        """Return the description of a checkpoint, after checking that it is of this training."""
         description: dict[str, Any] = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
         if description.pop("checksum", None) != _checksum(description):
-            raise ValueError(f"{DESCRIPTION} is not what was written")
+            raise ValueError(f"{DESCRIPTION} has a wrong checksum")
         if description["format"] != FORMAT:
             raise CheckpointError(
-                f"{path} has format {quoted(description['format'])}, of another version of this "
-                f"package; this one reads format {FORMAT}: end that training with the version that "
-                "began it, or name another checkpoint_dir to begin anew"
+                f"{path} has format {quoted(description['format'])}, of a different version of "
+                f"this package; this one reads format {FORMAT}: finish that training with the "
+                "version that started it, or use a different checkpoint_dir to start from scratch"
             )
         training = description["training"]
         for name, value in self.training.items():
             had = training.get(name)
             if name == "epochs" and had == description["state"].get("epoch") and had < value:
-                continue  # a finished training, which is given more epochs
+                continue  # a finished training is extended by more epochs
             if had != value:
                 raise CheckpointError(
                     f"{path} is of a different training: it has {name}={quoted(had)}, this one has "
-                    f"{name}={quoted(value)}; resume it with its own options, name another "
-                    "checkpoint_dir, or remove it to begin anew"
+                    f"{name}={quoted(value)}; resume it with its own options, or start from "
+                    "scratch with a different checkpoint_dir or after removing this one"
                 )
         return description
 
     def _named(self) -> list[Path]:
-        """Everything that is named like a checkpoint."""
+        """Return all paths that are named like a checkpoint."""
         found = self.folder.glob(f"{_PREFIX}*")
         return [path for path in found if path.name.removeprefix(_PREFIX).isdecimal()]
 
     def _paths(self) -> list[Path]:
-        """All checkpoints, the last one last."""
+        """Return the folders of all checkpoints, the oldest first."""
         return sorted(filter(Path.is_dir, self._named()), key=_number)
 
     def _write(self, path: Path, arrays: dict[str, np.ndarray], description: str) -> None:
@@ -201,7 +203,7 @@ class Checkpoints:
             _sync(self.folder)
         except OSError as error:
             logger.error(
-                "no checkpoint was written to %s: %s; earlier ones stay, and training goes on",
+                "no checkpoint was written to %s: %s; training continues, with the earlier ones",
                 path,
                 error.strerror or error,
             )
@@ -231,7 +233,7 @@ def _save(folder: Path, name: str, array: np.ndarray) -> int:
 def _read(folder: Path, name: str, crc: int) -> np.ndarray:
     path = folder / f"{name}.npy"
     if _crc(path) != crc:
-        raise ValueError(f"{path.name} is not what was written")
+        raise ValueError(f"{path.name} has a wrong checksum")
     array: np.ndarray = np.load(path, "r", allow_pickle=False)
     return array
 
@@ -241,7 +243,7 @@ def _crc(path: Path) -> int:
 
 
 def _sync(path: Path) -> None:
-    """See that a file or a folder is on the disk."""
+    """Flush a file or a folder to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -250,11 +252,11 @@ def _sync(path: Path) -> None:
 
 
 def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
-    """Description that tells a training from others, as `Checkpoints` takes it."""
+    """Return the identity of a training, for `Checkpoints`."""
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
     return {
         "vocabulary": _keys(model.wv, "words"),
-        # with none each program draws one: going on with another is as good
+        # without a seed, each process draws one, and resuming with a different one is as good
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in named("identity")},
         **{
@@ -268,7 +270,7 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
             if model.has_documents
         },
         **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
-        # last, for its units are as options have it
+        # last, because units depend on the options: a changed option is reported first
         "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
     }
 

@@ -1,4 +1,4 @@
-"""Reading a model's corpus: once, to count its words and to train on it."""
+"""Reading of a model's corpus, once for counting its words and training on it."""
 
 import logging
 import operator
@@ -15,18 +15,20 @@ from gensim_tfw2v.corpus.text_files import Source, Text, bytes_of, cut_texts, fi
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 
-if TYPE_CHECKING:  # which only models of documents need
+if TYPE_CHECKING:  # only models of documents need these
     from gensim_tfw2v.training.documents import KnownTags, Tags
 
 logger = logging.getLogger(__name__)
 
 
-#: Units of progress, with their places in what a `Progress` is told.
+#: Units of progress, with the index of their argument of `Progress`.
 PLACES = {"words": 0, "sentences": 1, "B": 3}
 
 
 def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -> Text:
-    """Look at a corpus, of documents with `tags`, and at the machines of a cluster that see it too.
+    """Find the files or sentences of a corpus, and the cluster's machines that can read its files.
+
+    With `tags`, the corpus consists of documents.
 
     Raises
     ------
@@ -47,23 +49,24 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
 
         with phase("waiting for workers that read the corpus", config.progress):
             machines = find_readers(config.cluster, paths, config.encoded_dir)
-    texts = find_texts(paths)  # once machines have looked: texts may grow
+    texts = find_texts(paths)  # after the machines: files may still grow
     size = bytes_of(texts)
     unit = "B" if size else "words"
     return Text(cut_texts(texts), (), tagged, machines, unit, size or None)
 
 
 class CorpusReader:
-    """Reads corpora for a model, and keeps what it has counted for the training to come.
+    """Reader of a model's corpora, which keeps the result of counting for the next training.
 
     Attributes
     ----------
     trains_at_once : bool
-        Whether what is counted will be trained on at once, also sentences.
+        Whether training on the counted corpus follows immediately. The result for sentences is kept
+        only then, because an iterable may later yield different ones.
     """
 
     trains_at_once = False
-    _scanned: "tuple[Scan, Tags | None, object] | None" = None  # and the identity of the source
+    _scanned: "tuple[Scan, Tags | None, object] | None" = None  # with the source's identity
 
     def scan(self, source: Source, config: TrainingConfig, tags: "Tags | None" = None) -> Scan:
         """Count the words of a corpus, and the `tags` of documents."""
@@ -89,7 +92,7 @@ class CorpusReader:
             scan = scan_corpus(text, config.encoded_dir, progress)
         if tags is not None and text.runs is not None:
             tags.ints = scan.corpus_count
-        # what an iterable gives later may be another corpus
+        # an iterable may later yield a different corpus
         if isinstance(source, Path) or self.trains_at_once:
             self._scanned = scan, tags, identity
         else:
@@ -110,7 +113,7 @@ class CorpusReader:
         config: TrainingConfig,
         tags: "KnownTags | None" = None,
     ) -> EncodedCorpus:
-        """Return the corpus in ids of the vocabulary, and in rows of the `tags` of documents."""
+        """Return the corpus as ids of the vocabulary, and rows of the `tags` of documents."""
         if self._scanned is not None:
             scan, counted, identity = self._scanned
             self._scanned = None
@@ -130,7 +133,7 @@ def read_corpus(
     config: TrainingConfig,
     tags: "KnownTags | None" = None,
 ) -> EncodedCorpus:
-    """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
+    """Read and encode a corpus that has not been counted; `what` labels the progress bar."""
     text = find_text(source, config, tags)
     rows = None if tags is None or text.runs is None else tags.rows(tags.vectors)
     with progress_bar(what, config.progress, unit=text.unit, total=text.total) as bar:
@@ -142,11 +145,11 @@ def read_corpus(
 
 
 def _identity_of(source: Source) -> object:
-    """Identity of a file, another one once it changes; of sentences, that of the object."""
+    """Return an identity of a file, which changes with its content, or of an iterable object."""
     if not isinstance(source, Path):
-        return id(source), source  # which is kept, so that no other object gets its id
+        return id(source), source  # keeping the object keeps its id from being reused
     status = os.stat(source)
     identity = (os.path.realpath(source), status.st_dev, status.st_ino)
-    if stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
+    if stat.S_ISREG(status.st_mode):  # not of a pipe, whose time changes with each byte
         return (*identity, status.st_size, status.st_mtime_ns)
     return identity

@@ -1,4 +1,4 @@
-"""Tags of documents while these are read, and as keys of a model's document vectors."""
+"""Tags of documents, while documents are read and as keys of a model's document vectors."""
 
 import logging
 import struct
@@ -16,28 +16,28 @@ logger = logging.getLogger(__name__)
 
 INTEGERS = (int, np.integer)
 
-#: Provisional number of the first tag that is no integer; the next one's is lower by 1.
+#: Provisional number of the first tag that is not an integer; each further one is lower by 1.
 TOP = 2**31 - 4
-#: And of an integer that can't be a row.
+#: Provisional number of an integer tag that can't be a row: negative, or too large.
 NO_ROW = 2**30
 
-#: gensim's attributes of tags that are no integers.
+#: gensim's attributes of tags that are not integers.
 COUNTS = ("word_count", "doc_count")
 
 
 class Tags:
     """Tags of documents, while they are read.
 
-    Integers below a limit are tags, whether a document has them or not, as in gensim; so they are
-    not kept one by one.
+    As in gensim, all integers from 0 to the highest are tags, whether a document has them or not.
+    So only their number is kept.
 
     Attributes
     ----------
     ints : int
-        The limit: 1 above the highest integer tag; lines of a text.
+        Number of integer tags: 1 more than the highest, or the number of lines of a text.
     counted : dict
-        Tags that are no integers, in order of first occurrence. Of each: the words and the number
-        of the documents that have it, and its provisional number.
+        Tags that are not integers, in order of first occurrence. The value is [total words of the
+        documents with this tag, number of these documents, provisional number of the tag].
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Tags:
 
     @classmethod
     def of(cls, vectors: Any) -> "Tags":
-        """Tags that gensim's own `scan_vocab` has put into vectors that had none."""
+        """Read the tags that gensim's own `scan_vocab` has put into empty vectors."""
         tags = cls()
         tags.ints = len(vectors) - len(vectors.key_to_index)
         for tag in vectors.key_to_index:
@@ -54,9 +54,9 @@ class Tags:
         return tags
 
     def packed(self, documents: Iterable[Any]) -> Iterator[tuple[bytes, Iterable[Hashable]]]:
-        """Yield the packed numbers of documents' tags, and their words; count the tags.
+        """Yield each document's tags, as packed provisional numbers, and its words; count the tags.
 
-        A first document whose words are a string is warned of, as in gensim.
+        As in gensim, a warning is logged if the words of the first document are a string.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Tags:
             except AttributeError:
                 raise TypeError(
                     f"document {place} must have words and tags, got {quoted(document)} of type "
-                    f"{type(document).__name__}: give TaggedDocument(words, tags)"
+                    f"{type(document).__name__}: pass TaggedDocument(words, tags)"
                 ) from None
             if not place and isinstance(words, str):
                 logger.warning(
@@ -91,10 +91,14 @@ class Tags:
         return counts[2]
 
     def rows(self, vectors: Any) -> Callable[[Ids], Ids]:
-        """The rows of `vectors` that its `get_index` gives for tags, by their numbers here."""
+        """Return a function from provisional numbers to rows of `vectors`, as its `get_index`.
+
+        The row is -1 for unknown tags.
+        """
         others = np.array([vectors.get_index(tag, -1) for tag in self.counted], np.int64)
         keys = vectors.key_to_index.items()
-        # integers that have been added to vectors with other tags; the last is none
+        # integers with an index of their own, as they were added behind tags that are not integers
+        # (sorted, with a sentinel at the end)
         own = sorted((int(key), row) for key, row in keys if isinstance(key, INTEGERS))
         added = np.array([*own, (2**62, -1)])
 
@@ -111,32 +115,32 @@ class Tags:
 
 
 class KnownTags(Tags):
-    """Tags of documents that are read with the vectors that have them, by their rows."""
+    """Tags of documents whose vectors exist already; their numbers are the rows."""
 
     def __init__(self, vectors: Any) -> None:
         super().__init__()
         self.vectors = vectors
 
     def _number(self, tag: Hashable, words: int) -> int:
-        return int(self.vectors.get_index(tag, -1))  # which makes an UNKNOWN entry
+        return int(self.vectors.get_index(tag, -1))  # FIRST_TAG - (-1) is UNKNOWN
 
 
 def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = False) -> None:
-    """Make the tags of counted documents the keys of vectors, which get no rows yet.
+    """Set the keys of vectors to the tags of counted documents, without allocating rows.
 
-    Integer tags are their rows, from 0 to the highest; other tags follow, in order of first
-    occurrence, with their ``word_count`` and ``doc_count``. That is as in gensim.
+    As in gensim, integer tags are their own rows, from 0 to the highest. The remaining tags follow
+    in order of first occurrence, with their ``word_count`` and ``doc_count``.
 
     Parameters
     ----------
     vectors : KeyedVectors
-        A model's `dv`. Its `resize_vectors`, seeded, then makes the new rows.
+        A model's `dv`. Call its `resize_vectors`, with a seed, to make the new rows.
     tags : Tags
     documents : int
-        How many documents were counted: gensim's `corpus_count`.
+        Number of counted documents: gensim's `corpus_count`.
     update : bool
-        Keep the keys, and their rows; add new ones behind them, and counts to theirs. Integers
-        that come behind other tags are keys like these, ``key_to_index`` gives their rows.
+        Keep the existing keys and their rows, add new keys behind them, and add to the counts.
+        Integers behind tags that are not integers have their rows in ``key_to_index``.
     """
     if len(tags.counted) > documents:
         logger.warning("More unique tags (%i) than documents (%i).", len(tags.counted), documents)
@@ -152,7 +156,7 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
         vectors.expandos = {}
     keys = vectors.index_to_key
     own = vectors.key_to_index
-    # integers that are their rows have no index of their own
+    # key_to_index lacks the integers that are their own rows
     highest = max([len(keys) - len(own) - 1, *(key for key in own if isinstance(key, INTEGERS))])
     ints = range(highest + 1, tags.ints)
     others = [tag for tag in tags.counted if tag not in own]

@@ -1,4 +1,4 @@
-"""Training that ends before its last epoch, and keeps the weights of its best one."""
+"""Callback that ends training before its last epoch and keeps the weights of the best one."""
 
 import math
 import os
@@ -29,7 +29,7 @@ class EarlyStopping(CallbackAny2Vec):
         The score, computed after each epoch: the Spearman correlation with a set of rated word
         pairs (``"ws353"``, ``"simlex999"`` or a file), the accuracy on analogies
         (``"questions-words"`` or a file), the mean loss of the epoch (``"loss"``, which turns
-        `compute_loss` on), or what a function of the model returns.
+        `compute_loss` on), or the result of a function of the model.
     min_delta : float
         Smallest change that counts as an improvement.
     patience : int
@@ -38,15 +38,15 @@ class EarlyStopping(CallbackAny2Vec):
         Whether higher or lower scores are better; ``"auto"`` is ``"min"`` for ``"loss"`` and
         ``"max"`` for everything else.
     restore_best_weights : bool
-        Give the model the arrays of its best epoch at the end of training. The copy takes as much
-        memory as the model's arrays (V x D float32 each), also with `tables_dir`.
+        Restore the arrays of the best epoch at the end of training. The copy needs as much memory
+        as the model's arrays (V x D float32 each), also with `tables_dir`.
 
     Attributes
     ----------
     history : list of float
         Score of each epoch. NaN, which is never an improvement, for epochs that were trained
-        before the checkpoint that training resumed from, and for all epochs of sub-models but the
-        last.
+        before the checkpoint that training resumed from, and for all epochs of sub-models except
+        the last.
     best_epoch : int or None
         Index of the best epoch, from 0. At the end, the model has these three attributes, too.
     best_score : float
@@ -84,7 +84,7 @@ class EarlyStopping(CallbackAny2Vec):
         restore_best_weights: bool = True,
     ) -> None:
         if mode not in ("auto", "max", "min"):
-            raise ValueError(f"mode is {quoted(mode)}: give 'auto', 'max' or 'min'")
+            raise ValueError(f"mode is {quoted(mode)}: use 'auto', 'max' or 'min'")
         self.monitor = monitor
         self.restore_best_weights = restore_best_weights
         self.min_delta = Finite(0)("min_delta", min_delta)
@@ -94,11 +94,11 @@ class EarlyStopping(CallbackAny2Vec):
         if not callable(monitor) and monitor != "loss":
             if not os.path.exists(path := _path(monitor)):
                 known = ", ".join((*SETS, "loss"))
-                raise FileNotFoundError(f"monitor is {quoted(monitor)}: give {known} or a file")
+                raise FileNotFoundError(f"monitor is {quoted(monitor)}: use {known} or a file")
             file_kind(path)
 
     def on_train_begin(self, model: Any) -> None:
-        """Begin anew, and refuse a set that the model cannot be scored on."""
+        """Reset the scores, and raise a ValueError if the model cannot be scored."""
         self.history = []
         self.best_epoch = None
         self.best_score = math.nan
@@ -107,15 +107,19 @@ class EarlyStopping(CallbackAny2Vec):
             model.compute_loss = True
         elif not callable(self.monitor) and math.isnan(_score(self.monitor, model)):
             raise ValueError(
-                f"monitor={quoted(self.monitor)} gives no score, for the vocabulary has too few of "
-                "its words: give another set, or a larger corpus"
+                f"monitor={quoted(self.monitor)} has no score, because the vocabulary has too few "
+                "of its words: use a different set or a larger corpus"
             )
 
     def on_epoch_end(self, model: Any) -> None:
-        """Score the epoch, keep it if it is the best, and stop training if that was long ago."""
+        """Score the epoch; copy the weights if it is the best; stop training if it is time.
+
+        Training stops after `patience` epochs without improvement.
+        """
         epoch = len(self.history)
         training = model._training
-        # trained before a checkpoint, or with later ones, as by sub-models: its vectors are gone
+        # the epoch was trained before a checkpoint, or along with later ones by sub-models: the
+        # vectors at its end are gone
         is_gone = training is not None and training.position.epoch != epoch + 1
         score = math.nan if is_gone else float(_score(self.monitor, model))
         self.history = [*self.history, score]
@@ -128,14 +132,14 @@ class EarlyStopping(CallbackAny2Vec):
                 for held, arrays in weights_of(model):
                     self._best.append((held, {n: array.copy() for n, array in arrays.items()}))
         waited = 0 if self.best_epoch is None else epoch - self.best_epoch
-        # after the last epoch too: the checkpoint that remains is to be of the best one
+        # also after the last epoch, so that the last checkpoint is of the best epoch
         if waited >= max(1, self.patience) or epoch + 1 == model.epochs:
             model.stop_training = True
 
     def on_train_end(self, model: Any) -> None:
-        """Give the model the weights of the best epoch."""
+        """Restore the weights of the best epoch, and set the model's `history` and best score."""
         for held, best in self._best:
-            held.update(best)  # not in place: a checkpoint of what is there may be being written
+            held.update(best)  # not in place: a thread may be writing the current arrays
         renew_norms(model)
         self._best = []
         names = ("history", "best_epoch", "best_score")
@@ -143,7 +147,7 @@ class EarlyStopping(CallbackAny2Vec):
 
 
 def _score(monitor: Any, model: Any) -> float:
-    """Score that `EarlyStopping` monitors; NaN if no pair or question counts."""
+    """Return the score that `EarlyStopping` monitors; NaN if no pair or question counts."""
     if callable(monitor):
         return monitor(model)
     if monitor == "loss":

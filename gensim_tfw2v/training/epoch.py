@@ -1,4 +1,4 @@
-"""An epoch in gensim's form: learning rates, counts and log lines."""
+"""Learning rates, counts and log lines of an epoch, as in gensim."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 
 logger = logging.getLogger(__name__)
 
-#: gensim's ``MAX_SENTENCE_LEN``: words of a batch that its threads read from a file.
+#: gensim's ``MAX_SENTENCE_LEN``: words per batch that its threads read from a file.
 FILE_BATCH_WORDS = 10_000
 
 
 class Expected(NamedTuple):
-    """What gensim's `train` is given with a corpus."""
+    """Arguments of gensim's `train` about a corpus."""
 
-    examples: int | None
-    words: int | None
+    examples: int | None  # its `total_examples`
+    words: int | None  # its `total_words`
     report_delay: float  # seconds between log lines
-    is_file: bool  # one that gensim's threads would read themselves
+    is_file: bool  # whether gensim's threads would read the corpus from a file
 
 
 @dataclass
 class Position:
-    """Progress of a training: its epoch, and what has been trained of it."""
+    """Progress of a training: its epoch, and the trained part of that epoch."""
 
-    epoch: int = 0
-    done: set[int] = field(default_factory=set)  # indices of this epoch's units that are trained
-    sentences: int = 0  # this and the next four: of these units
-    trained: int = 0  # words, after subsampling
-    raw_words: int = 0  # words of the text
-    #: Summed loss, and of how many predictions, of each epoch that is being trained.
+    epoch: int = 0  # index of the current epoch
+    done: set[int] = field(default_factory=set)  # indices of the epoch's trained units
+    sentences: int = 0  # number of sentences in these units
+    trained: int = 0  # number of words in these units, after subsampling
+    raw_words: int = 0  # number of raw words in these units
+    #: For each epoch that is being trained: summed loss of these units, number of predictions.
     losses: list[list[float]] = field(default_factory=list)
-    #: Words trained on, raw words and units of each epoch before.
+    #: For each finished epoch: words after subsampling, raw words, units.
     finished: list[tuple[int, int, int]] = field(default_factory=list)
-    mean_losses: list[float] = field(default_factory=list)
+    mean_losses: list[float] = field(default_factory=list)  # of finished epochs
     total_loss: float = 0.0  # gensim's `running_training_loss`
 
     def add(self, report: UnitReport) -> None:
-        """Count a unit."""
+        """Count a trained unit."""
         self.done.add(report.unit.index)
         self.sentences += report.unit.sentences
         self.trained += report.kept
@@ -55,13 +55,13 @@ class Position:
         self.losses[report.epoch][1] += report.predictions
 
     def means(self) -> list[float]:
-        """Mean loss per prediction of the epochs being trained that have computed it."""
+        """Return the mean loss per prediction of the epochs being trained that have one."""
         return [loss / predictions for loss, predictions in self.losses if predictions]
 
     def end_epochs(self, number: int, raw_words: int) -> None:
-        """Go on after so many epochs that were trained as one, as if it had been each.
+        """Finish `number` epochs that were trained as one, and divide the words among them.
 
-        `raw_words` are those of the text, also those that stand in no unit.
+        `raw_words` is the number of raw words in the text, including any that are in no unit.
         """
         trained = self.trained
         units = len(self.done)
@@ -76,12 +76,12 @@ class Position:
         self.losses = []
 
     def state(self) -> dict[str, Any]:
-        """The same as values that JSON can hold."""
+        """Return the position as values that JSON can encode."""
         return asdict(self) | {"done": sorted(self.done)}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> Position:
-        """Make one of what `state` gave."""
+        """Restore a position from its `state`."""
         finished = [tuple(ended) for ended in state["finished"]]
         return cls(**state | {"done": set(state["done"]), "finished": finished})
 
@@ -95,17 +95,18 @@ def unit_tasks(
     epoch: int,
     expected: Expected,
 ) -> list[UnitTask]:
-    """Units, in their order, with their learning rates; the model notes the lowest as gensim does.
+    """Make the tasks of an epoch's units, in order, with their learning rates.
 
-    `threads` are those of gensim that would read the file, each its part; None if none would.
+    The model's `min_alpha_yet_reached` is updated as in gensim. `threads` is the number of gensim's
+    threads that would each read a part of the file; None if the corpus is not a file.
     """
     all_words = max(1, corpus.total_raw_words)
-    # gensim decays alpha by what it expects of the corpus, not by what it finds
+    # gensim decays alpha by the expected size of the corpus, not by its actual size
     ratio = corpus.total_raw_words / (expected.words or 1)
     if expected.examples:
         ratio = corpus.total_sentences / expected.examples
-    # gensim trains a batch, which has a sentence or more, with the learning rate at its beginning:
-    # so it never reaches the lowest
+    # gensim trains a batch, of at least one sentence, with the learning rate at its start, so it
+    # never reaches the lowest rate
     batch = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
     batch = max(batch, all_words // max(1, corpus.total_sentences))
     last = 1 - min(batch, all_words) / all_words
@@ -116,12 +117,12 @@ def unit_tasks(
     for unit in units:
         begin = rate
         words += unit.raw_words
-        # in gensim each thread counts only what it has trained of a file itself
+        # in gensim, each thread counts only the words of a file that it has trained itself
         reached = last * words / all_words * (ratio / (threads or 1))
         rate = float(model._get_next_alpha(reached, epoch))
         tasks.append(UnitTask.of(unit, (begin, rate), seed, epoch))
-    # what gensim has noted at the end, and warns of later: nothing for files, else what its last
-    # batch began with
+    # gensim stores the learning rate at the start of its last batch, and nothing for files; it
+    # warns if a later training starts above that
     model._get_next_alpha(ratio * last, epoch)
     if threads is not None:
         model.min_alpha_yet_reached = lowest
@@ -130,18 +131,18 @@ def unit_tasks(
 
 @dataclass
 class EpochLog:
-    """gensim's log lines of an epoch that begins, or of several as one, and its seconds."""
+    """gensim's log lines of an epoch, or of several that are trained as one, and its duration."""
 
     model: Any
     epoch: int
     expected: Expected
-    restored: int  # words of this epoch that were trained on before: no part of the rates
+    restored: int  # words of this epoch restored from a checkpoint, not counted in words/s
     epochs: int = 1
     start: float = field(default_factory=default_timer)
-    due: float = 1.0  # seconds after the start
+    due: float = 1.0  # time of the next progress line, in seconds after the start
 
     def progress(self, position: Position) -> None:
-        """Log how far the epoch is, if a line is due."""
+        """Log the progress of the epoch, if a line is due."""
         elapsed = default_timer() - self.start
         if elapsed < self.due:
             return
@@ -155,7 +156,7 @@ class EpochLog:
         self.due = elapsed + self.expected.report_delay
 
     def end(self, position: Position, sentences: int) -> None:
-        """Log that the epoch, of so many sentences, has ended, and its mean loss."""
+        """Log the end of the epoch and its mean loss; `sentences` is the size of the corpus."""
         model = self.model
         trained, raw_words, _ = position.finished[self.epoch]
         elapsed = default_timer() - self.start

@@ -1,4 +1,4 @@
-"""Models made from vectors alone, with the counts of their words."""
+"""Models from vectors and counts of their words."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from gensim_tfw2v.messages import quoted
 def take_vectors(
     model: Word2Vec, vectors: KeyedVectors, counts: Mapping[str, int] | None = None
 ) -> None:
-    """Give a new model, of the vectors' size, their words and themselves, in their order.
+    """Set words and vectors of a new model, in their order; its vector size must fit.
 
-    Counts are those of `word_counts`.
+    `word_counts` chooses the counts.
     """
     in_order = model.sorted_vocab
     model.sorted_vocab = 0
@@ -31,10 +31,14 @@ def take_vectors(
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Count that each word is taken to have.
+    """Return the count of each word: from `counts`, the vectors, or Zipf's law, in this order.
 
-    What is given, which raises a ValueError if it lacks a word or a count is none; else what the
-    vectors hold; else, as for files in word2vec's form, by Zipf's law from the order of the words.
+    Zipf's law is applied to the order of the words, for example of files in word2vec's format.
+
+    Raises
+    ------
+    ValueError
+        If `counts` lacks a word, or a count is not an integer of at least 1.
     """
     words = vectors.index_to_key
     number = len(vectors)
@@ -43,7 +47,7 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
         if missing:
             raise ValueError(
                 f"counts lacks {len(missing)} of the {number} words, the first "
-                f"{quoted(missing[0])}: give a count for each word, or no counts"
+                f"{quoted(missing[0])}: pass a count for each word, or no counts"
             )
         return {word: _count(word, counts[word]) for word in words}
     found = held_counts(vectors)
@@ -55,5 +59,5 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
 def _count(word: Any, value: Any) -> int:
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or not 1 <= value < 1 << 63 or value != int(value):
-        raise ValueError(f"the count of {word!r} is {value!r}: give whole numbers from 1 up")
+        raise ValueError(f"the count of {word!r} is {value!r}: use whole numbers from 1 up")
     return int(value)

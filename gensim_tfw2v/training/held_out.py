@@ -1,4 +1,4 @@
-"""Loss of a text that a model was not trained on."""
+"""Held-out loss: the loss of a text that a model was not trained on."""
 
 import contextlib
 import threading
@@ -17,14 +17,13 @@ from gensim_tfw2v.training.weights import complete, tables_of
 
 
 def held_out_loss(model: Any, source: Source) -> float:
-    """Mean loss of the predictions of a text, in nats; the model stays as it is.
+    """Return the mean loss per prediction of a text, in nats; the model does not change.
 
-    What is computed is what a training on the text would report for its first epoch if its learning
-    rates were 0, with the same random draws in each call: so two models of the same objective,
-    vocabulary and options can be told apart by it on much less text than by rated word pairs.
-    Words that the model does not know are left out. It is computed in this process, on `workers`
-    threads, also if the model, a `TFWord2Vec`, has a cluster. `TFWord2Vec.held_out_loss` says what
-    is raised.
+    It is the loss of one epoch of training on the text with a learning rate of 0. Random draws are
+    the same in each call. So two models with the same objective, vocabulary and options can be
+    compared on much less text than rated word pairs need. Unknown words are skipped. The
+    computation runs in this process, on `workers` threads, even if the model has a cluster. See
+    `TFWord2Vec.held_out_loss` for the exceptions.
     """
     complete(model)
     config = replace(
@@ -64,7 +63,7 @@ def held_out_loss(model: Any, source: Source) -> float:
             regime.train_epoch(tasks, report)
     if not (means := position.means()):
         raise ValueError(
-            "nothing was predicted: the text has no two words of the vocabulary in a sentence, or "
-            f"too few for sample={model.sample}"
+            "nothing was predicted: no sentence of the text has two words of the vocabulary, or "
+            f"subsampling with sample={model.sample} left none"
         )
     return means[0]

@@ -1,4 +1,4 @@
-"""Vectors of documents that a model was not trained on: they train, and the model stays."""
+"""Inference of vectors for new documents: only these vectors are trained, the model is fixed."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import complete
 
-#: Words that a thread is handed at a time, in documents of which some train side by side.
+#: Minimum words in a batch of documents, which a thread infers in one call.
 PORTION = 1 << 15
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """Arrays and options that inference takes from a model; made anew if the model has changed."""
+    """Arrays and options of a model in inference, cached until the model changes."""
 
-    made_of: list[Any]
+    made_of: list[Any]  # key of the cache: the model's numbers, ids of its arrays, and the arrays
     words: WordArrays
     options: by_ctypes.Options
 
     @classmethod
     def of(cls, model: Any) -> Frozen:
-        """That of a model."""
+        """Return the cached instance of a model, rebuilt if the model has changed."""
         plain_ones = {k: v for k, v in vars(model).items() if isinstance(v, Real | np.bool_)}
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]
         made_of = [str(plain_ones), *map(id, arrays)]
@@ -41,7 +41,7 @@ class Frozen:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
             kernel_config = Plan(config, vocabulary, corpus=None, entries=0).config
-            # with the arrays, whose ids are nobody else's while they are held
+            # with the arrays, so that their ids are not reused
             made_of += [arrays]
             model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(kernel_config))
         frozen: Frozen = model._frozen
@@ -65,7 +65,7 @@ def infer(
     frozen = Frozen.of(model)
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
     if frozen.options.concatenated not in (0, 2 * model.window + 1):
-        alphas = alphas[:0]  # of several tags, which a document has not: gensim trains none, too
+        alphas = alphas[:0]  # needs several tags, but a document has one: as in gensim, no training
     nothing = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
     outputs = model.syn1neg if model.negative else nothing
     given = model.wv.vectors, outputs, model.syn1 if model.hs else nothing
@@ -78,7 +78,7 @@ def infer(
 
     portions = _portions(model, documents)
     first = list(islice(portions, 2))
-    if len(first) < 2:  # to start a thread takes longer than to infer a vector
+    if len(first) < 2:  # starting a thread takes longer than inferring a vector
         vectors = [one(portion) for portion in first]
     else:
         portions = chain(first, portions)
@@ -87,18 +87,18 @@ def infer(
 
 
 def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]:
-    """Documents for a thread at a time: the numbers of their words."""
+    """Yield batches of documents, as lists of word indices."""
     number_of = model.wv.key_to_index.get
     words = list[int]()
     first = [0]
-    own = model.wv.index_to_key[0]  # of other kinds than str, if the training text was
+    own = model.wv.index_to_key[0]  # not a str if the training text had different keys
     kinds = str, Integral if isinstance(own, Integral) else type(own)
     for document in documents:
-        text = getattr(document, "words", document)  # of a TaggedDocument
+        text = getattr(document, "words", document)  # a TaggedDocument has `words`
         if isinstance(text, str):
             raise TypeError(
-                f"a document must be a list of words, got {quoted(text)}: give the words as the "
-                "training text had them, such as text.split()"
+                f"a document must be a list of words, got {quoted(text)}: split it into words as "
+                "the training text was, for example by text.split()"
             )
         for word in text:
             if (number := number_of(word)) is not None:
@@ -106,7 +106,7 @@ def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]
             elif not isinstance(word, kinds):
                 raise TypeError(
                     f"words of a document must be strings, got {quoted(word)} of type "
-                    f"{type(word).__name__}: decode or convert them as the training text was"
+                    f"{type(word).__name__}: decode or convert them like the training text"
                 )
         first.append(len(words))
         if len(words) >= PORTION:

@@ -1,4 +1,4 @@
-"""Models whose arrays or vocabulary training cannot start from, found before anything changes."""
+"""Checks of a model's arrays and vocabulary, made before training changes anything."""
 
 from typing import Any
 
@@ -13,23 +13,24 @@ from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock
 from gensim_tfw2v.options.table import named
 
-#: Rows that are no words': of FastText's n-grams, and of documents' tags.
+#: Names of arrays whose rows are not words: n-grams of FastText, and tags of documents.
 NGRAMS = "wv.vectors_ngrams"
 TAGS = "dv.vectors"
 
-#: What makes what is missing or does not fit.
-_ANEW = "build the vocabulary again, or set what is part of it together"
+#: Remedy for arrays that are missing or do not match the vocabulary.
+_REBUILD = "build the vocabulary again, or set all of its attributes consistently"
 
 
-#: Attributes that all saved vectors have; those of FastText have more.
+#: Attributes that all saved vectors have.
 _OF_VECTORS = ("vectors", "index_to_key", "key_to_index", "vector_size")
+#: Additional attributes that saved vectors of FastText have.
 _OF_FASTTEXT = ("vectors_vocab", "vectors_ngrams", "min_n", "max_n", "bucket")
 
 
 def check_loaded(saved: Any) -> None:
-    """Raise an AttributeError for a model, or vectors alone, whose file has damaged names."""
+    """Raise an AttributeError if a loaded model, or its vectors, lack attributes."""
     vectors = getattr(saved, "wv", saved)
-    # what gensim does not find under an older name either, it sets to None
+    # gensim's load sets attributes to None that it doesn't find under older names either
     missing = [f"wv.{name}" for name in _OF_VECTORS if getattr(vectors, name, None) is None]
     if isinstance(vectors, FastTextKeyedVectors):
         missing += [f"wv.{name}" for name in _OF_FASTTEXT if not hasattr(vectors, name)]
@@ -40,13 +41,13 @@ def check_loaded(saved: Any) -> None:
 
 
 def check_state(model: Any, config: TrainingConfig) -> None:
-    """Raise TypeError or ValueError for arrays and a vocabulary that training cannot start from.
+    """Raise a TypeError or ValueError if training cannot start from a model's arrays or vocabulary.
 
-    What is missing, of the wrong shape or type, or not finite; ``wv.vectors_lockf`` also if the
-    regime cannot use its factors.
+    They may be missing, of the wrong shape or type, or not finite. ``wv.vectors_lockf`` may also
+    have factors that the regime does not support.
     """
     if not model.wv.key_to_index or not len(model.wv.vectors):
-        return  # gensim says what is missing
+        return  # gensim raises an error for an empty vocabulary
     words = len(model.wv)
     _check_indices(model.wv.key_to_index, words)
     inputs = _inputs(model)
@@ -59,13 +60,13 @@ def check_state(model: Any, config: TrainingConfig) -> None:
     if isinstance(model, FastText) and number != words:
         raise ValueError(
             f"wv.buckets_word has lists for {number} of "
-            f"{words} words: make it again with wv.recalc_char_ngram_buckets()"
+            f"{words} words: rebuild it with wv.recalc_char_ngram_buckets()"
         )
     size = model.vector_size * (config.concatenated or 1)
     if model.negative:
         if not hasattr(model, "syn1neg"):
             raise ValueError(
-                f"negative={model.negative} needs syn1neg, and this model was built without: set "
+                f"negative={model.negative} needs syn1neg, which this model was built without: set "
                 "negative in the constructor, or before build_vocab"
             )
         tables["syn1neg"] = model.syn1neg
@@ -74,7 +75,7 @@ def check_state(model: Any, config: TrainingConfig) -> None:
     if model.hs:
         if not hasattr(model, "syn1") or "point" not in model.wv.expandos:
             raise ValueError(
-                "hs=1 needs a Huffman tree, and this vocabulary was built without: set hs in the "
+                "hs=1 needs a Huffman tree, which this vocabulary was built without: set hs in the "
                 "constructor, or before build_vocab"
             )
         tables["syn1"] = model.syn1
@@ -82,7 +83,7 @@ def check_state(model: Any, config: TrainingConfig) -> None:
         _check_counts("point", model.wv.expandos, words)
         _check_counts("code", model.wv.expandos, words)
     _check_counts("count", model.wv.expandos, words)
-    if model.sample and "sample_int" in model.wv.expandos:  # else nothing is subsampled
+    if model.sample and "sample_int" in model.wv.expandos:  # otherwise nothing is subsampled
         _check_counts("sample_int", model.wv.expandos, words)
     for name, _, number, what in inputs:
         _check_lock(model, f"{name}_lockf", number, what, config)
@@ -93,12 +94,12 @@ def check_state(model: Any, config: TrainingConfig) -> None:
             first = f"bucket {bad[0]}" if name == NGRAMS else quoted(keys[bad[0]])
             raise ValueError(
                 f"{name} holds {len(bad)} rows that are not finite, the first for {first}: "
-                "replace them before training on (model.init_weights() starts anew)"
+                "replace them before training (model.init_weights() resets all)"
             )
 
 
 def _inputs(model: Any) -> list[tuple[str, Any, int, str]]:
-    """Arrays of inputs: name, rows, how many there should be, and of what."""
+    """Return the arrays of inputs: name, rows, required number of rows, and kind of their keys."""
     words = len(model.wv)
     if isinstance(model, FastText):
         return [
@@ -114,11 +115,11 @@ def _inputs(model: Any) -> list[tuple[str, Any, int, str]]:
 def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
     indices = np.asarray(list(key_to_index.values()))
     if indices.dtype.kind not in "iu":
-        raise TypeError("wv.key_to_index holds indices that are no whole numbers: " + _ANEW)
+        raise TypeError("wv.key_to_index holds indices that are not whole numbers: " + _REBUILD)
     for place in np.flatnonzero((indices < 0) | (indices >= words))[:1]:
         raise ValueError(
             f"wv.key_to_index has index {indices[place]} for {quoted(list(key_to_index)[place])}, "
-            f"and wv.index_to_key {words} words (0 to {words - 1}): {_ANEW}"
+            f"but wv.index_to_key has {words} words (0 to {words - 1}): {_REBUILD}"
         )
 
 
@@ -129,69 +130,72 @@ def _check_rows(name: str, rows: Any, number: int, what: str, size: int) -> None
         raise TypeError(f"{name} must be a NumPy array of float32, got {came}: convert it")
     if rows.shape != (number, size):
         raise ValueError(
-            f"{name} has the shape {rows.shape}, and {number} {what} of vector_size={size} ask for "
-            f"({number}, {size}): {_ANEW}"
+            f"{name} has the shape {rows.shape}, but {number} {what} of vector_size={size} need "
+            f"({number}, {size}): {_REBUILD}"
         )
 
 
 def _check_cum_table(table: Any, words: int) -> None:
     if table is None or np.shape(table) != (words,):
         raise ValueError(
-            f"cum_table has the shape {np.shape(table)}, and negative sampling among {words} words "
-            f"asks for ({words},): make it again with make_cum_table()"
+            f"cum_table has the shape {np.shape(table)}, but negative sampling among {words} words "
+            f"needs ({words},): rebuild it with make_cum_table()"
         )
     table = np.asarray(table)
     if table.dtype.kind not in "iu" or (table[1:] < table[:-1]).any() or table[-1] <= 0:
         raise ValueError(
-            "cum_table must be whole numbers that never fall, the last above 0: make it again with "
-            "make_cum_table()"
+            "cum_table must be whole numbers that never decrease, the last above 0: rebuild it "
+            "with make_cum_table()"
         )
 
 
 def _check_counts(name: str, expandos: dict[str, Any], words: int) -> None:
     if (counts := expandos.get(name)) is None:
         raise ValueError(
-            f"wv.expandos[{name!r}] is missing, which training needs of each word: set it with "
-            "wv.set_vecattr, or build the vocabulary again"
+            f"wv.expandos[{name!r}] is missing, but training needs a value for each word: set it "
+            "with wv.set_vecattr, or build the vocabulary again"
         )
     if len(counts) != words:
         raise ValueError(
-            f"wv.expandos[{name!r}] has {len(counts)} entries for {words} words: {_ANEW}"
+            f"wv.expandos[{name!r}] has {len(counts)} entries for {words} words: {_REBUILD}"
         )
     if name == "count" and (np.asarray(counts).dtype.kind not in "fiu" or np.min(counts) < 0):
-        raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _ANEW)
+        raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _REBUILD)
 
 
 def _check_lock(model: Any, name: str, rows: int, what: str, config: TrainingConfig) -> None:
-    """Check the factors of rows' updates."""
+    """Check the factors of updates, such as ``wv.vectors_lockf``."""
     holder, attribute = name.split(".")
     lock = np.asarray(getattr(getattr(model, holder), attribute, 1.0))
     if lock.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold numbers, got {lock.dtype}")
     if lock.size not in (1, rows):
         raise ValueError(
-            f"{name} has {lock.size} factors: give one for all {what}, or one for each of the "
-            f"{rows}"
+            f"{name} has {lock.size} factors: set one for all {what}, or one for each of the {rows}"
         )
     if not np.isfinite(lock).all():
         raise ValueError(
-            f"{name} holds factors that are not finite: give 0 for rows that stay as they are, and "
-            "1 for the others"
+            f"{name} holds factors that are not finite: use 0 for rows that must not change, and "
+            "1 for the remaining ones"
         )
     if config.regime_of_workers.is_batch:
         check_lock(lock)
 
 
 def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:
-    """Raise RuntimeError for a corpus of another vocabulary, ValueError for one that is too small.
+    """Raise an error for a corpus that a model of V words, `words`, cannot be trained on.
 
-    RuntimeError is gensim's where no vocabulary was built. `words` is V; a corpus is too small if
-    sub-models would have no sentence.
+    Raises
+    ------
+    RuntimeError
+        If the corpus has no word of the vocabulary; gensim raises it if no vocabulary was built.
+    ValueError
+        If the corpus is so small that a sub-model would have no sentence.
     """
     if corpus.total_raw_words and not corpus.total_tokens:
         raise RuntimeError(
             f"none of the corpus's {corpus.total_raw_words:,} words is among the {words:,} of the "
-            "vocabulary: prepare the text as that of the vocabulary was, or add its words first "
+            "vocabulary: preprocess it like the text of the vocabulary, or add its words first "
             "with build_vocab(corpus, update=True)"
         )
     if corpus.total_tokens and isinstance(regime, SubModels):
@@ -202,10 +206,10 @@ def _check_samples(regime: SubModels, sentences: int) -> None:
     if regime.models > sentences:
         raise ValueError(
             f"models={regime.models:,} sub-models are more than the corpus's {sentences:,} "
-            "sentences, of which each needs one at least: give fewer models"
+            "sentences, but each needs at least one sentence: use fewer models"
         )
     if regime.rate is not None and regime.rate * sentences < 1:
         raise ValueError(
-            f"rate={regime.rate:g} of the corpus's {sentences:,} sentences is not one sentence "
-            "for a sub-model: give a larger rate"
+            f"rate={regime.rate:g} of the corpus's {sentences:,} sentences is less than one "
+            "sentence per sub-model: use a larger rate"
         )

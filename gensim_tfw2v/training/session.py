@@ -1,4 +1,4 @@
-"""One call of `train`: epochs of a corpus, trained, counted and kept in the form of gensim's."""
+"""One call of `train`: its epochs, counters, checkpoints and recovery, with gensim's attributes."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: TensorBoard's log takes the loss of one in so many blocks: that costs a hundredth of the time.
+#: TensorBoard's log samples the loss of every `LOGGED_EVERY`-th block, at 1 % of training time.
 LOGGED_EVERY = 16
 
-#: How often in a row a cluster may be lost without a checkpoint in between.
+#: Maximum number of losses of a cluster without a checkpoint in between.
 LOSSES = 5
 
-#: Seconds in which another attempt is made to have it back.
+#: Seconds after a loss in which reopening the cluster is retried.
 RETURN_SECONDS = 25.0
 
 
 class Training:
-    """The encoded corpus, the regime, checkpoints and the progress bar of one call of `train`.
+    """State of one call of `train`: encoded corpus, regime, checkpoints and progress bar.
 
-    It reads and writes the arrays of a `TFWord2Vec`. The corpus is removed by `close`; a cluster
-    exchanges files in its folder. Tasks of a local cluster start in the launcher.
+    It reads and writes the arrays of a `TFWord2Vec`. `close` removes the corpus, in whose folder a
+    cluster exchanges files. The launcher starts the tasks of a local cluster.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class Training:
         self._model = model
         self.config = config
         self.corpus = corpus
-        self.position = Position()  # what has been trained; from a checkpoint if there was one
-        self._model_position = Position()  # what the model's arrays are from
-        self.restored = 0, 0  # raw words, and words trained on, that a checkpoint had
+        self.position = Position()  # progress, including that of a resumed checkpoint
+        self._model_position = Position()  # progress that the model's arrays contain
+        self.restored = 0, 0  # raw words, and words after subsampling, in a resumed checkpoint
         self._counting = threading.RLock()
-        self._due = float("inf")  # when the epoch stops for a checkpoint
+        self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
-        self._losses = 0  # of the cluster, in a row
+        self._losses = 0  # losses of the cluster since the last checkpoint
         self._traffic: Traffic | None = None  # of clusters that were lost
         self._fixed = FIXED
         self._checkpoints: Checkpoints | None = None
@@ -88,7 +88,7 @@ class Training:
                 _note_kernel(model)
                 corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
-            # another seed for each call of `train`, or all would draw the same
+            # a different seed for each call of `train`, or all would have the same draws
             self.seed = seed_of(model) + 1_000_003 * model.train_count
             self._settings = settings_of(model)
             self.weights = Weights(model, vocabulary.subwords)
@@ -104,16 +104,16 @@ class Training:
                     self.save()
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._set_up(plan)
-            # after the regime: workers set TensorFlow's threads while TensorFlow has none
+            # after the regime, whose workers must configure TensorFlow's threads before it has any
             if config.log is not None:
                 self.log = self._open_log(config.log, plan)
                 resources.callback(self.log.close)
-            # last, for until now what was being done was shown in its place
+            # last, because the bars of earlier phases use the same line
             total = corpus.total_raw_words * model.epochs
             of_all = {"total": total, "initial": self.restored[0], "unit": "words"}
             self.bar = progress_bar("training", config.progress, smoothing=0.1, **of_all)
             resources.callback(self.bar.close)
-            #: Frees the tables and removes the encoded corpus.
+            #: Close everything: free the tables, remove the encoded corpus.
             self.close = resources.pop_all().close
 
     def _plan(self, vocabulary: Vocabulary, entries: int | None = None) -> Plan:
@@ -122,7 +122,7 @@ class Training:
         return Plan(self.config, vocabulary, self.corpus, loss_every, entries)
 
     def _set_up(self, plan: Plan) -> None:
-        """Open the regime that trains the work units."""
+        """Open the regime, and keep a function that opens it again."""
         self._open = functools.partial(
             open_regime,
             *(plan, len(self.units), self.seed, self._regime_stack, self._process_launcher),
@@ -136,7 +136,7 @@ class Training:
 
         model = self._model
         made_with = hyperparameters(model, self.corpus.total_raw_words)
-        # of this model's trainings, and of this very one before it was ended
+        # whether this run continues one in the log: of this model, or of a resumed training
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
         kernel_config = plan.config
@@ -146,9 +146,9 @@ class Training:
         return log
 
     def renew(self) -> None:
-        """Apply settings that callbacks or other threads have changed since the last epoch.
+        """Apply settings that callbacks or threads of the user have changed since the last epoch.
 
-        The regime is opened again; the work units stay the same.
+        The regime is reopened; the work units stay the same.
 
         Raises
         ------
@@ -173,13 +173,13 @@ class Training:
             self._set_up(self._plan(vocabulary, self._entries))
 
     def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
-        """Train an epoch, and put vectors and counters into the model.
+        """Train an epoch, and update the model's vectors and counters.
 
-        Returns words trained on, raw words, and units.
+        Returns words after subsampling, raw words, and units.
         """
         log = EpochLog(self._model, epoch, expected, self.position.trained)
         tasks = self._tasks(epoch, expected)
-        if epoch < self.position.epoch:  # trained before the checkpoint, or with those before
+        if epoch < self.position.epoch:  # before a checkpoint, or along with an earlier epoch
             return self.position.finished[epoch]
         while True:
             try:
@@ -191,10 +191,10 @@ class Training:
         return self._end_epochs(1, log)
 
     def _tasks(self, epoch: int, expected: Expected) -> list[UnitTask]:
-        """Units in the order in which an epoch trains them, with their learning rates.
+        """Return the tasks of an epoch's units, in the order of training.
 
-        Of much text skip-gram's is another in each epoch, which makes analogies a little better.
-        CBOW is as good in the order of the text, and there more like gensim.
+        Skip-gram shuffles them on a large corpus, which makes analogies a little better. CBOW is
+        as good in the order of the text, and then closer to gensim.
         """
         units = self.units
         config = self.config
@@ -206,16 +206,21 @@ class Training:
         return unit_tasks(self._model, self.corpus, units, threads, self.seed, epoch, expected)
 
     def _report(self, log: EpochLog, report: UnitReport) -> None:
-        """Count a unit, and log how far the epoch is."""
+        """Count a unit, and log the progress of the epoch."""
         with self._counting:
             self.count(report)
             log.progress(self.position)
 
     def _train(self, tasks: Sequence[UnitTask], report: Reporter) -> None:
-        """Train what is left of an epoch, from the model's vectors; ClusterLost if it must restart.
+        """Train the remaining units of an epoch, starting from the model's vectors.
 
-        Between two checkpoints one unit is trained at least: else units longer than the time
-        between them would never end.
+        At least one unit is trained between two checkpoints. Otherwise units that take longer than
+        the time between checkpoints would never end.
+
+        Raises
+        ------
+        ClusterLost
+            If the epoch must restart from the model's vectors.
         """
         left = [task for task in tasks if task.unit.index not in self.position.done]
         self.regime.load(self.weights.load())
@@ -227,12 +232,12 @@ class Training:
             self._losses = 0
             left = [task for task in left if task.unit.index not in self.position.done]
             if left and not self._is_due.is_set():
-                raise RuntimeError(f"{len(left)} units were lost")
+                raise RuntimeError(f"{len(left)} work units were not trained")
             if left:
                 self.save()
 
     def _end_epochs(self, number: int, log: EpochLog) -> tuple[int, int, int]:
-        """Go on to what is trained next, after epochs that were trained as one."""
+        """Count, log and save `number` finished epochs that were trained as one."""
         model = self._model
         position = self.position
         position.end_epochs(number, self.corpus.total_raw_words)
@@ -245,7 +250,7 @@ class Training:
         return position.finished[log.epoch]
 
     def finish(self) -> None:
-        """Have no more epochs, now or when this training is resumed; the arrays are the last."""
+        """Skip the remaining epochs, also when this training is resumed; the arrays are final."""
         self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
         self._model_position = copy.deepcopy(self.position)
         self.save()
@@ -253,16 +258,16 @@ class Training:
             self.log.projector(self._model)
 
     def count(self, report: UnitReport) -> None:
-        """Count a unit that is trained, once; from any thread."""
+        """Count a trained unit; from any thread, and only once per unit."""
         model = self._model
         with self._counting:
             position = self.position
             if report.unit.index in position.done:
-                return  # of what was lost and begun anew
+                return  # trained again after a loss
             position.add(report)
-            if model.compute_loss:  # else the log's, of some steps
+            if model.compute_loss:  # otherwise the loss is a sample, for the log
                 position.total_loss += report.loss
-                model.running_training_loss += report.loss  # which a callback may have set to 0
+                model.running_training_loss += report.loss  # a callback may have reset it
             if self.log is not None:
                 self.log.unit(report, self._reached)
             self.bar.update(report.unit.raw_words)
@@ -271,30 +276,33 @@ class Training:
 
     @property
     def traffic(self) -> Traffic | None:
-        """Work of the cluster; None without one."""
+        """Traffic of the cluster, including lost ones; None without a cluster."""
         of_regime: Traffic | None = getattr(self.regime, "traffic", None)
         if of_regime is None or self._traffic is None:
             return of_regime
         return self._traffic + of_regime
 
     def export(self) -> None:
-        """Put the trained vectors into the model's arrays, if they are finite."""
+        """Copy the trained vectors to the model's arrays, if they are finite."""
         if not self.regime.finite():
             return
         if self._checkpoints is not None:
-            self._checkpoints.wait()  # which may be writing the rows that are there
+            self._checkpoints.wait()  # its thread may still be writing the current rows
         if not self.weights.write(self.regime.export):
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
 
     def save(self) -> None:
-        """Write a checkpoint of the model's arrays and of the position that they are from."""
+        """Write a checkpoint of the model's arrays and of the progress that they contain."""
         if self._checkpoints is not None:
             tables = tables_of(self._model, self.weights.subwords)
             self._checkpoints.save(tables._asdict(), self._model_position.state())
 
     def _reopen(self, lost: ClusterLost) -> None:
-        """Have a cluster again; tasks may end, or be gone, while it comes up, too."""
+        """Reopen the cluster, with retries, because tasks may also fail while it starts.
+
+        Raises a `ClusterLost` after `LOSSES` losses or `RETURN_SECONDS`.
+        """
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
@@ -313,22 +321,22 @@ class Training:
 
     def _how_to_go_on(self) -> str:
         folder = self.config.checkpoint_dir
-        if folder is None or (folder / OWNED).exists():  # of a temporary one
+        if folder is None or (folder / OWNED).exists():  # a temporary folder
             return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
         return (
-            f"The last checkpoint, in {folder}, keeps the work: once the cluster is back, run the "
-            "same training again to go on from there"
+            f"The work up to the last checkpoint is kept in {folder}: once the cluster is back, "
+            "run the same training again to resume it"
         )
 
     def _go_back(self) -> None:
-        """Go back to what the model's arrays are from."""
+        """Reset the position and the loss to the state of the model's arrays."""
         lost_loss = self.position.total_loss - self._model_position.total_loss
         self._model.running_training_loss -= lost_loss
         self.position = copy.deepcopy(self._model_position)
         self.bar.update(self._reached - self.bar.n)
 
     def _resume(self) -> bool:
-        """Go on from a checkpoint on disk, if there is one."""
+        """Restore the last checkpoint on disk, and return whether there was one."""
         assert self._checkpoints is not None
         model = self._model
         found = self._checkpoints.latest(
@@ -358,16 +366,19 @@ class Training:
 
     @property
     def _reached(self) -> int:
-        """Raw words of the text that have been trained, over all epochs."""
+        """Number of raw words that have been trained on, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
 
 
 def _note_kernel(model: Any) -> None:
-    """Note whose sums a deterministic training has: another kernel rounds others."""
+    """Store which kernel a deterministic training uses, and warn if it has changed.
+
+    Kernels for different processors round sums differently.
+    """
     if model.kernel not in (None, kernel := by_ctypes.variant()):
         logger.warning(
-            "the model was trained by the kernel for %s, and now is by that for %s: set "
-            "TFW2V_ISA=%s to go on with the same numbers",
+            "the model was trained by the kernel for %s, but this training uses the one for %s, "
+            "which rounds differently: set TFW2V_ISA=%s for reproducible results",
             *(model.kernel, kernel, model.kernel),
         )
     model.kernel = kernel

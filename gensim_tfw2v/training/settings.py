@@ -1,4 +1,4 @@
-"""Settings of a model: which may change while it is trained, and when training reads them."""
+"""Settings of a model that training reads, and which of them may change meanwhile."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,15 +8,15 @@ import numpy as np
 from gensim_tfw2v.options.table import named
 from gensim_tfw2v.training.weights import shapes, weights_of
 
-#: Options that each epoch reads itself.
+#: Options that are read at the start of each epoch.
 EACH_EPOCH = set(named("each-epoch"))
 
-#: Settings that a training is made for, and keeps.
+#: Settings that must not change during training.
 FIXED = {*named("fixed"), "words", "shapes"}
 
 
 def settings_of(model: Any) -> dict[str, Any]:
-    """Settings of a model that training reads, by their names."""
+    """Return the settings of a model that training reads, by their names."""
     weights = weights_of(model)
     settings: dict[str, Any] = {"words": [], "shapes": shapes(weights)}
     for name in {*model._kinds, "compute_loss"} - {"seed"}:
@@ -25,7 +25,7 @@ def settings_of(model: Any) -> dict[str, Any]:
     arrays["sample_int"] = model.wv.expandos.get("sample_int")
     for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
         settings["words"].append(held.get("key_to_index"))
-        for name in tuple(held):  # another thread may add some
+        for name in tuple(held):  # a concurrent thread may add some
             if "_lockf" in name:
                 arrays[place + name] = held[name]
     for name, array in arrays.items():
@@ -34,10 +34,10 @@ def settings_of(model: Any) -> dict[str, Any]:
 
 
 def refusal(changed: Iterable[str]) -> RuntimeError:
-    """Make the error that refuses changed settings, by their names."""
+    """Return the error for settings, by their names, that were changed during training."""
     return RuntimeError(
         "a callback or another thread has changed what must stay the same during training: "
         f"{', '.join(sorted(changed))}. The model keeps what was trained. Change words, shapes of "
-        "arrays and these options, and add vectors (wv.add_vector), before train() or after it. "
-        "With sub-models, which train all epochs at once, that goes for every option"
+        "arrays and these options, and add vectors (wv.add_vector), only before or after train(). "
+        "With sub-models, which train all epochs at once, this applies to every option"
     )

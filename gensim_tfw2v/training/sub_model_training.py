@@ -1,4 +1,4 @@
-"""One call of `train` by sub-models: all their epochs at once, then merging into the model."""
+"""One call of `train` with sub-models: all epochs of each, then merging into the model."""
 
 import copy
 import functools
@@ -25,15 +25,15 @@ from gensim_tfw2v.training.weights import renew_norms, tables_of
 
 logger = logging.getLogger(__name__)
 
-#: Share of alpha that sub-models' step sizes end with, before they are scaled.
+#: Fraction of alpha at which the learning rates of sub-models end, before they are scaled.
 LEFT = 0.1
 
 
 class SubModelTraining(Training):
-    """Trains all sub-models through all epochs, and puts the merged vectors into the model.
+    """Training of all sub-models through all epochs; the model gets the merged vectors.
 
-    A sub-model has fewer steps than one model has, and of what is noise in it merging takes a part
-    away. So its steps are larger, and end larger: see `step_sizes`.
+    A sub-model has fewer updates than a single model, and merging removes a part of its noise. So
+    its learning rates are larger, and end larger; see `step_sizes`.
     """
 
     def __init__(self, model: Any, *args: Any) -> None:
@@ -43,7 +43,7 @@ class SubModelTraining(Training):
         self._done: set[int] = set()  # sub-models that are in their files
 
     def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
-        """Train all epochs instead of the first; the others have nothing left to do."""
+        """Train all epochs in the first call; later calls return its counts."""
         if epoch < self.position.epoch:
             return super().train_epoch(epoch, expected)
         model = self._model
@@ -55,16 +55,13 @@ class SubModelTraining(Training):
                 self._train_models(epochs, functools.partial(self._report, log))
                 break
             except ClusterLost as lost:
-                self._reopen(lost)  # sub-models that are done stay so
-        self._settings = settings_of(model)  # of which merging has set some
+                self._reopen(lost)  # finished sub-models are kept
+        self._settings = settings_of(model)  # merging has changed some
         self._fixed = set(self._settings)
         return self._end_epochs(number, log)
 
     def _train_models(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
-        """Train all sub-models and merge them.
-
-        Sub-models whose checkpoints are on disk are taken from there.
-        """
+        """Train all sub-models and merge them; those with a checkpoint on disk are restored."""
         self.regime.load(self.weights.load())
         options = self._options
         folder = self.corpus.folder
@@ -88,7 +85,7 @@ class SubModelTraining(Training):
                 checkpoints.save(_arrays(folder, number), {})
                 writing.append(checkpoints)
 
-        regime: Any = self.regime  # whose tasks are sub-models
+        regime: Any = self.regime  # its tasks are sub-models, not units
         samples = options.samples(self.seed)
         left = sorted({*range(models)} - self._done)
         try:
@@ -99,19 +96,19 @@ class SubModelTraining(Training):
         _merge(self._model, self.weights.subwords, options, folder)
 
     def export(self) -> None:
-        """Leave the model's arrays: they are what sub-models start from, or merged from them."""
+        """Leave the model's arrays: sub-models start from them, and merging replaces them."""
         self._model_position = copy.deepcopy(self.position)
 
     def save(self) -> None:
-        """Write no merged vectors: sub-models may be merged in another way by the next program."""
+        """Write a checkpoint only before merging: a resumed training may merge differently."""
         if self._model_position.epoch < self._model.epochs:
             super().save()
 
     def _checkpoints_of(self, number: int) -> Checkpoints | None:
-        """The checkpoint of a sub-model that is done, if the model has a folder for checkpoints."""
+        """Return the checkpoint of a finished sub-model; None without a folder for checkpoints."""
         if self._checkpoints is None:
             return None
-        options = self._options  # not how they are merged: that may be chosen anew
+        options = self._options  # without the merging, which may differ when resumed
         named = f"{options.models} by {options.sampling}, rate {options.rate}"
         return Checkpoints(
             self._checkpoints.folder / f"sub-model-{number:03}",
@@ -119,23 +116,24 @@ class SubModelTraining(Training):
         )
 
     def _restore(self, number: int) -> bool:
-        """Write the files of a sub-model that was done before; whether there was one."""
+        """Write the files of a sub-model from its checkpoint, and return whether there was one."""
         checkpoints = self._checkpoints_of(number)
         if checkpoints is None or (found := checkpoints.latest(lambda arrays, _: arrays)) is None:
             return False
         for name, array in found.items():
             save_array(file_of(self.corpus.folder, number, name), array)
-        logger.info("sub-model %i was trained before", number + 1)
+        logger.info("sub-model %i is restored from its checkpoint", number + 1)
         return True
 
 
 def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:
-    """Step sizes of one of N sub-models at the beginning and at the end of a unit.
+    """Return the learning rates of one of N sub-models at the start and at the end of a unit.
 
-    They are larger than those of one model, which begins with alpha, by N ** (2/3), and fall by
-    nine tenths of what those fall: merging averages the noise that is left, as averaging along the
-    way does (Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima and Better
-    Generalization"). See "Learning rate" in docs/regimes/sub-models.md.
+    `of_one` are the rates of a single model, which starts with `alpha`. For N > 1, a rate r
+    becomes ``N ** (2/3) * (0.1 * alpha + 0.9 * r)``, so the last ones stay larger. Merging averages
+    the remaining noise, like averaging weights along the way (Izmailov et al. 2018, "Averaging
+    Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in
+    docs/regimes/sub-models.md.
     """
     begin, end = (
         models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * size) if models > 1 else size
@@ -145,7 +143,7 @@ def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[
 
 
 def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
-    """A sub-model's files, mapped so that they stay as they are; tables without use have none."""
+    """Map a sub-model's files copy-on-write; unused tables have none."""
     paths = {name: file_of(folder, number, name) for name in ("inputs", "outputs", "nodes", "seen")}
     return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
 

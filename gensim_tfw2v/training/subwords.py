@@ -1,4 +1,4 @@
-"""Rows of a FastText model as training has them: of words and of the n-grams that are in use."""
+"""Rows of a FastText model in training: words, and the n-gram buckets that are in use."""
 
 from __future__ import annotations
 
@@ -10,48 +10,49 @@ from scipy import sparse
 
 from gensim_tfw2v.kernel.word_arrays import Lists
 
-#: Odd, so that multiplying by it mixes all bits.
+#: Multiplier that spreads the bits of lock factors over 64 bits; odd, so that none are lost.
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
-#: So few that copies of them stay in the processor's cache.
+#: Number of rows that are copied at a time: few enough for the processor's cache.
 ROWS_AT_A_TIME = 1 << 10
 
 
 @dataclass(frozen=True)
 class Subwords:
-    """Which of R rows make the input of each of V words.
+    """Description of R rows, and for each of V words the list of rows that make up its input.
 
     gensim has a row for each word (``wv.vectors_vocab``) and for each bucket of n-grams
-    (``wv.vectors_ngrams``). Those that are in the inputs of the same words, as ``<numb`` and
-    ``umber`` nearly always are, always have the same updates: here they are one row, their sum.
-    Buckets without use have none. Row w < V is word w's own, with what is in its input alone; then
-    come those of n-grams, the most frequent first, so that what is read often lies together.
+    (``wv.vectors_ngrams``). Rows that are in the inputs of the same words, as ``<numb`` and
+    ``umber`` nearly always are, always get equal updates. Here they are merged into one row, their
+    sum. Unused buckets have no row. Row w < V is word w's own, merged with buckets that only this
+    word has. The rows of the remaining buckets follow, the most frequent first, so that rows that
+    are read often are close in memory.
 
     Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information", section 3.2.
     """
 
-    lists: Lists  # of each word
-    buckets: np.ndarray  # [U], those in use
-    of_buckets: np.ndarray  # [U], the row that each is part of
-    weights: np.ndarray  # [R], float32: of how many of gensim's rows each is the sum
+    lists: Lists  # rows of each word, its own first
+    buckets: np.ndarray  # [U], the buckets in use, the most frequent first
+    of_buckets: np.ndarray  # [U], row that each of these is merged into
+    weights: np.ndarray  # [R], float32: number of gensim's rows merged into each row
     lock: np.ndarray  # [R], float32: gensim's factors of updates
-    frequency: np.ndarray  # [V]: shares of the words trained on
+    frequency: np.ndarray  # [V], relative frequency of each word after subsampling
 
     @classmethod
     def of(cls, vectors: Any, frequency: np.ndarray) -> Subwords:
-        """Those of gensim's `FastTextKeyedVectors`, whose words have frequencies [V]."""
+        """Build from gensim's `FastTextKeyedVectors`; `frequency` [V] weights the words."""
         words = len(vectors)
         lengths, entries = _buckets(vectors)
         counts = np.bincount(entries, np.repeat(frequency, lengths), vectors.bucket)
         used = np.unique(entries)
         buckets = used[np.argsort(-counts[used], kind="stable")]
-        # of fewer factors than rows, gensim takes the first again
+        # gensim cycles through the factors if there are fewer than rows
         lock = np.append(
             np.resize(vectors.vectors_vocab_lockf, words),
             np.asarray(vectors.vectors_ngrams_lockf)[buckets % len(vectors.vectors_ngrams_lockf)],
         ).astype(np.float32)
-        # a sum over the words of each row, each a random number, tells the rows' words apart
+        # rows with equal sums have the same words: each word adds its own random 64-bit number
         marks = np.random.default_rng(0).integers(1 << 63, size=words, dtype=np.uint64)
         sums = np.zeros(vectors.bucket, np.uint64)
         np.add.at(sums, entries, np.repeat(marks, lengths))
@@ -59,12 +60,12 @@ class Subwords:
         _, first, same, sizes = np.unique(
             sums, return_index=True, return_inverse=True, return_counts=True
         )
-        order = np.argsort(first)  # words first, as they come first among what is the same
+        order = np.argsort(first)  # by the first of the merged rows, so rows with a word come first
         row_of = np.argsort(order)[same]
-        # of rows that are one, the first stands for all in the lists
-        stands = np.zeros(vectors.bucket, bool)
-        stands[buckets[first[first >= words] - words]] = True
-        kept = stands[entries]
+        # lists name only the first bucket of each row without a word's own
+        is_listed = np.zeros(vectors.bucket, bool)
+        is_listed[buckets[first[first >= words] - words]] = True
+        kept = is_listed[entries]
         of_words = np.repeat(np.arange(words), lengths)[kept]
         first_entry = np.append(0, np.cumsum(1 + np.bincount(of_words, minlength=words)))
         rows = np.zeros(vectors.bucket, np.int32)
@@ -81,23 +82,28 @@ class Subwords:
 
     @property
     def ngram_overlap(self) -> float:
-        """Mean share of an update of another position's word that a word's input takes on too."""
+        """Expected n-gram overlap of a word with the word of a different random position.
+
+        Fraction of the rows of a word's input, weighted by `weights`, that the second word has too.
+        Equal words do not count.
+        """
         rows = self.spread(self.frequency)
         of_words = self._of_words
         shares = (of_words @ (rows * self.weights)) / (of_words @ self.weights)
         return float(self.frequency @ (shares - self.frequency))
 
     def gather(self, vectors: Any) -> np.ndarray:
-        """The rows: [R, D], float32."""
+        """Return the rows: [R, D], float32."""
         of_buckets = _ones(np.arange(len(self.buckets) + 1), self.of_buckets, len(self.weights))
         rows = of_buckets.T @ vectors.vectors_ngrams[self.buckets].astype(np.float32)
         rows[: len(vectors.vectors_vocab)] += vectors.vectors_vocab
         return np.asarray(rows)
 
     def scatter(self, vectors: Any, rows: np.ndarray, before: np.ndarray | None = None) -> None:
-        """Add to gensim's rows the updates of these since they were gathered: `before`, or now.
+        """Add each row's change since it was gathered to gensim's rows, and rebuild ``wv.vectors``.
 
-        ``wv.vectors`` is made of them anew. Rows of another size replace gensim's.
+        `before` are the gathered rows; by default they are gathered now. Rows of a different size
+        replace gensim's.
         """
         if vectors.vectors_vocab.shape[1] != rows.shape[1]:
             vectors.vectors_vocab = np.zeros((len(vectors), rows.shape[1]), np.float32)
@@ -116,19 +122,19 @@ class Subwords:
         return sums.astype(np.float32)
 
     def means(self, rows: np.ndarray) -> np.ndarray:
-        """Vectors of words [V, D], the means of their rows [R, D]."""
+        """Return the vectors of words [V, D], the means of their rows [R, D]."""
         of_words = self._of_words
         means: np.ndarray = (of_words @ rows) / (of_words @ self.weights)[:, None]
         return means
 
     @property
     def _of_words(self) -> sparse.csr_array:
-        """[V, R]: how often each row is in each list."""
+        """[V, R], number of times that each word's list has each row."""
         return _ones(self.lists.first, self.lists.entries, len(self.weights))
 
 
 def adjust_vectors(vectors: Any) -> None:
-    """Do what gensim's method of this name does, to the bit, without its loop over words."""
+    """Compute ``vectors.vectors`` bit for bit as gensim's method, without its loop over words."""
     if not vectors.bucket:
         vectors.vectors = vectors.vectors_vocab
         return
@@ -136,7 +142,7 @@ def adjust_vectors(vectors: Any) -> None:
     used, places = np.unique(entries, return_inverse=True)
     first = np.append(0, np.cumsum(lengths))
     number = len(vectors)
-    # with the word's own row first, as gensim adds them
+    # the word's own row first: gensim's order of summation
     places = np.insert(places + number, first[:-1], np.arange(number))
     rows = np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[used]])
     sums = _ones(first + np.arange(number + 1), places, len(rows)) @ rows
@@ -144,13 +150,13 @@ def adjust_vectors(vectors: Any) -> None:
 
 
 def _buckets(vectors: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Number of buckets of each word, [V], and the buckets, word after word."""
+    """Return the number of buckets of each word, [V], and all buckets, concatenated."""
     lists = vectors.buckets_word
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
     return lengths, np.concatenate([np.zeros(0, np.int64), *lists]).astype(np.int64)
 
 
 def _ones(first: np.ndarray, entries: np.ndarray, columns: int) -> sparse.csr_array:
-    """The matrix that has a one where a row's list has a column."""
+    """Make a sparse matrix with ones in the columns ``entries[first[i]:first[i + 1]]`` of row i."""
     ones = np.ones(len(entries), np.float32)
     return sparse.csr_array((ones, entries, first), (len(first) - 1, columns))

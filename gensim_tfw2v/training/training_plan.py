@@ -1,4 +1,4 @@
-"""Plan of a training: its engine, its regime and its sizes, each decided once."""
+"""Plan of a training: the choice of engine, regime and sizes, each made once."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: What takes seconds before the first step.
+#: Label of the phase before training in which TensorFlow traces functions, for seconds.
 BUILDING = "building the training graph"
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What trains a corpus, and by which sizes.
+    """Choice of engine, regime and sizes for training a corpus.
 
     Parameters
     ----------
     options : TrainingConfig
     vocabulary : Vocabulary
     corpus : EncodedCorpus, optional
-        None to infer vectors of documents that are not encoded.
+        None for inference, whose documents are not encoded.
     loss_every : int
         As in `KernelConfig`.
     entries : int, optional
-        Entries of the work units that there are; by default those that are best.
+        Maximum entries of existing work units; chosen by default.
     """
 
     options: TrainingConfig
@@ -57,16 +57,16 @@ class Plan:
 
     @cached_property
     def shares_rows(self) -> bool:
-        """True if compiled kernels train on shared rows, in threads of this process."""
+        """Return whether compiled kernels train on shared rows, in threads of this process."""
         options = self.options
         return options.cluster is None and options.regime is None and by_ctypes.is_available()
 
     @cached_property
     def native(self) -> bool:
-        """True if compiled kernels train: they need whole rows, and steps in sequence.
+        """Return whether compiled kernels train. They need whole rows and whole units, on CPUs.
 
-        Tasks of a local cluster see no GPU, and have ops where this process has kernels. That
-        spares it TensorFlow, which its coordinator imports.
+        Tasks of a local cluster see no GPU, and have the kernels' ops if this process has the
+        kernels. So this process need not import TensorFlow for the check; its coordinator does.
         """
         if self.shares_rows:
             return True
@@ -78,12 +78,12 @@ class Plan:
 
     @cached_property
     def regime(self) -> RegimeOptions:
-        """Which regime trains, unless threads share the rows."""
+        """Regime that trains, unless threads of this process share the rows."""
         return self.options.regime_of_workers
 
     @cached_property
     def tokens(self) -> int:
-        """Tokens of the corpus that a model is trained on in an epoch."""
+        """Number of tokens that a model is trained on per epoch, before subsampling."""
         if self.corpus is None:
             return 1
         tokens = self.corpus.total_tokens
@@ -91,7 +91,7 @@ class Plan:
 
     @cached_property
     def window(self) -> int:
-        """How far windows reach."""
+        """Maximum number of positions on either side of a window."""
         window = self.options.window
         if window <= sizes.NARROW_WINDOW or self.options.concatenated or self.corpus is None:
             return window
@@ -99,12 +99,12 @@ class Plan:
 
     @cached_property
     def pairs(self) -> int:
-        """Words in a window, on average."""
+        """Mean number of words in a window."""
         return self.window + 1 if self.options.shrink_windows else 2 * self.window
 
     @cached_property
     def shape(self) -> KernelShape | StepShape:
-        """Sizes by which the engine trains."""
+        """Sizes of the engine that trains."""
         if not self.native:
             return self.step_shape
         options = self.options
@@ -123,7 +123,7 @@ class Plan:
 
     @cached_property
     def step_shape(self) -> StepShape:
-        """Sizes of a step of the graph."""
+        """Sizes of a step of the TensorFlow fallback."""
         from gensim_tfw2v.graph.step_shape import choose_step
 
         return choose_step(
@@ -138,9 +138,10 @@ class Plan:
 
     @cached_property
     def workers_and_threads(self) -> tuple[int, int]:
-        """Workers, and threads of each: those of one machine share its cores.
+        """Number of workers, and of threads per worker; workers on one machine share its cores.
 
-        A deterministic training has as many jobs at a time on any cluster, each of one thread.
+        A deterministic training has the same number of parallel jobs, of one thread each, on any
+        cluster.
         """
         options = self.options
         if options.deterministic and not self.shares_rows:
@@ -154,7 +155,7 @@ class Plan:
 
     @cached_property
     def max_entries(self) -> int:
-        """Entries of a work unit, at most."""
+        """Maximum entries of a work unit."""
         if self.entries is not None:
             return self.entries
         options = self.options
@@ -175,14 +176,14 @@ class Plan:
 
     @cached_property
     def config(self) -> KernelConfig:
-        """Constants of what trains.
+        """Constants of the functions that train.
 
         Raises
         ------
         ValueError
-            If there are more shards of negatives than words.
+            If `negative_shards` exceeds the number of words.
         RuntimeError
-            If only the compiled kernels could train, and they can't.
+            If training needs the compiled kernels, and they are not available.
         """
         options = self.options
         objective = options.objective
@@ -196,7 +197,7 @@ class Plan:
         if options.negative_shards > max(1, number):
             raise ValueError(
                 f"negative_shards={options.negative_shards} is more than the vocabulary's "
-                f"{number} words: each shard needs words of which negatives can be drawn"
+                f"{number} words: each shard needs words to draw negatives from"
             )
         of_engine: dict[str, Any] = {}
         if isinstance(shape, KernelShape):
@@ -216,8 +217,8 @@ class Plan:
         takes_turns = overlaps and sizes.must_take_turns(self.tokens, step)
         if takes_turns:
             logger.info(
-                "%i workers take turns, and are no faster than one: with so little text, several "
-                "that train at once by steps this long would not give gensim's vectors",
+                "%i workers train one at a time, no faster than one: on a corpus this small, "
+                "concurrent updates with this alpha, window and negative would spoil the vectors",
                 workers,
             )
         return KernelConfig(
@@ -234,10 +235,11 @@ class Plan:
             negative_shards=options.negative_shards,
             workers=workers,
             threads=threads,
-            # only compiled kernels make and read rows of int8
+            # only the compiled ops convert rows to int8
             wire_dtype="bfloat16" if options.wire == "int8" and not self.native else options.wire,
             layout=options.layout,
-            # a document's vector lacks nothing of other workers, and would only be longer
+            # workers do not train the same document concurrently, so a higher learning rate would
+            # only lengthen its vector
             max_growth=1.0 if options.has_documents else growth,
             one_at_a_time=takes_turns,
             documents=options.has_documents,
@@ -252,7 +254,7 @@ class Plan:
         what = f"{name} is" if name else "deterministic=True models are"
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         why = hide if load_ops() is not None else why_not()
-        return f"{what} trained by the compiled kernels alone, on CPUs, but {why}"
+        return f"{what} trained only by the compiled kernels, on CPUs, but {why}"
 
 
 def open_regime(
@@ -262,10 +264,11 @@ def open_regime(
     opened: contextlib.ExitStack,
     process_launcher: ProcessLauncher | None = None,
 ) -> Regime:
-    """Make the regime that trains so many units an epoch.
+    """Open the regime, which trains `units` work units per epoch.
 
-    The stack ends it, and the tasks that were started for it. Tasks of a local cluster start in the
-    launcher. A process that cannot run workers (`why_elsewhere`) lets another one do it.
+    The stack `opened` closes it, and the tasks that were started for it. The launcher starts the
+    tasks of a local cluster. If this process cannot run workers (`why_elsewhere`), a process that
+    is started for it does.
 
     Raises
     ------
@@ -297,7 +300,7 @@ def _open_workers(
     opened: contextlib.ExitStack,
     process_launcher: ProcessLauncher | None,
 ) -> Any:
-    """Make a regime of workers, where they are."""
+    """Open a regime of workers: on a cluster, in a separate process, or in this one."""
     from gensim_tfw2v.cluster.local_cluster import open_cluster
     from gensim_tfw2v.parameter_server.workers import LocalWorkers
     from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
@@ -314,7 +317,7 @@ def _open_workers(
             return CoordinatedRegime(asked, tasks.check, tasks.start_module)
     with phase(BUILDING, options.progress):
         if reason := why_elsewhere():
-            logger.info("another process trains: %s", reason)
+            logger.info("a separate process trains, because %s", reason)
             asked = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
             return CoordinatedRegime(asked, lambda: None)
         with defer_interrupts():
@@ -322,7 +325,7 @@ def _open_workers(
 
 
 def describe_setup(cluster: Cluster | LocalTasks) -> str:
-    """Describe what is done for a cluster before it trains."""
+    """Describe how a cluster is opened, for the progress bar."""
     if isinstance(cluster, LocalTasks):
         return f"starting {cluster.ps} ps and {_workers(cluster.workers)}"
     return f"waiting for {len(cluster.ps)} ps and {_workers(len(cluster.worker))}"

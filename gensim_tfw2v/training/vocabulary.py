@@ -1,4 +1,4 @@
-"""Vocabulary that training reads from gensim's attributes."""
+"""Vocabulary in training, read from gensim's attributes."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from gensim_tfw2v.training.subwords import Subwords
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Arrays of the V words of a vocabulary."""
+    """Arrays of a vocabulary of V words."""
 
-    counts: np.ndarray  # [V], float64
-    keep: np.ndarray  # [V], float32: chance of each word to survive subsampling
-    noise: np.ndarray | None  # [V]: proportions of negatives; None without negative sampling
-    #: Points and codes, see `huffman_tree`; None without hierarchical softmax.
+    counts: np.ndarray  # [V], float64, occurrences in the corpus
+    keep: np.ndarray  # [V], float32, probability of each word to survive subsampling
+    noise: np.ndarray | None  # [V], weight of each word as a negative; None without negatives
+    #: Arguments of `huffman_tree`; None without hierarchical softmax.
     paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None
-    #: [rows of inputs], float32: factors of each row's updates; None if all are 1.
+    #: [rows of inputs], float32, factor of each row's updates; None if all are 1.
     lock: np.ndarray | None
-    subwords: Subwords | None = None  # None where a word's input is its own row
-    tags: int = 0  # of documents, whose rows come after those of the words
-    padding: int = 0  # the word that stands for what lies outside of a document
+    subwords: Subwords | None = None  # None if a word's input is its own row
+    tags: int = 0  # number of tags of documents, whose rows follow the rows of words
+    padding: int = 0  # index of the word that stands for positions outside of a document
 
     @classmethod
     def of(cls, model: Any) -> Vocabulary:
-        """Read the attributes of a model."""
+        """Read the vocabulary of a model from its attributes."""
         of_words = model.wv.expandos
         keep = np.ones(len(model.wv))
         if model.sample and "sample_int" in of_words:
@@ -67,27 +67,27 @@ class Vocabulary:
 
     @functools.cached_property
     def kept_share(self) -> float:
-        """Share of the text's known words that survives subsampling."""
+        """Expected fraction of the tokens that survives subsampling."""
         return float((self.counts * self.keep).sum() / max(1.0, self.counts.sum()))
 
     @functools.cached_property
     def most_frequent(self) -> float:
-        """Share of the most frequent word among the tokens that are trained on.
+        """Fraction of the tokens, after subsampling, that are the most frequent word.
 
-        Or that of the most frequent tag, if tags are so few that it is larger in any case.
+        It is at least 1 / N for N tags: the fraction of the most frequent tag cannot be lower.
         """
         kept = self.counts * self.keep
         of_words = float(kept.max(initial=0.0) / max(1e-9, kept.sum()))
         return max(of_words, 1 / self.tags if self.tags else 0.0)
 
     def words(self, negative_shards: int) -> WordArrays:
-        """The arrays that a unit is trained with."""
+        """Return the arrays that units are trained with."""
         of_words = (self.keep, self.noise, self.paths, self.lock, negative_shards)
         of_rows = (self.subwords.lists, self.subwords.weights) if self.subwords else ()
         return WordArrays.of(*of_words, *of_rows)
 
     def rows(self, config: TrainingConfig) -> Tables:
-        """Number of rows of each table; 0 of an unused one."""
+        """Return the number of rows of each table, 0 if it is unused."""
         words = len(self)
         objective = config.objective
         return Tables(
@@ -97,9 +97,9 @@ class Vocabulary:
         )
 
     def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
-        """Rates at which rows are trained on, for windows of this reach; see `pair_rates`.
+        """Return the number of predictions per position of each row; see `pair_rates`.
 
-        Those of tags that one document alone has are below 0: no two jobs train them at a time.
+        It is negated for tags of a single document, because no two jobs train these concurrently.
         """
         frequency = self.counts * self.keep
         skipgram = config.objective.skipgram
@@ -130,9 +130,9 @@ class Vocabulary:
 
 
 def seed_of(model: Any) -> int:
-    """The model's seed as a whole number from 0 up; without one, drawn anew in each call.
+    """Return the model's seed as an integer from 0 up; without a seed, a random one in each call.
 
-    NumPy, and so gensim, takes sequences of numbers, too.
+    As in gensim, which passes it to NumPy, the seed may also be a sequence of integers.
     """
     if model.seed is None:
         return secrets.randbits(63)

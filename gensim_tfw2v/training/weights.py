@@ -1,4 +1,4 @@
-"""A model's arrays: completed, copied, read as tables and written."""
+"""Trained arrays of a model: completing, copying, reading them as tables and writing them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.training.subwords import Subwords
 
-#: Attributes of a model, and of its vectors, that are trained arrays.
+#: Names of the attributes, of a model and of its vectors, that are trained arrays.
 WEIGHTS = ("vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1")
 
 
 def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
-    """Attributes of a model and of each of its vectors, and those that are trained arrays."""
+    """Return the attributes of a model and of each of its vectors, with the trained arrays.
+
+    Each item is the object's ``__dict__`` and its arrays by name.
+    """
     found = []
     for holder in (model, model.wv, model.dv) if model.has_documents else (model, model.wv):
         held = vars(holder)
@@ -29,10 +32,10 @@ def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]
 
 
 def complete(model: Any) -> None:
-    """Give words that ``wv.add_vector`` has added what else training needs of each word.
+    """Complete the attributes of words that ``wv.add_vector`` has added, so that they can train.
 
-    They are neither subsampled nor drawn as negatives, and their output rows start from 0. If other
-    arrays do not fit the vocabulary, nothing is changed.
+    These words are neither subsampled nor drawn as negatives, and their output rows start from 0.
+    Nothing changes if further arrays do not fit the vocabulary.
     """
     vectors = model.wv
     words = len(vectors)
@@ -46,7 +49,7 @@ def complete(model: Any) -> None:
         return
     attributes = vectors.expandos
     if any(np.ndim(path) for path in attributes.get("point", ())[known:]):
-        return  # these words were counted: syn1 has lost their nodes
+        return  # these words have paths, so they were counted: syn1 lacks their nodes
     vectors.allocate_vecattrs()
     if "sample_int" in attributes:
         attributes["sample_int"][known:] = 2**32 - 1
@@ -66,9 +69,10 @@ def complete(model: Any) -> None:
 
 
 def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Attributes of a model and of each of its vectors, and a copy of each to go back to.
+    """Return the attributes of a model and of each of its vectors, each with a copy to restore.
 
-    gensim replaces arrays, except those of the words' attributes, whose elements it replaces.
+    Arrays are not copied, because gensim replaces them. The exceptions are the keys and attributes
+    of words, which it changes in place.
     """
     copies = []
     for held, _ in weights_of(model):
@@ -82,13 +86,14 @@ def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]
 
 
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
-    """The model's arrays, with subwords a copy of the inputs' rows; none of what is not trained.
+    """Return the model's arrays as tables; an unused table has no rows.
 
-    Arrays that are not in C order, such as slices of columns, are copied.
+    The arrays are not copied, except inputs with subwords, which are gathered, and arrays that are
+    not in C order, such as slices of columns.
     """
     inputs = _joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
     outputs = nodes = np.zeros((0, model.vector_size), np.float32)
-    # where hidden layers are several rows, so are these
+    # with concatenated inputs, an output or node is several rows
     if model.negative:
         outputs = model.syn1neg.reshape(-1, model.vector_size)
     if model.hs:
@@ -101,14 +106,14 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
 
 
 def _joined(model: Any) -> np.ndarray:
-    """Vectors of a model's words, and then of its documents' tags, in one array [V + N, D].
+    """Return the vectors of a model's words and of its documents' tags in one array [V + N, D].
 
-    The model's own arrays become parts of it, so that none is there twice.
+    The model's own arrays become views of it, so that they take no additional memory.
     """
     words, tags = parts = model.wv.vectors, model.dv.vectors
     whole = words.base
     rows = np.split(whole, [len(words)]) if whole is not None and whole is tags.base else ()
-    # views may have the rows in another place or order
+    # a shared base is not enough: views may select or order its rows differently
     if [x.__array_interface__ for x in rows] != [x.__array_interface__ for x in parts]:
         whole = np.concatenate(parts, dtype=np.float32)
         model.wv.vectors = whole[: len(words)]
@@ -118,32 +123,32 @@ def _joined(model: Any) -> np.ndarray:
 
 @dataclass
 class Weights:
-    """The arrays of a model that is trained, a `TFWord2Vec`: read and written as tables."""
+    """Arrays of a `TFWord2Vec` in training, read and written as tables."""
 
     model: Any
     subwords: Subwords | None
-    _loaded: list[Any] = field(default_factory=list)  # as of `weights_of`
-    _inputs: np.ndarray | None = None  # what the model's rows of n-grams were
+    _loaded: list[Any] = field(default_factory=list)  # result of `weights_of` at the last `load`
+    _inputs: np.ndarray | None = None  # subword rows when last read or written
 
     def load(self) -> Tables:
-        """The tables to train on, which `write` takes the changes of."""
+        """Return the tables to train on, and remember them for `write`."""
         tables = tables_of(self.model, self.subwords)
         self._loaded = weights_of(self.model)
         self._inputs = tables.inputs
         return tables
 
     def write(self, fill: Callable[[Tables], None]) -> bool:
-        """Have tables filled, and put right what is made of them.
+        """Call `fill` with the model's tables, then update everything that is derived from them.
 
-        Returns False if shapes of arrays have changed since they were loaded. Then the loaded ones
-        come back, and vectors that were added meanwhile stay behind the trained ones.
+        Returns False if shapes of arrays have changed since they were loaded. The loaded arrays are
+        then restored, with vectors that were added meanwhile behind the trained ones.
         """
         model = self.model
         current = weights_of(model)
         are_same = not self._loaded or shapes(current) == shapes(self._loaded)
         for held, arrays in current if are_same else self._loaded:
             for name, array in arrays.items():
-                # a copy in place of an array to which float32 rows, in C order, cannot be written
+                # replaced by a copy unless it is writable float32 in C order
                 held[name] = np.require(array, np.float32, ["C", "W"])
         tables = tables_of(model)
         if self.subwords is not None:
@@ -162,14 +167,15 @@ class Weights:
 
 
 def shapes(weights: list[Any]) -> list[tuple[int, ...]]:
-    """Return the shapes of what `weights_of` gives."""
+    """Return the shapes of the arrays in a result of `weights_of`."""
     return [np.shape(array) for _, arrays in weights for array in arrays.values()]
 
 
 def renew_norms(model: Any) -> None:
-    """Make vectors' lengths anew, if there are any; never None, which another thread may meet.
+    """Recompute the norms of vectors, if they have been computed.
 
-    gensim's queries make them if they are None, and then take for granted that they are there.
+    They are never set to None in between. gensim's queries compute missing norms, then rely on
+    them, so a None from a concurrent thread would make them fail.
     """
     keyed: list[KeyedVectors] = [model.wv, model.dv] if model.has_documents else [model.wv]
     for vectors in keyed:

@@ -1,4 +1,4 @@
-"""Chromium without a window, and elements inside of elements."""
+"""Headless Chromium, and a search for elements inside shadow roots."""
 
 import contextlib
 import shutil
@@ -10,10 +10,10 @@ SIZE = (1400, 900)
 
 OPTIONS = (
     "--headless=new",
-    "--no-sandbox",  # root has to, and only pages of this machine are opened
+    "--no-sandbox",  # needed as root; only pages of this machine are opened
     "--disable-dev-shm-usage",
     "--disable-gpu",
-    "--use-gl=angle",  # WebGL by the processor
+    "--use-gl=angle",  # WebGL on the CPU
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--no-first-run",
@@ -24,7 +24,7 @@ OPTIONS = (
     "--disable-sync",
 )
 
-# Web components hide their elements in shadow roots, where a page's own search does not look.
+# Web components keep their elements in shadow roots, which document.querySelectorAll skips.
 FIND = """
 const inside = (root, selector) => [
   ...root.querySelectorAll(selector),
@@ -37,7 +37,7 @@ return [...arguments].reduce(
 
 
 def why_no_chromium():
-    """Why there is no browser here, or nothing."""
+    """Return why no browser can be started here, or an empty string."""
     for program in ("chromium", "chromedriver"):
         if not shutil.which(program):
             return f"{program} is not installed"
@@ -46,7 +46,7 @@ def why_no_chromium():
 
 @contextlib.contextmanager
 def chromium(scale=1):
-    """A selenium driver of a browser with an empty profile; pictures have `scale` pixels a unit."""
+    """Yield a selenium driver of a browser with an empty profile, at `scale` pixels per unit."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -68,12 +68,12 @@ def chromium(scale=1):
 
 
 def find(driver, *selectors):
-    """The elements that match the last selector, in those that match the one before it, ..."""
+    """Return the elements that match the last selector, inside matches of the one before, etc."""
     return driver.execute_script(FIND, *selectors)
 
 
 def until(what, look, seconds=SECONDS):
-    """What `look` gives as soon as it is true; `what` is what it waits for."""
+    """Return the first true result of `look`; `what` describes it in errors."""
     from selenium.common import StaleElementReferenceException
 
     deadline = time.monotonic() + seconds
@@ -87,14 +87,14 @@ def until(what, look, seconds=SECONDS):
 
 
 def texts(driver, *selectors):
-    """Texts of all elements that match, those scrolled out of sight too."""
-    # in one call: the browser answers slowly while it draws
+    """Return the texts of all matching elements, including those scrolled out of sight."""
+    # one call: the browser answers slowly while it draws
     script = f"return (function() {{{FIND}}})(...arguments).map(each => each.innerText.trim());"
     return driver.execute_script(script, *selectors)
 
 
 def one(driver, *selectors):
-    """The element that matches, when it is there and shown."""
+    """Wait for the only matching element that is shown, and return it."""
 
     def shown():
         return [element for element in find(driver, *selectors) if element.is_displayed()]
@@ -105,7 +105,7 @@ def one(driver, *selectors):
 
 
 def still(driver):
-    """Whether the page looks the same for half a second."""
+    """Return whether the page looks the same for half a second."""
     before = driver.get_screenshot_as_png()
     time.sleep(0.5)
     return driver.get_screenshot_as_png() == before

@@ -1,4 +1,4 @@
-"""The page of TensorBoard's projector, as its users see it."""
+"""Page of TensorBoard's projector, read and operated as by a user."""
 
 import io
 
@@ -13,12 +13,12 @@ COLOURS = "paper-dropdown-menu[label='Color by']"
 
 
 class ProjectorPage:
-    """The projector of a TensorBoard, once its points are drawn."""
+    """Projector page of a running TensorBoard, opened and waited for until points are drawn."""
 
     def __init__(self, driver, url):
         self.driver = driver
         driver.get(f"{url}#projector")
-        # TensorBoard shows plugins in a frame, and this one is a frame of its own
+        # TensorBoard shows plugins in a frame; the projector is another frame inside it
         for name in ("the plugin", "the projector"):
             (frame,) = until(f"the frame of {name}", lambda: find(driver, "iframe"))
             driver.switch_to.frame(frame)
@@ -30,15 +30,15 @@ class ProjectorPage:
         until("points to be drawn", lambda: self.share_drawn() > 0.01)
 
     def points(self):
-        """How many the page says there are."""
+        """Return the number of points that the page states."""
         return int("".join(texts(self.driver, POINTS)))
 
     def share_drawn(self):
-        """The share of the picture that is points: neither white nor grey."""
+        """Return the fraction of pixels that belong to points: neither white nor grey."""
         return float((np.ptp(self._picture(), axis=-1) > 60 / 255).mean())
 
     def hues(self):
-        """How many colours points have, of twelve around the circle."""
+        """Return the number of hues of the points, of twelve around the colour circle."""
         colours = matplotlib.colors.rgb_to_hsv(self._picture())
         hue, saturation = colours[..., 0], colours[..., 1]
         counts = np.bincount((hue[saturation > 0.3] * 11.99).astype(int), minlength=12)
@@ -49,7 +49,7 @@ class ProjectorPage:
         return matplotlib.image.imread(io.BytesIO(picture))[..., :3]
 
     def until_laid_out(self):
-        """Wait for the bookmark, which shows a projection of the user's own."""
+        """Wait until the page shows the projection saved in the bookmark."""
         until("the layout", lambda: texts(self.driver, ".ink-tab.active") == ["CUSTOM"])
         until("points to be drawn", lambda: self.share_drawn() > 0.01)
 
@@ -57,7 +57,7 @@ class ProjectorPage:
         """Tick or untick "Spherize data", which moves the mean of the vectors to the origin."""
         box = one(self.driver, "#normalize-data-checkbox")
         if self.is_spherized() != wanted:
-            self.driver.execute_script("arguments[0].click()", box)  # it may be scrolled away
+            self.driver.execute_script("arguments[0].click()", box)  # it may be off screen
         until("the checkbox", lambda: self.is_spherized() == wanted)
         self._until_drawn()
 
@@ -66,14 +66,14 @@ class ProjectorPage:
         return box.get_attribute("aria-checked") == "true"
 
     def search(self, text):
-        """Type into the search box; the words that are found."""
+        """Type into the search box; return the words found."""
         field = one(self.driver, "#search-box", "input")
         field.clear()
         field.send_keys(text)
 
         def found():
             matches = texts(self.driver, MATCHES)
-            # not those of a part of it; and a single one is selected at once, and not listed
+            # wait out matches of a shorter text; a single match is selected, not listed
             return all(text in word for word in matches) and (matches or texts(self.driver, CARD))
 
         return until(f"words that hold {text!r}", found)
@@ -87,7 +87,7 @@ class ProjectorPage:
         self._close_explanation()
 
     def _close_explanation(self):
-        """Take the pointer away from what appears where it has clicked."""
+        """Move the pointer away, to close the tooltip that the click opened."""
         from selenium.webdriver import ActionChains
 
         ActionChains(self.driver).move_to_element(one(self.driver, "#search-box")).perform()
@@ -95,7 +95,7 @@ class ProjectorPage:
         until("the explanation to go", lambda: not find(self.driver, *shown))
 
     def colours(self):
-        """By what the page can colour, and how: ``{column: how}``."""
+        """Return the columns that the page can colour by: ``{column: kind of colouring}``."""
         self._open_colours()
         items = [text.split("\n") for text in texts(self.driver, COLOURS, "paper-item")]
         return {
@@ -117,12 +117,12 @@ class ProjectorPage:
         until("the columns", lambda: find(self.driver, COLOURS, "paper-item"))
 
     def card(self):
-        """What the table says of the selected word: ``{column: value}``."""
+        """Return the metadata card of the selected word: ``{column: value}``."""
         names, values = (texts(self.driver, f".metadata-{what}") for what in ("key", "value"))
         return dict(zip(names, values, strict=True))
 
     def neighbours(self):
-        """Those of the selected word, with their cosine distances, the nearest first."""
+        """Return (word, cosine distance) of the selected word's neighbours, nearest first."""
         until("neighbours", lambda: texts(self.driver, ".nn-list .label"))
         words, values = (texts(self.driver, f".nn-list .{what}") for what in ("label", "value"))
         return [(word, float(value)) for word, value in zip(words, values, strict=True)]

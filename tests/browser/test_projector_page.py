@@ -1,6 +1,6 @@
-"""The projector in a browser: what a user sees there is what the vectors are.
+"""The projector in a browser shows the vectors and their neighbours.
 
-With ``TFW2V_SCREENSHOTS=folder`` the pictures stay in that folder.
+``TFW2V_SCREENSHOTS=folder`` keeps the screenshots in that folder.
 """
 
 import os
@@ -20,14 +20,14 @@ from tests.served import tensorboard
 pytestmark = pytest.mark.skipif(bool(why_no_chromium()), reason=why_no_chromium())
 
 WORDS = 1000
-#: A quarter of the pixels, which the processor draws.
+#: Draws a quarter of the pixels, because the CPU renders them.
 SCALE = 0.5
 PROBE = "israeli"
 
 
 @pytest.fixture(scope="module")
 def vectors():
-    """Those of the 1,000 most frequent words, in enough dimensions to be spherized at first."""
+    """Vectors with enough dimensions that the page spherizes them by default."""
     with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
         sentences = [simple_preprocess(text) for text in texts]
     model = TFWord2Vec(sentences, sg=1, vector_size=64, epochs=10, workers=1, seed=1)
@@ -48,7 +48,7 @@ def page(vectors, tmp_path_factory):
 
 
 def check_neighbours(shown, expected):
-    """The page gives 1 - cosine in three digits; words as near as each other come in any order."""
+    """Check distances: the page rounds 1 - cosine to three digits; ties come in any order."""
     similarities = dict(expected)
     assert len(shown) == 100
     for (word, distance), (_, similarity) in zip(shown, expected, strict=False):
@@ -56,12 +56,12 @@ def check_neighbours(shown, expected):
         assert distance == pytest.approx(1 - similarities[word], abs=6e-4)
 
 
-def test_it_opens_laid_out_and_coloured(page):
+def test_page_opens_with_layout_and_colours(page):
     page.until_laid_out()
     until("the colours", lambda: page.hues() >= 6)
 
 
-def test_points_and_card(page, vectors):
+def test_page_shows_all_points_and_the_card_of_a_word(page, vectors):
     assert page.points() == WORDS
     assert page.share_drawn() > 0.01
     assert len(page.search(PROBE)) > 1  # israelis
@@ -71,8 +71,7 @@ def test_points_and_card(page, vectors):
     assert (card["word"], card["rank"], card["count"]) == (PROBE, str(rank), str(count))
 
 
-def test_colours(page):
-    """What the page makes of the columns."""
+def test_page_can_colour_by_each_column(page):
     assert page.colours() == {
         "rank": "gradient",
         "count": "gradient",
@@ -83,7 +82,7 @@ def test_colours(page):
     page.colour_by("cluster")
 
 
-def test_spherized_neighbours_are_those_around_the_mean(page, vectors):
+def test_spherized_neighbours_are_relative_to_the_mean(page, vectors):
     assert page.is_spherized()
     page.select(PROBE)
     matrix = vectors.vectors[:WORDS] - vectors.vectors[:WORDS].mean(axis=0)
@@ -94,7 +93,7 @@ def test_spherized_neighbours_are_those_around_the_mean(page, vectors):
     check_neighbours(page.neighbours(), expected)
 
 
-def test_neighbours_are_gensims(page, vectors):
+def test_neighbours_equal_gensims(page, vectors):
     page.spherize(False)
     page.select(PROBE)
     expected = vectors.most_similar(PROBE, topn=WORDS, restrict_vocab=WORDS)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def tfw2v():
-    """Run the tool in this process: ``tfw2v("train", …)``, expecting an exit status."""
+    """Return a function that runs tfw2v in this process and checks its exit status."""
 
     def run(*arguments, status=0):
         result = CliRunner().invoke(app, [str(argument) for argument in arguments])
@@ -29,7 +29,7 @@ def tfw2v():
 
 @pytest.fixture
 def process():
-    """Run the tool in a process of its own."""
+    """Return a function that runs tfw2v in a separate process."""
 
     def run(*arguments, module="gensim_tfw2v", **options):
         return subprocess.run(
@@ -57,7 +57,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory, corpus):
-    """The same vectors in every form that can be loaded: ``{form: path}``."""
+    """Paths of one model's vectors in every format that can be loaded, by format."""
     folder = tmp_path_factory.mktemp("models")
     model = Word2Vec(corpus_file=str(corpus), vector_size=8, epochs=1, workers=1)
     names = ("model", "model.gz", "vectors.kv", "text.txt", "text.txt.gz", "binary.bin",

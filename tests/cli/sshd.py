@@ -1,4 +1,4 @@
-"""What tests take for ssh: OpenSSH on a loopback, or a script that runs commands here."""
+"""SSH for tests: OpenSSH on loopback, or a stub that runs commands on this machine."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 
 STUB = """#!/bin/bash
-# as OpenSSH: options, --, the host, and words that its login shell gets in one line
+# arguments as of OpenSSH: options, --, host, words that the login shell gets as one line
 while [ "$1" != -- ]; do shift; done
 shift 2
 exec "${SHELL:-/bin/sh}" -c "$*"
@@ -20,7 +20,7 @@ exec "${SHELL:-/bin/sh}" -c "$*"
 
 
 def stub(folder):
-    """A script in the place of ssh, which runs what it is given on this machine."""
+    """Write a stub of ssh that runs its command on this machine; return its path."""
     path = folder / "ssh"
     path.write_text(STUB)
     path.chmod(0o755)
@@ -28,7 +28,7 @@ def stub(folder):
 
 
 def why_no_sshd():
-    """Why OpenSSH cannot be used here, or nothing."""
+    """Return why OpenSSH cannot be used here, or an empty string."""
     for program in (SSHD, "ssh", "ssh-keygen"):
         if not shutil.which(program):
             return f"{program} is not installed"
@@ -37,7 +37,7 @@ def why_no_sshd():
 
 @contextlib.contextmanager
 def openssh(folder):
-    """A server of OpenSSH with keys of its own; the command that connects to it."""
+    """Run an OpenSSH server with its own keys; yield the command that connects to it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     config = configure(folder, "loopback", "127.0.0.1", port)
@@ -52,7 +52,7 @@ def openssh(folder):
 
 
 def configure(folder, name, address, port):
-    """Make keys in a folder, if there are none, and a server's configuration; give its path."""
+    """Write a server's configuration, and keys if missing; return the configuration's path."""
     for key in ("host", "user"):
         if not (folder / key).exists():
             subprocess.run(
@@ -68,7 +68,7 @@ def configure(folder, name, address, port):
 
 
 def client(folder):
-    """The command that connects to servers configured in a folder."""
+    """Return the command that connects to servers configured in a folder."""
     return shlex.join(
         ["ssh", "-F", "none", "-i", str(folder / "user")]
         + ["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no"]
@@ -78,8 +78,8 @@ def client(folder):
 
 @contextlib.contextmanager
 def privilege_separation():
-    """Have the folder that root's sshd asks for, if there is none."""
-    # root's sshd asks for a folder that the system makes when it starts the service
+    """Create the folder that root's sshd needs, if missing."""
+    # otherwise the system creates this folder when it starts the service
     made = Path("/run/sshd")
     is_ours = os.geteuid() == 0 and not made.exists()
     if is_ours:

@@ -1,4 +1,4 @@
-"""Clusters from the command line: real tasks, and a training that is killed."""
+"""``tfw2v cluster`` with real tasks, and a training that is killed."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def until(condition, seconds=180):
         if found := condition():
             return found
         time.sleep(0.05)
-    raise AssertionError("waited in vain")
+    raise AssertionError("timed out")
 
 
 def children(pid, what):
@@ -46,8 +46,8 @@ def ports_of(pid):
     return set().union(*(own_ports(task.pid) for task in children(pid, "tfw2v-")))
 
 
-def test_a_training_that_is_killed_goes_on(tmp_path):
-    """8 s of CPU: the command's processes import TensorFlow themselves."""
+def test_killed_training_resumes_from_its_checkpoint(tmp_path):
+    """8 s of CPU: the command's processes are not forked, so each imports TensorFlow."""
     model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
     command = [
         *TFW2V, "cluster", "local", "--ps-tasks", "1", "--worker-tasks", "1", "--", "train", LEE,
@@ -61,10 +61,10 @@ def test_a_training_that_is_killed_goes_on(tmp_path):
         until(lambda: len(list(checkpoints.glob("checkpoint-*"))) and "000004" in " ".join(
             path.name for path in checkpoints.iterdir()))  # fmt: skip
         (train,) = [child for child in psutil.Process(process.pid).children()]
-        train.suspend()  # or it might end before it is killed
+        train.suspend()  # it must not finish before it is killed
         family = [train, *train.children(recursive=True)]
         assert [len(children(process.pid, role)) for role in ("ps", "worker")] == [1, 1]
-        # its coordinator alone needs it
+        # only its coordinator loads TensorFlow
         assert not any("libtensorflow" in mapped.path for mapped in train.memory_maps())
         train.kill()
         out, error = process.communicate(timeout=300)
@@ -77,8 +77,8 @@ def test_a_training_that_is_killed_goes_on(tmp_path):
     until(lambda: not any(child.is_running() for child in family))
 
 
-def test_ctrl_c_leaves_nothing_behind(tmp_path):
-    """6 s of CPU: the command's processes import TensorFlow themselves."""
+def test_ctrl_c_leaves_no_processes_or_ports(tmp_path):
+    """6 s of CPU: the command's processes are not forked, so each imports TensorFlow."""
     checkpoints = tmp_path / "checkpoints"
     command = [
         *TFW2V, "cluster", "local", "--", "train", LEE, "-o", tmp_path / "model", "--epochs",
@@ -87,11 +87,11 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     ]  # fmt: skip
     process = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, start_new_session=True)
     try:
-        # in the middle of training: the first checkpoint is written before it
+        # wait until training runs: checkpoint 1 is written before it starts
         until(lambda: any(checkpoints.glob("checkpoint-000002*")), 120)
         assert children(process.pid, "tfw2v-chief")
         family = psutil.Process(process.pid).children(recursive=True)
-        # of ps, workers and chief, in a network of their own
+        # ports of ps, workers and chief, in their own network namespace
         ports = until(lambda: len(found := ports_of(process.pid)) >= 4 and found)
         started = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
@@ -101,13 +101,13 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
         process.kill()
         process.communicate()
     assert process.returncode == 130 and not (tmp_path / "model").exists()
-    assert seconds < stretched(6.5)  # in 7 s they would be killed
+    assert seconds < stretched(6.5)  # after 7 s they would be killed
     until(lambda: not any(child.is_running() for child in family))
     assert not ports & own_ports(os.getpid())
 
 
-def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
-    """13 s of CPU: each task imports TensorFlow, and again when a training has left it."""
+def test_training_on_tasks_started_by_hand(tfw2v, models, tmp_path, monkeypatch):
+    """13 s of CPU: each task imports TensorFlow, and again after a training has left it."""
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     hosts = tmp_path / "hosts.json"
     hosts.write_text(json.dumps({"ps": [ps], "worker": [worker]}))
@@ -117,7 +117,7 @@ def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
 
     def shown(status, seconds):
         result = tfw2v("cluster", "status", "--seconds", seconds, status=status)
-        advice = f"no answer within {seconds} s; a task that starts, also anew after a training"
+        advice = f"no answer within {seconds} s; a task that is starting or restarting"
         assert (advice in result.stderr) == bool(status)
         return result.stdout
 
@@ -136,11 +136,11 @@ def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
         options = ("--init", models["model"], "--epochs", 1, "--hosts", hosts)
         trained = tfw2v("train", LEE, "-o", tmp_path / "model", *options).stdout
         assert "bytes per trained word" in trained and (tmp_path / "model").is_file()
-        # its tasks are starting anew, and are waited for
+        # the tasks restart after the training, and status waits for them
         answer = tfw2v("cluster", "status", "--hosts", hosts, "--seconds", 60)
         assert answer.stdout.count(" answers") == 2 and not answer.stderr
         tasks[0].terminate()
-        assert tasks[0].wait(180) == 128 + signal.SIGTERM  # also while it starts anew
+        assert tasks[0].wait(180) == 128 + signal.SIGTERM  # also while it restarts
     finally:
         for task in tasks:
             task.kill()
@@ -156,7 +156,7 @@ def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
         (["local", "--workers", "2", "--", "train", "x"], "--worker-tasks"),
     ],
 )
-def test_bad_usage(tfw2v, arguments, message):
+def test_bad_usage_is_rejected(tfw2v, arguments, message):
     assert message in tfw2v("cluster", *arguments, status=2).stderr
 
 
@@ -168,7 +168,7 @@ def test_bad_usage(tfw2v, arguments, message):
         ('{"ps": [], "worker": []}', "has no ps"),
     ],
 )
-def test_bad_hosts(tfw2v, tmp_path, text, message):
+def test_bad_hosts_files_are_rejected(tfw2v, tmp_path, text, message):
     hosts = tmp_path / "hosts.json"
     hosts.write_text(text)
     assert message in tfw2v("task", "--hosts", hosts, status=2).stderr

@@ -32,7 +32,7 @@ def test_new_words_are_added_to_a_model_or_vectors(tfw2v, models, text, tmp_path
     np.testing.assert_allclose(after.wv[rare], before.wv[rare], atol=1e-6)
 
 
-def test_options_that_are_not_given_are_the_models(tfw2v, corpus, tmp_path):
+def test_missing_options_default_to_the_model(tfw2v, corpus, tmp_path):
     model, output = (
         TFWord2Vec(corpus_file=str(corpus), vector_size=8, sg=1, window=3),
         tmp_path / "o",
@@ -41,7 +41,7 @@ def test_options_that_are_not_given_are_the_models(tfw2v, corpus, tmp_path):
     tfw2v("train", corpus, "-o", output, "--init", tmp_path / "model", "--negative", 7, "--sg")
     found = Word2Vec.load(str(output))
     assert (found.sg, found.window, found.epochs, found.negative) == (1, 3, 5, 7)
-    # as one would in Python
+    # the same training in Python
     model.negative = 7
     model.build_vocab(corpus_file=str(corpus), update=True)
     model.train(corpus_file=str(corpus), total_examples=model.corpus_count, epochs=5,
@@ -50,15 +50,15 @@ def test_options_that_are_not_given_are_the_models(tfw2v, corpus, tmp_path):
     assert found.wv.get_vecattr("the", "count") == model.wv.get_vecattr("the", "count")
 
 
-def test_fasttext(tfw2v, corpus, text, tmp_path):
+def test_init_adds_new_words_to_fasttext(tfw2v, corpus, text, tmp_path):
     model = TFFastText(corpus_file=str(corpus), vector_size=8, bucket=500, epochs=1)
     model.save(str(tmp_path / "model"))
     tfw2v("train", text, "-o", tmp_path / "out", "--init", tmp_path / "model")
     assert "zorgle" in TFFastText.load(str(tmp_path / "out")).wv.key_to_index
 
 
-def test_doc2vec(tfw2v, corpus, tmp_path):
-    """Of a file that has grown, lines keep their vectors' tags, and new ones are added."""
+def test_init_adds_new_documents_to_doc2vec(tfw2v, corpus, tmp_path):
+    """Lines of a file that has grown keep their tags, and new lines get new ones."""
     lines = corpus.read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "first").write_text("".join(lines[:20]), encoding="utf-8")
     model = TFDoc2Vec(corpus_file=str(tmp_path / "first"), vector_size=8, dm=0, epochs=1)
@@ -74,7 +74,7 @@ def test_doc2vec(tfw2v, corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--vector-size", 9), "--vector-size cannot change when a model is continued"),
+        (("--vector-size", 9), "--vector-size cannot change when training continues"),
         (("--hs",), "--hs cannot change"),
         (("--negative", 0, "--hs"), "has"),
         (("--sg",), "--sg cannot change"),
@@ -83,36 +83,36 @@ def test_doc2vec(tfw2v, corpus, tmp_path):
         (("--tables-dir", "t"), "--tables-dir cannot change"),
     ],
 )
-def test_what_cannot_change(tfw2v, models, text, tmp_path, options, message):
+def test_unchangeable_options_are_rejected(tfw2v, models, text, tmp_path, options, message):
     arguments = ("train", text, "-o", tmp_path / "out", "--init", models["model"], *options)
     assert message in tfw2v(*arguments, status=2).stderr
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("init", "message"), [("missing", "no such file"), ("new.txt", "no vectors in a known format")]
+    ("init", "message"), [("missing", "no such file"), ("new.txt", "not vectors in a known format")]
 )
-def test_what_cannot_be_continued(tfw2v, text, tmp_path, init, message):
+def test_invalid_init_files_are_rejected(tfw2v, text, tmp_path, init, message):
     result = tfw2v("train", text, "-o", tmp_path / "out", "--init", tmp_path / init, status=2)
     assert message in result.stderr
 
 
-def test_the_model_that_is_continued_stays(tfw2v, models, text):
+def test_output_over_the_init_model_is_rejected(tfw2v, models, text):
     result = tfw2v("train", text, "-o", models["model"], "--init", models["model"], status=2)
-    assert "is to be continued; give the output another name" in result.stderr
+    assert "is the model to continue; give the output a different name" in result.stderr
 
 
-def test_words_of_neither_the_model_nor_the_corpus(tfw2v, models, tmp_path):
+def test_corpus_of_rare_unknown_words_is_rejected(tfw2v, models, tmp_path):
     (tmp_path / "rare.txt").write_text("xx yy zz\n")
     result = tfw2v(
         "train", tmp_path / "rare.txt", "-o", tmp_path / "o", "--init", models["model"], status=2
     )
-    assert "no word that is frequent enough (--min-count)" in result.stderr
+    assert "no word that is frequent enough; lower --min-count" in result.stderr
 
 
 @pytest.fixture
 def finished(tfw2v, corpus, tmp_path):
-    """A call of the tool that trains so many epochs, the first two of which are done."""
+    """Return a function that trains up to `epochs` epochs; two are done already."""
 
     def train(epochs, *options, status=0):
         arguments = ("--checkpoint-dir", tmp_path / "c", "--vector-size", 8, "--workers", 1, "--sg")
@@ -125,7 +125,7 @@ def finished(tfw2v, corpus, tmp_path):
     return train
 
 
-def test_a_finished_training_is_given_more_epochs(finished, tmp_path, monkeypatch):
+def test_finished_training_resumes_with_more_epochs(finished, tmp_path, monkeypatch):
     rates, of = {}, UnitTask.of
     monkeypatch.setattr(
         UnitTask,
@@ -137,11 +137,11 @@ def test_a_finished_training_is_given_more_epochs(finished, tmp_path, monkeypatc
     before = Word2Vec.load(str(tmp_path / "model"))
     result = finished(4)
     assert "2 of 4 epochs" in result.stderr and "had been trained before" in result.stdout
-    # those of a training of four epochs: half of alpha, and from there down
+    # learning rates as in one training of four epochs: from half of alpha downwards
     assert rates[2][0] == pytest.approx((0.025 + 0.0001) / 2)
     after = Word2Vec.load(str(tmp_path / "model"))
     assert after.epochs == 4 and not np.array_equal(after.wv.vectors, before.wv.vectors)
-    again = finished(4)  # which trains nothing
+    again = finished(4)  # trains nothing
     assert "4 of 4 epochs are trained" in again.stderr and "words/s" not in again.stdout
     np.testing.assert_array_equal(
         Word2Vec.load(str(tmp_path / "model")).wv.vectors, after.wv.vectors
@@ -155,11 +155,11 @@ def test_a_finished_training_is_given_more_epochs(finished, tmp_path, monkeypatc
         (4, ("--alpha", 0.01), "it has --alpha 0.025, this one has --alpha 0.01"),
     ],
 )
-def test_other_changes_to_a_finished_training(finished, epochs, options, message):
+def test_other_changes_to_a_finished_training_are_rejected(finished, epochs, options, message):
     assert message in finished(epochs, *options, status=2).stderr
 
 
-def test_a_training_that_is_not_finished_keeps_its_epochs(tmp_path):
+def test_unfinished_training_rejects_different_epochs(tmp_path):
     checkpoints = Checkpoints(tmp_path, {"epochs": 5})
     checkpoints.save({}, {"epoch": 3})
     checkpoints.wait()

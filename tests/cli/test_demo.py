@@ -4,7 +4,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.cli.train import PROBES
 
 
-def test_shows_neighbours_and_saves(tfw2v, tmp_path):
+def test_demo_shows_neighbours_and_saves_the_model(tfw2v, tmp_path):
     shown = tfw2v("demo", "--cluster", "none", "--epochs", 5, "--out", tmp_path / "model").stdout
     assert "words/s" in shown
     assert all(probe in shown for probe in PROBES)
@@ -12,13 +12,13 @@ def test_shows_neighbours_and_saves(tfw2v, tmp_path):
     assert set(PROBES) <= set(Word2Vec.load(str(tmp_path / "model")).wv.key_to_index)
 
 
-def test_missing_folder_is_found_before_training(tfw2v, tmp_path):
+def test_missing_folder_is_reported_before_training(tfw2v, tmp_path):
     result = tfw2v("demo", "--out", tmp_path / "missing" / "model", status=2)
     assert "no such folder" in result.stderr
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_it_trains_our_class_on_a_cluster(tfw2v, tmp_path):
+def test_demo_trains_on_a_local_cluster(tfw2v, tmp_path):
     result = tfw2v("demo", "--epochs", 2, "--log-dir", tmp_path / "run")
     assert f"tfw2v tensorboard {tmp_path / 'run'}" in result.stdout
     assert list(tmp_path.glob("run/events*")) and list(tmp_path.glob("run/tasks/worker-1/events*"))

@@ -22,24 +22,24 @@ def files(tmp_path):
     return pairs, questions
 
 
-def test_json_is_the_summary(tfw2v, models, files):
+def test_json_output_equals_summary(tfw2v, models, files):
     result = tfw2v("evaluate", models["vectors.kv"], *files, "--json")
     assert json.loads(result.stdout) == summary(load_vectors(models["vectors.kv"]), files)
 
 
-def test_tables(tfw2v, models, files):
+def test_tables_list_all_evaluation_sets(tfw2v, models, files):
     shown = tfw2v("evaluate", models["binary.bin"], *files).stdout
     for name in ("ws353", "simlex999", "pairs.csv", "questions-words", "questions.txt", "19,544"):
         assert name in shown
 
 
-def test_own_files_alone(tfw2v, models, files):
+def test_no_standard_evaluates_only_own_files(tfw2v, models, files):
     shown = tfw2v("evaluate", models["model"], files[0], "--no-standard").stdout
     assert "3 of 3" in shown
     assert "ws353" not in shown and "Analogies" not in shown
 
 
-def test_how_badly_a_text_is_predicted(tfw2v, models, tmp_path):
+def test_text_option_reports_the_held_out_loss(tfw2v, models, tmp_path):
     text = tmp_path / "held.txt"
     text.write_text("the of and to\nthe state of the\n" * 50)
     model = TFWord2Vec.load(str(models["model"]))
@@ -49,13 +49,13 @@ def test_how_badly_a_text_is_predicted(tfw2v, models, tmp_path):
     assert f"held-out loss {found:.4f} nats per prediction" in tfw2v(*arguments).stdout
 
 
-def test_vectors_alone_predict_nothing(tfw2v, models, tmp_path):
+def test_held_out_loss_of_bare_vectors_is_rejected(tfw2v, models, tmp_path):
     (tmp_path / "held.txt").write_text("the of\n")
     result = tfw2v("evaluate", models["vectors.kv"], "--text", tmp_path / "held.txt", status=2)
-    assert "holds a KeyedVectors" in result.stderr and "a whole model" in result.stderr
+    assert "holds a KeyedVectors" in result.stderr and "a full model" in result.stderr
 
 
-def test_process(process, models, files):
+def test_process_prints_json(process, models, files):
     result = process("evaluate", models["text.txt.gz"], files[1], "--no-standard", "--json")
     assert result.returncode == 0, result.stderr
     (metrics,) = json.loads(result.stdout)["analogies"].values()
@@ -66,12 +66,14 @@ def test_process(process, models, files):
     ("content", "message"),
     [
         (None, "bad.txt: No such file or directory"),
-        ("", "bad.txt: holds no line"),
+        ("", "bad.txt: contains no line"),
         ("the a 1\nthe of\n", "bad.txt, line 2: expected two words and a finite number"),
         (": family\nthe of\n", "bad.txt, line 2: expected four words"),
     ],
 )
-def test_bad_evaluation_file(tfw2v, models, tmp_path, content, message):
+def test_bad_evaluation_files_are_reported_with_their_line(
+    tfw2v, models, tmp_path, content, message
+):
     path = tmp_path / "bad.txt"
     if content is not None:
         path.write_text(content)
@@ -80,13 +82,13 @@ def test_bad_evaluation_file(tfw2v, models, tmp_path, content, message):
     assert result.stderr.count("\n") == 1
 
 
-def test_bad_model(tfw2v, tmp_path):
+def test_bad_models_are_rejected(tfw2v, tmp_path):
     (tmp_path / "model").write_text("no model")
-    for name, message in (("model", "no vectors in a known format"), ("missing", "no such file")):
+    for name, message in (("model", "not vectors in a known format"), ("missing", "no such file")):
         assert message in tfw2v("evaluate", tmp_path / name, status=2).stderr
 
 
-def test_scores_as_a_run_for_tensorboard(tfw2v, models, files, tmp_path):
+def test_log_dir_writes_scores_as_a_tensorboard_run(tfw2v, models, files, tmp_path):
     model = Word2Vec.load(str(models["model"]))
     to = ("--no-standard", "--log-dir", tmp_path)
     result = json.loads(tfw2v("evaluate", models["model"], *files, *to, "--json").stdout)
@@ -102,22 +104,22 @@ def test_scores_as_a_run_for_tensorboard(tfw2v, models, files, tmp_path):
         assert point == (step, pytest.approx(score))
     assert runs.hyperparameters("model")["vector_size"] == model.vector_size
 
-    # again: what was there is replaced
+    # a second evaluation replaces the run
     tfw2v("evaluate", models["model"], pairs, *to)
     assert "quality/questions" not in Runs(tmp_path).tags("model")
     assert len(Runs(tmp_path).points("model", "quality/pairs")) == 1
-    # vectors alone: not known how many words they have seen
+    # bare vectors do not record how many words they were trained on
     tfw2v("evaluate", models["text.txt"], pairs, *to, "--run", "b")
     ((step, _),) = Runs(tmp_path).points("b", "quality/pairs")
     assert step == 0
 
 
-def test_the_run_of_a_training_is_left_alone(tfw2v, models, tmp_path):
+def test_run_of_a_training_is_not_overwritten(tfw2v, models, tmp_path):
     EventLog(str(tmp_path / "model")).close()
     result = tfw2v("evaluate", models["model"], "--log-dir", tmp_path, status=2)
     assert "model holds the run of a training: give the scores another name" in result.stderr
     result = tfw2v("evaluate", models["model"], "--run", "x", status=2)
-    assert "give --log-dir too" in result.stderr
+    assert "needs --log-dir" in result.stderr
 
 
 def test_scores_are_written_without_tensorflow(models, files, tmp_path):
@@ -131,30 +133,30 @@ def test_scores_are_written_without_tensorflow(models, files, tmp_path):
 
 
 @pytest.fixture
-def two(models, corpus, tmp_path):
-    """Two models, of 8 and of 4 dimensions."""
+def two_models(models, corpus, tmp_path):
+    """Paths of two models, with 8 and 4 dimensions."""
     path = tmp_path / "other.txt"
     other = Word2Vec(corpus_file=str(corpus), vector_size=4, epochs=1, workers=1)
     other.wv.save_word2vec_format(str(path))
     return models["model"], path
 
 
-def test_several_models_are_rows_of_one_table(tfw2v, two, files):
-    arguments = ("evaluate", *two, *files)
+def test_several_models_are_rows_of_one_table(tfw2v, two_models, files):
+    arguments = ("evaluate", *two_models, *files)
     found = json.loads(tfw2v(*arguments, "--json").stdout)
-    assert found == {str(path): summary(load_vectors(path), files) for path in two}
+    assert found == {str(path): summary(load_vectors(path), files) for path in two_models}
     header, *rows = (line.split("\t") for line in tfw2v(*arguments).stdout.splitlines())
     assert header[:5] == ["model", "words", "vector_size", "ws353", "simlex999"]
-    assert [row[0] for row in rows] == list(map(str, two)) and rows[1][2] == "4"
+    assert [row[0] for row in rows] == list(map(str, two_models)) and rows[1][2] == "4"
     pairs, questions = map(str, files)
-    for path, row in zip(two, rows, strict=True):
+    for path, row in zip(two_models, rows, strict=True):
         shown, result = dict(zip(header, row, strict=True)), found[str(path)]
         assert float(shown[pairs]) == pytest.approx(result["pairs"][pairs]["spearman"], abs=1e-4)
         total = result["analogies"][questions]["all"]["total"]
         assert float(shown[f"{questions} (all)"]) == pytest.approx(total, abs=1e-4)
 
 
-def test_a_text_and_runs_of_several_models(tfw2v, models, tmp_path):
+def test_several_models_get_held_out_losses_and_runs(tfw2v, models, tmp_path):
     text, other = tmp_path / "held.txt", tmp_path / "other"
     text.write_text("the of and to\nthe state of the\n" * 50)
     Word2Vec.load(str(models["model"])).save(str(other))
@@ -168,28 +170,28 @@ def test_a_text_and_runs_of_several_models(tfw2v, models, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--log-dir", "log", "--run", "x"), "--run names one MODEL's run"),
-        (("--text", "-"), "can be read once, but is read for each model"),
+        (("--log-dir", "log", "--run", "x"), "--run names the TensorBoard run of a single MODEL"),
+        (("--text", "-"), "is needed once per model"),
     ],
 )
-def test_options_of_one_model(tfw2v, two, options, message):
-    assert message in tfw2v("evaluate", *two, *options, status=2).stderr
+def test_single_model_options_are_rejected_for_several(tfw2v, two_models, options, message):
+    assert message in tfw2v("evaluate", *two_models, *options, status=2).stderr
 
 
-def test_models_of_one_name_have_no_runs(tfw2v, models, tmp_path):
+def test_models_with_equal_names_cannot_share_a_log_dir(tfw2v, models, tmp_path):
     (tmp_path / "text.bin").write_bytes(models["binary.bin"].read_bytes())
     paths = models["text.txt"], tmp_path / "text.bin"
     result = tfw2v("evaluate", *paths, "--log-dir", tmp_path, status=2)
     assert "would share a run" in result.stderr
 
 
-def test_tables_on_a_terminal(monkeypatch, capsys):
+def test_tables_on_a_terminal_have_no_tabs(monkeypatch, capsys):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_table(["model", "x"], [["a [b]", "1"]])
     shown = capsys.readouterr().out
     assert "a [b]" in shown and "\t" not in shown
 
 
-def test_what_begins_like_a_model(models, files, tmp_path):
+def test_is_model_recognizes_all_formats(models, files, tmp_path):
     assert all(map(is_model, models.values()))
     assert not any(map(is_model, [*files, tmp_path / "missing", tmp_path]))

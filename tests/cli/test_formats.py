@@ -1,4 +1,4 @@
-"""Formats of vector files: what is read, what is refused and why, what is written where."""
+"""Formats of vector files: read, rejected with a reason, and written."""
 
 import gzip
 import io
@@ -24,7 +24,7 @@ np.save(ARRAY, np.eye(3))
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"3 2\nthe 1 2\n 3 4\na 5 6\n", ["the", "", "a"]),  # as text.split(" ") makes them
+        (b"3 2\nthe 1 2\n 3 4\na 5 6\n", ["the", "", "a"]),  # words as from text.split(" ")
         (b"the\t1\t2\nof\t3\t4\n", ["the", "of"]),
         (b"New York\t1\t2\nOld Man 3\t3\t4\n", ["New York", "Old Man 3"]),
         (b"\xef\xbb\xbf2 2\n" + ROWS, ["the", "of"]),
@@ -32,12 +32,12 @@ np.save(ARRAY, np.eye(3))
         (b"2 2\r\nthe 1 2\r\nof 3 4\r\n\r\n", ["the", "of"]),
         (b"2 2\n1990 1 2 \n<s> 3 4 \n", ["1990", "<s>"]),
         (b"[PAD] 1 2\n{ 3 4\n", ["[PAD]", "{"]),
-        (b"34 1 .5\n1 -2 1e-3\n", ["34", "1"]),  # nodes of a graph
+        (b"34 1 .5\n1 -2 1e-3\n", ["34", "1"]),  # node ids as words
         (b"a\tb 1 2\nc 3 4\n", ["a\tb", "c"]),
         ("a\u00a0b 1 2\nc 3 4\n".encode(), ["a\u00a0b", "c"]),
     ],
 )
-def test_what_text_is_read(tmp_path, content, words):
+def test_text_formats_are_read(tmp_path, content, words):
     (tmp_path / "v").write_bytes(content)
     assert load_saved(tmp_path / "v").index_to_key == words
 
@@ -45,21 +45,21 @@ def test_what_text_is_read(tmp_path, content, words):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"2 2\n. . 1 2\nof 3 4\n", "line 2 .* has 3 numbers after its word, and not 2"),
-        (b"2 3\n" + ROWS, "line 2 .* has 2 numbers after its word, and not 3"),
+        (b"2 2\n. . 1 2\nof 3 4\n", "line 2 .* has 3 numbers after its word, instead of 2"),
+        (b"2 3\n" + ROWS, "line 2 .* has 2 numbers after its word, instead of 3"),
         (b"2 2\nthe 1,5 2\nof 3 4\n", "line 2 .* has b'1,5', which is not a finite number"),
         (b"2 2\nthe 1 2\nof 3 1_0\n", "line 3 .* has b'1_0'"),
         (b"2 2\nthe 1 2\nof 3 1e999\n", "NaN or infinite, the first for 'of'"),
-        (b"3 2\n" + ROWS, "has 2 words, and not 3 as its header says"),
-        (b"1 2\n" + ROWS, "has 2 words, and not 1 as its header says"),
+        (b"3 2\n" + ROWS, "has 2 words, but its header announces 3"),
+        (b"1 2\n" + ROWS, "has 2 words, but its header announces 1"),
         (b"2 2\nthe 1 2\n\nof 3 4\n", "line 3 is empty, but lines follow it"),
         (b"999999999999 9\n" + ROWS, "line 2"),
-        (b"0.5\t1\n0.7\t2\n", "no vectors in a known"),
-        (b"0.5\t1\t2\n0.7\t2\t3\n", "rows of numbers without words; .*paste metadata.tsv"),
+        (b"0.5\t1\n0.7\t2\n", "not vectors in a known"),
+        (b"0.5\t1\t2\n0.7\t2\t3\n", "lines of numbers without words; .*paste metadata.tsv"),
         (b"2 2\na " + struct.pack("<2f", 1, -2.7) + b"b " + struct.pack("<f", 1), "word 2"),
-        (b"1 2\na " + struct.pack("<2f", 1, -2.7) + b"more", "there is more behind"),
+        (b"1 2\na " + struct.pack("<2f", 1, -2.7) + b"more", "more data follows"),
         (GLOVE, "GloVe's vectors.bin.*vectors.txt"),
-        (ARRAY.getvalue(), r"array of NumPy without words.*numpy\.savez"),
+        (ARRAY.getvalue(), r"NumPy array without words.*numpy\.savez"),
         (gzip.compress(ROWS, mtime=0), "gzip-compressed: let its name end with .gz"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "git lfs pull"),
         (b"\n\n<!DOCTYPE html>\n<html>\n", "HTML or XML"),
@@ -69,7 +69,7 @@ def test_what_text_is_read(tmp_path, content, words):
         (bytes(257) + b"ustar\x0000", "tar archive"),
     ],
 )
-def test_what_is_refused_and_why(tmp_path, content, said):
+def test_bad_files_are_rejected_with_the_reason(tmp_path, content, said):
     (tmp_path / "v").write_bytes(content)
     with pytest.raises(BadInput, match=f"v: .*{said}"):
         load_saved(tmp_path / "v")
@@ -83,19 +83,19 @@ def test_what_is_refused_and_why(tmp_path, content, said):
         ("old_w2v_models/w2v_0.12.0.mdl", "gensim 3 or older.*3.8.3 and save it again"),
         ("fasttext_old", "gensim 3 or older.*3.8.3 and save it again"),
         ("ft_kv_3.6.0.model.gz", "gensim 3 or older.*3.8.3 and save it again"),
-        ("pang_lee_polarity_fasttext.bin", "a supervised fastText model.*give the .vec"),
-        ("pretrained.vec", "has 1 words, and not 3"),
+        ("pang_lee_polarity_fasttext.bin", "a supervised fastText model.*use the .vec"),
+        ("pretrained.vec", "has 1 words, but its header announces 3"),
     ],
 )
-def test_files_of_other_programs_and_times(name, said):
+def test_unsupported_gensim_and_fasttext_files_are_rejected(name, said):
     with pytest.raises(BadInput, match=said):
         load_saved(Path(datapath(name)))
 
 
 @pytest.mark.parametrize(("words", "rows"), [(2, (3, 4)), (3, (3,)), (3, (3, 4, 1))])
-def test_archives_whose_shapes_do_not_fit(tmp_path, words, rows):
+def test_npz_with_mismatched_shapes_is_rejected(tmp_path, words, rows):
     np.savez(tmp_path / "v.npz", words=np.array([*"abc"][:words]), vectors=np.zeros(rows))
-    with pytest.raises(BadInput, match=r"not \[V\] and \[V, D\]"):
+    with pytest.raises(BadInput, match=r"expected \[V\] of str and \[V, D\]"):
         load_saved(tmp_path / "v.npz")
 
 
@@ -107,7 +107,7 @@ def saved(path, *words):
 
 
 @pytest.mark.parametrize("name", ["out.onnx", "out.parquet", "out.tsv", "out.onnx.gz"])
-def test_unknown_suffixes_are_refused(tfw2v, tmp_path, name):
+def test_unknown_suffixes_are_rejected(tfw2v, tmp_path, name):
     printed = tfw2v("convert", saved(tmp_path / "m.kv", "a"), tmp_path / name, status=2).stderr
     assert "no format has the suffix" in printed and ".npz" in printed and ".txt" in printed
     assert not (tmp_path / name).exists()
@@ -115,7 +115,7 @@ def test_unknown_suffixes_are_refused(tfw2v, tmp_path, name):
 
 @pytest.mark.parametrize("word", ["Old Man 3", "", "a\nb", "nul\0", "a\u00a0b", "\ud800", "[UNK]"])
 @pytest.mark.parametrize("form", ["text", "binary", "numpy", "gensim"])
-def test_what_is_written_is_read_or_refused(tfw2v, tmp_path, word, form):
+def test_words_are_converted_losslessly_or_rejected(tfw2v, tmp_path, word, form):
     model, out = saved(tmp_path / "m.kv", "x", word), tmp_path / "out"
     out.write_bytes(b"before")
     try:
@@ -129,12 +129,12 @@ def test_what_is_written_is_read_or_refused(tfw2v, tmp_path, word, form):
         assert KeyedVectors.load_word2vec_format(str(out)).index_to_key == ["x", word]
 
 
-def test_each_format_has_its_suffixes():
+def test_suffixes_of_formats_are_unique():
     suffixes = [suffix for form in FORMATS for suffix in form.suffixes.split()]
     assert len(set(suffixes)) == len(suffixes)
 
 
-def test_numbers_too_large_for_half(tfw2v, tmp_path):
+def test_values_too_large_for_float16_are_rejected(tfw2v, tmp_path):
     vectors = KeyedVectors(1)
     vectors.add_vectors(["a"], np.full((1, 1), 1e6))
     vectors.save(str(tmp_path / "m.kv"))
@@ -142,18 +142,18 @@ def test_numbers_too_large_for_half(tfw2v, tmp_path):
     assert "float16" in tfw2v("convert", tmp_path / "m.kv", out, "--half", status=2).stderr
 
 
-def test_a_model_is_kept_whose_vectors_cannot_be_written(tmp_path):
+def test_model_is_saved_though_its_vectors_cannot_be_written(tmp_path):
     model = Word2Vec([["New York", "x"]], min_count=1, vector_size=2, epochs=1)
     output, vectors = tmp_path / "m.model", tmp_path / "v.txt"
     vectors.write_bytes(b"before")
-    with pytest.raises(BadInput, match=r"v\.txt: .*'New York'.*m\.model is saved; convert to"):
+    with pytest.raises(BadInput, match=r"v\.txt: .*'New York'.*m\.model is saved; use a format"):
         list(save_model(model, output, vectors, False))
     assert vectors.read_bytes() == b"before"
     assert "New York" in load_saved(output).wv
 
 
 @pytest.mark.parametrize("name", ["lee_fasttext", "cp852_fasttext", "lee_fasttext_new"])
-def test_files_of_fasttext_with_its_mark_or_without(name):
+def test_fasttext_files_with_and_without_magic_number_are_read(name):
     path = datapath(f"{name}.bin")
     encoding = "cp852" if "cp852" in name else "utf-8"
     ours, gensims = load_saved(Path(path), encoding), load_facebook_model(path, encoding)

@@ -17,17 +17,17 @@ from gensim_tfw2v.cli.main import CommandsWithClearFailures, app
 from tests.cli.conftest import ROOT
 
 
-def test_help_names_every_command(process):
+def test_help_lists_commands(process):
     result = process("--help")
     assert result.returncode == 0
     assert all(name in result.stdout for name in ("train", "evaluate", "neighbours", "demo"))
 
 
-def test_version(tfw2v):
+def test_version_is_printed(tfw2v):
     assert tfw2v("--version").stdout == f"tfw2v {__version__}\n"
 
 
-def test_help_imports_nothing_heavy():
+def test_help_imports_no_heavy_modules():
     code = (
         "import sys; from gensim_tfw2v.cli.main import app\n"
         "try: app(['train', '--help'])\n"
@@ -38,7 +38,7 @@ def test_help_imports_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
-def test_evaluating_needs_no_tensorflow(models):
+def test_neighbours_import_no_tensorflow(models):
     code = (
         "import sys; from gensim_tfw2v.cli.main import app\n"
         f"try: app(['neighbours', {str(models['text.txt'])!r}, 'the'])\n"
@@ -77,12 +77,12 @@ def failing_app(error):
         (typer.Exit(3), 3, ""),
     ],
 )  # fmt: skip
-def test_expected_failures_are_one_line(error, status, line):
+def test_expected_failures_print_one_line(error, status, line):
     result = CliRunner().invoke(failing_app(error), ["work"])
     assert (result.exit_code, result.stderr) == (status, line)
 
 
-def test_ctrl_c_while_arguments_are_read_is_one_line():
+def test_ctrl_c_while_parsing_arguments_prints_one_line():
     def interrupted(_):
         raise KeyboardInterrupt
 
@@ -94,12 +94,12 @@ def test_ctrl_c_while_arguments_are_read_is_one_line():
     assert (result.exit_code, result.stderr) == (130, "tfw2v: interrupted\n")
 
 
-def test_faults_of_the_program_keep_their_traceback():
+def test_unexpected_errors_keep_their_traceback():
     result = CliRunner().invoke(failing_app(KeyError("bug")), ["work"])
     assert isinstance(result.exception, KeyError)
 
 
-def test_verbose_logs_in_gensims_form(models, tfw2v):
+def test_verbose_logs_in_gensims_format(models, tfw2v):
     root, ours = logging.getLogger(), logging.getLogger("gensim_tfw2v")
     handlers, level = root.handlers[:], root.level
     try:
@@ -117,28 +117,28 @@ def test_verbose_logs_in_gensims_form(models, tfw2v):
         (("--cluster", "nope"), "--cluster is 'nope'"),
         (("--layout", "columns"), "--layout columns spreads columns over ps tasks"),
         (("--sample", "1e308"), "--sample must be at most"),
-        (("--regime", "async"), "--regime is 'async': give 'asynchronous', 'synchronous',"),
-        (("--regime", "sandblaster"), "(--cbow) computes another one: set --corrected-cbow, or"),
+        (("--regime", "async"), "--regime is 'async': use 'asynchronous', 'synchronous',"),
+        (("--regime", "sandblaster"), "(--cbow) computes a different one: set --corrected-cbow"),
         (("--layout", "columns", "--regime", "downpour:n_push=8"),
-         "--layout columns updates the columns where they are in each step, and the regime"),
+         "--layout columns updates columns on the ps tasks in each step, and leaves the regime"),
         (("--cluster", "local"), "9999, 'TF_CONFIG', or addresses (with tfw2v: --hosts FILE)"),
         (("--early-stopping", "ws"),
-         "--early-stopping is 'ws': give ws353, simlex999, questions-words, loss or "
+         "--early-stopping is 'ws': use ws353, simlex999, questions-words, loss or "
          "a file"),
         (("--log-dir", "x", "--log-pairs", "ws"), "give ws353, simlex999 or a file"),
         *[((name, "/proc/x"), f"{name} /proc/x: cannot be written to")
           for name in ("--log-dir", "--checkpoint-dir")],
     ],
 )  # fmt: skip
-def test_messages_name_what_was_typed(tfw2v, corpus, tmp_path, options, message):
+def test_messages_name_command_line_options(tfw2v, corpus, tmp_path, options, message):
     said = tfw2v("train", corpus, "-o", tmp_path / "m", *options, status=2).stderr
     assert message in said
     assert said.count("\n") == 1
-    # what only Python has: classes, calls, values of arguments
+    # no Python syntax: classes, calls, values of arguments
     assert not re.search(r"gensim_tfw2v\.|\w\(\w|=(True|False|None)|\bCluster\b", said)
 
 
-def test_names_in_texts_and_paths_stay():
+def test_naming_options_leaves_paths_and_prose_unchanged():
     command = typer.main.get_command(app).commands["train"]
     said = "/x/log_dir: no such; the window is too wide, give another log_dir or log_dir=None"
     assert naming_options(said, command) == (
@@ -146,11 +146,11 @@ def test_names_in_texts_and_paths_stay():
     )
 
 
-#: Commands that serve, start clusters or need one that runs; these are left out.
+#: Commands not run here: they serve, start clusters or need a running one.
 NOT_RUN = ("cluster local", "cluster logs", "cluster ssh", "cluster status", "cluster stop", "demo",
            "task", "tensorboard")  # fmt: skip
 
-#: Calls of the other commands.
+#: Arguments of the remaining commands.
 CALLS = {
     "train": "CORPUS -o OUT --vector-size 4 --epochs 1 --no-progress",
     "evaluate": "MODEL --no-standard",
@@ -165,9 +165,9 @@ CALLS = {
     "cluster ls": "",
 }
 
-#: Runs commands, in forks of a process that has imported all, with a standard output that is a pipe
-#: without a reader ("pipe"; "lines" if each line is written at once), a full disk ("full") or
-#: closed, and prints their status and errors.
+#: Runs commands in forks of a process that has imported everything. Their standard output is a
+#: pipe without a reader ("pipe"; "lines" if line-buffered), a full disk ("full") or closed.
+#: Prints their exit statuses and errors as JSON.
 PRINTING = """
 import json, os, sys, tempfile
 from gensim_tfw2v import TFWord2Vec
@@ -204,7 +204,7 @@ def names_of_commands(group, prefix=""):
             yield prefix + name
 
 
-def test_every_command_is_tried():
+def test_every_command_is_in_a_table():
     names = {*names_of_commands(typer.main.get_command(app))} - {"neighbors", "nn"}
     assert names == {*CALLS, *NOT_RUN}, "add the new command to one of the two tables"
 
@@ -220,8 +220,9 @@ def test_every_command_is_tried():
     ],
     ids=["some", "all"],
 )
-def test_output_that_nobody_reads(models, corpus, tmp_path, names, streams):
-    """A reader that has left ends a command silently; a full disk is an error."""
+def test_closed_pipes_exit_silently_and_full_disks_are_errors(
+    models, corpus, tmp_path, names, streams
+):
     words, known = tmp_path / "words", {"MODEL": models["model"], "CORPUS": corpus}
     words.write_text("the\nof\n")
     known |= {name: tmp_path / name for name in ("OUT", "LOGS")}

@@ -9,7 +9,7 @@ from gensim_tfw2v.merging import METHODS
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """Two models of overlapping parts of a corpus, with large arrays in files beside them."""
+    """Paths of two models of overlapping parts of a corpus, with arrays in separate files."""
     folder = tmp_path_factory.mktemp("parts")
     with open(datapath("lee_background.cor"), encoding="utf-8") as file:
         texts = [line.split() for line in file][:60]
@@ -20,7 +20,7 @@ def parts(tmp_path_factory):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_whole_models(tfw2v, parts, tmp_path, method):
+def test_merging_models_reports_words_and_outputs(tfw2v, parts, tmp_path, method):
     shown = tfw2v("merge", *parts, "-o", tmp_path / "merged", "--method", method).stdout
     models, merged = (
         [Word2Vec.load(str(path)) for path in parts],
@@ -45,8 +45,8 @@ def test_whole_models(tfw2v, parts, tmp_path, method):
 
 
 @pytest.mark.parametrize("form", ["model.gz", "vectors.kv", "text.txt", "binary.bin", "glove.txt"])
-def test_every_form(tfw2v, models, tmp_path, form):
-    """A model with itself is itself, in the first one's axes."""
+def test_merging_a_model_with_its_copy_in_any_format_keeps_it(tfw2v, models, tmp_path, form):
+    """The result has the axes of the first model."""
     given = [models["model"], models[form]]
     shown = tfw2v("merge", *given, "-o", tmp_path / "merged").stdout
     assert f"syn1neg {'merged' if form == 'model.gz' else 'starts from 0'}" in shown
@@ -56,7 +56,7 @@ def test_every_form(tfw2v, models, tmp_path, form):
         np.testing.assert_allclose(merged.wv[word], model.wv[word], atol=1e-4)
 
 
-def test_one_model_is_merged_to_itself(tfw2v, models, tmp_path):
+def test_merging_a_single_model_keeps_it(tfw2v, models, tmp_path):
     tfw2v("merge", models["model"], "-o", tmp_path / "merged", "--method", "concat")
     merged, model = (Word2Vec.load(str(p)) for p in (tmp_path / "merged", models["model"]))
     assert merged.wv.index_to_key == model.wv.index_to_key
@@ -65,7 +65,7 @@ def test_one_model_is_merged_to_itself(tfw2v, models, tmp_path):
 
 
 @pytest.mark.parametrize("options", [(), ("--binary",)])
-def test_vectors_alone(tfw2v, parts, tmp_path, options):
+def test_vectors_option_saves_the_merged_vectors(tfw2v, parts, tmp_path, options):
     arguments = ("-o", tmp_path / "m", "--vectors", tmp_path / "v", "--vector-size", 3, *options)
     shown = tfw2v("merge", *parts, *arguments).stdout
     assert shown.splitlines()[-1] == f"{'saved':<11}{tmp_path / 'v'}"
@@ -75,7 +75,7 @@ def test_vectors_alone(tfw2v, parts, tmp_path, options):
     assert vectors.vector_size == 3
 
 
-def test_bad_input(tfw2v, models, parts, tmp_path):
+def test_bad_input_is_rejected(tfw2v, models, parts, tmp_path):
     def message(*arguments):
         error = tfw2v("merge", *arguments, status=2).stderr
         assert not list(tmp_path.iterdir())
@@ -84,21 +84,20 @@ def test_bad_input(tfw2v, models, parts, tmp_path):
     out = ("-o", tmp_path / "m")
     assert message(tmp_path / "missing", *out) == f"tfw2v: {tmp_path / 'missing'}: no such file\n"
     unknown = message(*parts, *out, "--method", "mean")
-    assert unknown == "tfw2v: unknown merging 'mean': give alir, pca or concat\n"
+    assert unknown == "tfw2v: unknown method 'mean': use alir, pca or concat\n"
     assert "--vectors FILE" in message(*parts, *out, "--binary")
-    assert "named by both" in message(*parts, *out, "--vectors", tmp_path / "m")
-    assert "is to be merged" in message(*parts, "-o", parts[0])
+    assert "is both --output and --vectors" in message(*parts, *out, "--vectors", tmp_path / "m")
+    assert "is one of the inputs" in message(*parts, "-o", parts[0])
     assert "no such folder" in message(*parts, "-o", tmp_path / "no" / "m")
     assert "--vector-size is 9: give a whole number from 1 to 8" in message(
         *parts, *out, "--vector-size", 9
     )
-    assert "rows side by side have 16" in message(
+    assert "concatenated rows have 16" in message(
         *parts, *out, "--vector-size", 9, "--method", "concat"
     )
 
 
-def test_hierarchical_softmax(tfw2v, corpus, tmp_path):
-    """Nodes of two trees are not merged, and it is said."""
+def test_nodes_of_different_huffman_trees_are_not_merged(tfw2v, corpus, tmp_path):
     for number, count in enumerate((1, 2)):
         options = {"hs": 1, "vector_size": 8, "epochs": 1, "workers": 1, "min_count": count}
         Word2Vec(corpus_file=str(corpus), **options).save(str(tmp_path / str(number)))
@@ -108,7 +107,7 @@ def test_hierarchical_softmax(tfw2v, corpus, tmp_path):
         assert f"syn1neg merged, {said}\n" in shown
 
 
-def test_models_without_a_word_in_common(tfw2v, parts, tmp_path):
+def test_models_without_common_words_need_concat(tfw2v, parts, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("2 3\nåå 1 2 3\nßß 3 2 1\n")
     error = tfw2v("merge", *parts, other, "-o", tmp_path / "m", status=2).stderr

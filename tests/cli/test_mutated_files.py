@@ -1,4 +1,4 @@
-"""Vector files that were changed at random are read as gensim reads them, or refused."""
+"""Randomly mutated vector files are read as gensim reads them, or rejected."""
 
 import collections
 import io
@@ -62,14 +62,14 @@ FORMATS = {of.__name__: of for of in (text, glove, tsv, binary, npz, fasttext)}
 
 
 def mutated(content, draws):
-    """Change a file once to three times; the kinds of changes are those that happen to files."""
+    """Apply one to three random mutations, of kinds that happen to real files."""
     lines = content.split(b"\n")
     for _ in range(draws.integers(1, 4)):
         at = int(draws.integers(len(content) + 1))
         lines = content.split(b"\n")
         line = int(draws.integers(len(lines)))
         kind = int(draws.integers(17))
-        if kind == 0 and at < len(content):  # a bit
+        if kind == 0 and at < len(content):  # flip a bit
             flipped = content[at] ^ (1 << int(draws.integers(8)))
             content = content[:at] + bytes([flipped]) + content[at + 1 :]
         elif kind == 1:
@@ -114,7 +114,7 @@ def mutated(content, draws):
 
 
 def changed_archive(draws):
-    """An .npz whose arrays have other types, orders or shapes, or are missing."""
+    """Return an .npz whose arrays have unexpected types, orders or shapes, or are missing."""
     words, rows = np.array(WORDS), vectors().vectors
     kind = int(draws.integers(10))
     words = (words, words[:-1], words[:, None], np.arange(10), words.astype(object))[kind // 2]
@@ -130,7 +130,7 @@ def changed_archive(draws):
 
 
 def read_by_gensim(path, form, content):
-    """The words and numbers that gensim, or NumPy, reads; None if it fails."""
+    """Return the words and vectors that gensim (or NumPy) reads; None if it fails."""
     bom = BOM if content.startswith(BOM) else b""
     try:
         if form == "npz":
@@ -142,9 +142,9 @@ def read_by_gensim(path, form, content):
         sizes = content.removeprefix(BOM).split(b"\n")[0].split()
         has_header = len(sizes) == 2 and all(map(bytes.isdigit, sizes))
         if has_header and max(map(len, sizes)) > 6:
-            return None  # gensim would take all that memory first
+            return None  # gensim would allocate all that memory first
         bare = path.with_name("bare")
-        if form != "binary":  # empty lines at the end are read over, and no others
+        if form != "binary":  # only empty lines at the end are ignored
             content = content.removeprefix(BOM).rstrip() + b"\n"
         bare.write_bytes(content)
         options = {"binary": form == "binary", "no_header": not has_header}
@@ -153,14 +153,14 @@ def read_by_gensim(path, form, content):
             raise ValueError("rows with tabs, each taken for a word")
         kept = len(found.key_to_index)
         return found.index_to_key[:kept], found.vectors[:kept]
-    except Exception:  # gensim raises anything
+    except Exception:  # gensim raises errors of any type
         if form in ("text", "glove", "tsv") and b"\t" in content:
             return read_by_gensim(path, form, bom + content.replace(b"\t", b" "))
         return None
 
 
 def check(form, seeds, tmp_path):
-    """Read mutated files, and count what came of them."""
+    """Read mutated files; return the number of files per outcome."""
     counts = collections.Counter()
     content = FORMATS[form](tmp_path)
     for seed in seeds:
@@ -174,7 +174,7 @@ def check(form, seeds, tmp_path):
             saved = load_saved(path)
         except BadInput as error:
             assert str(error).startswith(f"{path}: ") and "\n" not in str(error)
-            if form == "fasttext":  # on some of these, gensim does not stop
+            if form == "fasttext":  # gensim does not terminate on some of these
                 counts["refused"] += 1
                 continue
             read = read_by_gensim(path, form, changed)
@@ -192,7 +192,7 @@ def check(form, seeds, tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_files_as_they_are(form, tmp_path):
+def test_intact_files_are_read_as_by_gensim(form, tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(content := FORMATS[form](tmp_path))
     saved = load_saved(path)
@@ -202,14 +202,14 @@ def test_files_as_they_are(form, tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_some_mutated_files(form, tmp_path):
+def test_some_mutated_files_are_read_as_by_gensim_or_rejected(form, tmp_path):
     counts = check(form, range(60), tmp_path)
     assert sum(counts.values()) == 60 and counts["as gensim"] < 60
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
-def test_many_mutated_files(form, tmp_path):
+def test_many_mutated_files_are_read_as_by_gensim_or_rejected(form, tmp_path):
     counts = check(form, range(1000, 3000), tmp_path)
     print(form, dict(counts))
     assert counts["as gensim"] and counts["refused"] + counts["gensim refuses too"]

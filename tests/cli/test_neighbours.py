@@ -12,7 +12,7 @@ def model(tmp_path):
     return tmp_path / "model"
 
 
-def test_nearest_words_first(tfw2v, model):
+def test_nearest_words_come_first(tfw2v, model):
     shown = tfw2v("neighbours", model, "king", "woman", "-n", 2).stdout
     order = [shown.index(word) for word in ("king", "man", "queen", "woman")]
     assert order == sorted(order)
@@ -24,24 +24,24 @@ def test_subtracted_words_make_one_query(tfw2v, model):
     assert "king + woman - man" in shown and "queen" in shown
 
 
-def test_unknown_word_among_known_ones(tfw2v, model):
+def test_unknown_words_are_reported_and_known_ones_answered(tfw2v, model):
     result = tfw2v("neighbours", model, "kings", "queen")
     assert result.stderr == "tfw2v: 'kings' is not in the vocabulary (close: king)\n"
     assert "queen" in result.stdout
 
 
 @pytest.mark.parametrize("arguments", [["KING", "zzz"], ["queen", "--minus", "KING"]])
-def test_nothing_to_look_up(tfw2v, model, arguments):
+def test_only_unknown_words_are_an_error(tfw2v, model, arguments):
     result = tfw2v("neighbours", model, *arguments, status=2)
     assert "'KING' is not in the vocabulary (close: king)" in result.stderr
     assert result.stdout == ""
 
 
-def test_bad_model(tfw2v, tmp_path):
+def test_missing_model_is_reported(tfw2v, tmp_path):
     assert "no such file" in tfw2v("neighbours", tmp_path / "missing", "king", status=2).stderr
 
 
-def test_process(process, model):
+def test_process_prints_neighbours(process, model):
     result = process("neighbours", model, "king", "-n", 1)
     assert result.returncode == 0, result.stderr
     assert "man" in result.stdout

@@ -10,7 +10,7 @@ from gensim_tfw2v.cli.train import train
 from tests.docs.pages import ROOT, blocks, words
 
 
-def test_the_page_shows_what_is_printed(tfw2v):
+def test_docs_page_shows_the_printed_plan(tfw2v):
     page = (ROOT / "docs/planning.md").read_text(encoding="utf-8")
     (block,) = (one.text for one in blocks(page) if one.text.startswith("$ tfw2v plan"))
     command, shown = block.split("\n", 1)
@@ -18,13 +18,13 @@ def test_the_page_shows_what_is_printed(tfw2v):
     assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
 
 
-def test_a_small_training_needs_no_cluster(tfw2v):
+def test_small_training_is_advised_no_cluster(tfw2v):
     printed = tfw2v("plan", "--vocab", 200_000, "--tokens", "17e6", "--worker-tasks", 1).stdout
     assert "advice     one machine: no cluster" in printed
     assert "cluster    workers: 1, threads per worker: 8, ps: 2" in printed
 
 
-def test_options_are_named_as_those_of_train():
+def test_options_and_defaults_equal_those_of_train():
     names = inspect.signature(train).parameters.keys() & inspect.signature(plan).parameters.keys()
     assert names >= {
         *("vector_size", "workers", "epochs", "window", "negative", "sample", "sg", "verbose")
@@ -33,18 +33,18 @@ def test_options_are_named_as_those_of_train():
     assert given == {name: inspect.signature(train).parameters[name].default for name in given}
 
 
-def test_plan_of_a_large_training(tfw2v):
+def test_large_plan_lists_table_sizes_and_regimes(tfw2v):
     printed = tfw2v(
         "plan", "--vocab", 5_000_000, "--vector-size", 500, "--tokens", "100e9", "--sg",
         "--worker-tasks", 32, "--ps-tasks", 8, "--net", "10Gbit",
     ).output  # fmt: skip
     assert "20.0 GB: 2 tables of 5,000,000 x 500" in printed
-    assert "2.5 GB" in printed  # of each ps
+    assert "2.5 GB" in printed  # per ps task
     for name in ("rows, asynchronous", "columns", "sub-models", "advice"):
         assert name in printed
 
 
-def test_a_plan_that_does_not_fit_says_so(tfw2v):
+def test_plan_that_does_not_fit_in_memory_is_reported(tfw2v):
     printed = tfw2v(
         "plan",
         "--vocab",
@@ -58,14 +58,14 @@ def test_a_plan_that_does_not_fit_says_so(tfw2v):
         "--memory",
         "1GB",
     ).output
-    assert "none fits: a task would hold 20.0 GB; give more ps tasks" in printed
+    assert "none fits: a task would need 20.0 GB; use more ps tasks" in printed
 
 
 @pytest.mark.parametrize(("text", "unit", "value"), [
     ("10Gbit", "bit", 1e10), ("64 GB", "B", 6.4e10), ("100e9", "", 1e11), ("2.5G", "", 2.5e9),
     ("1000", "", 1000),
 ])  # fmt: skip
-def test_quantities(text, unit, value):
+def test_quantities_are_parsed(text, unit, value):
     assert quantity(text, unit, "--x") == value
 
 
@@ -91,7 +91,7 @@ def test_quantities(text, unit, value):
         "-1Gbit",
     ],
 )
-def test_what_is_no_quantity(text):
+def test_invalid_quantities_are_rejected(text):
     with pytest.raises(
         BadInput, match="--net is .* give a number above 0, with its unit, such as 10Gbit"
     ):
@@ -99,12 +99,12 @@ def test_what_is_no_quantity(text):
 
 
 @pytest.mark.parametrize("given", [("--net", "10"), ("--memory", "64"), ("--memory", "64e9")])
-def test_a_unit_is_asked_for(tfw2v, given):
+def test_quantities_without_a_unit_are_rejected(tfw2v, given):
     said = tfw2v("plan", "--vocab", 9, "--tokens", 9, *given, status=2).stderr
     assert f"{given[0]} is '{given[1]}': give a number above 0, with its unit" in said
 
 
-def test_usage_errors(tfw2v):
+def test_invalid_network_speed_is_a_usage_error(tfw2v):
     assert (
         "--net is 'slow'"
         in tfw2v("plan", "--vocab", 9, "--tokens", 9, "--net", "slow", status=2).output
@@ -113,6 +113,6 @@ def test_usage_errors(tfw2v):
 
 @pytest.mark.parametrize("bad", ["nan", "inf", "1e400", "-1"])
 @pytest.mark.parametrize("name", ["--latency", "--sample"])
-def test_numbers_that_are_not_finite(tfw2v, name, bad):
+def test_nonfinite_or_negative_numbers_are_rejected(tfw2v, name, bad):
     said = tfw2v("plan", "--vocab", 9, "--tokens", "1G", name, bad, status=2).stderr
     assert f"Invalid value for '{name}'" in said

@@ -4,7 +4,7 @@ from gensim.models import Doc2Vec, Word2Vec
 
 
 @pytest.mark.parametrize("form", ["model", "vectors.kv", "text.txt", "binary.bin"])
-def test_every_form_is_written(tfw2v, models, tmp_path, form):
+def test_every_format_is_written(tfw2v, models, tmp_path, form):
     shown = tfw2v("projector", models[form], "--log-dir", tmp_path / "runs" / "a").stdout
     vectors = Word2Vec.load(str(models["model"])).wv
     assert f"{len(vectors):,} of {len(vectors):,} x 8 dimensions" in shown
@@ -14,14 +14,14 @@ def test_every_form_is_written(tfw2v, models, tmp_path, form):
     np.testing.assert_allclose(written, vectors.vectors, atol=1e-6)
 
 
-def test_as_many_words_as_asked_for(tfw2v, models, tmp_path):
+def test_words_option_limits_the_words(tfw2v, models, tmp_path):
     shown = tfw2v("projector", models["model"], "--log-dir", tmp_path, "--words", 7).stdout
     assert "7 of " in shown
     (table,) = (tmp_path / "projector").glob("*.tsv")
     assert len(table.read_text().splitlines()) == 1 + 7
 
 
-def test_documents_too(tfw2v, corpus, tmp_path):
+def test_documents_of_doc2vec_are_written(tfw2v, corpus, tmp_path):
     Doc2Vec(corpus_file=str(corpus), vector_size=8, epochs=1).save(str(tmp_path / "model"))
     folder = tmp_path / "log"
     shown = tfw2v("projector", tmp_path / "model", "--log-dir", folder, "--words", 20).stdout
@@ -30,13 +30,13 @@ def test_documents_too(tfw2v, corpus, tmp_path):
     assert len(table.read_text().splitlines()) == 1 + 20
 
 
-def test_says_what_to_type_next(tfw2v, models, tmp_path):
+def test_tensorboard_command_is_printed(tfw2v, models, tmp_path):
     folder = tmp_path / "two words"
     shown = tfw2v("projector", models["model"], "--log-dir", folder).stdout
     assert shown.splitlines()[-1] == f"{'look':<11}tfw2v tensorboard '{folder}'"
 
 
-def test_says_how_to_see_the_same_neighbours(tfw2v, tmp_path, corpus):
+def test_spherize_is_explained_from_50_dimensions(tfw2v, tmp_path, corpus):
     for size in (49, 50):
         model = Word2Vec(corpus_file=str(corpus), vector_size=size, epochs=1, workers=1)
         model.save(str(tmp_path / "model"))
@@ -45,12 +45,12 @@ def test_says_how_to_see_the_same_neighbours(tfw2v, tmp_path, corpus):
 
 
 @pytest.mark.parametrize("words", [0, 100_001])
-def test_bad_number_of_words(tfw2v, models, tmp_path, words):
+def test_invalid_number_of_words_is_rejected(tfw2v, models, tmp_path, words):
     result = tfw2v("projector", models["model"], "--log-dir", tmp_path, "--words", words, status=2)
     assert "--words" in result.stderr
 
 
-def test_bad_paths(tfw2v, models, tmp_path):
+def test_bad_paths_are_rejected(tfw2v, models, tmp_path):
     result = tfw2v("projector", tmp_path / "missing", "--log-dir", tmp_path, status=2)
     assert result.stderr == f"tfw2v: {tmp_path / 'missing'}: no such file\n"
     (tmp_path / "file").touch()

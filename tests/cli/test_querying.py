@@ -1,4 +1,4 @@
-"""What models hold: their vectors, printed and converted."""
+"""Contents of models, printed and converted."""
 
 import json
 import os
@@ -29,21 +29,21 @@ def models(tmp_path_factory):
     return folder
 
 
-def test_info(tfw2v, models):
+def test_info_describes_the_model(tfw2v, models):
     found = json.loads(tfw2v("info", models / "words", "--json").stdout)
     assert (found["kind"], found["words"], found["vector_size"]) == ("TFWord2Vec", 12, 4)
     assert found["corpus_words"] == 29 and found["most_frequent"][0] == "system"
     assert "most_frequent system" in tfw2v("info", models / "words").stdout
 
 
-def test_similarity(tfw2v, models):
+def test_similarity_equals_gensims(tfw2v, models):
     vectors = TFWord2Vec.load(str(models / "words")).wv
     printed = float(tfw2v("similarity", models / "words", "system", "user").stdout)
     assert printed == pytest.approx(vectors.similarity("system", "user"), abs=1e-6)
     assert "'sistem'" in tfw2v("similarity", models / "words", "sistem", "user", status=2).stderr
 
 
-def test_neighbours_for_programs(tfw2v, models):
+def test_neighbours_are_printed_as_tsv_and_json(tfw2v, models):
     vectors = TFWord2Vec.load(str(models / "words")).wv
     lines = tfw2v("neighbors", models / "words", "system", "user", "-n", 2).stdout.splitlines()
     assert lines[0] == "word\tneighbour\tsimilarity" and len(lines) == 5
@@ -51,7 +51,7 @@ def test_neighbours_for_programs(tfw2v, models):
     assert list(found["user"]) == [word for word, _ in vectors.most_similar("user", topn=2)]
 
 
-def test_vectors(process, models):
+def test_vectors_of_words_and_sentences_are_printed(process, models):
     vectors = TFWord2Vec.load(str(models / "words")).wv
     printed = process("vectors", models / "words", input="system\nunknown\n\nuser\n")
     lines = [line.split() for line in printed.stdout.splitlines()]
@@ -65,14 +65,14 @@ def test_vectors(process, models):
     np.testing.assert_allclose(rows, [mean, np.zeros(4)], atol=1e-7)
 
 
-def test_vectors_of_unknown_words(process, models):
+def test_fasttext_vectors_of_unknown_words_are_printed(process, models):
     vectors = TFFastText.load(str(models / "ngrams")).wv
     line = process("vectors", models / "ngrams", input="systems\n").stdout.split()
     np.testing.assert_array_equal(np.array(line[1:], np.float32), vectors["systems"])
 
 
 @pytest.mark.parametrize("name", ["out", "out.txt", "out.bin", "out.npz"])
-def test_every_form_holds_the_same(tfw2v, models, tmp_path, name):
+def test_every_output_format_holds_the_same_vectors(tfw2v, models, tmp_path, name):
     vectors, output = TFWord2Vec.load(str(models / "words")).wv, tmp_path / name
     shown = tfw2v("convert", models / "words", output, "--words", 5).stdout
     assert shown == f"saved      {output}: 5 words x 4 dimensions\n"
@@ -90,13 +90,13 @@ def test_every_form_holds_the_same(tfw2v, models, tmp_path, name):
     np.testing.assert_array_equal(rows, vectors.vectors[:5])
 
 
-def test_half_precision(tfw2v, models, tmp_path):
+def test_half_writes_float16(tfw2v, models, tmp_path):
     tfw2v("convert", models / "words", "-o", tmp_path / "half", "--to", "numpy", "--half")
     held = np.load(tmp_path / "half")
     assert held["vectors"].dtype == np.float16 and len(held["words"]) == 12
 
 
-def test_a_keras_model(tfw2v, models, tmp_path):
+def test_keras_model_looks_up_vectors(tfw2v, models, tmp_path):
     vectors = TFWord2Vec.load(str(models / "words")).wv
     tfw2v("convert", models / "words", "-o", tmp_path / "out.keras", "--words", 5)
     model = tf.keras.models.load_model(tmp_path / "out.keras")
@@ -115,7 +115,7 @@ def static_embedding(tfw2v, models, tmp_path):
     return folder
 
 
-def test_files_for_sentence_transformers(static_embedding, models):
+def test_sentence_transformers_files_hold_the_vectors(static_embedding, models):
     vectors, folder = TFWord2Vec.load(str(models / "words")).wv, static_embedding
     (module,) = json.loads((folder / "modules.json").read_text())
     content = (folder / module["path"] / "model.safetensors").read_bytes()
@@ -128,7 +128,7 @@ def test_files_for_sentence_transformers(static_embedding, models):
     assert list(tokenizer["model"]["vocab"]) == ["[UNK]", *vectors.index_to_key]
 
 
-def test_the_libraries_of_those_files(static_embedding, models):
+def test_tokenizers_and_safetensors_read_the_files(static_embedding, models):
     tokenizers = pytest.importorskip("tokenizers")
     safetensors = pytest.importorskip("safetensors.numpy")
     folder = static_embedding / "0_StaticEmbedding"
@@ -148,21 +148,26 @@ print(json.dumps(model.encode("user system").tolist()))
 
 
 @pytest.mark.skipif(not find_spec("sentence_transformers"), reason="not installed")
-def test_sentence_transformers(static_embedding, models):
-    command = [sys.executable, "-c", ENCODE, str(static_embedding)]  # PyTorch beside TensorFlow
+def test_sentence_transformers_encodes_the_mean_vector(static_embedding, models):
+    command = [
+        sys.executable,
+        "-c",
+        ENCODE,
+        str(static_embedding),
+    ]  # keeps PyTorch out of this process
     encoded = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     vectors = TFWord2Vec.load(str(models / "words")).wv
     expected = (vectors["user"] + vectors["system"]) / 2
     np.testing.assert_allclose(json.loads(encoded), expected, atol=1e-7)
 
 
-def test_a_folder_that_is_there_stays(tfw2v, models, static_embedding):
+def test_existing_folder_is_not_overwritten(tfw2v, models, static_embedding):
     options = ("-o", static_embedding, "--to", "sentence-transformers")
     printed = tfw2v("convert", models / "words", *options, status=2)
-    assert "name a new folder" in printed.stderr
+    assert "give a new folder" in printed.stderr
 
 
-def test_a_model_of_fasttexts_own(tfw2v, models, tmp_path):
+def test_fasttext_bin_is_read_by_gensim(tfw2v, models, tmp_path):
     shown = tfw2v("convert", models / "ngrams", tmp_path / "out.bin", "--to", "fasttext").stdout
     assert shown.startswith(f"saved      {tmp_path / 'out.bin'}: 12 words")
     read = load_facebook_model(str(tmp_path / "out.bin"))
@@ -172,7 +177,7 @@ def test_a_model_of_fasttexts_own(tfw2v, models, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["out.npz", "half.npz", "out.bin"])
-def test_what_is_converted_is_read(tfw2v, models, tmp_path, name):
+def test_converted_files_are_read_back(tfw2v, models, tmp_path, name):
     model, output = models / ("ngrams" if name == "out.bin" else "words"), tmp_path / name
     options = {"out.bin": ("--to", "fasttext"), "half.npz": ("--half",)}
     tfw2v("convert", model, output, *options.get(name, ()))
@@ -185,14 +190,14 @@ def test_what_is_converted_is_read(tfw2v, models, tmp_path, name):
     assert is_model(output)
 
 
-def test_archives_of_other_things_are_refused(tfw2v, models, tmp_path):
+def test_npz_without_words_is_rejected(tfw2v, models, tmp_path):
     np.savez(tmp_path / "other.npz", rows=np.zeros(3))
     said = tfw2v("info", tmp_path / "other.npz", status=2).stderr
     assert "a ZIP archive, but not an .npz with words and vectors" in said
 
 
 @pytest.mark.parametrize("files", [(), ("x", "-o", "y")])
-def test_one_file_is_converted_to(tfw2v, models, files):
+def test_convert_needs_exactly_one_output(tfw2v, models, files):
     assert "one file to write" in tfw2v("convert", models / "words", *files, status=2).stderr
 
 
@@ -204,7 +209,7 @@ def test_words_are_read_from_standard_input(tfw2v, models):
     assert "give a WORD" in tfw2v("nn", models / "words", status=2).stderr
 
 
-def test_a_terminal_is_asked_for_words(models):
+def test_words_are_read_from_a_terminal(models):
     ours, terminal = os.openpty()
     os.write(ours, b"system\nsistem\nuser\n\n")
     command = [sys.executable, "-m", "gensim_tfw2v", "nn", models / "words", "-n", "1"]
@@ -219,12 +224,12 @@ def test_a_terminal_is_asked_for_words(models):
     [
         (
             ("--to", "torch"),
-            "--to is 'torch': give a format (convert --to) or one of its suffixes: gensim .kv",
+            "--to is 'torch': name a format (convert --to) or use a suffix: gensim .kv",
         ),
-        (("--half",), "--half is for --to numpy"),
-        (("--to", "fasttext"), "whole FastText model"),
+        (("--half",), "--half works only with --to numpy"),
+        (("--to", "fasttext"), "full FastText model"),
     ],
 )
-def test_what_cannot_be_converted(tfw2v, models, tmp_path, arguments, said):
+def test_impossible_conversions_are_rejected(tfw2v, models, tmp_path, arguments, said):
     printed = tfw2v("convert", models / "words", "-o", tmp_path / "x", *arguments, status=2)
     assert said in printed.stderr and not (tmp_path / "x").exists()

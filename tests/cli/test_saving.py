@@ -13,12 +13,12 @@ from gensim_tfw2v.keyed import save_text
 from tests.cli.conftest import ROOT
 
 
-def test_check_leaves_nothing(tmp_path):
+def test_check_leaves_no_files(tmp_path):
     check_can_save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
-def test_where_nothing_can_be_saved(tmp_path):
+def test_unwritable_paths_are_rejected(tmp_path):
     with pytest.raises(BadInput, match="is a folder"):
         check_can_save(tmp_path)
     with pytest.raises(BadInput, match="no such folder"):
@@ -31,7 +31,7 @@ def test_where_nothing_can_be_saved(tmp_path):
 
 
 @pytest.mark.parametrize("binary", [False, True])
-def test_vectors_go_to_a_pipe(models, tmp_path, binary):
+def test_vectors_are_written_to_a_pipe(models, tmp_path, binary):
     pipe, path = tmp_path / "pipe", tmp_path / "vectors"
     os.mkfifo(pipe)
     check_can_save(pipe)
@@ -47,7 +47,7 @@ def test_vectors_go_to_a_pipe(models, tmp_path, binary):
 
 
 class Model:
-    """What is saved of a model."""
+    """Minimal model: its vectors, and `save`."""
 
     def __init__(self, models):
         self.wv = load_vectors(models["vectors.kv"])
@@ -57,10 +57,10 @@ class Model:
 
 
 @pytest.mark.parametrize("is_file", [False, True])
-def test_vectors_go_to_standard_output(corpus, tmp_path, is_file):
-    """And the summary behind them, also where both are written to a file."""
+def test_vectors_are_written_to_standard_output(corpus, tmp_path, is_file):
+    """The summary follows the vectors, in a pipe and in a file."""
     link = tmp_path / "stdout"
-    link.symlink_to("/proc/self/fd/1")  # as /dev/stdout, which is not to be put at risk
+    link.symlink_to("/proc/self/fd/1")  # stands for /dev/stdout, which a bug could replace
     command = [sys.executable, "-m", "gensim_tfw2v", "train", corpus, "-o", tmp_path / "model"]
     command += ["--vectors", link, "--epochs", "1", "--vector-size", "4"]
     path = tmp_path / "out"

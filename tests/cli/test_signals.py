@@ -1,4 +1,4 @@
-"""What a signal leaves behind."""
+"""Files after signals."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from gensim.test.utils import datapath
 @pytest.mark.parametrize(
     ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "term"]
 )
-def test_an_ended_training_leaves_no_files(tmp_path, sent, status):
+def test_interrupted_training_leaves_no_files(tmp_path, sent, status):
     temporary, out = tmp_path / "tmp", tmp_path / "out"
     temporary.mkdir()
     out.mkdir()
@@ -35,6 +35,6 @@ def test_an_ended_training_leaves_no_files(tmp_path, sent, status):
     finally:
         process.kill()
     assert process.returncode == status
-    assert time.monotonic() - start < 10  # the interpreter's end included
+    assert time.monotonic() - start < 10  # including the interpreter's exit
     assert list(temporary.glob("tfw2v*")) == []
     assert list(out.iterdir()) == []

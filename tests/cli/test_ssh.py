@@ -1,4 +1,4 @@
-"""Trainings over ssh: OpenSSH where there is a server, and a script in its place everywhere."""
+"""Training over ssh, with OpenSSH if its server is installed, and with a stub."""
 
 import contextlib
 import json
@@ -31,13 +31,13 @@ COMMAND = (
 WORKER = ("worker", 1)
 
 
-#: Instead of the real one, where there is none.
+#: The stub of ssh; a slow test if OpenSSH can be used.
 STUB = pytest.param("stub", marks=() if why_no_sshd() else pytest.mark.slow)
 
 
 @pytest.fixture(params=[STUB, "openssh"])
 def ssh(request, tmp_path):
-    """The command that stands after --ssh."""
+    """Value of --ssh."""
     if request.param == "stub":
         yield stub(tmp_path)
         return
@@ -49,7 +49,7 @@ def ssh(request, tmp_path):
 
 @pytest.fixture
 def best_ssh(tmp_path):
-    """OpenSSH if there is a server, else the script."""
+    """Value of --ssh: OpenSSH if its server is installed, else the stub."""
     if why_no_sshd():
         yield stub(tmp_path)
         return
@@ -58,7 +58,7 @@ def best_ssh(tmp_path):
 
 
 class Run:
-    """``tfw2v cluster ssh`` with 1 ps and 2 workers, and what it writes."""
+    """Process of ``tfw2v cluster ssh`` with 1 ps and 2 workers, and the lines of its stderr."""
 
     def __init__(self, folder, ssh, *options):
         ps, first, second, chief = (f"127.0.0.1:{port}" for port in free_ports(4))
@@ -88,7 +88,7 @@ class Run:
         return "\n".join(self.lines)
 
     def tasks(self):
-        """The tasks that run, by role and index; on the hosts, as ssh starts them."""
+        """Return the running task processes, by role and index."""
         found = {}
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error, OSError, KeyError, ValueError):
@@ -101,20 +101,20 @@ class Run:
         return found
 
     def checkpoint(self):
-        """The number of the last one."""
+        """Return the number of the last checkpoint; 0 if none exists."""
         names = [path.name for path in self.checkpoints.glob("checkpoint-??????")]
         return max((int(name[-6:]) for name in names), default=0)
 
     def wait_for_training(self, checkpoints=4):
-        """Wait until some of it is done; give all processes that there are."""
-        # the first is written before tasks are connected to
+        """Wait until `checkpoints` are written; return all processes of the run."""
+        # checkpoint 1 is written before the tasks are connected
         until(lambda: self.checkpoint() >= checkpoints or self.ended, 120)
         assert not self.ended, self.error
         mine = psutil.Process(self.process.pid).children(recursive=True)
         return [*mine, *self.tasks().values()]
 
     def served(self, role, index):
-        """How often a task has said that it serves."""
+        """Return how often a task has logged that it serves."""
         line = f"{role} {index} | {self.cluster.task(role, index)} serves"
         return self.lines.count(line)
 
@@ -128,7 +128,7 @@ class Run:
         return "" if self.process.stdout.closed else self.process.stdout.read()
 
     def ports(self):
-        """Which of the cluster's ports are listened at."""
+        """Return the ports of the cluster on which a process listens."""
         mine = {task.port for task in self.cluster.tasks()}
         return mine & {
             connection.laddr.port
@@ -158,19 +158,19 @@ def gone(processes):
     return not any(process.is_running() for process in processes)
 
 
-def test_a_training_ends_with_the_model_though_a_worker_is_killed(ssh, run):
+def test_training_finishes_though_a_worker_is_killed(ssh, run):
     """17 s of CPU: tasks that ssh starts are not forked, so each imports TensorFlow."""
     training = run(ssh, "--epochs", 16)
     family = training.wait_for_training()
     assert {("ps", 0), ("worker", 0), WORKER} == set(training.tasks())
     ps, worker = (training.tasks()[task] for task in (("ps", 0), WORKER))
-    ps.suspend()  # or the training might be over before
+    ps.suspend()  # the training must not finish before
     try:
         worker.kill()
         until(lambda: "it is started again" in training.error or training.ended)
     finally:
         ps.resume()
-    with contextlib.suppress(AssertionError):  # the training may be over before
+    with contextlib.suppress(AssertionError):  # the training may finish first
         until(lambda: training.served(*WORKER) == 2 or training.ended)
     out = training.end(120)
     assert training.process.returncode == 0, training.error
@@ -179,8 +179,8 @@ def test_a_training_ends_with_the_model_though_a_worker_is_killed(ssh, run):
     until(lambda: gone(family) and not training.tasks() and not training.ports())
 
 
-@pytest.mark.slow  # as local clusters do, of which this is tested always
-def test_a_killed_command_leaves_no_tasks(best_ssh, run):
+@pytest.mark.slow  # the same test of local clusters always runs
+def test_killed_command_leaves_no_tasks(best_ssh, run):
     training = run(best_ssh, "--epochs", 100_000)
     family = training.wait_for_training()
     assert len(training.ports()) == 4
@@ -193,7 +193,7 @@ def test_a_killed_command_leaves_no_tasks(best_ssh, run):
 
 
 @pytest.mark.slow
-def test_tasks_come_back_and_ctrl_c_leaves_nothing_behind(run, tmp_path):
+def test_killed_tasks_restart_and_ctrl_c_leaves_no_processes(run, tmp_path):
     training = run(stub(tmp_path), "--epochs", 100_000)
     training.wait_for_training()
     for role, index in (WORKER, ("ps", 0)):
@@ -202,14 +202,14 @@ def test_tasks_come_back_and_ctrl_c_leaves_nothing_behind(run, tmp_path):
     until(lambda: "going back to the last checkpoint" in training.error)
     family = training.wait_for_training(training.checkpoint() + 3)
     started = time.monotonic()
-    training.process.send_signal(signal.SIGINT)  # to it alone
+    training.process.send_signal(signal.SIGINT)  # to the command only
     training.end(60)
     seconds = time.monotonic() - started
     assert training.process.returncode == 130 and not training.model.exists()
     assert gone(family) and not training.tasks() and not training.ports()
     print(f"all had ended after {seconds:.1f} s")
     assert seconds < 5
-    # of the ends of tasks that were ended nothing is said
+    # tasks that the command itself stops are not reported
     assert training.error.count("is started again") == 2
 
 
@@ -231,7 +231,7 @@ TRAINING = ("--", "train", LEE, "-o", "model")
         ("sleep 60", "no answer within 1 s from ps 0 .*worker 0.* set a longer --seconds"),
     ],
 )
-def test_what_does_not_start_is_named(tfw2v, tmp_path, script, message):
+def test_tasks_that_fail_to_start_are_named(tfw2v, tmp_path, script, message):
     path = tmp_path / "ssh"
     path.write_text(f"#!/bin/bash\n{script}\n")
     path.chmod(0o755)
@@ -252,33 +252,33 @@ def test_what_does_not_start_is_named(tfw2v, tmp_path, script, message):
         ((), ("--", "demo"), "give the training after --, as in: tfw2v cluster ssh -- train"),
         ((), (*TRAINING, "--cluster", "TF_CONFIG"), "leave it out after --"),
         ((), (*TRAINING, "--windw", "3"), "No such option"),
-        (("--ssh", "ssh 'a"), TRAINING, "write it as for a shell"),
+        (("--ssh", "ssh 'a"), TRAINING, "quote it as for a shell"),
         (("--ssh", " "), TRAINING, "--ssh is empty"),
         (("--ssh", "no-such-program"), TRAINING, "no-such-program: No such file"),
     ],
 )
-def test_bad_usage(tfw2v, tmp_path, options, training, message):
+def test_bad_usage_is_rejected(tfw2v, tmp_path, options, training, message):
     arguments = ("--hosts", hosts_file(tmp_path), *options, *training)
     assert message in tfw2v("cluster", "ssh", *arguments, status=2).stderr
 
 
-def test_the_chief_has_to_be_known(tfw2v, tmp_path):
+def test_hosts_file_without_a_chief_is_rejected(tfw2v, tmp_path):
     path = hosts_file(tmp_path, chief=[])
     assert "has no chief" in tfw2v("cluster", "ssh", "--hosts", path, *TRAINING, status=2).stderr
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "fish", "csh"])
-def test_every_login_shell_takes_the_line(tmp_path, shell):
+def test_every_login_shell_parses_the_command_line(tmp_path, shell):
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")
     cluster = Cluster(("a-b.c_d:1",), ("[::1]:2",), "c:3")
-    # csh would take a ! for a command of before, whatever it is quoted with
+    # csh expands ! to an earlier command, however it is quoted
     words = ["it's", "a  b", "$HOME", "x" if shell == "csh" else "!x"]
     odd = f'printf "%s\\\\n" "$TF_CONFIG" {shlex.join(words)}'
     for task in cluster.servers():
         *before, dashes, host, line = SshCluster(cluster, print, command=odd).arguments(task)
         assert before[0] == "ssh" and "BatchMode=yes" in before
-        # a host is no option, whatever it is called
+        # a host name is never parsed as an option
         assert (dashes, host) == ("--", task.host)
         out = subprocess.run([shell, "-c", line], capture_output=True, text=True, check=True)
         config, *found = out.stdout.splitlines()
@@ -286,9 +286,9 @@ def test_every_login_shell_takes_the_line(tmp_path, shell):
         assert found == [*words, "task", "--with-parent"]
 
 
-def test_the_users_options_prevail(tmp_path):
+def test_ssh_options_of_the_user_prevail(tmp_path):
     cluster = Cluster(("a:1",), ("b:2",), "c:3")
     with_options = SshCluster(cluster, print, ssh=("ssh", "-o", "BatchMode=no"))
     arguments = with_options.arguments(cluster.task("ps", 0))
-    # OpenSSH takes the first of each
+    # OpenSSH uses the first value of each option
     assert arguments.index("BatchMode=no") < arguments.index("BatchMode=yes")

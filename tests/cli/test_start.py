@@ -1,4 +1,4 @@
-"""The standard streams of the tool, whatever they can hold."""
+"""Standard streams of tfw2v that are closed or have a limited encoding."""
 
 import json
 import os
@@ -18,7 +18,7 @@ ENCODINGS = {
 
 
 def run(*arguments, shell="", environment=None):
-    """Run the tool in a process of its own, with redirections of its streams."""
+    """Run tfw2v in a separate process, with its streams redirected as in `shell`."""
     command = ["sh", "-c", f'exec "$@" {shell}', "sh", sys.executable, "-m", "gensim_tfw2v"]
     return subprocess.run(
         [*command, *map(str, arguments)],
@@ -30,28 +30,28 @@ def run(*arguments, shell="", environment=None):
 
 
 @pytest.mark.parametrize("shell", ["2>&-", ">&-", "<&- >&- 2>&-"])
-def test_a_training_needs_no_streams(corpus, tmp_path, shell):
+def test_training_works_with_closed_streams(corpus, tmp_path, shell):
     path = tmp_path / "model"
     assert run("train", corpus, "-o", path, *QUICK, shell=shell).returncode == 0
     assert Word2Vec.load(str(path)).vector_size == 4
 
 
-def test_a_cluster_needs_no_streams(corpus, tmp_path):
-    """5 s of CPU: the command's processes import TensorFlow themselves."""
+def test_cluster_training_works_with_closed_streams(corpus, tmp_path):
+    """5 s of CPU: the command's processes are not forked, so each imports TensorFlow."""
     path = tmp_path / "model"
     on = ("--cluster", "local:ps=1,worker=1")
     assert run("train", corpus, "-o", path, *QUICK, *on, shell=">&- 2>&-").returncode == 0
     assert Word2Vec.load(str(path)).vector_size == 4
 
 
-def test_errors_do_not_come_as_results(tmp_path):
+def test_errors_are_not_printed_to_stdout(tmp_path):
     failed = run("train", tmp_path / "missing", "-o", tmp_path / "model", shell="2>&-")
     assert (failed.returncode, failed.stdout) == (2, b"")
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_what_an_encoding_lacks_is_escaped(tmp_path, encoding):
-    """Not refused, when all has been saved."""
+def test_characters_outside_the_encoding_are_escaped(tmp_path, encoding):
+    """Printing must not fail after everything is saved."""
     environment = ENCODINGS[encoding]
     text, model = tmp_path / "m\u0142yn.txt", tmp_path / "m\u0142yn"
     text.write_text("\u017c\u00f3\u0142w je tu \u017c\u00f3\u0142w\n" * 9, encoding="utf-8")
@@ -64,7 +64,7 @@ def test_what_an_encoding_lacks_is_escaped(tmp_path, encoding):
     assert rb"\u017c" in found.stdout
 
 
-def test_json_stays_what_it_is(tmp_path):
+def test_json_is_valid_in_latin1(tmp_path):
     vectors, pairs = KeyedVectors(2), tmp_path / "m\u0142yn.tsv"
     vectors.add_vectors(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
     vectors.save(str(tmp_path / "vectors"))

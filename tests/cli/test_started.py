@@ -18,19 +18,19 @@ LEE = datapath("lee_background.cor")
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    """Where temporary folders are, of this process and of those that it starts."""
+def folder(tmp_path, monkeypatch):
+    """Folder for temporary files of this process and its children."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 
 
-def test_a_cluster_that_runs_is_listed_read_and_stopped(tfw2v, place):
+def test_running_cluster_is_listed_logged_and_stopped(tfw2v, folder):
     command = ["cluster", "local", "--ps-tasks", "1", "--worker-tasks", "1", "--", "train", LEE]
-    options = ["-o", place / "model", "--vector-size", "8", "--epochs", "100000"]
+    options = ["-o", folder / "model", "--vector-size", "8", "--epochs", "100000"]
     process = subprocess.Popen([*TFW2V, *map(str, [*command, *options])], stderr=subprocess.PIPE)
     try:
-        until(lambda: len(list(place.glob("tfw2v-cluster-*/*.log"))) == 2, 120)
+        until(lambda: len(list(folder.glob("tfw2v-cluster-*/*.log"))) == 2, 120)
         header, row = tfw2v("cluster", "ls").stdout.splitlines()
         assert header.split("\t") == ["name", "pid", "ps", "worker", "command"]
         name, _, ps, workers, started_as = row.split("\t")
@@ -51,20 +51,20 @@ def test_a_cluster_that_runs_is_listed_read_and_stopped(tfw2v, place):
 
 @pytest.fixture
 def handle_sigterm():
-    """A function that sets the handler of SIGTERM until the test ends."""
+    """Return a function that sets the handler of SIGTERM until the test ends."""
     before = signal.getsignal(signal.SIGTERM)
     yield lambda handler: signal.signal(signal.SIGTERM, handler)
     signal.signal(signal.SIGTERM, before)
 
 
-def test_clusters_are_told_apart_by_name(tfw2v, place, handle_sigterm):
+def test_clusters_are_selected_by_name(tfw2v, folder, handle_sigterm):
     handle_sigterm(lambda *_: sys.exit(143))
     with NoTasks() as one, NoTasks() as other:
         names = [line.split("\t")[0] for line in tfw2v("cluster", "ls").stdout.splitlines()]
         assert {"name", one.name, other.name} == set(names) and len(names) == 3
         for wrong in (("logs",), ("stop", "--name", "x")):
             said = tfw2v("cluster", *wrong, status=2).stderr
-            assert "give --name" in said and one.name in said and other.name in said
+            assert "give the --name" in said and one.name in said and other.name in said
 
 
 class NoTasks(SshCluster):
@@ -82,19 +82,19 @@ class NoTasks(SshCluster):
         return self._logs.folder.name.rpartition("-")[2]
 
 
-def test_a_program_that_sigterm_would_kill_is_not_listed(tfw2v, place, handle_sigterm):
+def test_cluster_without_a_sigterm_handler_is_not_listed(tfw2v, folder, handle_sigterm):
     handle_sigterm(signal.SIG_DFL)
     with NoTasks():
         assert len(tfw2v("cluster", "ls").stdout.splitlines()) == 1
 
 
-def test_a_dry_run_prints_commands_and_runs_nothing(tfw2v, place):
-    hosts = hosts_file(place)
-    options = ("--hosts", hosts, "--ssh", f"touch {place / 'ran'}", "--dry-run")
+def test_dry_run_prints_commands_and_runs_nothing(tfw2v, folder):
+    hosts = hosts_file(folder)
+    options = ("--hosts", hosts, "--ssh", f"touch {folder / 'ran'}", "--dry-run")
     ps, worker, training = tfw2v("cluster", "ssh", *options, *TRAINING).stdout.splitlines()
-    assert f"touch {place / 'ran'}" in ps and '"type": "ps"' in ps and '"type": "worker"' in worker
+    assert f"touch {folder / 'ran'}" in ps and '"type": "ps"' in ps and '"type": "worker"' in worker
     assert training == f"tfw2v train {LEE} -o model --hosts {hosts}"
-    assert not (place / "ran").exists() and not (place / "model").exists()
+    assert not (folder / "ran").exists() and not (folder / "model").exists()
 
 
 @pytest.mark.parametrize(
@@ -102,17 +102,17 @@ def test_a_dry_run_prints_commands_and_runs_nothing(tfw2v, place):
     [
         (
             ("train", LEE, "-o", "m", "--hosts", "h.json", "--cluster", "TF_CONFIG"),
-            "one of the two",
+            "give only one of them",
         ),
         (("train", LEE, "-o", "m", "--hosts", "missing.json"), "missing.json: No such file"),
         (("cluster", "status", "--hosts", "missing.json"), "missing.json: No such file"),
         (
             ("cluster", "local", *TRAINING, "--hosts", "h.json"),
-            "--hosts is what this command is for",
+            "--hosts is set by this command",
         ),
     ],
 )
-def test_bad_usage(tfw2v, arguments, message, monkeypatch, tmp_path):
+def test_bad_usage_is_rejected(tfw2v, arguments, message, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "h.json").write_text(json.dumps({"ps": ["a:1"], "worker": ["b:1"]}))
     assert message in tfw2v(*arguments, status=2).stderr

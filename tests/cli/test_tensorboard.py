@@ -1,4 +1,4 @@
-"""TensorBoard as a command: what it answers, and how it ends."""
+"""``tfw2v tensorboard``: its answers, and its exit."""
 
 import contextlib
 import os
@@ -35,7 +35,7 @@ def alive(process):
 @pytest.mark.parametrize(
     ("sent", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)], ids=["ctrl-c", "term"]
 )
-def test_answers_and_ends(folder, sent, status):
+def test_tensorboard_serves_until_a_signal(folder, sent, status):
     with tensorboard(folder) as served:
         assert served.line == f"TensorBoard on {folder}: {served.url} (Ctrl-C ends it)\n"
         assert b"<title>TensorBoard</title>" in served.get("")
@@ -52,7 +52,7 @@ def test_answers_and_ends(folder, sent, status):
             time.sleep(0.05)
 
 
-def test_listens_on_this_machine_alone(folder):
+def test_tensorboard_listens_only_on_loopback(folder):
     with tensorboard(folder) as served:
         process = psutil.Process(served.process.pid)
         family = [process, *process.children(recursive=True)]
@@ -61,15 +61,14 @@ def test_listens_on_this_machine_alone(folder):
         assert listening <= {"127.0.0.1", "::1"}
 
 
-def test_imports_no_tensorflow(folder):
+def test_tensorboard_loads_no_tensorflow(folder):
     with tensorboard(folder) as served:
         served.projector("runs")
         maps = psutil.Process(served.process.pid).memory_maps()
         assert not [each.path for each in maps if "libtensorflow" in os.path.basename(each.path)]
 
 
-def test_two_at_once_without_a_port(folder):
-    """Each takes a port that is free."""
+def test_concurrent_servers_choose_different_ports(folder):
     command = [sys.executable, "-m", "gensim_tfw2v", "tensorboard", str(folder)]
     processes = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -85,7 +84,7 @@ def test_two_at_once_without_a_port(folder):
 
 
 @pytest.mark.parametrize(("port", "tries"), [(None, serving.ATTEMPTS), (6006, 1)])
-def test_a_port_that_is_taken_in_between(folder, monkeypatch, port, tries):
+def test_only_automatically_chosen_ports_are_retried(folder, monkeypatch, port, tries):
     tried = []
 
     def launch(board):
@@ -101,21 +100,21 @@ def test_a_port_that_is_taken_in_between(folder, monkeypatch, port, tries):
 @pytest.mark.parametrize(
     ("name", "message"), [("missing", "no such folder"), ("file", "is a file")]
 )
-def test_bad_folders(tfw2v, folder, name, message):
+def test_bad_folders_are_rejected(tfw2v, folder, name, message):
     (folder / "file").touch()
     result = tfw2v("tensorboard", folder / name, status=2)
     assert result.stderr == f"tfw2v: {folder / name}: {message}\n"
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1"])
-def test_bad_hosts(process, folder, host):
+def test_bad_hosts_are_rejected(process, folder, host):
     result = process("tensorboard", folder / "run", "--host", host)
     assert result.returncode == 2
     assert result.stderr.startswith("tfw2v: ") and result.stderr.count("\n") == 1
     assert f"cannot listen on {host}: " in result.stderr
 
 
-def test_a_port_that_is_taken(process, folder):
+def test_port_in_use_is_reported_with_its_process(process, folder):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         result = process("tensorboard", folder, "--port", port)

@@ -19,12 +19,12 @@ from gensim_tfw2v.model import OWN, RUNNING
 from tests.cli.conftest import ROOT
 
 QUICK = ("--vector-size", 8, "--epochs", 1, "--workers", 1)
-# what a command line cannot say: functions, and what gensim itself does not use for word2vec
+# parameters without an option: Python objects, and those that gensim's Word2Vec does not use
 NOT_OPTIONS = {"sentences", "corpus_file", "hashfxn", "null_word", "trim_rule", "callbacks",
                "comment"}  # fmt: skip
 
 
-def test_options_and_defaults_are_gensims():
+def test_options_and_defaults_equal_gensims():
     gensim = inspect.signature(Word2Vec).parameters
     ours = inspect.signature(train.train).parameters
     assert {n: ours[n].default for n in gensim.keys() & ours.keys()} == {
@@ -64,7 +64,7 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
     assert given == {**options, **switches, "corpus_file": str(corpus)}
 
 
-def test_fasttext(tfw2v, corpus, tmp_path):
+def test_fasttext_model_is_trained_with_its_options(tfw2v, corpus, tmp_path):
     output, n_grams = tmp_path / "model", ("--min-n", 2, "--max-n", 4, "--bucket", 900)
     result = tfw2v("train", corpus, "-o", output, "--fasttext", *n_grams, *QUICK, "--compute-loss")
     assert "loss" in result.stdout
@@ -81,7 +81,7 @@ def test_fasttext(tfw2v, corpus, tmp_path):
 DOC2VEC = ("--doc2vec", "--vector-size", 8, "--workers", 1)
 
 
-def test_doc2vec(tfw2v, corpus, tmp_path):
+def test_doc2vec_model_is_trained_queried_and_converted(tfw2v, corpus, tmp_path):
     output, kept = tmp_path / "model", ("--checkpoint-dir", tmp_path / "kept")
     shown = tfw2v("train", corpus, "-o", output, *DOC2VEC, "--dbow", "--dbow-words", *kept).stdout
     assert f"{'documents':<11}30\n" in shown and ", 10 epochs" in shown  # gensim's default
@@ -103,10 +103,10 @@ def test_doc2vec(tfw2v, corpus, tmp_path):
     np.testing.assert_allclose(
         np.fromstring(row, sep=" "), model.infer_vector(words.split()), atol=1e-6
     )
-    assert "needs a whole model" in tfw2v("evaluate", output, "--text", corpus, status=2).stderr
+    assert "needs a full model" in tfw2v("evaluate", output, "--text", corpus, status=2).stderr
 
 
-def test_lines_are_documents_in_every_form(tfw2v, corpus, tmp_path):
+def test_lines_are_documents_in_files_folders_and_gzip(tfw2v, corpus, tmp_path):
     folder, text = tmp_path / "folder", corpus.read_bytes()
     half = text.index(b"\n", len(text) // 2) + 1
     folder.mkdir()
@@ -124,7 +124,7 @@ def test_lines_are_documents_in_every_form(tfw2v, corpus, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--documents", "--infer"])
-def test_what_has_no_documents(tfw2v, models, option):
+def test_document_options_need_a_doc2vec_model(tfw2v, models, option):
     command = "vectors" if option == "--infer" else "nn"
     assert "needs a Doc2Vec model" in tfw2v(command, models["model"], option, status=2).stderr
 
@@ -132,20 +132,20 @@ def test_what_has_no_documents(tfw2v, models, option):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--min-n", 2, "--bucket", 900), "--min-n, --bucket: an option of --fasttext"),
+        (("--min-n", 2, "--bucket", 900), "--min-n, --bucket: works only with --fasttext"),
         (("--fasttext", "--regime", "downpour"), "FastText"),
-        (("--dbow",), "--dm: an option of --doc2vec; give that too"),
-        (("--doc2vec", "--cbow"), "--doc2vec: leave out --fasttext, --sg and --cbow"),
-        (("--doc2vec", "--fasttext"), "--doc2vec: leave out --fasttext"),
+        (("--dbow",), "--dm: works only with --doc2vec; add that"),
+        (("--doc2vec", "--cbow"), "--doc2vec excludes --fasttext, --sg and --cbow"),
+        (("--doc2vec", "--fasttext"), "--doc2vec excludes --fasttext"),
     ],
 )
-def test_what_a_class_cannot_be_trained_with(tfw2v, corpus, tmp_path, options, said):
+def test_options_of_a_different_class_are_rejected(tfw2v, corpus, tmp_path, options, said):
     result = tfw2v("train", corpus, "-o", tmp_path / "model", *options, status=2)
     assert said in " ".join(result.output.split())
     assert not list(tmp_path.iterdir())
 
 
-def test_early_stopping(tfw2v, tmp_path):
+def test_early_stopping_reports_the_best_epoch(tfw2v, tmp_path):
     corpus = datapath("lee_background.cor")
     options = ("--vector-size", 4, "--epochs", 30, "--workers", 1, "--patience", 1)
     result = tfw2v("train", corpus, "-o", tmp_path / "m", "--early-stopping", "ws353", *options)
@@ -160,17 +160,17 @@ def test_early_stopping(tfw2v, tmp_path):
     [
         (
             ("--early-stopping", "ws354"),
-            "is 'ws354': give ws353, simlex999, questions-words, loss or a file",
+            "is 'ws354': use ws353, simlex999, questions-words, loss or a file",
         ),
-        (("--patience", 2), "--patience is for --early-stopping; give that too"),
+        (("--patience", 2), "--patience needs --early-stopping"),
     ],
 )
-def test_what_cannot_stop_early(tfw2v, corpus, tmp_path, options, said):
+def test_bad_early_stopping_options_are_rejected(tfw2v, corpus, tmp_path, options, said):
     result = tfw2v("train", corpus, "-o", tmp_path / "model", *options, status=2)
     assert said in result.output and not list(tmp_path.iterdir())
 
 
-def test_what_is_logged(tfw2v, monkeypatch, corpus, tmp_path):
+def test_log_options_reach_tensorboard_log(tfw2v, monkeypatch, corpus, tmp_path):
     given = {}
 
     def train_model(log_dir, corpus_file, **_):
@@ -195,13 +195,13 @@ def test_what_is_logged(tfw2v, monkeypatch, corpus, tmp_path):
         (("--log-dir", "log", "--log-pairs", "nothing.tsv"), "nothing.tsv"),
     ],
 )
-def test_what_cannot_be_logged(tfw2v, corpus, tmp_path, options, said):
+def test_bad_log_options_are_rejected(tfw2v, corpus, tmp_path, options, said):
     result = tfw2v("train", corpus, "-o", tmp_path / "model", *options, status=2)
     assert said in result.output
     assert not list(tmp_path.iterdir())
 
 
-def test_saves_what_is_trained(tfw2v, corpus, tmp_path):
+def test_model_and_vectors_are_saved(tfw2v, corpus, tmp_path):
     output, vectors = tmp_path / "model", tmp_path / "vectors.txt"
     result = tfw2v(
         "train", corpus, "-o", output, "--vectors", vectors, *QUICK, "--compute-loss", "--sg"
@@ -216,13 +216,13 @@ def test_saves_what_is_trained(tfw2v, corpus, tmp_path):
         assert shown in result.stdout
 
 
-def test_binary_vectors(tfw2v, corpus, tmp_path):
+def test_binary_vectors_are_saved(tfw2v, corpus, tmp_path):
     vectors = tmp_path / "vectors.bin"
     tfw2v("train", corpus, "-o", tmp_path / "m", "--vectors", vectors, "--binary", *QUICK)
     assert KeyedVectors.load_word2vec_format(str(vectors), binary=True).vector_size == 8
 
 
-def test_compressed_files_and_folders_hold_the_same_words(tfw2v, corpus, tmp_path):
+def test_compressed_files_and_folders_give_the_same_words(tfw2v, corpus, tmp_path):
     text = corpus.read_bytes()
     half = text.index(b"\n", len(text) // 2) + 1
     folder = tmp_path / "folder"
@@ -241,7 +241,7 @@ def test_compressed_files_and_folders_hold_the_same_words(tfw2v, corpus, tmp_pat
 
 @pytest.fixture
 def bad(tmp_path, corpus):
-    """A folder of corpora that cannot be trained on."""
+    """Folder of corpora that cannot be trained on."""
     (tmp_path / "empty.txt").touch()
     (tmp_path / "blank.txt").write_text("\n\n")
     (tmp_path / "rare.txt").write_text("each word once\n")
@@ -265,12 +265,12 @@ def bad(tmp_path, corpus):
         ("rare.txt", "no word that is frequent enough"),
         ("hidden-gzip", "is compressed; give it a name that ends in .gz"),
         ("latin.txt", "latin.txt is not UTF-8 text"),
-        ("empty-folder", "holds no files"),
+        ("empty-folder", "contains no files"),
         ("cut.txt.gz", "cut.txt.gz is damaged, cut short"),
         ("text.xz", "text.xz is damaged, cut short, or not what its name says: Input format"),
     ],
 )
-def test_bad_corpus(tfw2v, bad, name, message):
+def test_bad_corpora_are_rejected(tfw2v, bad, name, message):
     result = tfw2v("train", bad / name, "-o", bad / "model", *QUICK, status=2)
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
@@ -280,14 +280,14 @@ def test_bad_corpus(tfw2v, bad, name, message):
 @pytest.mark.parametrize(
     ("name", "file"), [("cut.txt.gz", "cut.txt.gz"), ("cut-inside", "cut-inside/part.gz")]
 )
-def test_a_damaged_file_is_named(tfw2v, bad, name, file):
+def test_damaged_corpus_file_is_named(tfw2v, bad, name, file):
     result = tfw2v("train", bad / name, "-o", bad / "model", *QUICK, status=2)
     assert result.stderr.startswith(f"tfw2v: {bad / file} is damaged, cut short, or not what its")
     assert result.stderr.count("\n") == 1
     assert not (bad / "model").exists()
 
 
-def test_standard_input_and_pipes_give_what_a_file_gives(tfw2v, corpus, tmp_path):
+def test_standard_input_and_pipes_train_as_a_file_does(tfw2v, corpus, tmp_path):
     tfw2v("train", corpus, "-o", tmp_path / "file", *QUICK)
     with subprocess.Popen(["cat", corpus], stdout=subprocess.PIPE) as cat:
         pipe = f"/dev/fd/{cat.stdout.fileno()}"  # as bash writes <(cat corpus)
@@ -307,10 +307,10 @@ def test_standard_input_and_pipes_give_what_a_file_gives(tfw2v, corpus, tmp_path
     ("arguments", "message"),
     [
         (("train", "-", "--max-vocab-size", 9), "reads the corpus twice"),
-        (("cluster", "local", "--", "train", "-"), "that can be read again"),
+        (("cluster", "local", "--", "train", "-"), "cannot be read again"),
     ],
 )
-def test_what_is_read_twice_cannot_be_standard_input(tfw2v, tmp_path, arguments, message):
+def test_standard_input_is_rejected_if_read_twice(tfw2v, tmp_path, arguments, message):
     result = tfw2v(*arguments, "-o", tmp_path / "model", status=2)
     assert message in result.stderr and result.stderr.count("\n") == 1
 
@@ -322,7 +322,7 @@ def test_what_is_read_twice_cannot_be_standard_input(tfw2v, tmp_path, arguments,
         (("-o", "empty-folder"), "is a folder"),
         (("-o", "/proc/model"), "cannot be written to"),
         (("-o", "corpus.txt"), "is the corpus"),
-        (("-o", "model", "--vectors", "model"), "named by both"),
+        (("-o", "model", "--vectors", "model"), "is both --output and --vectors"),
         (("-o", "model", "--vectors", "missing/vectors"), "no such folder"),
         (("-o", "model", "--binary"), "--vectors"),
         (("-o", "model", "--negative", "0"), "--hs"),
@@ -331,7 +331,7 @@ def test_what_is_read_twice_cannot_be_standard_input(tfw2v, tmp_path, arguments,
         ((), "--output"),
     ],
 )
-def test_bad_options_are_found_before_training(tfw2v, monkeypatch, bad, arguments, message):
+def test_bad_options_are_reported_before_training(tfw2v, monkeypatch, bad, arguments, message):
     monkeypatch.chdir(bad)
     monkeypatch.setattr(train, "train_model", lambda **_: pytest.fail("training began"))
     result = tfw2v("train", "corpus.txt", *arguments, status=2)
@@ -358,7 +358,7 @@ def test_ctrl_c_saves_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_process_trains_our_class(process, corpus, tmp_path):
+def test_process_trains_a_tfword2vec(process, corpus, tmp_path):
     result = process("train", corpus, "-o", tmp_path / "model", *QUICK)
     assert result.returncode == 0, result.stderr
     assert "words/s" in result.stdout

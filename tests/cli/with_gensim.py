@@ -1,4 +1,4 @@
-"""The tool in a process of its own, training gensim's class: quick to start and as slow as asked.
+"""Run tfw2v with gensim's class: it starts quickly, and trains as slowly as requested.
 
 Run as ``python -m tests.cli.with_gensim train …``.
 """

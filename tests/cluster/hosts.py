@@ -1,4 +1,4 @@
-"""Machines for tests: network namespaces with addresses of their own, on one switch."""
+"""Hosts for tests: network namespaces with their own addresses, connected by a switch."""
 
 import contextlib
 import itertools
@@ -21,9 +21,9 @@ _number = itertools.count()
 
 
 def why_not():
-    """Why there can be no hosts here, or nothing."""
+    """Return why hosts cannot be created here, or an empty string."""
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
-        return "only Linux's root makes networks"
+        return "network namespaces need Linux and root"
     for command in ("ip", "tc"):
         if not shutil.which(command):
             return f"{command} (iproute2) is missing"
@@ -31,15 +31,15 @@ def why_not():
         try:
             hosts.add("try")
         except subprocess.CalledProcessError as error:
-            return f"no network can be made here: {error.stderr.strip()}"
+            return f"no network can be created here: {error.stderr.strip()}"
     return ""
 
 
 class Hosts:
-    """Hosts with one interface each, ``eth0``, whose other end is in a switch.
+    """Hosts with one interface each, ``eth0``, connected to a switch.
 
-    All is in namespaces, and the machine's own network is left as it is. On leaving, the processes
-    that were started are killed, and namespaces and their interfaces are removed.
+    Everything is in namespaces, and the machine's own network does not change. `close` kills the
+    started processes, and removes the namespaces and their interfaces.
     """
 
     def __init__(self, *names):
@@ -78,7 +78,7 @@ class Hosts:
         host, port = f"{self.name}-{name}", f"port{len(self.names)}"
         self.names.append(name)
         self.ip("netns", "add", host)
-        # without segments that only a network card would cut: what is counted are frames
+        # no segmentation offload, so that the counters count frames as sent
         whole = ("gso_max_segs", "1")
         self.ip("link", "add", "eth0", *whole, "type", "veth", "peer", port, *whole, "netns",
                 f"{self.name}-switch", of=name)  # fmt: skip
@@ -109,12 +109,12 @@ class Hosts:
         return self.processes[-1]
 
     def bytes(self, name):
-        """What a host has received and sent so far."""
+        """Return the bytes that a host has received and sent so far."""
         (link,) = json.loads(self.ip("-j", "-s", "link", "show", "eth0", of=name))
         return link["stats64"]["rx"]["bytes"], link["stats64"]["tx"]["bytes"]
 
     def limit(self, name, rate):
-        """Let no more than this travel to a host, and from it; as tc writes it: 20mbit."""
+        """Limit the rate of a host's link in both directions; in the syntax of tc, e.g. 20mbit."""
         port = f"port{self.names.index(name)}"
         for interface, of in (("eth0", name), (port, "switch")):
             self._command(
@@ -123,18 +123,18 @@ class Hosts:
             )  # fmt: skip
 
     def plug(self, name, plugged):
-        """Put a host's cable into the switch, or pull it out."""
+        """Connect a host to the switch, or disconnect it."""
         port = f"port{self.names.index(name)}"
         self.ip("link", "set", port, "up" if plugged else "down", of="switch")
 
 
 class HostCluster:
-    """Tasks on hosts of their own, and one host for the program that trains.
+    """Tasks on one host each, and a host for the program that trains.
 
     Parameters
     ----------
     hosts : Hosts
-        ``chief``, and all of `ps` and `workers` by their names.
+        Hosts that include ``chief`` and all names in `ps` and `workers`.
     log_dir : Path
     """
 
@@ -154,7 +154,7 @@ class HostCluster:
         return os.environ | {"TF_CONFIG": json.dumps(config), "CUDA_VISIBLE_DEVICES": ""}
 
     def start(self, role, index):
-        """Start a task by the command that an operator would use."""
+        """Start a task with ``tfw2v task``, as an operator would."""
         with (self.log_dir / f"{role}-{index}.log").open("ab") as log:
             return self.hosts.start(
                 self.roles[role][index],
@@ -166,7 +166,7 @@ class HostCluster:
             )
 
     def train(self, script, *arguments):
-        """Run a program on the chief's host, which says and is told lines."""
+        """Run a program on the chief's host; return a `Talk` for its output and input lines."""
         with (self.log_dir / "train.log").open("wb") as log:
             process = self.hosts.start(
                 "chief",
@@ -180,7 +180,7 @@ class HostCluster:
         return Talk(process)
 
     def log(self):
-        """What all have written."""
+        """Return all log files, concatenated."""
         return "\n".join(
             f"== {path.name}\n{path.read_text(errors='replace')}"
             for path in sorted(self.log_dir.glob("*.log"))
@@ -188,7 +188,7 @@ class HostCluster:
 
 
 class Talk:
-    """Lines of a process, each with a limit of time."""
+    """Lines to and from a process, read with a timeout."""
 
     def __init__(self, process):
         self.process, self._lines = process, queue.SimpleQueue()
@@ -200,7 +200,7 @@ class Talk:
         self._lines.put(None)
 
     def hear(self, seconds):
-        """The next line, as JSON; None at the end."""
+        """Return the next line, parsed as JSON; None at the end."""
         line = self._lines.get(timeout=seconds)
         return None if line is None else json.loads(line)
 
@@ -209,7 +209,7 @@ class Talk:
         self.process.stdin.flush()
 
     def end(self, seconds):
-        """Wait for the end; give the exit status, and the last line before."""
+        """Wait for the exit; return the exit status, and the last line read."""
         deadline, last = time.monotonic() + seconds, None
         while (found := self.hear(max(0.1, deadline - time.monotonic()))) is not None:
             last = found
@@ -217,14 +217,14 @@ class Talk:
 
 
 class SshHosts(Hosts):
-    """Hosts that ssh reaches, each with a folder of its own for temporary files.
+    """Hosts reachable by ssh, each with its own folder for temporary files.
 
-    By OpenSSH if it is installed, else by a script that runs commands on the host.
+    Uses OpenSSH if it is installed, otherwise a script that runs commands on the host.
 
     Parameters
     ----------
     folder : Path
-        For keys, logs and temporary files.
+        Folder for keys, logs and temporary files.
     """
 
     def __init__(self, folder, *names):
@@ -285,11 +285,11 @@ class SshHosts(Hosts):
         return self.folder / f"tmp-{name}"
 
     def running(self, name):
-        """The processes on a host, but for those of sshd."""
+        """Return the processes on a host, except sshd and zombies."""
         try:
             listed = self.ip("netns", "pids", f"{self.name}-{name}").split()
         except subprocess.CalledProcessError:
-            return []  # it is gone
+            return []  # the namespace is gone
         found = []
         for pid in map(int, listed):
             with contextlib.suppress(psutil.Error):
@@ -299,7 +299,7 @@ class SshHosts(Hosts):
         return found
 
     def process(self, name, called):
-        """The process on a host that ``ps`` shows under this name."""
+        """Return the process on a host that ``ps`` shows as `called`."""
         (found,) = (
             process
             for process in self.running(name)
@@ -308,7 +308,7 @@ class SshHosts(Hosts):
         return found
 
     def listening(self, name):
-        """The ports of TCP at which something listens on a host."""
+        """Return the TCP ports on which a process listens on a host."""
         ports = set()
         for table in ("tcp", "tcp6"):
             lines = subprocess.run(
@@ -320,7 +320,7 @@ class SshHosts(Hosts):
         return ports
 
     def left(self, name):
-        """What is left on a host after a training: processes, ports, temporary files."""
+        """Return the processes, ports and temporary files that remain on a host."""
         return [
             *(" ".join(process.cmdline()) or process.name() for process in self.running(name)),
             *(f"port {port}" for port in self.listening(name) - {22}),
@@ -328,7 +328,7 @@ class SshHosts(Hosts):
         ]
 
     def drop(self, sender, receiver):
-        """Let what a host sends to another one's task be dropped, without a word."""
+        """Silently drop packets that a host sends to the task on a different host."""
         rules = (
             "add table inet tests; add chain inet tests in { type filter hook input priority 0; }; "
             f"add rule inet tests in ip saddr {self.address(sender)} tcp dport {PORT} drop"

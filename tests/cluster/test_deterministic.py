@@ -1,4 +1,4 @@
-"""``deterministic=True`` on clusters: one seed gives the same bits from any tasks."""
+"""``deterministic=True`` on clusters: a seed gives the same bits with any tasks."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("shared_forks")
 
 
 class Ended(Exception):
-    """The user's program ends."""
+    """Stands for the end of the user's program."""
 
 
 def results(model):
@@ -27,8 +27,8 @@ def assert_same(one, other):
     assert list(one.mean_losses) == list(other.mean_losses)
 
 
-def test_any_tasks_give_the_same_also_after_kills(tmp_path, monkeypatch):
-    """Of both objectives' tables, by 1 + 1, 2 + 2 and 1 + 4 tasks, from a file and from a list."""
+def test_result_does_not_depend_on_tasks_or_kills(tmp_path, monkeypatch):
+    """Tables of both objectives, with 1 + 1, 2 + 2 and 1 + 4 tasks, from a file and a list."""
     options = dict(epochs=2, deterministic=True, hs=1, workers=1, checkpoint_minutes=1e-6)
     whole = trained("local:ps=1,worker=1", **options)
     assert len(whole.mean_losses) == 2 and np.isfinite(whole.wv.vectors).all()
@@ -52,7 +52,7 @@ def test_any_tasks_give_the_same_also_after_kills(tmp_path, monkeypatch):
     assert not servers()
 
 
-def test_fasttext_gives_the_same_from_any_tasks():
+def test_fasttext_result_does_not_depend_on_tasks():
     one, other = (
         TFFastText(
             corpus_file=LEE, vector_size=16, epochs=1, seed=3, bucket=1000, workers=1,

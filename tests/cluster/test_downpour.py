@@ -1,4 +1,4 @@
-"""Downpour on real ps and worker processes, one of which is killed."""
+"""Downpour on real ps and worker processes, with killed workers."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def short_units(monkeypatch):
     ],
     ids=["plain", "adagrad"],
 )
-def test_all_is_trained_although_workers_are_killed(monkeypatch, caplog, regime, alpha):
+def test_killed_workers_do_not_lose_units(monkeypatch, caplog, regime, alpha):
     killer = Killer(monkeypatch, ("worker", 0), ("worker", 1))
     model = TFWord2Vec(
         corpus_file=LEE, vector_size=24, epochs=EPOCHS, sg=1, workers=1, alpha=alpha, seed=3,

@@ -1,4 +1,4 @@
-"""Clusters in an environment that names a proxy, which lists what it is asked for, and more."""
+"""Clusters in an environment that sets a proxy, and other variables."""
 
 import contextlib
 import os
@@ -19,13 +19,13 @@ from tests.forks import SharedLauncher
 
 LEE = datapath("lee_background.cor")
 
-#: Variables that gRPC finds a proxy by.
+#: Variables from which gRPC reads a proxy.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
 
 @pytest.fixture(params=PROXIES)
 def asked(request, monkeypatch):
-    """What a proxy of this variable was asked for; it connects as it is asked to."""
+    """Addresses requested from a proxy that this variable names; it makes the connections."""
     addresses = []
     for name in (*PROXIES, "no_grpc_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -44,7 +44,7 @@ def asked(request, monkeypatch):
 
 
 def tunnel(client, addresses):
-    """Carry out one CONNECT."""
+    """Serve one CONNECT request."""
     with client, contextlib.suppress(OSError):
         host, port = re.match(rb"CONNECT (\S+):(\d+)", client.recv(4096)).groups()
         addresses.append((host.decode(), int(port)))
@@ -58,8 +58,8 @@ def tunnel(client, addresses):
 
 
 @pytest.mark.parametrize("asked", ["http_proxy"], indirect=True)
-def test_the_environment_of_a_local_cluster_breaks_nothing(asked, monkeypatch):
-    def launcher():  # which the proxy can be reached from
+def test_local_cluster_ignores_proxy_and_tensorflow_variables(asked, monkeypatch):
+    def launcher():  # without isolation, the proxy is reachable
         return ProcessLauncher(isolated=False)
 
     monkeypatch.setattr("gensim_tfw2v.processes.launcher.ProcessLauncher", launcher)
@@ -70,8 +70,8 @@ def test_the_environment_of_a_local_cluster_breaks_nothing(asked, monkeypatch):
     assert not asked
 
 
-@pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
-def test_this_process_excepts_the_cluster_alone(asked, kept_forks, monkeypatch, tmp_path):
+@pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
+def test_only_addresses_of_the_cluster_bypass_the_proxy(asked, kept_forks, monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "example.org")
     monkeypatch.setattr(readers, "MIN_BYTES", 1)
     before = set(os.environ.items())

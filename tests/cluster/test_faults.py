@@ -35,13 +35,13 @@ def undisturbed(short_units):
 
 
 def alike(model, other):
-    """Whether two trainings with other orders of units have come to the same."""
+    """Return whether two trainings with different orders of units agree."""
     losses = np.array(model.mean_losses) / other.mean_losses
     return likeness(model, other) > 0.5 and np.abs(losses - 1).max() < 0.05
 
 
 class Killer:
-    """Kills tasks in the middle of epochs, each when the one before is there again."""
+    """Kills tasks in the middle of epochs, each after the previous one has restarted."""
 
     def __init__(self, monkeypatch, *tasks):
         self.tasks, self.killed = list(tasks), []
@@ -60,7 +60,7 @@ class Killer:
     def on_epoch_begin(self, model):
         if model._training is None:
             return
-        if not self.tasks:  # the last has been killed: training does not end before it is back
+        if not self.tasks:  # all were killed: training must not end before the last is back
             self.wait_for(task for task in self.local.cluster.servers() if task.role == "worker")
             return
         task = self.local.cluster.task(*self.tasks.pop(0))
@@ -74,13 +74,13 @@ class Killer:
             time.sleep(0.05)
 
     def is_there(self, task):
-        with contextlib.suppress(KeyError):  # just now it is being started
+        with contextlib.suppress(KeyError):  # it is being started
             return self.local.pid(task) not in self.killed
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_killed_workers_come_back(monkeypatch, undisturbed, caplog):
-    """14 s of CPU: it trains for long enough that three workers are killed and come back."""
+def test_killed_workers_are_restarted(monkeypatch, undisturbed, caplog):
+    """14 s of CPU: trains long enough for three workers to be killed and restarted."""
     killer = Killer(monkeypatch, ("worker", 0), ("worker", 1), ("worker", 0))
     model = trained("local:ps=1,worker=2", callbacks=[killer], **OPTIONS)
     assert len(set(killer.killed)) == 3
@@ -91,7 +91,7 @@ def test_killed_workers_come_back(monkeypatch, undisturbed, caplog):
 
 
 @pytest.mark.slow
-def test_the_only_worker_comes_back(monkeypatch, undisturbed):
+def test_killed_only_worker_is_restarted(monkeypatch, undisturbed):
     killer = Killer(monkeypatch, ("worker", 0))
     model = trained("local:ps=1,worker=1", callbacks=[killer], **OPTIONS)
     assert killer.killed and alike(model, undisturbed)
@@ -99,14 +99,14 @@ def test_the_only_worker_comes_back(monkeypatch, undisturbed):
 
 BACK, FORKS = (
     "going back to the last checkpoint",
-    "the process that forks others has ended; it is started again",
+    "the fork server has ended; it is started again",
 )
 
 
-def test_a_killed_ps_and_killed_forks_cost_what_came_after_the_last_checkpoint(
+def test_killed_ps_or_fork_server_resumes_from_the_last_checkpoint(
     monkeypatch, undisturbed, caplog
 ):
-    """18 s of CPU: after three kills processes start anew, once with an import of TensorFlow."""
+    """18 s of CPU: processes restart after three kills, once with an import of TensorFlow."""
 
     class ForksKiller(Killer):
         back = None
@@ -128,7 +128,7 @@ def test_a_killed_ps_and_killed_forks_cost_what_came_after_the_last_checkpoint(
     assert not servers()
 
 
-#: The coordinator, which asks tasks after half a second in which nothing was trained.
+#: Runs a coordinator that probes tasks after half a second without progress.
 IMPATIENT = """
 from gensim_tfw2v.parameter_server import liveness
 from gensim_tfw2v.regimes import coordinator
@@ -139,7 +139,7 @@ coordinator.main()
 
 @pytest.fixture
 def standing(shared_forks, monkeypatch):
-    """A cluster that outlives trainings, and whose coordinators are impatient."""
+    """Cluster that outlives trainings, with coordinators of short timeouts."""
     launcher = shared_forks(isolated=False)
 
     def start_module(module, **options):
@@ -152,7 +152,7 @@ def standing(shared_forks, monkeypatch):
 
 
 class Stopper(Killer):
-    """Stops a task in the middle of the second epoch; `then` is called when it has stopped."""
+    """Sends SIGSTOP to a task in the middle of the second epoch, then calls `then`."""
 
     def __init__(self, running, role, then):
         self.pid, self.then = running.pid(running.cluster.task(role, 0)), then
@@ -179,7 +179,7 @@ class Stopper(Killer):
         pytest.param("ps", "sandblaster", marks=pytest.mark.slow),
     ],
 )
-def test_a_task_that_stops_for_good_is_named_soon(standing, monkeypatch, caplog, role, regime):
+def test_hung_task_is_reported_within_a_minute(standing, monkeypatch, caplog, role, regime):
     stopped = []
 
     def be_impatient():
@@ -196,7 +196,7 @@ def test_a_task_that_stops_for_good_is_named_soon(standing, monkeypatch, caplog,
     assert f" s: no answer within 2 s from {role} 0 (" in caplog.text
 
 
-def test_training_goes_on_when_a_ps_that_stopped_is_back(standing, undisturbed, caplog):
+def test_training_resumes_when_a_stopped_ps_continues(standing, undisturbed, caplog):
     lost = "no answer within 2 s from ps 0 ("
 
     def go_on():
@@ -234,9 +234,9 @@ model.save(sys.argv[2] + "/model")
 """
 
 
-@pytest.mark.slow  # `tfw2v cluster local` is tested with a killed training always
+@pytest.mark.slow  # a killed training of `tfw2v cluster local` is always tested
 @pytest.mark.parametrize("cluster", [[], ["local:ps=1,worker=1"]], ids=["local", "cluster"])
-def test_a_killed_coordinator_goes_on_when_it_is_run_again(tmp_path, undisturbed, cluster):
+def test_killed_program_resumes_when_rerun(tmp_path, undisturbed, cluster):
     command = [sys.executable, "-c", RUN, LEE, str(tmp_path), *cluster]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     seen = 0
@@ -249,7 +249,7 @@ def test_a_killed_coordinator_goes_on_when_it_is_run_again(tmp_path, undisturbed
     process.communicate()
     assert seen >= 7 and not (tmp_path / "model").exists()
     again = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    # gensim counts all epochs; those before the checkpoint are over at once
+    # callbacks run for all epochs, including those before the checkpoint
     model = TFWord2Vec.load(str(tmp_path / "model"))
     assert len(model.mean_losses) == again.stdout.count("epoch") == OPTIONS["epochs"]
     assert alike(model, undisturbed) and (cluster or likeness(model, undisturbed) > 0.999)
@@ -259,7 +259,7 @@ def test_a_killed_coordinator_goes_on_when_it_is_run_again(tmp_path, undisturbed
     assert not servers()
 
 
-def test_an_interrupted_training_goes_on(tmp_path, undisturbed):
+def test_interrupted_training_resumes(tmp_path, undisturbed):
     class Interrupt(Killer):
         def __init__(self):
             pass
@@ -276,18 +276,18 @@ def test_an_interrupted_training_goes_on(tmp_path, undisturbed):
     assert model.running_training_loss == pytest.approx(undisturbed.running_training_loss, rel=1e-5)
 
 
-def test_checkpoints_may_be_as_frequent_as_units(tmp_path):
+def test_checkpoint_after_every_unit_does_not_change_the_loss(tmp_path):
     model = trained(None, epochs=2, checkpoint_dir=tmp_path, checkpoint_minutes=1e-9)
     np.testing.assert_allclose(model.mean_losses, trained(None, epochs=2).mean_losses, rtol=1e-3)
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan")])
-def test_checkpoints_at_no_time_are_refused(minutes):
+def test_invalid_checkpoint_minutes_are_rejected(minutes):
     with pytest.raises(ValueError, match="checkpoint_minutes must be "):
         TFWord2Vec(vector_size=5, checkpoint_minutes=minutes)
 
 
-def test_checkpoints_of_another_training_are_refused(tmp_path):
+def test_checkpoints_of_a_different_training_are_rejected(tmp_path):
     trained(None, epochs=1, checkpoint_dir=tmp_path)
     with pytest.raises(ValueError, match=r"has vector_size=24, this one has vector_size=25"):
         trained(None, epochs=1, vector_size=25, checkpoint_dir=tmp_path)

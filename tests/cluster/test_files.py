@@ -1,4 +1,4 @@
-"""The files in cluster/, as they are: what they agree on, and what they run."""
+"""Unmodified files of cluster/: their consistency, and the commands that they run."""
 
 import importlib.resources
 import json
@@ -34,7 +34,7 @@ BOARD = LABELS | {"app.kubernetes.io/instance": "tfw2v-tensorboard"}
 
 
 def objects(name):
-    """The objects of a file for Kubernetes, by kind and name; a JobSet's Jobs are among them."""
+    """Return the objects of a Kubernetes file, by kind and name, including a JobSet's Jobs."""
     found = {}
     for one in yaml.safe_load((FILES / f"kubernetes/{name}.yaml").read_text())["items"]:
         found[one["kind"], one["metadata"]["name"]] = one
@@ -55,7 +55,7 @@ def pods(name):
 
 
 def environment(container, index=0):
-    """What Kubernetes makes of a container's variables."""
+    """Return a container's environment, with variables expanded as by Kubernetes."""
     found = {}
     for one in container["env"]:
         value = one.get("value", str(index))
@@ -64,7 +64,7 @@ def environment(container, index=0):
 
 
 def parsed(command):
-    """A command as the tool itself reads it; one that it refuses fails."""
+    """Parse a tfw2v command; fail if tfw2v would reject it."""
     name, *arguments = command
     assert name == "tfw2v"
     parser = typer.main.get_command(app)
@@ -74,7 +74,7 @@ def parsed(command):
 
 
 def check_training(values, threads=None):
-    """What all files train, and how."""
+    """Check the options of a training command, which are the same in all files."""
     paths = {name: str(values[name]) for name in ("corpus", "output", "checkpoint_dir")}
     model = "/data/wiki.model"
     assert paths == {
@@ -84,27 +84,27 @@ def check_training(values, threads=None):
 
 
 def stub(folder, name, lines):
-    """An executable in the place of another."""
+    """Write an executable that replaces a program."""
     (folder / name).write_text(f"#!/bin/bash\n{lines}\n")
     (folder / name).chmod(0o755)
 
 
 @pytest.mark.parametrize("version", ["1.29", "1.37"])
 @pytest.mark.parametrize("name", ["common", "statefulsets", "jobset"])
-def test_kubernetes_knows_every_field(version, name):
+def test_kubernetes_schema_accepts_every_field(version, name):
     for one in objects(name).values():
         if one["kind"] != "JobSet":
             kubernetes_validate.validate(one, version, strict=True)
 
 
 @pytest.mark.parametrize("name", ["statefulsets", "jobset"])
-def test_pods_are_where_the_addresses_say(name):
+def test_pod_names_match_the_addresses(name):
     found = objects(name)
     tasks = {}
     for role in ("ps", "worker", "coordinator"):
         kind = "Job" if ("Job", f"tfw2v-{role}") in found else "StatefulSet"
         spec = found[kind, f"tfw2v-{role}"]["spec"]
-        if kind == "Job":  # whose pods are named after it and their index
+        if kind == "Job":  # pods of an indexed Job are named after it and their index
             assert (
                 spec["completionMode"] == "Indexed" and spec["parallelism"] == spec["completions"]
             )
@@ -123,7 +123,7 @@ def test_pods_are_where_the_addresses_say(name):
         spec = found["JobSet", "tfw2v"]["spec"]
         assert spec["network"]["subdomain"] == "tfw2v"
         assert spec["network"]["publishNotReadyAddresses"]
-        # ps and workers end with the training
+        # ps and workers stop with the training
         assert spec["successPolicy"] == {"operator": "All", "targetReplicatedJobs": ["coordinator"]}
         assert all(job["replicas"] == 1 for job in spec["replicatedJobs"])
     else:
@@ -133,7 +133,7 @@ def test_pods_are_where_the_addresses_say(name):
         assert found["Job", "tfw2v-coordinator"]["spec"]["template"]["spec"]["subdomain"] == "tfw2v"
 
 
-def test_only_pods_of_the_cluster_reach_each_other():
+def test_network_policy_admits_only_pods_of_the_cluster():
     common = objects("common")
     policy, selected = common["NetworkPolicy", "tfw2v"]["spec"], {"matchLabels": LABELS}
     assert policy["podSelector"] == selected and policy["policyTypes"] == ["Ingress", "Egress"]
@@ -141,7 +141,7 @@ def test_only_pods_of_the_cluster_reach_each_other():
     assert policy["ingress"] == [{"from": tasks[0], "ports": tasks[1]}]
     assert policy["egress"][0] == {"to": tasks[0], "ports": tasks[1]}
     assert {port["port"] for port in policy["egress"][1]["ports"]} == {53}
-    board = common["NetworkPolicy", "tfw2v-tensorboard"]["spec"]  # which lets nothing in or out
+    board = common["NetworkPolicy", "tfw2v-tensorboard"]["spec"]  # admits no traffic
     assert board == {"podSelector": {"matchLabels": BOARD}, "policyTypes": ["Ingress", "Egress"]}
     (pod,) = pods("common").values()
     assert pod["metadata"]["labels"] == BOARD
@@ -152,7 +152,7 @@ def test_only_pods_of_the_cluster_reach_each_other():
 
 
 @pytest.mark.parametrize("name", ["common", "statefulsets", "jobset"])
-def test_pods_may_do_little_and_log_to_one_volume(name):
+def test_pods_are_restricted_and_log_to_one_volume(name):
     claims = {key[1] for key in objects("common") if key[0] == "PersistentVolumeClaim"}
     for pod in pods(name).values():
         spec = pod["spec"]
@@ -168,7 +168,7 @@ def test_pods_may_do_little_and_log_to_one_volume(name):
                 "capabilities": {"drop": ["ALL"]},
             }  # fmt: skip
             assert container["resources"]["requests"] == container["resources"]["limits"]
-            # a name without a registry is never asked of one
+            # an image name without a registry is never pulled
             assert container["imagePullPolicy"] == "Never" and "/" not in container["image"]
             assert {"logs", "scratch"} <= {one["name"] for one in container["volumeMounts"]}
             if name != "common":
@@ -176,7 +176,7 @@ def test_pods_may_do_little_and_log_to_one_volume(name):
 
 
 @pytest.mark.parametrize("name", ["statefulsets", "jobset"])
-def test_the_coordinator_waits_for_corpus_and_tasks(tmp_path, name):
+def test_coordinator_waits_for_corpus_and_tasks(tmp_path, name):
     (waiting,) = pods(name)["coordinator"]["spec"]["initContainers"]
     assert waiting["command"][-1] == "/data/wiki.txt"
     stub(tmp_path, "sleep", f"touch {tmp_path}/corpus")
@@ -190,7 +190,7 @@ def test_the_coordinator_waits_for_corpus_and_tasks(tmp_path, name):
     parsed(["tfw2v", "cluster", "status"])
 
 
-def test_compose(tmp_path):
+def test_compose_file_is_valid_and_restricted(tmp_path):
     found = yaml.safe_load((FILES / "compose/compose.yaml").read_text())
     schema = "builtin_schemas/vendor/compose-spec.json"
     schema = importlib.resources.files("check_jsonschema").joinpath(schema).read_text()
@@ -231,7 +231,7 @@ def test_compose(tmp_path):
     check_training(context.params, services["worker"]["cpus"])
 
 
-def test_over_ssh(tmp_path):
+def test_ssh_script_trains_as_the_other_files(tmp_path):
     stub(tmp_path, "tfw2v", 'printf "%s\\n" tfw2v "$@"')
     script, path = FILES / "ssh/train.sh", f"{tmp_path}:{os.environ['PATH']}"
     out = subprocess.run([script], env={"PATH": path}, capture_output=True, text=True, check=True)
@@ -246,7 +246,7 @@ def test_shellcheck_finds_nothing():
 
 
 def run_job(folder, tasks="4,3", nodes="a b", train="exit 0", status="[ -e hosts ]; exit", **env):
-    """Run the job without Slurm and TensorFlow; its end."""
+    """Run the job with stubs of Slurm and tfw2v; return the completed process."""
     options = dict(re.findall(r"^#SBATCH --(.*?)=(.*)$", SLURM.read_text(), re.MULTILINE))
     stub(folder, "scontrol", f'[ "$*" = "show hostnames n" ] && printf "%s\\n" {nodes}')
     stub(folder, "srun", 'cp "$SLURM_HOSTFILE" hosts; exec sleep 60')
@@ -276,7 +276,7 @@ def run_job(folder, tasks="4,3", nodes="a b", train="exit 0", status="[ -e hosts
         ("8(x2),1", "a b c", "a b c a b a"),
     ],
 )
-def test_tasks_are_dealt_to_nodes_as_slurm_gave_them(tmp_path, tasks, nodes, hosts):
+def test_tasks_are_placed_on_nodes_as_slurm_allocated_them(tmp_path, tasks, nodes, hosts):
     result = run_job(tmp_path, tasks, nodes)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "hosts").read_text().split() == hosts.split()
@@ -293,7 +293,7 @@ def test_tasks_are_dealt_to_nodes_as_slurm_gave_them(tmp_path, tasks, nodes, hos
     assert not list(tmp_path.glob("tmp.*"))
 
 
-#: A training that fails because a task is gone, which comes back.
+#: (training, status): the training fails once, because a task is lost, which then returns.
 GONE = (
     "[ -e again ] && exit 0; touch again; exit 2",
     "[ ! -e again ] || [ -e back ] && exit 0; touch back; exit 1",
@@ -317,12 +317,12 @@ GONE = (
         ),
     ],
 )
-def test_the_job_ends_as_the_training_does(tmp_path, options, status, message):
+def test_job_exits_with_the_status_of_the_training(tmp_path, options, status, message):
     result = run_job(tmp_path, **options)
     assert result.returncode == status and message in result.stderr
 
 
-#: Starts its tasks, and when it is sent SIGTERM signals the one process of each that Slurm knows.
+#: Starts tasks; on SIGTERM, signals only the one process of each that Slurm tracks.
 DEAF_SRUN = """
 while [[ $1 == --* ]]; do shift; done
 for i in 0 1 2; do SLURM_PROCID=$i setsid "$@" & tasks+=" $!"; done
@@ -332,7 +332,7 @@ wait
 
 
 @pytest.mark.parametrize("number", ["TERM", "HUP"])
-def test_a_job_that_is_cancelled_leaves_nothing(tmp_path, number):
+def test_cancelled_job_leaves_no_processes_or_files(tmp_path, number):
     of_this = str(random.randrange(10**6))
     script = tmp_path / "job.sh"
     script.write_text(SLURM.read_text().replace("PS=2\n", "PS=1\n"))
@@ -363,7 +363,7 @@ wait
 
 
 def of_job(number):
-    """Processes of a job, by what they are."""
+    """Return command and TF_CONFIG of the processes of a job, by pid."""
     found = {}
     for process in psutil.process_iter():
         try:
@@ -375,8 +375,8 @@ def of_job(number):
     return found
 
 
-def test_a_job_trains_without_slurm(tmp_path):
-    """10 s of CPU: the processes of the script import TensorFlow themselves."""
+def test_job_trains_with_stubs_of_slurm(tmp_path):
+    """10 s of CPU: the processes of the script are not forked, so each imports TensorFlow."""
     script, number = tmp_path / "job.sh", str(random.randrange(10**6))
     text = SLURM.read_text().replace("PS=2\n", "PS=1\n")
     text = text.replace("(--sg)", "(--epochs 8 --vector-size 8)")

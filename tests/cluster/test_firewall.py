@@ -1,4 +1,4 @@
-"""The firewall's rules in cluster/README.md, on hosts of their own."""
+"""Firewall rules of cluster/README.md, on separate hosts."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ README = Path(__file__).parents[2] / "cluster/README.md"
 (RULES,) = re.findall(r"^nft -f - <<'END'\n(.*?)^END$", README.read_text("utf-8"), re.M | re.S)
 PORT = 20_222
 
-#: As TensorFlow's servers do, it listens on all interfaces.
+#: Server that listens on all interfaces, as TensorFlow's servers do.
 LISTEN = f"""
 import socket
 server = socket.create_server(("", {PORT}), family=socket.AF_INET6, dualstack_ipv6=True)
@@ -49,7 +49,7 @@ def hosts():
 
 
 def reached(hosts, name):
-    """Addresses at which a host reaches the task."""
+    """Return the addresses at which a host reaches the task."""
     addresses = (hosts.address("task"), "fd77::1")
     process = hosts.start(
         name, sys.executable, "-c", CONNECT, *addresses, stdout=subprocess.PIPE, text=True
@@ -57,13 +57,13 @@ def reached(hosts, name):
     return process.communicate(timeout=60)[0].split()
 
 
-def test_only_members_reach_a_task_by_ipv4_and_ipv6(hosts):
+def test_firewall_admits_only_members_by_ipv4_and_ipv6(hosts):
     both = [hosts.address("task"), "fd77::1"]
     of_ours = f"ip saddr {{ {both[0]}, {hosts.address('member')} }} accept"
     rules, found = re.subn("ip saddr .* accept", of_ours, RULES)
     assert found == 1
     rules = re.sub("tcp dport .* drop", f"tcp dport {PORT} drop", rules)
-    for _ in range(2):  # they may be set again
+    for _ in range(2):  # rules can be loaded repeatedly
         setting = hosts.start("task", "nft", "-f", "-", stdin=subprocess.PIPE, text=True)
         setting.communicate(rules, timeout=60)
         assert setting.returncode == 0

@@ -27,7 +27,7 @@ COMMAND = (
     "-m gensim_tfw2v"
 )
 
-#: Seconds in which a fault is survived, or has ended the training.
+#: Seconds within which training must recover from a fault, or exit.
 LIMIT = 120
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ def hosts(tmp_path):
 
 
 class Training:
-    """``tfw2v cluster ssh`` on hosts, without an end if nothing goes wrong."""
+    """``tfw2v cluster ssh`` on hosts, with more epochs than the test lasts."""
 
     def __init__(self, hosts, *options):
         self.hosts, self.checkpoints = hosts, hosts.folder / "checkpoints"
@@ -76,7 +76,7 @@ class Training:
 
     def _read(self):
         for line in self.process.stderr:
-            # the bar of progress returns to the beginning of its line
+            # the progress bar returns to the start of its line
             self.lines.append(line.rstrip("\n").rpartition("\r")[2])
 
     @property
@@ -95,13 +95,13 @@ class Training:
         return self.process.poll() is not None
 
     def wait_for_checkpoints(self, number, seconds=LIMIT):
-        """Wait until so many more have been written: the training goes on."""
+        """Wait until `number` more checkpoints are written, which shows that training continues."""
         last = self.checkpoint() + number
         until(lambda: self.checkpoint() >= last or self.ended, seconds)
         assert not self.ended, self.output
 
     def wait_for_end(self, seconds):
-        """The exit status, and the last line that tfw2v has written itself, not a task's ssh."""
+        """Return the exit status, and the last line of tfw2v that is not output of a task."""
         status = self.process.wait(seconds)
         self._reader.join(20)
         return status, next(line for line in reversed(self.lines) if not re.match(r"\w+ \d ", line))
@@ -111,7 +111,7 @@ class Training:
         assert self.wait_for_end(60)[0] == 130
 
     def see_nothing_left(self, seconds=20):
-        """No process, port or file is left on any host, or soon none."""
+        """Wait until no process, port or file is left on any host."""
 
         def left():
             return {name: found for name in NAMES if (found := self.hosts.left(name))}
@@ -152,7 +152,7 @@ HUNG = "ended with SIGKILL because it hung: it gave no sign of life for 40 s; it
 
 
 @pytest.mark.parametrize(("host", "name"), [("ps1", "tfw2v-ps-1"), ("worker0", "tfw2v-worker-0")])
-def test_a_task_that_hangs_is_started_again(hosts, train, host, name):
+def test_hung_task_is_restarted(hosts, train, host, name):
     training = train()
     hung, began = hosts.process(host, name), time.monotonic()
     hung.send_signal(signal.SIGSTOP)
@@ -168,7 +168,7 @@ def test_a_task_that_hangs_is_started_again(hosts, train, host, name):
     training.see_nothing_left()
 
 
-def test_a_hung_coordinator_is_started_again(hosts, train):
+def test_hung_coordinator_is_restarted(hosts, train):
     training, began = train(), time.monotonic()
     hosts.process("chief", "tfw2v-chief").send_signal(signal.SIGSTOP)
     back = "the coordinator has not answered for 75 s; going back to the last checkpoint"
@@ -180,7 +180,7 @@ def test_a_hung_coordinator_is_started_again(hosts, train):
     training.see_nothing_left()
 
 
-def test_tasks_that_hang_at_the_end_are_killed(hosts, train):
+def test_tasks_hung_at_shutdown_are_killed(hosts, train):
     training = train()
     for host, name in (("ps0", "tfw2v-ps-0"), ("worker1", "tfw2v-worker-1")):
         hosts.process(host, name).send_signal(signal.SIGSTOP)
@@ -190,7 +190,7 @@ def test_tasks_that_hang_at_the_end_are_killed(hosts, train):
     training.see_nothing_left()
 
 
-def test_hung_tasks_end_with_a_killed_command(hosts, train):
+def test_hung_tasks_exit_after_the_command_is_killed(hosts, train):
     training = train()
     hosts.process("ps0", "tfw2v-ps-0").send_signal(signal.SIGSTOP)
     training.process.kill()
@@ -198,7 +198,7 @@ def test_hung_tasks_end_with_a_killed_command(hosts, train):
     until(lambda: not any(map(hosts.running, NAMES)), 20)
 
 
-def test_a_taken_port_ends_the_start(hosts, train):
+def test_port_in_use_aborts_the_start(hosts, train):
     server = hosts.start(
         "ps1", sys.executable, "-m", "http.server", str(PORT),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -212,18 +212,18 @@ def test_a_taken_port_ends_the_start(hosts, train):
     training.see_nothing_left()
 
 
-def test_the_others_train_on_without_a_worker_whose_host_is_gone(hosts, train):
+def test_training_continues_after_the_host_of_a_worker_is_lost(hosts, train):
     training, began = train(), time.monotonic()
     hosts.plug("worker1", False)
     until(lambda: training.count("worker 1 .* ended with status 255") or training.ended, LIMIT)
     training.wait_for_checkpoints(3, LIMIT)
     assert is_timely("goes on", began)
     training.interrupt()
-    training.see_nothing_left(LIMIT)  # the lost host's task ends, too
+    training.see_nothing_left(LIMIT)  # the task on the lost host exits too
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_ps_whose_host_is_gone_is_named_with_the_checkpoint(hosts, train, kept):
+def test_lost_host_of_a_ps_is_named_with_the_checkpoint(hosts, train, kept):
     training = train(checkpoints=4) if kept else train("--checkpoint-minutes", 1, checkpoints=0)
     if not kept:
         until(lambda: training.count("EPOCH 3|epoch 3"), LIMIT)
@@ -232,7 +232,7 @@ def test_a_ps_whose_host_is_gone_is_named_with_the_checkpoint(hosts, train, kept
     status, last = training.wait_for_end(2 * LIMIT)
     assert status == 2 and is_timely("ended", began)
     assert f"from ps 1 ({hosts.address('ps1')}:{PORT})" in last
-    assert (f"in {training.checkpoints}, keeps the work" in last) == kept
+    assert (f"is kept in {training.checkpoints}: " in last) == kept
     assert ("With --checkpoint-dir" in last) == (not kept)
     training.see_nothing_left(LIMIT)
 
@@ -245,7 +245,7 @@ def test_a_ps_whose_host_is_gone_is_named_with_the_checkpoint(hosts, train, kept
         ("chief", "ps1", r"from ps 1 \(10.77.0.3:2222\)"),
     ],
 )
-def test_a_blocked_path_is_named(hosts, train, sender, receiver, named):
+def test_blocked_network_path_is_reported(hosts, train, sender, receiver, named):
     training, began = train(), time.monotonic()
     hosts.drop(sender, receiver)
     status, last = training.wait_for_end(2 * LIMIT)
@@ -255,7 +255,7 @@ def test_a_blocked_path_is_named(hosts, train, sender, receiver, named):
 
 
 @pytest.mark.parametrize("name", ["worker0", "ps0", "chief"])
-def test_a_full_temporary_folder_does_no_harm_to_a_running_training(tmp_path, name):
+def test_full_temporary_folder_does_not_stop_training(tmp_path, name):
     with small_disk(tmp_path / f"tmp-{name}", "8m"), SshHosts(tmp_path, *NAMES) as hosts:
         training = Training(hosts)
         training.wait_for_checkpoints(4)

@@ -1,4 +1,4 @@
-"""Clusters whose tasks are on several hosts, with cables that are counted, slow, or cut."""
+"""Clusters on several hosts, with links that are measured, slowed down, or cut."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from tests.cluster.hosts import HostCluster, Hosts, why_not
 
 LEE = datapath("lee_background.cor")
 
-#: Trains, and at the beginning of each epoch but the first waits until it is told to go on.
+#: Trains; before each epoch except the first, waits for a line of input.
 TRAIN = """
 import dataclasses, json, logging, sys, time
 from gensim_tfw2v import TFWord2Vec
@@ -66,7 +66,7 @@ def hosts():
 
 @pytest.fixture
 def train(hosts, tmp_path):
-    """Start tasks, and a training on them; show what they wrote if a test fails."""
+    """Return a function that starts tasks and a training on them; print logs at the end."""
     clusters = []
 
     def start(epochs):
@@ -81,7 +81,7 @@ def train(hosts, tmp_path):
 
 
 def travelled(before, after):
-    """What hosts have received and sent between two moments, in bytes: [2] of each."""
+    """Return (received, sent) bytes of each host between two snapshots."""
     return {name: np.subtract(after[name], before[name]) for name in after}
 
 
@@ -89,20 +89,20 @@ def close(found, expected, share):
     return abs(found / expected - 1) < share
 
 
-@pytest.mark.slow  # what is counted is compared with formulas always
-def test_what_is_counted_is_what_travels(hosts, train):
+@pytest.mark.slow  # counted bytes are always compared with formulas
+def test_counted_bytes_equal_the_network_traffic(hosts, train):
     training, epochs, seen = train(epochs=6), [], None
     while (found := training.hear(120)).get("words") is None:
-        # all wait: the workers for jobs, the program for this
+        # nothing is sent now: workers wait for jobs, the program for a line
         epochs.append((found["traffic"], {name: hosts.bytes(name) for name in hosts.names}))
         training.say()
     (before, seen_before), (after, seen_after) = epochs[0], epochs[-1]
     counted = {name: after[name] - before[name] for name in before if name.endswith("_bytes")}
     seen = travelled(seen_before, seen_after)
-    # at the end of each epoch the model is fetched to the program, which counts as no traffic of
-    # training
+    # at the end of each epoch the program fetches the model, which is not counted as training
+    # traffic
     exported = (len(epochs) - 1) * 4 * found["words"] * D * TABLES
-    # each byte is sent by one host
+    # each byte is counted once, by the host that sends it
     sent = sum(int(sent) for _, sent in seen.values())
     assert close(sent, sum(counted.values()) + exported, 0.15), (seen, counted, exported)
     received_by_ps, sent_by_ps = seen["ps"]
@@ -114,7 +114,7 @@ def test_what_is_counted_is_what_travels(hosts, train):
 
 
 @pytest.mark.slow
-def test_a_slow_cable_delays_and_no_more(hosts, train):
+def test_slow_link_does_not_change_the_loss(hosts, train):
     losses = []
     for limit in (None, "5mbit"):
         if limit:
@@ -133,7 +133,7 @@ def test_a_slow_cable_delays_and_no_more(hosts, train):
 
 
 @pytest.mark.slow
-def test_the_others_train_on_while_a_cable_is_cut(hosts, train):
+def test_training_continues_while_a_worker_is_disconnected(hosts, train):
     training = train(epochs=100_000)
 
     def epoch(seconds):
@@ -144,7 +144,7 @@ def test_the_others_train_on_while_a_cable_is_cut(hosts, train):
     while epoch(120) < 3:
         pass
     time.sleep(0.05)
-    hosts.plug("worker1", False)  # with a job that it has
+    hosts.plug("worker1", False)  # while it has a job
     cut = time.monotonic()
     first = epoch(60)
     while epoch(100) < first + 3:
@@ -154,7 +154,7 @@ def test_the_others_train_on_while_a_cable_is_cut(hosts, train):
     hosts.plug("worker1", True)
     plugged = time.monotonic()
     while hosts.bytes("worker1")[0] - before < 10_000_000:
-        assert time.monotonic() - plugged < 120, "a worker that is back is given jobs"
+        assert time.monotonic() - plugged < 120, "a reconnected worker must get jobs"
         epoch(100)
     print(f"stood still for {stood_still:.0f} s, back after {time.monotonic() - plugged:.0f} s")
     hosts.plug("worker1", False)

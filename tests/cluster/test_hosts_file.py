@@ -1,4 +1,4 @@
-"""Hosts files, in both of their forms."""
+"""Hosts files in JSON and YAML."""
 
 import json
 import sys
@@ -13,25 +13,25 @@ CLUSTER = Cluster(("b:2",), ("c:3", "[::1]:4"), "a:1")
 
 
 @pytest.mark.parametrize("name", ["hosts.json", "hosts.yaml", "hosts.YML", "hosts"])
-def test_both_forms_are_read(tmp_path, name):
+def test_json_and_yaml_are_read(tmp_path, name):
     dump = yaml.safe_dump if "y" in name.lower() else json.dumps
     (tmp_path / name).write_text(dump(ADDRESSES))
     assert read_hosts(tmp_path / name) == CLUSTER
 
 
 @pytest.mark.parametrize("name", ["hosts.json", "hosts.yaml"])
-def test_a_byte_order_mark_is_read_over(tmp_path, name):
+def test_byte_order_mark_is_ignored(tmp_path, name):
     (tmp_path / name).write_text(json.dumps(ADDRESSES), "utf-8-sig")
     assert read_hosts(tmp_path / name) == CLUSTER
 
 
-def test_yaml_as_it_is_written_by_hand(tmp_path):
+def test_handwritten_yaml_is_read(tmp_path):
     path = tmp_path / "hosts.yaml"
     path.write_text("# ours\nchief: ['a:1']\nps:\n- b:2\nworker:\n- c:3\n- '[::1]:4'\n")
     assert read_hosts(path) == CLUSTER
 
 
-def test_a_chief_is_optional(tmp_path):
+def test_chief_is_optional(tmp_path):
     path = tmp_path / "hosts.json"
     path.write_text(json.dumps({"ps": ["b:2"], "worker": ["c:3"]}))
     assert read_hosts(path).chief is None
@@ -58,7 +58,7 @@ def test_a_chief_is_optional(tmp_path):
         ("h.json", '{"ps": ["::1:1"], "worker": ["b:1"]}', "IPv6 in brackets"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path, name, text, message):
+def test_invalid_files_are_rejected_with_the_reason(tmp_path, name, text, message):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ClusterError, match=f"(?s){name}: .*{message}.* it should be like"):
@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said(tmp_path, name, text, message):
 
 
 def bomb(levels):
-    """Some lines of YAML that stand for ten addresses, each level of them ten times as many."""
+    """Return YAML whose aliases expand to ten addresses, times ten per level."""
     lines = ["a0: &a0 [" + ", ".join(["b:2"] * 10) + "]"]
     for level in range(levels):
         lines.append(f"a{level + 1}: &a{level + 1} [" + ", ".join([f"*a{level}"] * 10) + "]")
@@ -86,7 +86,7 @@ def bomb(levels):
         ("h.json", json.dumps({"p" * 10**6: []}), "tasks of the type"),
     ],
 )
-def test_what_is_huge_is_refused_in_short(tmp_path, name, text, message):
+def test_huge_files_are_rejected_with_a_short_message(tmp_path, name, text, message):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(ClusterError, match=f"(?s){name}: .*{message}") as caught:
@@ -94,7 +94,7 @@ def test_what_is_huge_is_refused_in_short(tmp_path, name, text, message):
     assert len(str(caught.value)) < 1000
 
 
-def test_without_pyyaml_only_yaml_is_refused(tmp_path, monkeypatch):
+def test_without_pyyaml_only_yaml_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     for name in ("hosts.json", "hosts.yaml"):
         (tmp_path / name).write_text(json.dumps(ADDRESSES))

@@ -1,4 +1,4 @@
-"""A cluster of this machine: real processes, real kills."""
+"""Clusters on this machine: real processes, real kills."""
 
 import io
 import json
@@ -63,7 +63,7 @@ def gone(pid):
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_strategy_finds_its_tasks_which_end_when_their_parent_is_killed():
+def test_strategy_uses_tasks_that_exit_with_their_killed_parent():
     parent = subprocess.Popen(
         [sys.executable, "-c", TRAIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -82,7 +82,7 @@ def test_a_strategy_finds_its_tasks_which_end_when_their_parent_is_killed():
     assert all(map(gone, pids))
 
 
-def test_a_killed_task_is_named_and_may_be_started_again(shared_forks, caplog):
+def test_killed_task_is_named_and_can_be_restarted(shared_forks, caplog):
     caplog.set_level(logging.INFO, "gensim_tfw2v.cluster")
     launcher = shared_forks(isolated=False)
     with LocalCluster(ps=1, workers=1, process_launcher=launcher) as local:
@@ -100,12 +100,12 @@ def test_a_killed_task_is_named_and_may_be_started_again(shared_forks, caplog):
         folder = local.log(worker).parent
         pids = [local.pid(task) for task in local.cluster.tasks()]
     assert not folder.exists() and all(map(gone, pids))
-    # what tasks write is logged
+    # output of tasks is logged
     assert caplog.messages.count(f"worker 0 | {worker} serves") == 2
     assert caplog.messages.count(f"ps 0 | {local.cluster.task('ps', 0)} serves") == 1
 
 
-def test_a_task_whose_port_is_taken_shows_its_log(shared_forks):
+def test_task_whose_port_is_in_use_shows_its_log(shared_forks):
     launcher = shared_forks(isolated=False)
     local = LocalCluster(process_launcher=launcher)
     with socket.socket() as taken:
@@ -118,7 +118,7 @@ def test_a_task_whose_port_is_taken_shows_its_log(shared_forks):
     assert not servers()
 
 
-def test_a_port_that_is_taken_meanwhile_is_replaced(shared_forks, monkeypatch):
+def test_port_taken_meanwhile_is_replaced(shared_forks, monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -135,7 +135,7 @@ def test_a_port_that_is_taken_meanwhile_is_replaced(shared_forks, monkeypatch):
 @pytest.mark.parametrize(
     ("how", "times"), [("UnknownError: Could not start gRPC server", STARTS), ("signal 9", 1)]
 )
-def test_only_a_taken_port_is_a_reason_to_start_again(shared_forks, monkeypatch, how, times):
+def test_only_a_port_in_use_causes_a_retry(shared_forks, monkeypatch, how, times):
     tried = []
 
     def fail(local):
@@ -148,19 +148,19 @@ def test_only_a_taken_port_is_a_reason_to_start_again(shared_forks, monkeypatch,
     assert len(tried) == times
 
 
-def test_what_keeps_processes_from_starting_is_shown(tmp_path, monkeypatch):
+def test_error_that_prevents_the_start_is_shown(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text("raise SystemExit('no such thing')")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConnectionError, match="(?s)has ended.*no such thing"), LocalCluster():
         pass
 
 
-def test_workers_share_the_cores_as_the_user_says_or_evenly(monkeypatch):
+def test_workers_share_cores_evenly_unless_configured(monkeypatch):
     monkeypatch.setattr("gensim_tfw2v.processes.connections.usable_cores", lambda: list(range(6)))
     started = {}
 
     class Notes:
-        """Starts nothing."""
+        """Launcher that records threads per role and starts nothing."""
 
         def start_module(self, module, *arguments, environment, **options):
             config = json.loads(environment["TF_CONFIG"])["task"]
@@ -171,12 +171,12 @@ def test_workers_share_the_cores_as_the_user_says_or_evenly(monkeypatch):
     for workers, threads in ((1, "6"), (3, "2"), (4, "1"), (7, "1")):
         with LocalCluster(1, workers, process_launcher=Notes()):
             assert started == {"ps": None, "worker": threads}  # a ps serves all workers
-    monkeypatch.setenv(OP_THREADS, "5")  # which tasks inherit
+    monkeypatch.setenv(OP_THREADS, "5")  # tasks inherit it
     with LocalCluster(1, 3, process_launcher=Notes()):
         assert started == {"ps": None, "worker": None}
 
 
-def test_a_cluster_needs_both_roles():
+def test_cluster_without_ps_or_workers_is_rejected():
     with pytest.raises(ClusterError, match="no ps"):
         LocalCluster(ps=0)
     with pytest.raises(ClusterError, match="no worker"):

@@ -1,4 +1,4 @@
-"""Tasks of this machine in a network of their own: nobody else reaches their ports."""
+"""Local tasks in a network namespace, where other processes cannot reach their ports."""
 
 import contextlib
 import gc
@@ -20,18 +20,18 @@ from gensim_tfw2v.processes.launcher import ProcessLauncher
 from tests import forks
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401
 
-#: As root without what root may do to networks, as any user makes one.
+#: Drops the capabilities of root that ordinary users lack when they create a namespace.
 UNPRIVILEGED = ("setpriv", "--bounding-set=-sys_admin,-net_admin")
 
 
 def need_namespaces():
     if reason := launchers.why_no_namespace():
-        pytest.skip(f"this system makes no network namespace: {reason}")
+        pytest.skip(f"no network namespace can be created here: {reason}")
 
 
 @pytest.fixture(params=["as this user", "in a user namespace"])
 def inside(request, monkeypatch, light_forks):
-    """Start what `tests.forked` does in a namespace, and end it."""
+    """Return a function that starts `tests.forked` in a namespace; stop all at the end."""
     has_own_user = os.geteuid() != 0
     if request.param == "in a user namespace" and os.geteuid() == 0:
         if not shutil.which("setpriv"):
@@ -53,7 +53,7 @@ def inside(request, monkeypatch, light_forks):
 
 
 def listening(pids):
-    """Sockets of this process's network that wait for connections and belong to these."""
+    """Return the listening sockets of these processes in this process's network."""
     return [
         found
         for found in psutil.net_connections("tcp")
@@ -62,9 +62,9 @@ def listening(pids):
 
 
 def own_ports(pid):
-    """Ports that wait for connections in the network where a process is."""
+    """Return the listening ports in the network namespace of a process."""
     lines = []
-    with contextlib.suppress(OSError):  # it has ended since
+    with contextlib.suppress(OSError):  # it has exited meanwhile
         for table in ("tcp", "tcp6"):
             read = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
             lines += [line.split() for line in read]
@@ -78,13 +78,13 @@ def reached(port, seconds=1.0):
     return False
 
 
-def test_a_port_is_reached_from_inside_alone(inside, tmp_path):
+def test_port_is_reachable_only_inside_the_namespace(inside, tmp_path):
     (port,) = free_ports(1)
     server = inside("listen", str(port))
     assert server.stdout.readline() == b"listening\n"
     assert inside("connect", str(port)).wait(60) == 0
     assert not reached(port) and not listening([server.pid])
-    # what it may do is no more, and its files are its user's
+    # the process has no additional rights, and its files belong to its user
     own = inside("own", str(tmp_path / "made"))
     user, group, users = own.stdout.read().split()
     assert [int(user), int(group)] == [os.geteuid(), os.getegid()]
@@ -93,7 +93,7 @@ def test_a_port_is_reached_from_inside_alone(inside, tmp_path):
 
 
 def own_children():
-    """Processes that this one has started, but for those that fork for other tests."""
+    """Return descendants of this process, except fork servers shared with other tests."""
     return [
         child
         for child in psutil.Process().children(recursive=True)
@@ -102,7 +102,7 @@ def own_children():
 
 
 @pytest.mark.usefixtures("light_forks")
-def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():
+def test_namespace_process_is_a_direct_child_and_is_cleaned_up():
     need_namespaces()
     gc.collect()
     before = len(os.listdir("/proc/self/fd"))
@@ -127,13 +127,13 @@ def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():
         (("no-such-command",), "No such file or directory: 'no-such-command'"),
     ],
 )
-def test_why_there_is_none_is_said(monkeypatch, command, reason):
+def test_missing_namespace_gives_the_reason(monkeypatch, command, reason):
     monkeypatch.setattr(launchers, "_unshare", lambda: command)
     assert reason in launchers.why_no_namespace()
 
 
 class Watch:
-    """Notes who reaches the tasks, and the coordinator, while they train."""
+    """Records whether tasks and coordinator are reachable from here during training."""
 
     def __init__(self, monkeypatch):
         self.reached, self.listening, self.ports = [], [], []
@@ -151,7 +151,7 @@ class Watch:
 
     def on_epoch_begin(self, model):
         if model._training is None:
-            return  # the first epoch, for which the tasks are still to be started
+            return  # first epoch: the tasks are not started yet
         children = servers()
         self.ports.append(set().union(*(own_ports(child.pid) for child in children)))
         self.reached += [reached(task.port) for task in self.local.cluster.tasks()]
@@ -159,12 +159,12 @@ class Watch:
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
+def test_tasks_of_a_training_are_unreachable_from_outside(monkeypatch):
     need_namespaces()
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=2", epochs=3, callbacks=[watch])
     assert model.train_count == 1
-    # the tasks listen, and the coordinator; all of them where nobody else is
+    # the tasks and the coordinator listen, all inside the namespace
     assert [len(ports) for ports in watch.ports] == [4, 4]
     assert len(watch.reached) == 2 * 3 and not any(watch.reached)
     assert not watch.listening
@@ -172,19 +172,19 @@ def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
+def test_cluster_without_namespaces_trains_and_warns(monkeypatch, caplog):
     refused = "raise SystemExit('unshare: Operation not permitted')"
     monkeypatch.setattr(launchers, "_unshare", lambda: (sys.executable, "-c", refused))
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=1", epochs=2, callbacks=[watch])
     assert likeness(model, trained(None, epochs=2)) > 0.9
-    (warning,) = [text for text in caplog.messages if "no network of their own" in text]
+    (warning,) = [text for text in caplog.messages if "no network namespace for tasks" in text]
     assert "unshare: Operation not permitted" in warning and "firewall" in warning
-    # and so would the test above fail
+    # shows that the test above detects reachable ports
     assert any(watch.reached) and watch.listening
 
 
 @pytest.mark.slow
-def test_a_cluster_that_is_not_isolated_is_reached():
+def test_cluster_without_isolation_is_reachable():
     with LocalCluster(process_launcher=ProcessLauncher(isolated=False)) as local:
         assert all(reached(task.port) for task in local.cluster.tasks())

@@ -1,4 +1,4 @@
-"""Tasks that outlive trainings, and keep nothing of them."""
+"""Tasks that outlive trainings, and free their memory and threads afterwards."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.processes import children
 from tests.forks import SharedLauncher, shared
 
-#: A model of 2 * 16 MB, and a text that is trained at once.
+#: A model of 2 * 16 MB, and a text that trains in a moment.
 WORDS, SIZE = 40_000, 100
 TEXT = [[f"word{number % WORDS}" for number in range(line, line + 20)] for line in range(200)]
 
@@ -49,7 +49,7 @@ print("here", flush=True)
 sys.stdin.read()
 """
 
-#: A task that is about to start anew, and never does.
+#: Task that announces its restart, but hangs instead.
 LATE = """
 import sys
 from gensim_tfw2v.cluster import server
@@ -65,7 +65,7 @@ def train(cluster, epochs=1, **options):
 
 
 class CoordinatorKiller:
-    """Kills the process that coordinates, once."""
+    """Kills the coordinator process, once."""
 
     killed = False
 
@@ -85,7 +85,7 @@ def train_with_a_recovery(cluster):
 
 
 def train_and_be_killed(cluster):
-    """Train in a program that is killed with its coordinator."""
+    """Start a training program, and kill it together with its coordinator."""
     with program(TRAIN, cluster) as training:
         assert [training.stdout.readline() for _ in range(3)] == [b"epoch\n"] * 3
         for process in [psutil.Process(training.pid), *psutil.Process(training.pid).children()]:
@@ -94,7 +94,7 @@ def train_and_be_killed(cluster):
 
 @contextlib.contextmanager
 def program(code, cluster, **options):
-    """A process that runs this, until it ends once its input closes, if it is not killed before."""
+    """Run code in a process with the cluster's addresses; close its input and wait at the end."""
     process = SharedLauncher(isolated=False).start_module(
         "tests.forked", "run", code, *cluster.ps, *cluster.worker, stdout=subprocess.PIPE, **options
     )
@@ -106,7 +106,7 @@ def program(code, cluster, **options):
 
 @pytest.fixture(scope="module")
 def running(kept_forks):
-    """A cluster of tasks that have never been forks, so that they take as much after an exec."""
+    """Cluster of tasks that are not forks, so that an exec restores their memory usage."""
 
     class Launcher:
         start_module = staticmethod(children.start_module)
@@ -117,25 +117,25 @@ def running(kept_forks):
 
 @pytest.fixture
 def standing(running, shared_forks, monkeypatch):
-    """The same, with coordinators that are forks, to whom that matters not."""
+    """Cluster `running`, with forked coordinators, whose memory does not matter."""
     forked = shared_forks(isolated=False).start_module
     monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", forked)
     return running
 
 
 def used(running):
-    """MiB and threads of each task."""
+    """Return memory in MiB, and number of threads, of each task."""
     tasks = [psutil.Process(running.pid(task)) for task in running.cluster.tasks()]
     return [(task.memory_info().rss / 2**20, task.num_threads()) for task in tasks]
 
 
 def renewals(running):
-    """How often each task has started anew."""
-    return [running.log(task).read_text().count("starts anew") for task in running.cluster.tasks()]
+    """Return the number of restarts of each task."""
+    return [running.log(task).read_text().count("restarts: ") for task in running.cluster.tasks()]
 
 
 def is_as_before(running, before, seconds=180):
-    """Whether tasks come to answer with the memory and the threads that they had."""
+    """Return whether tasks get back to their earlier memory and threads in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         wait_for_tasks(running.cluster.tasks(), seconds)
@@ -150,7 +150,7 @@ def is_as_before(running, before, seconds=180):
     return False
 
 
-def test_tasks_keep_nothing_of_trainings_however_they_end(standing):
+def test_tasks_free_memory_and_threads_after_any_training(standing):
     before = used(standing)
     pids = [standing.pid(task) for task in standing.cluster.tasks()]
     train_with_a_recovery(standing.cluster)
@@ -161,7 +161,7 @@ def test_tasks_keep_nothing_of_trainings_however_they_end(standing):
 
 
 @pytest.mark.slow
-def test_fifty_trainings_take_no_more_than_one(standing):
+def test_fifty_trainings_use_no_more_memory_than_one(standing):
     before, ends = used(standing), (train, train, train_with_a_recovery, train_and_be_killed, train)
     for number in range(50):
         ends[number % len(ends)](standing.cluster)
@@ -172,7 +172,7 @@ def test_fifty_trainings_take_no_more_than_one(standing):
     assert own.num_threads() < 100 and len(started) <= 2
 
 
-def test_tasks_wait_until_the_last_training_has_left(standing):
+def test_tasks_restart_only_after_the_last_training_leaves(standing):
     before = renewals(standing)
     with program(STAY, standing.cluster) as one, program(STAY, standing.cluster) as other:
         assert one.stdout.readline() == other.stdout.readline() == b"here\n"
@@ -186,8 +186,8 @@ def test_tasks_wait_until_the_last_training_has_left(standing):
     assert renewals(standing) == after
 
 
-def test_a_training_that_comes_while_tasks_start_anew_is_refused(kept_forks):
-    """It is not present yet: it comes again, until it is."""
+def test_training_is_rejected_while_tasks_restart(kept_forks):
+    """Its presence is not registered yet: it retries until it is."""
     cluster = Cluster(*((f"127.0.0.1:{port}",) for port in free_ports(2)))
     with contextlib.ExitStack() as stack:
         tasks = []
@@ -201,7 +201,7 @@ def test_a_training_that_comes_while_tasks_start_anew_is_refused(kept_forks):
             assert one.stdout.readline() == b"here\n"
             one.kill()
         for task in tasks:
-            assert b"starts anew" in task.stdout.readline()
+            assert b"restarts: the last training has left" in task.stdout.readline()
         with program(STAY, cluster, stderr=subprocess.STDOUT) as late:
             refused = 0
             while refused < len(tasks):

@@ -31,7 +31,7 @@ def free_port():
 
 @pytest.fixture
 def serve():
-    """Start servers, each after some seconds, in processes of their own."""
+    """Return a function that starts a server process after a delay, and returns its address."""
     started = []
 
     def start(delay=0.0):
@@ -45,15 +45,15 @@ def serve():
         process.wait()
 
 
-def test_tasks_that_come_up_late_are_waited_for(serve):
+def test_tasks_that_start_late_are_awaited(serve):
     tasks = [Task("ps", 0, serve()), Task("worker", 0, serve(delay=1.5))]
     begin = time.monotonic()
     wait_for_tasks(tasks, seconds=30)
     assert time.monotonic() - begin > 1
 
 
-def test_missing_tasks_are_named_in_time(serve):
-    with socket.socket() as silent:  # takes connections, and says nothing
+def test_missing_tasks_are_named_within_the_timeout(serve):
+    with socket.socket() as silent:  # accepts connections, but never answers
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         tasks = [
@@ -66,12 +66,12 @@ def test_missing_tasks_are_named_in_time(serve):
         begin = time.monotonic()
         with pytest.raises(MissingTasks, match=r"within 2 s from ps 1 \(127") as error:
             wait_for_tasks(tasks, seconds=2)
-        assert time.monotonic() - begin < 20  # not 2 s for each
+        assert time.monotonic() - begin < 20  # 2 s in total, not per task
     assert error.value.tasks == tuple(tasks[1:])
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "0.0.0.0"])
-def test_a_port_in_use_is_named_with_its_user(monkeypatch, address):
+def test_port_in_use_is_reported_with_its_process(monkeypatch, address):
     monkeypatch.setattr("gensim_tfw2v.cluster.connect.PORT_SECONDS", 0.0)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, 0), family=family) as taken:
@@ -85,7 +85,7 @@ def test_a_port_in_use_is_named_with_its_user(monkeypatch, address):
     check_port(task)
 
 
-def test_a_port_that_its_last_user_frees_is_waited_for():
+def test_port_freed_soon_is_awaited():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         task = Task("ps", 0, f"localhost:{taken.getsockname()[1]}")
         freeing = threading.Timer(1.0, taken.close)
@@ -94,7 +94,7 @@ def test_a_port_that_its_last_user_frees_is_waited_for():
         freeing.join()
 
 
-def test_a_program_whose_own_port_is_in_use_says_so_at_once(monkeypatch):
+def test_chief_port_in_use_is_reported_immediately(monkeypatch):
     monkeypatch.setattr("gensim_tfw2v.cluster.connect.PORT_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         chief = f"127.0.0.1:{taken.getsockname()[1]}"

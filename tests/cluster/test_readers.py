@@ -1,4 +1,4 @@
-"""Corpora that the machines of a cluster's workers read together, by real tasks."""
+"""Corpora read in parallel by the machines of a cluster's workers, with real tasks."""
 
 import contextlib
 import gzip
@@ -31,7 +31,7 @@ from tests.forks import SharedLauncher
 
 LEE = datapath("lee_background.cor")
 
-pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
+pytestmark = pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
 
 
 def start(launcher, cluster, task):
@@ -42,7 +42,7 @@ def start(launcher, cluster, task):
 
 @contextlib.contextmanager
 def tasks(launcher):
-    """A ps and two workers, each as if on a machine of its own; and their processes."""
+    """Start a ps and two workers; yield the cluster and their processes."""
     ps, *workers = (f"127.0.0.1:{port}" for port in free_ports(3))
     cluster = Cluster((ps,), tuple(workers))
     running = []
@@ -74,14 +74,14 @@ def cluster(launcher):
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Let them share small texts too."""
+    """Let machines share small texts too."""
     monkeypatch.setattr(readers, "MIN_BYTES", 1)
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 20_000)
 
 
 @pytest.fixture(autouse=True)
 def apart(monkeypatch):
-    """Take each task for one of another machine, where files of some folders are others."""
+    """Make each task appear as a different machine, with different files in `different`."""
     look = readers.WorkerMachine.look
 
     def look_apart(self, sizes):
@@ -93,7 +93,7 @@ def apart(monkeypatch):
 
 @pytest.fixture
 def shards(tmp_path):
-    """A folder of text files, one of them empty."""
+    """Folder of text files, one of them empty."""
     folder = tmp_path / "texts"
     folder.mkdir()
     lines = Path(LEE).read_bytes().splitlines(keepends=True)
@@ -108,12 +108,12 @@ def sentences_of(corpus: EncodedCorpus, model):
 
 
 @pytest.mark.parametrize("source", [pytest.param("file", marks=pytest.mark.slow), "folder"])
-def test_the_machines_of_workers_read_a_corpus(
+def test_machines_of_workers_read_the_corpus(
     source, launcher, shards, tmp_path, monkeypatch, caplog
 ):
-    """With tasks of its own, for they start anew when a training has left them."""
+    """Uses its own tasks, because tasks restart after a training."""
     corpus = {"corpus_file": LEE} if source == "file" else {"sentences": PathLineSentences(shards)}
-    monkeypatch.chdir(tmp_path)  # tasks have another working folder
+    monkeypatch.chdir(tmp_path)  # tasks have a different working folder
     options = dict(min_count=2, vector_size=8, sg=1, epochs=1, seed=1)
     with caplog.at_level(logging.INFO, "gensim_tfw2v"), tasks(launcher) as (cluster, _):
         model = TFWord2Vec(**corpus, **options, cluster=cluster, encoded_dir=".")
@@ -127,7 +127,7 @@ def test_the_machines_of_workers_read_a_corpus(
     assert not list(tmp_path.glob("tfw2v*"))
 
 
-def test_what_they_write_is_the_text(cluster, shards, tmp_path):
+def test_corpus_encoded_by_workers_equals_the_text(cluster, shards, tmp_path):
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     reader = model._corpus_reader
     reader.trains_at_once = True
@@ -136,7 +136,7 @@ def test_what_they_write_is_the_text(cluster, shards, tmp_path):
     expected = line_sentences(LEE, known_words)
     counted = reader.encoded(sentences, known_words, config)
     assert sentences_of(counted, model) == expected
-    known = reader.encoded(sentences, known_words, config)  # nothing is kept any more
+    known = reader.encoded(sentences, known_words, config)  # reads the text again
     assert sentences_of(known, model) == expected
     assert known.total_raw_words == counted.total_raw_words == model.corpus_total_words
     for encoded in (counted, known):
@@ -145,7 +145,7 @@ def test_what_they_write_is_the_text(cluster, shards, tmp_path):
     known.close()
 
 
-def test_each_run_is_read_by_a_machine_that_has_time(cluster, tmp_path, monkeypatch):
+def test_all_machines_read_and_each_run_is_read_once(cluster, tmp_path, monkeypatch):
     by, read, scan = [], readers.WorkerMachine.read, encode.scan
 
     def counted(self, run, *arguments):
@@ -169,7 +169,7 @@ def test_each_run_is_read_by_a_machine_that_has_time(cluster, tmp_path, monkeypa
     assert len(set(names)) == 3
 
 
-def test_errors_come_from_where_they_are(cluster, shards, tmp_path):
+def test_errors_on_any_machine_are_raised_with_the_file(cluster, shards, tmp_path):
     (shards / "500.txt").write_bytes(b"caf\xe9 noir\n")
     with pytest.raises(CorpusDecodeError, match="500.txt is not UTF-8 text.* at byte 3 "):
         TFWord2Vec(PathLineSentences(shards), cluster=cluster, encoded_dir=tmp_path)
@@ -180,7 +180,7 @@ def test_errors_come_from_where_they_are(cluster, shards, tmp_path):
 
 
 @pytest.mark.parametrize(("of_text", "of_folder"), [("different", "same"), ("same", "different")])
-def test_workers_that_see_other_files_are_left_out(of_text, of_folder, cluster, tmp_path, caplog):
+def test_workers_with_different_files_do_not_read(of_text, of_folder, cluster, tmp_path, caplog):
     folder, text = tmp_path / of_folder, tmp_path / of_text / "text"
     for made in (folder, text.parent):
         made.mkdir()
@@ -195,7 +195,7 @@ def test_workers_that_see_other_files_are_left_out(of_text, of_folder, cluster, 
     assert "machines:" not in caplog.text
 
 
-def test_a_text_that_grows_is_read_here(cluster, tmp_path, monkeypatch):
+def test_growing_text_is_read_locally(cluster, tmp_path, monkeypatch):
     text = tmp_path / "text"
     text.write_bytes(Path(LEE).read_bytes())
     wait = readers.wait_for_tasks
@@ -211,7 +211,7 @@ def test_a_text_that_grows_is_read_here(cluster, tmp_path, monkeypatch):
     assert model.corpus_count >= 301
 
 
-def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
+def test_missing_worker_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(readers.find_readers, "__defaults__", (0.5,))
     missing = Cluster(*((f"127.0.0.1:{port}",) for port in free_ports(2)))
     model = TFWord2Vec(min_count=2, cluster=missing, encoded_dir=tmp_path)
@@ -219,16 +219,14 @@ def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
         model.build_vocab(corpus_file=LEE)
     assert not list(tmp_path.glob("tfw2v*"))
     monkeypatch.setattr(readers, "MIN_BYTES", os.path.getsize(LEE) + 1)
-    model.build_vocab(corpus_file=LEE)  # so little is read here, and nobody is asked
+    model.build_vocab(corpus_file=LEE)  # small texts are read locally, without contacting workers
     assert model.corpus_count == 300
 
 
 @pytest.mark.parametrize(
     "how", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)]
 )
-def test_others_make_the_parts_of_a_machine_that_is_lost(
-    how, launcher, tmp_path, monkeypatch, caplog
-):
+def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, monkeypatch, caplog):
     text = tmp_path / "text.txt"
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 18)
@@ -238,7 +236,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
     monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
     asked, wait = readers.WorkerMachine._asked, readers.wait_for_tasks
 
-    def patient(self, what, given, seconds, stopped):  # with the other, on a busy machine
+    def patient(self, what, given, seconds, stopped):  # the other worker may be slow
         is_lost = self.name.startswith("worker 0") and began.is_set()
         return asked(self, what, given, seconds if is_lost else 300.0, stopped)
 
@@ -255,7 +253,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
         def stop(self, *arguments):
             if self.name.startswith("worker 0") and not began.is_set():
                 began.set()
-                processes[1].send_signal(signal.SIGSTOP)  # it is asked, and never answers
+                processes[1].send_signal(signal.SIGSTOP)  # it gets the request, but never answers
                 threading.Timer(0.5, processes[1].send_signal, [how]).start()
             return read(self, *arguments)
 
@@ -263,10 +261,10 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
         model.build_vocab(corpus_file=str(text))
         assert (model.corpus_count, began.is_set()) == (3_000, True)
-        assert caplog.text.count("does not read the corpus any more") == 1
+        assert caplog.text.count("stopped reading the corpus") == 1
         assert "worker 0 (" in caplog.text
         processes[1].kill()
-    model._reader = None  # nor what it keeps
+    model._reader = None  # drops the reader and its files
     deadline = time.monotonic() + 120
     while "tfw2v" in (names := " ".join(thread.name for thread in threading.enumerate())):
         assert time.monotonic() < deadline, names
@@ -274,7 +272,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
     assert not [name for name in os.listdir(tmp_path) if name != "text.txt"]
 
 
-def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch):
+def test_reading_is_retried_on_a_restarted_task(launcher, tmp_path, monkeypatch):
     with tasks(launcher) as (cluster, running):
         machine = readers.find_readers(cluster, [LEE], tmp_path)[0]
         made, first = [], running[1]
@@ -285,7 +283,7 @@ def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch)
                 made.append(run)
                 if len(made) == 1:
                     with arguments[1].as_default():
-                        run(tf.constant(0))  # it is open
+                        run(tf.constant(0))  # opens the session
                     first.kill()
                     running.append(start(launcher, cluster, cluster.servers()[1]))
                     assert any(b"serves" in line for line in running[-1].stdout)
@@ -297,7 +295,7 @@ def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch)
         assert (part.sentences, len(made)) == (300, 2)
 
 
-def test_what_is_compressed_is_read_here(cluster, shards, tmp_path, monkeypatch):
+def test_compressed_files_are_read_locally(cluster, shards, tmp_path, monkeypatch):
     for path in shards.iterdir():
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
@@ -306,7 +304,7 @@ def test_what_is_compressed_is_read_here(cluster, shards, tmp_path, monkeypatch)
     assert model.corpus_count == 300
 
 
-def test_a_process_that_cannot_ask_reads_alone(tmp_path, monkeypatch):
+def test_process_that_lost_tensorflow_reads_alone(tmp_path, monkeypatch):
     text = tmp_path / "text"
     text.write_bytes(Path(LEE).read_bytes())
     monkeypatch.setattr(readers, "tensorflow_is_lost", lambda: True)
@@ -314,8 +312,8 @@ def test_a_process_that_cannot_ask_reads_alone(tmp_path, monkeypatch):
     assert not readers.find_readers(nobody, [str(text)], tmp_path, seconds=0.1)
 
 
-def test_they_number_documents(cluster, tmp_path):
-    """Lines get the same tags whoever reads them."""
+def test_document_numbers_do_not_depend_on_the_machine(cluster, tmp_path):
+    """Lines get the same tags on any machine."""
     text = Path(LEE).read_bytes().replace(b"the", b"\n")
     (path := tmp_path / "text").write_bytes(text)
     model = TFWord2Vec(min_count=1, cluster=cluster, encoded_dir=tmp_path)
@@ -330,7 +328,7 @@ def test_they_number_documents(cluster, tmp_path):
     for n, line in enumerate(lines):
         if words := line.split():
             expected += [FIRST_TAG - n, *map(known.get, words), -1]
-    for _ in range(2):  # counted, and known
+    for _ in range(2):  # from the scan, and read again
         with reader.encoded(path, known, config, tags) as corpus:
             entries = np.concatenate([unit.read() for unit in corpus.units(999)]).tolist()
         assert entries == expected

@@ -1,4 +1,4 @@
-"""Sandblaster on real ps and worker processes, of which one is killed and one stands still."""
+"""Sandblaster on real ps and worker processes, with a killed and a stopped worker."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ def short_units(monkeypatch):
 
 
 class Disturbance:
-    """Kills a worker in one pass, and has the other stand still in some."""
+    """Kills a worker in one pass, and stops the other one during a range of passes."""
 
     def __init__(self, monkeypatch, killed_in, still_in):
         self.killed_in, self.still_in = killed_in, still_in
@@ -63,14 +63,14 @@ def trained(**options):
     )  # fmt: skip
 
 
-@pytest.mark.slow  # items that are run twice are tested without a cluster always
-def test_each_item_counts_once_whatever_befalls_a_worker(monkeypatch, caplog):
+@pytest.mark.slow  # items run twice are always tested without a cluster
+def test_each_item_counts_once_with_killed_and_hung_workers(monkeypatch, caplog):
     disturbance = Disturbance(monkeypatch, 2, range(5, 7))
     model = trained(cluster="local:ps=1,worker=2", callbacks=[disturbance])
     assert disturbance.killed and disturbance.still
     assert caplog.text.count("ended with signal 9; its log") == 1
     alone = trained()
-    # as if nothing had happened: an item more or less would show
+    # a missing or duplicate item would change the loss
     np.testing.assert_allclose(model.mean_losses, alone.mean_losses, rtol=1e-4)
     assert likeness(model, alone) > 0.999
     traffic = model.traffic
@@ -83,7 +83,7 @@ def test_each_item_counts_once_whatever_befalls_a_worker(monkeypatch, caplog):
 
 
 @pytest.mark.slow
-def test_a_lost_ps_costs_the_history(monkeypatch, caplog):
+def test_lost_ps_restarts_the_search_from_the_checkpoint(monkeypatch, caplog):
     class Killer(Disturbance):
         def on_epoch_begin(self, model):
             if model._training is not None and model._training.position.epoch == 4:

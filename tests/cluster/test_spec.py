@@ -1,4 +1,4 @@
-"""Clusters as data."""
+"""Specifications of clusters."""
 
 import json
 
@@ -10,13 +10,13 @@ CLUSTER = Cluster(("a:1", "a:2"), ("b:1", "[::1]:2"), "c:1")
 
 
 @pytest.mark.parametrize(("role", "index"), [("ps", 1), ("worker", 0), ("chief", 0)])
-def test_a_tf_config_comes_back(role, index):
+def test_tf_config_round_trips(role, index):
     cluster, task = from_tf_config({"TF_CONFIG": CLUSTER.tf_config(role, index)})
     assert cluster == CLUSTER
     assert (task.role, task.index) == (role, index)
 
 
-def test_addresses_as_tensorflow_takes_them():
+def test_addresses_have_the_format_of_tensorflow():
     assert CLUSTER.addresses() == {
         "ps": ["a:1", "a:2"], "worker": ["b:1", "[::1]:2"], "chief": ["c:1"],
     }  # fmt: skip
@@ -33,7 +33,7 @@ def test_addresses_as_tensorflow_takes_them():
         ("ps-0.cluster:65535", "ps-0.cluster", 65535, False),
     ],
 )
-def test_parts_of_an_address(address, host, port, loopback):
+def test_addresses_are_parsed(address, host, port, loopback):
     task = Task("ps", 0, address)
     assert (task.host, task.port, task.is_loopback) == (host, port, loopback)
 
@@ -48,10 +48,10 @@ def test_parts_of_an_address(address, host, port, loopback):
         (["a:65536"], ["b:1"], "port from 1 to 65535"),
         (["a:٣"], ["b:1"], "port from 1 to 65535"),
         ([":1"], ["b:1"], "write host:port"),
-        (["a:1"], ["b:1", "a:1"], r"ps 0 \(a:1\) and worker 1 \(a:1\) have one address"),
+        (["a:1"], ["b:1", "a:1"], r"ps 0 \(a:1\) and worker 1 \(a:1\) have the same address"),
     ],
 )
-def test_wrong_clusters_are_refused(ps, worker, message):
+def test_invalid_clusters_are_rejected(ps, worker, message):
     with pytest.raises(ClusterError, match=message):
         Cluster(tuple(ps), tuple(worker))
 
@@ -70,7 +70,7 @@ GOOD = json.loads(CLUSTER.tf_config("ps", 0))
     ],
     ids=["deep", "digits", "lists", "address", "task"],
 )
-def test_what_is_wrong_is_said_in_short(text):
+def test_huge_tf_configs_are_rejected_with_a_short_message(text):
     with pytest.raises(ClusterError) as caught:
         from_tf_config({"TF_CONFIG": text})
     assert len(str(caught.value)) < 1000
@@ -94,6 +94,6 @@ def test_what_is_wrong_is_said_in_short(text):
         ),
     ],
 )
-def test_wrong_configs_are_refused(text, message):
+def test_invalid_tf_configs_are_rejected(text, message):
     with pytest.raises(ClusterError, match=message):
         from_tf_config({} if text is None else {"TF_CONFIG": text})

@@ -1,4 +1,4 @@
-"""Sub-models on real tasks: what a killed worker costs, and what a killed program keeps."""
+"""Sub-models on real tasks, with killed tasks and interrupted programs."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ def undisturbed():
 
 
 class Watch(logging.Handler):
-    """Calls a function when so many sub-models are trained."""
+    """Log handler that calls `act` once `number` sub-models are trained."""
 
     def __init__(self, number, act):
         super().__init__(logging.INFO)
@@ -40,7 +40,7 @@ class Watch(logging.Handler):
 
 @pytest.fixture
 def watch():
-    """Watch the log of sub-models."""
+    """Return a function that adds a `Watch` to the log of sub-models."""
     logger, watches = logging.getLogger("gensim_tfw2v.training.sub_model_training"), []
 
     def begin(number, act):
@@ -55,7 +55,7 @@ def watch():
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_a_cluster_gives_what_threads_give(undisturbed):
+def test_cluster_gives_the_result_of_threads(undisturbed):
     model = train("local:ps=1,worker=2")
     np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-4)
     np.testing.assert_allclose(model.syn1neg, undisturbed.syn1neg, atol=1e-4)
@@ -64,9 +64,9 @@ def test_a_cluster_gives_what_threads_give(undisturbed):
     assert not servers()
 
 
-@pytest.mark.slow  # workers that lose their sub-models are tested without a cluster always
+@pytest.mark.slow  # workers that lose sub-models are always tested without a cluster
 @pytest.mark.parametrize("role", ["worker", "ps"])
-def test_a_killed_task_costs_sub_models_that_are_not_done(monkeypatch, watch, undisturbed, role):
+def test_killed_task_does_not_change_the_result(monkeypatch, watch, undisturbed, role):
     locals_ = []
     enter = local_module.LocalCluster.__enter__
     monkeypatch.setattr(
@@ -86,12 +86,12 @@ def test_a_killed_task_costs_sub_models_that_are_not_done(monkeypatch, watch, un
     assert not servers()
 
 
-def test_a_training_that_was_interrupted_goes_on(tmp_path, watch, undisturbed, caplog, request):
+def test_interrupted_training_resumes(tmp_path, watch, undisturbed, caplog, request):
     has_come = threading.Event()
 
     def interrupt():
         os.kill(os.getpid(), signal.SIGINT)  # to the main thread, as Ctrl-C
-        assert has_come.wait(60)  # however late: nothing more is trained until then
+        assert has_come.wait(60)  # blocks training until the signal arrives
 
     def come(*arguments):
         has_come.set()
@@ -106,5 +106,5 @@ def test_a_training_that_was_interrupted_goes_on(tmp_path, watch, undisturbed, c
     assert 2 <= len(kept) < 5
     with caplog.at_level(logging.INFO, "gensim_tfw2v.training.sub_model_training"):
         model = train(None, checkpoint_dir=tmp_path)
-    assert 2 <= caplog.text.count("was trained before") < 4
+    assert 2 <= caplog.text.count("is restored from its checkpoint") < 4
     np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-5)

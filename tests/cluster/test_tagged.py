@@ -1,4 +1,4 @@
-"""Documents on clusters and by regimes: their tags travel, and outlive killed processes."""
+"""Documents on clusters and with regimes: tags are sent, and survive killed processes."""
 
 from types import SimpleNamespace
 
@@ -48,7 +48,7 @@ def trained(**options):
 
 
 def likeness(one, other):
-    """Correlation of what two models hold for the similarities of documents."""
+    """Return the correlation of two models' similarities of documents."""
     similar = []
     for model in (one, other):
         vectors = model.dv.get_normed_vectors()[:300]
@@ -71,23 +71,23 @@ def test_clusters_train_documents_as_threads_do(where, options):
     for of_local, vectors in ((local.dv, other.dv), (local.wv, other.wv)):
         lengths = [np.linalg.norm(of.vectors, axis=1).mean() for of in (of_local, vectors)]
         np.testing.assert_allclose(*lengths, rtol=0.1)
-    size = 4 if "regime" in where else 2  # bytes of a number
+    size = 4 if "regime" in where else 2  # bytes per element
     rows = other.traffic.fetched_bytes / size / other.vector_size
     assert rows > 12 * (300 + 3 * len(other.wv))
-    assert other.traffic.tokens < 12 * other.corpus_total_words  # whose words count once
+    assert other.traffic.tokens < 12 * other.corpus_total_words  # pairs do not count
     assert not servers()
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_killed_tasks_come_back(monkeypatch):
-    """16 s of CPU: tasks are killed, and start anew."""
+def test_killed_tasks_are_restarted(monkeypatch):
+    """16 s of CPU: tasks are killed, and restart."""
     killer = Killer(monkeypatch, ("worker", 0), ("ps", 1))
     model = trained(dm=0, cluster="local:ps=2,worker=2", callbacks=[killer])
     assert len(killer.killed) == 2 and likeness(trained(dm=0), model) > 0.7
     assert not servers()
 
 
-def test_checkpoints_tell_documents_apart(tmp_path):
+def test_checkpoints_of_different_documents_are_rejected(tmp_path):
     class Interrupt:
         left = 2
 
@@ -119,23 +119,23 @@ def test_checkpoints_tell_documents_apart(tmp_path):
         ({"regime": "downpour"}, "Doc2Vec can't be trained.*Downpour.*own operations"),
         ({"regime": "sandblaster"}, "Sandblaster.*own operations.*or 'asynchronous'"),
         ({"cluster": "local:ps=1,worker=1", "layout": "columns"}, "layout='columns'"),
-        ({"regime": "submodels:models=2"}, "SubModels.*documents are not.*'synchronous'$"),
+        ({"regime": "submodels:models=2"}, "SubModels.*not of documents.*'synchronous'$"),
     ],
     ids=str,
 )
-def test_what_documents_cannot_be_trained_by_is_refused(options, message):
+def test_regimes_that_cannot_train_documents_are_rejected(options, message):
     with pytest.raises(ValueError, match=message):
         TFDoc2Vec(**options)
 
 
-def test_without_kernels_documents_are_refused(monkeypatch):
+def test_documents_without_kernels_are_rejected(monkeypatch):
     train_by_graph(monkeypatch)
-    with pytest.raises(RuntimeError, match="Doc2Vec is trained by the compiled kernels alone"):
+    with pytest.raises(RuntimeError, match="Doc2Vec is trained only by the compiled kernels"):
         trained()
 
 
 def encoded(documents):
-    """A corpus of documents: tags, and words."""
+    """Return an encoded corpus of documents, each (tags, words)."""
     entries = np.concatenate([
         np.array([*(FIRST_TAG - tag for tag in tags), *words, END]) for tags, words in documents
     ])  # fmt: skip
@@ -151,16 +151,16 @@ def two_words(**tags):
     return Vocabulary(np.array([5.0, 3.0]), keep, noise, None, None, **tags)
 
 
-def test_rates_of_tags_are_those_of_their_documents():
-    # tags 0 and 1 are of one document each, 2 of both, 3 of none
+def test_rates_of_tags_follow_their_documents():
+    # tags 0 and 1 belong to one document each, tag 2 to both, tag 3 to none
     corpus = encoded([([0, 2], [0, 1, 0, 0]), ([1, 2], [1, 0, 0, 1])])
     assert corpus.tag_counts(4).tolist() == [1, 1, 2, 0]
     vocabulary = two_words(tags=4)
     with corpus:
         for options, words, tags in (
-            # words, and targets of a position; a position is one of two pairs
+            # word inputs and inputs per tag of a position, which is a pair with one of two tags
             ({"dm": 0, "negative": 3}, 0.0, 1 / 2),
-            # or a word, whose window has 5 + 1
+            # or, for a third of the positions, a window of 5 + 1 words
             ({"dm": 0, "negative": 3, "dbow_words": 1}, 6 / 3, 1 / 3),
             ({"dm": 1, "negative": 3}, 6.0, 1.0),
         ):
@@ -183,22 +183,22 @@ def test_rates_of_tags_are_those_of_their_documents():
         (TFDoc2Vec, {"dm": 0}, 1, False),
     ],
 )
-def test_programs_of_documents(made, options, averaged, grows):
+def test_documents_average_their_tag_and_keep_the_learning_rate(made, options, averaged, grows):
     config = made(**options, cluster="local:ps=1,worker=4")._current_config()
     corpus = SimpleNamespace(total_tokens=1 << 23, longest_sentence=2)
     program = Plan(config, two_words(), corpus).config
     assert averaged_words(program) == averaged
-    # nobody else trains a document's rows: they lack nothing
+    # no other worker trains a document's rows, so none of their updates are missing
     assert (program.max_growth > 1) == grows
 
 
-def test_a_row_that_no_other_job_trains_is_pushed_whole():
+def test_row_trained_by_a_single_job_is_pushed_in_full():
     curvature = tf.linalg.diag(tf.constant([4.0, 1.0, 0.1]))
     rates = tf.constant([-3.0, 0.0, 3.0])
     share = Directions.of(curvature, tf.constant(4.0)).of_rows(rates)
     changes = share.of(tf.ones([3, 3]), tf.range(3)).numpy()
     np.testing.assert_allclose(changes[:2], 1, atol=1e-3)
     np.testing.assert_allclose(changes[2, 0], 1 / 4, atol=1e-3)
-    # but others are predicted with it
+    # such rows are still drawn as rows that other rows are predicted with
     drawn = draw_rows(tf.eye(3), rates, tf.constant([1, 2])).numpy()
     np.testing.assert_allclose(drawn.mean(0), [0.5, 0, 0.5], atol=0.05)

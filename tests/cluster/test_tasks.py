@@ -1,4 +1,4 @@
-"""Tasks that are started: what they write, and how often they come back."""
+"""Started tasks: their output, and their restarts."""
 
 import io
 import json
@@ -36,7 +36,7 @@ TASKS = [Task("ps", 0, "a:1"), Task("worker", 1, "b:2")]
         "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit",
     ],
 )
-def test_what_tensorflow_says_as_it_starts_is_noise(line):
+def test_startup_messages_of_tensorflow_are_noise(line):
     assert is_noise(line)
 
 
@@ -51,12 +51,12 @@ def test_what_tensorflow_says_as_it_starts_is_noise(line):
         "bash: tfw2v: command not found",
     ],
 )
-def test_what_goes_wrong_is_none(line):
+def test_errors_are_not_noise(line):
     assert not is_noise(line)
 
 
 class Process:
-    """Has written this, and ended; its input is there to be closed."""
+    """Stand-in for a process that has written `written` and exited with status 3."""
 
     pid, returncode = 1, 3
 
@@ -73,7 +73,7 @@ class Process:
 WRITTEN = b"one\r\nI0000 00:00:1.2 3 x.cc:1] noise\n\n\xff two\nlast, unfinished"
 
 
-def test_lines_are_shown_but_noise():
+def test_lines_are_shown_except_noise():
     shown = []
 
     def show(task, line):
@@ -81,14 +81,14 @@ def test_lines_are_shown_but_noise():
 
     ssh = SshCluster(Cluster(ps=("a:1",), worker=("w:1", "b:2")), show, ready_seconds=1)
     ssh._start_process = lambda task: Process(WRITTEN * (task == TASKS[1]))
-    ended = r"status 3; it last said: last, unfinished$"
+    ended = r"status 3; its last output: last, unfinished$"
     with pytest.raises(TaskEnded, match=rf"^worker 1 \(b:2\) ended with {ended}"):
         ssh.start(TASKS[1])
         ssh.wait([TASKS[1]])
     assert shown == ["worker 1 | one", "worker 1 | \ufffd two", "worker 1 | last, unfinished"]
 
 
-def test_what_cannot_be_shown_does_not_hold_up_a_task():
+def test_failing_output_does_not_block_a_task():
     def show(task, line):
         raise OSError(28, "No space left on device")
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_shown_does_not_hold_up_a_task():
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
-def test_what_local_tasks_write_is_in_files_and_logged(caplog, monkeypatch, level):
+def test_output_of_local_tasks_is_saved_and_logged(caplog, monkeypatch, level):
     caplog.set_level(level, "gensim_tfw2v.cluster")
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     launcher = Mock(start_module=lambda *_, **options: Process(WRITTEN))
@@ -108,7 +108,7 @@ def test_what_local_tasks_write_is_in_files_and_logged(caplog, monkeypatch, leve
         worker = local.cluster.task("worker", 0)
         with pytest.raises(TaskEnded, match=r"(?s)ps 0 .* exit status 3; its log, .*unfinished$"):
             local.check()
-        local.start(worker)  # again, and what it writes comes after the rest
+        local.start(worker)  # a restart appends to the log
         local._tasks[worker].reader.join()
         written = WRITTEN.replace(b"\xff", b"\xef\xbf\xbd")
         assert local.log(worker).read_bytes() == 2 * written
@@ -120,7 +120,7 @@ def test_what_local_tasks_write_is_in_files_and_logged(caplog, monkeypatch, leve
 
 
 @pytest.mark.parametrize(("fails_at", "restarts"), [(None, started_cluster.RESTARTS), (4, 2)])
-def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_at, restarts):
+def test_workers_are_restarted_a_limited_number_of_times(caplog, monkeypatch, fails_at, restarts):
     monkeypatch.setattr(started_cluster, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     started = []
@@ -136,7 +136,7 @@ def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_a
         deadline = time.monotonic() + 60
         while caplog.text.count("worker 0 (") < ended and time.monotonic() < deadline:
             time.sleep(0.01)
-        time.sleep(0.2)  # no more of them
+        time.sleep(0.2)  # time for restarts beyond the limit
     assert started == ["ps"] + ["worker"] * (1 + restarts)
     assert caplog.text.count("worker 0 (") == ended
     assert caplog.text.count("ended with exit status 3; it is started again") == restarts
@@ -144,13 +144,13 @@ def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_a
 
 
 @pytest.mark.slow  # a task gives a sign of life every five seconds
-def test_tasks_that_hang_are_killed_and_workers_started_again(shared_forks, monkeypatch, caplog):
+def test_hung_tasks_are_killed_and_workers_restarted(shared_forks, monkeypatch, caplog):
     monkeypatch.setattr("gensim_tfw2v.cluster.started_cluster.HANGING_SECONDS", 8.0)
     local = LocalCluster(1, 1, process_launcher=shared_forks(isolated=False))
     with local, local.restarting():
         ps, worker = local.cluster.servers()
         pids = {task: local.pid(task) for task in (ps, worker)}
-        time.sleep(1.0)  # the first sign of life has come
+        time.sleep(1.0)  # the first sign of life has arrived
         for pid in pids.values():
             os.kill(pid, signal.SIGSTOP)
         deadline = time.monotonic() + 60
@@ -165,7 +165,7 @@ def test_tasks_that_hang_are_killed_and_workers_started_again(shared_forks, monk
 
 
 @pytest.mark.slow
-def test_a_task_that_hangs_ends_with_its_parent():
+def test_hung_task_exits_with_its_parent():
     (port, other) = free_ports(2)
     cluster = Cluster((f"127.0.0.1:{port}",), (f"127.0.0.1:{other}",))
     command = [sys.executable, "-m", "gensim_tfw2v", "task", "--with-parent"]

@@ -24,24 +24,24 @@ LEE = datapath("lee_background.cor")
 
 @pytest.fixture(autouse=True)
 def same_units(monkeypatch):
-    """Let this process train the short units of a cluster, and a cluster what it trains."""
+    """Let local and cluster training use the same short units."""
     monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 4096)
     monkeypatch.setattr("gensim_tfw2v.kernel.sizes.CLUSTER_ENTRIES", 4096)
 
 
 def servers():
-    """Processes of clusters that this process has started."""
+    """Return the cluster processes that this process has started."""
     children = psutil.Process().children(recursive=True)
     return [child for child in children if child.pid not in forks.shared() and is_of_a(child)]
 
 
 def is_of_a(child):
-    with contextlib.suppress(psutil.NoSuchProcess):  # it has ended since
+    with contextlib.suppress(psutil.NoSuchProcess):  # it has exited meanwhile
         return child.name().startswith("tfw2v") or "gensim_tfw2v" in " ".join(child.cmdline())
 
 
 def first_servers():
-    """The same, when there are any: a process that is about to be another program has no name."""
+    """Wait for `servers` and return them: a process has no name during its exec."""
     deadline = time.monotonic() + 60
     while not (found := servers()) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -54,25 +54,25 @@ def trained(cluster, **options):
 
 
 def likeness(one, other):
-    """Mean cosine of the two models' vectors of the most frequent words."""
+    """Return the mean cosine of two models' vectors of the 300 most frequent words."""
     a, b = (model.wv.get_normed_vectors()[:300] for model in (one, other))
     return float((a * b).sum(1).mean())
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_one_worker_trains_as_this_process_does():
+def test_single_worker_trains_as_a_local_process():
     local, on_cluster = trained(None), trained("local:ps=1,worker=1")
     assert likeness(local, on_cluster) > 0.97
     np.testing.assert_allclose(on_cluster.mean_losses, local.mean_losses, rtol=0.01)
     for name in ("train_count", "corpus_count", "corpus_total_words", "min_alpha_yet_reached"):
         assert getattr(local, name) == getattr(on_cluster, name)
-    # what was traced before there was a cluster is not used after it
+    # functions traced before the cluster are not reused after it
     assert likeness(local, trained(None)) > 0.999
     assert not servers()
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_folders_have_any_name(tmp_path):
+def test_folder_names_need_not_be_utf8(tmp_path):
     folder = tmp_path / os.fsdecode(b"not utf-8 \xff")
     folder.mkdir()
     model = trained("local:ps=1,worker=1", epochs=1, encoded_dir=folder)
@@ -87,19 +87,19 @@ def test_folders_have_any_name(tmp_path):
     ],
 )
 @pytest.mark.usefixtures("shared_forks")
-def test_several_tasks_of_each_kind(tasks, options):
-    """13 s of CPU: five tasks and a coordinator get ready."""
+def test_several_tasks_train_as_a_local_process(tasks, options):
+    """13 s of CPU: five tasks and a coordinator start."""
     local, on_cluster = trained(None, **options), trained(tasks, **options)
-    # which worker is first is chance, and so far the vectors differ; another seed's have nothing
-    # in common
+    # vectors differ by the random order of the workers; those of a different seed have a likeness
+    # of 0
     assert likeness(local, on_cluster) > 0.5
     np.testing.assert_allclose(on_cluster.mean_losses, local.mean_losses, rtol=0.05)
     assert not servers()
     traffic = on_cluster.traffic
     units = traffic.units - traffic.repeated
     assert units >= 80 and units % on_cluster.epochs == 0
-    assert traffic.corpus_bytes == 0  # workers of this machine see the files
-    row = on_cluster.vector_size + 4  # an element is a byte, and a scale and an id are 4
+    assert traffic.corpus_bytes == 0  # workers on this machine read the files
+    row = on_cluster.vector_size + 4  # bytes: of int8 elements, and of the scale
     rows, left = divmod(traffic.fetched_bytes, row)
     assert rows > 0 == left and traffic.pushed_bytes == rows * (row + 4)
     assert len(traffic.staleness) >= units
@@ -108,9 +108,9 @@ def test_several_tasks_of_each_kind(tasks, options):
 
 @pytest.mark.usefixtures("shared_forks")
 def test_columns_train_as_rows_do(monkeypatch, tmp_path):
-    """16 s of CPU: both layouts' graphs are traced."""
-    train_by_graph(monkeypatch)  # other draws
-    text = tmp_path / "text"  # a quarter, of which vectors already end as far from their beginning
+    """16 s of CPU: functions of both layouts are traced."""
+    train_by_graph(monkeypatch)  # the columns use it, and its draws differ from the kernels'
+    text = tmp_path / "text"  # a quarter suffices to move the vectors far from their start
     text.write_text("".join(Path(LEE).read_text().splitlines(keepends=True)[:75]))
     options = {"epochs": 1, "vector_size": 9, "corpus_file": str(text)}
     local, columns = (
@@ -125,13 +125,13 @@ def test_columns_train_as_rows_do(monkeypatch, tmp_path):
     assert not servers()
 
 
-def test_a_running_cluster_is_used_again_and_again(shared_forks, monkeypatch):
+def test_running_cluster_is_reused(shared_forks, monkeypatch):
     launcher = shared_forks(isolated=False)
     coordinators = "gensim_tfw2v.cluster.local_cluster.start_module"
     monkeypatch.setattr(coordinators, launcher.start_module)
     with LocalCluster(1, 1, process_launcher=launcher) as running:
         pids = [running.pid(task) for task in running.cluster.tasks()]
-        if sys.platform == "linux":  # as Slurm reads them: number, name, state, parent
+        if sys.platform == "linux":  # fields as Slurm reads them: pid, name, state, parent
             stats = [Path(f"/proc/{pid}/stat").read_text().split() for pid in pids]
             assert [stat[1] for stat in stats] == ["(tfw2v-ps-0)", "(tfw2v-worker-0)"]
             assert all(int(stat[3]) for stat in stats)
@@ -144,7 +144,7 @@ def test_a_running_cluster_is_used_again_and_again(shared_forks, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_running_cluster_takes_another_vocabulary(shared_forks):
+def test_running_cluster_accepts_a_different_vocabulary(shared_forks):
     other = [["one", "two", "three", "four", "five", "six"] * 20] * 60
     with LocalCluster(1, 1, process_launcher=shared_forks(isolated=False)) as running:
         trained(running.cluster, epochs=1)
@@ -159,20 +159,20 @@ def test_a_running_cluster_takes_another_vocabulary(shared_forks):
     ("options", "message"),
     [
         ({"layout": "diagonals", "cluster": "local:ps=1,worker=1"}, "'rows' or 'columns'"),
-        ({"layout": "columns"}, "give a cluster"),
+        ({"layout": "columns"}, "set cluster"),
         (
             {"layout": "columns", "regime": "downpour", "cluster": "local:ps=1,worker=1"},
             "no rows to fetch and push: leave out one of the two",
         ),
     ],
 )
-def test_layouts_that_are_refused_at_once(options, message):
+def test_invalid_layouts_are_rejected_immediately(options, message):
     with pytest.raises(ValueError, match=message):
         TFWord2Vec(vector_size=5, **options)
 
 
 @pytest.mark.parametrize("name", ["local", "local:ps=1", "local:ps=0,worker=2", "remote", 3])
-def test_what_names_no_cluster_is_refused_at_once(name):
+def test_invalid_cluster_names_are_rejected_immediately(name):
     with pytest.raises(ClusterError, match=r"local:ps=P,worker=N.*TF_CONFIG"):
         TFWord2Vec(vector_size=5, cluster=name)
 
@@ -184,17 +184,17 @@ def test_missing_tasks_are_named(monkeypatch):
         trained(Cluster((ps,), (worker,)))
 
 
-def test_addresses_that_are_not_private_are_named(monkeypatch, caplog):
+def test_public_addresses_cause_a_warning(monkeypatch, caplog):
     monkeypatch.setattr("gensim_tfw2v.training.training_plan.READY_SECONDS", 0.5)
-    # addresses for documentation, which answer nowhere, count as private
+    # reserved documentation addresses, which never answer, count as private
     names = "ps.example.org:2222", "192.168.77.1:2222", "8.8.8.8:9"
     with pytest.raises(MissingTasks):
         trained(Cluster(names[:1], names[1:]))
-    (warning,) = [text for text in caplog.messages if "not known to be private" in text]
+    (warning,) = [text for text in caplog.messages if "may be reachable from outside" in text]
     assert "ps.example.org" in warning and "8.8.8.8" in warning and "192.168" not in warning
 
 
-def test_processes_get_ready_while_words_are_counted():
+def test_processes_start_while_words_are_counted():
     model = TFWord2Vec(vector_size=8, epochs=1, cluster="local:ps=1,worker=1", workers=1)
     assert not servers()
     model.build_vocab(corpus_file=LEE)

@@ -1,4 +1,4 @@
-"""Tasks with the coordinator's TensorFlow, with another, and with no word of it."""
+"""Tasks with the coordinator's version of TensorFlow, a different one, or an unknown one."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.kernel import native
 from tests.forks import SharedLauncher
 
-#: A task; what it says of its version is changed first by the code that is given.
+#: Runs a task, after code that changes the versions that it reports.
 SERVE = """
 import sys
 from gensim_tfw2v._tensorflow import tf
@@ -39,7 +39,7 @@ from gensim_tfw2v.cluster import handshake
 handshake.publish_version = lambda server, task: None
 """
 
-#: Connects, and uses both tasks.
+#: Connects to the cluster, and uses both tasks.
 CONNECT = """
 import json, sys, time, logging
 logging.basicConfig(format="%(levelname)s %(message)s")
@@ -67,7 +67,7 @@ print("sum", float(result.fetch()), "checked in", took[0])
 
 @contextlib.contextmanager
 def cluster(launcher, *codes):
-    """A ps and a worker; there is also a chief, which is not started."""
+    """Start a ps and a worker; yield their cluster, whose chief is not started."""
     ps, worker, chief = (f"127.0.0.1:{port}" for port in free_ports(3))
     cluster = Cluster((ps,), (worker,), chief)
     tasks = []
@@ -79,7 +79,7 @@ def cluster(launcher, *codes):
             tasks.append(
                 launcher.start_module(*run, environment=environment, stdout=subprocess.PIPE)
             )
-        for task in tasks:  # or one might answer before it has told its version
+        for task in tasks:  # a task could answer before it has published its version
             assert any(b"serves" in line for line in task.stdout)
         yield cluster
     finally:
@@ -90,7 +90,7 @@ def cluster(launcher, *codes):
 
 
 def connected(launcher, cluster):
-    """What a process has written that uses a cluster."""
+    """Connect to a cluster in a process; return its output."""
     run = ("tests.forked", "run", CONNECT, json.dumps([cluster.ps, cluster.worker]))
     process = launcher.start_module(
         *run,
@@ -111,15 +111,15 @@ def launcher(kept_forks):
 
 
 @pytest.mark.slow
-def test_the_same_version_passes_and_takes_no_time(launcher):
+def test_same_version_is_accepted_quickly(launcher):
     with cluster(launcher, OWN, PATCHED) as running:
         written = connected(launcher, running)
     assert "WARNING" not in written
     (line,) = [line for line in written.splitlines() if line.startswith("sum 3.0")]
-    assert float(line.split()[-1]) < 0.5  # some hundredths, on a machine at rest
+    assert float(line.split()[-1]) < 0.5  # a few hundredths of a second on an idle machine
 
 
-def test_another_version_is_refused_and_servers_that_say_nothing_are_named(launcher, tmp_path):
+def test_different_version_is_rejected_and_unknown_is_warned_of(launcher, tmp_path):
     with cluster(launcher, PLAIN, OLDER) as running:
         done = subprocess.run(
             [sys.executable, "-m", "gensim_tfw2v", "train", datapath("lee_background.cor")]
@@ -130,17 +130,17 @@ def test_another_version_is_refused_and_servers_that_say_nothing_are_named(launc
     assert done.returncode == 2 and not (tmp_path / "model").exists()
     error = done.stderr.splitlines()[-1]
     assert error.startswith("tfw2v: this program has TensorFlow 2.")
-    assert f"there is 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in error
+    assert f"cluster has 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in error
     assert "pip install tensorflow==2." in error
-    assert "WARNING : not known to have this program's TensorFlow" in done.stderr
+    assert "WARNING : cannot check for TensorFlow 2." in done.stderr
     assert f"tfw2v: ps 0 ({running.ps[0]})\n" in done.stderr
 
 
-def test_a_worker_without_kernels_is_refused(launcher):
+def test_worker_without_kernels_is_rejected(launcher):
     with cluster(launcher, OWN, BARE) as running:
         written = connected(launcher, running)
-    assert "MissingKernels: this program has compiled kernels, but there are" in written
-    assert f"are none on worker 0 ({running.worker[0]}). Install the package there" in written
+    assert "MissingKernels: this program has compiled kernels, but these" in written
+    assert f"tasks lack them: worker 0 ({running.worker[0]}). Install the package there" in written
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,14 @@ def test_a_worker_without_kernels_is_refused(launcher):
         (OTHER_OPS, f"{__version__} with different compiled kernels"),
     ],
 )
-def test_another_release_of_the_package_is_refused(launcher, code, has):
+def test_different_release_of_the_package_is_rejected(launcher, code, has):
     with cluster(launcher, OWN, code) as running:
         written = connected(launcher, running)
-    this = f"OtherVersion: this program has gensim-tfw2v {__version__}, but there is {has} on"
-    assert f"{this} worker 0 ({running.worker[0]}). Install the same on all" in written
+    this = f"OtherVersion: this program has gensim-tfw2v {__version__}, but the cluster has {has}"
+    assert f"{this} on worker 0 ({running.worker[0]}). Install the same version" in written
 
 
-def test_the_hash_of_the_ops_covers_names_and_signatures(monkeypatch):
+def test_hash_of_the_ops_depends_on_the_ops(monkeypatch):
     before = native.ops_hash()
     assert re.fullmatch("[0-9a-f]{12}", before) and native.ops_hash() == before
     names = [name for name in vars(native.load_ops()) if name.startswith("Tfw2v")]

@@ -9,7 +9,7 @@ from tests.corpus.reference import ODD
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path, monkeypatch) -> Path:
-    """A folder for temporary files, which must be empty again at the end of a test."""
+    """Folder for temporary files; tests check that it is empty at the end."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -17,16 +17,16 @@ def temporary(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-@pytest.fixture(params=["whole", "cut", "python"])
-def way(request, monkeypatch) -> str:
-    """How texts are read: in one run, in runs of 10 kB by threads, or by Python alone."""
-    if request.param == "cut":
+@pytest.fixture(params=["one run", "several runs", "pure Python"])
+def reader_kind(request, monkeypatch) -> str:
+    """Way of reading texts: in one run, in runs of 10 kB by threads, or by pure Python."""
+    if request.param == "several runs":
         monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
-    if request.param == "python":
+    if request.param == "pure Python":
         for module in (encode, scanner):
             monkeypatch.setattr(module, "library", lambda: None)
     elif scanner.library() is None:
-        pytest.skip("compiled nowhere here")
+        pytest.skip("the compiled library is missing")
     return request.param
 
 

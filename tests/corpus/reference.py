@@ -1,4 +1,4 @@
-"""Odd corpora, and what gensim makes of a file."""
+"""Odd corpora, helpers that scan and encode, and sentences as gensim reads them."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from gensim_tfw2v.corpus.text_files import Text, cut_texts, find_texts
 
 LEE = datapath("lee_background.cor")
 
-# name -> the bytes of a corpus file
+# content of a corpus file, by name
 ODD = {
     "one word": b"word",
     "one sentence": b"a b a c\n",
@@ -31,7 +31,7 @@ ODD = {
 
 
 def text_of(paths, tagged=False, machines=()) -> Text:
-    """Files, found and cut."""
+    """Return the files as a text, found and cut into runs."""
     return Text(cut_texts(find_texts(paths)), (), tagged, machines)
 
 
@@ -44,12 +44,12 @@ def scan_sentences(sentences, parent=None) -> Scan:
 
 
 def encode_texts(paths, key_to_index, parent=None) -> EncodedCorpus:
-    """Text files as ids of a vocabulary that is known."""
+    """Encode text files as ids of a known vocabulary."""
     return encode_corpus(text_of(paths), key_to_index, parent)
 
 
 def encode_sentences(sentences, key_to_index, parent=None) -> EncodedCorpus:
-    """Token lists as ids of a vocabulary that is known."""
+    """Encode token lists as ids of a known vocabulary."""
     return encode_corpus(Text(None, sentences), key_to_index, parent)
 
 
@@ -58,7 +58,7 @@ def folder_is_empty(folder: Path) -> bool:
 
 
 def decoded(corpus: EncodedCorpus, words: list, size: int = 1 << 20) -> list[list]:
-    """The sentences of a corpus, read through its units."""
+    """Return the sentences of a corpus, read through its units."""
     sentences, open_one = [], []
     for unit in corpus.units(size):
         for entry in unit.read().tolist():

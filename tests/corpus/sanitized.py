@@ -1,7 +1,7 @@
-"""Texts of all kinds, whole and cut anywhere, read by a scanner that watches its memory.
+"""Random texts, valid and invalid, read by a scanner compiled with sanitizers.
 
-Runs as a program of its own, with the library that is given, since whatever watches memory must be
-loaded first. It needs NumPy alone.
+Run as a separate program with the path of the library, because sanitizers must be loaded first.
+Imports only NumPy.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import numpy as np
 
 if __name__ == "__main__":
     root, built = Path(__file__).parents[2], Path(sys.argv[1])
-    package = types.ModuleType("gensim_tfw2v")  # its own __init__ imports gensim
+    package = types.ModuleType("gensim_tfw2v")  # the real __init__ imports gensim
     package.__path__ = [str(root / "gensim_tfw2v")]
     sys.modules["gensim_tfw2v"] = package
 

@@ -1,4 +1,4 @@
-"""What can't be read is refused with what came and what to do; nothing stays behind."""
+"""Unreadable input is rejected with its problem and a remedy, and leaves no files."""
 
 import bz2
 import errno
@@ -25,13 +25,13 @@ TEXT = b"a b c\nb c\n" * 50
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays(temporary):
+def no_files_left(temporary):
     yield
     assert folder_is_empty(temporary)
 
 
 @pytest.mark.parametrize("pack", [gzip, bz2, lzma])
-def test_compressed(tmp_path, pack, way):
+def test_compressed_files_need_their_suffix(tmp_path, pack, reader_kind):
     ending = {gzip: ".gz", bz2: ".bz2", lzma: ".xz"}[pack]
     path = tmp_path / f"lee.txt{ending}"
     with open(LEE, "rb") as file:
@@ -44,14 +44,14 @@ def test_compressed(tmp_path, pack, way):
         scan_texts([wrongly_named])
 
 
-def test_zip(tmp_path):
+def test_zip_files_are_rejected(tmp_path):
     path = tmp_path / "text.zip"
     path.write_bytes(b"PK\x03\x04rest")
     with pytest.raises(ValueError, match="zip data, not text: decompress it"):
         encode_texts([path], {"a": 0})
 
 
-def test_text_that_begins_as_bzip2_does(tmp_path):
+def test_text_that_starts_like_bzip2_is_read(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"BZh is no word\n")
     with scan_texts([path]) as scan:
@@ -68,7 +68,7 @@ def test_text_that_begins_as_bzip2_does(tmp_path):
         (".xz", TEXT, lzma.LZMAError),
     ],
 )
-def test_damaged(tmp_path, ending, content, error):
+def test_damaged_files_are_reported(tmp_path, ending, content, error):
     path = tmp_path / f"text{ending}"
     path.write_bytes(content)
     with pytest.raises(error, match="is damaged, cut short, or not what its name says"):
@@ -76,7 +76,7 @@ def test_damaged(tmp_path, ending, content, error):
 
 
 @pytest.mark.parametrize(("ending", "module"), [(".lz4", "lz4"), (".zst", "backports")])
-def test_what_decompresses_is_named(tmp_path, monkeypatch, ending, module):
+def test_missing_decompressor_is_named(tmp_path, monkeypatch, ending, module):
     monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / f"text{ending}"
     path.write_bytes(b"anything")
@@ -87,7 +87,7 @@ def test_what_decompresses_is_named(tmp_path, monkeypatch, ending, module):
 
 
 @pytest.mark.parametrize(("ending", "module"), [(".lz4", "lz4.frame"), (".zst", "backports.zstd")])
-def test_what_other_packages_decompress(tmp_path, ending, module):
+def test_lz4_and_zst_files_are_read_or_reported_as_damaged(tmp_path, ending, module):
     packed = pytest.importorskip(module).compress(TEXT)
     path = tmp_path / f"text{ending}"
     path.write_bytes(packed)
@@ -99,7 +99,7 @@ def test_what_other_packages_decompress(tmp_path, ending, module):
             scan_texts([path])
 
 
-def test_lz4_that_is_not_named_so(tmp_path):
+def test_lz4_data_without_suffix_is_rejected(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"\x04\x22\x4d\x18rest")
     with pytest.raises(ValueError, match="lz4 data, not text: name it ….lz4"):
@@ -107,7 +107,7 @@ def test_lz4_that_is_not_named_so(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"caf\xe9 x", b"\xed\xa0\x80", b"\xe2\x82\n"])
-def test_not_utf8(tmp_path, way, bad):
+def test_invalid_utf8_is_reported_with_its_offset(tmp_path, reader_kind, bad):
     path = tmp_path / "latin.txt"
     text = TEXT * 200 + b"a \xc3\xa9 " + bad
     path.write_bytes(text + b"\n" + TEXT)
@@ -135,10 +135,10 @@ def test_not_utf8(tmp_path, way, bad):
         ("utf-32-be", b"", "UTF-32BE"),
     ],
 )
-def test_wide_encodings_are_named(tmp_path, way, text, encoding, mark, name):
+def test_utf16_and_utf32_are_recognized(tmp_path, reader_kind, text, encoding, mark, name):
     path = tmp_path / "wide.txt"
     if not text.isascii() and not text.startswith("g") and encoding[-2:] in ("le", "be"):
-        text = text.replace("\n", " \u00e9\n")  # else no byte of it is wrong
+        text = text.replace("\n", " \u00e9\n")  # otherwise every byte would be valid UTF-8
     path.write_bytes(mark + (text * 50).encode(encoding))
     with pytest.raises(
         ValueError, match=f"wide.txt is not UTF-8 text.* looks like {name}:.*iconv -f {name} -t"
@@ -146,21 +146,21 @@ def test_wide_encodings_are_named(tmp_path, way, text, encoding, mark, name):
         scan_texts([path])
 
 
-def test_wide_encodings_are_named_behind_their_begin(tmp_path, way):
+def test_utf16_after_valid_text_is_recognized(tmp_path, reader_kind):
     path = tmp_path / "joined.txt"
     path.write_bytes(TEXT + "gr\u00f6\u00dfe\n".encode("utf-16-le"))
     with pytest.raises(CorpusDecodeError, match="looks like UTF-16LE: .*iconv -f UTF-16LE -t"):
         scan_texts([path])
 
 
-def test_not_utf8_in_a_long_line(tmp_path, way):
+def test_invalid_utf8_in_a_long_line_is_reported(tmp_path, reader_kind):
     path = tmp_path / "latin.txt"
     path.write_bytes(b"a b " * 50_000 + b"\xe9")
     with pytest.raises(CorpusDecodeError, match="byte 200,000"):
         encode_texts([path], {"a": 0})
 
 
-def test_missing_folder_and_unreadable(tmp_path):
+def test_missing_files_folders_and_unreadable_files_are_rejected(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such corpus file.*missing.txt") as caught:
         scan_texts([tmp_path / "missing.txt"])
     assert caught.value.errno == errno.ENOENT
@@ -174,7 +174,7 @@ def test_missing_folder_and_unreadable(tmp_path):
             scan_texts([path])
 
 
-def test_pipe(tmp_path, way):
+def test_pipe_is_read(tmp_path, reader_kind):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     feeder = threading.Thread(target=path.write_bytes, args=[TEXT])
@@ -185,14 +185,14 @@ def test_pipe(tmp_path, way):
 
 
 @pytest.mark.parametrize("sentences", [None, 5, [1, 2], [["a", ["unhashable"]]]])
-def test_no_sentences(sentences):
+def test_invalid_sentences_raise_type_error(sentences):
     with pytest.raises(TypeError):
         scan_sentences(sentences)
     with pytest.raises(TypeError):
         encode_sentences(sentences, {"a": 0})
 
 
-def test_missing_target_folder(tmp_path):
+def test_missing_target_folder_is_reported(tmp_path):
     missing = tmp_path / "missing"
     for call in (
         lambda: scan_sentences([["a"]], missing),

@@ -1,4 +1,4 @@
-"""Tagged documents are counted as gensim counts them, and encoded whole, each after its tags."""
+"""Tagged documents are counted as by gensim, and encoded uncut, each after its tags."""
 
 import gzip
 import logging
@@ -34,7 +34,7 @@ def config():
 
 
 def gensims(source, **options):
-    """A model of gensim's that has scanned the same documents."""
+    """Return a gensim model that has scanned the documents, and its counts."""
     model = Doc2Vec(vector_size=4, **options)
     counted = model.scan_vocab(**source)
     return model, counted
@@ -50,7 +50,7 @@ def assert_same_keys(vectors, other):
 
 
 class Reader(CorpusReader):
-    """A reader, with vectors that have tags as keys."""
+    """Reader that encodes with the tags of `dv`."""
 
     trains_at_once = True
     dv: KeyedVectors
@@ -60,7 +60,7 @@ class Reader(CorpusReader):
 
 
 def scanned(source, update=None):
-    """A reader that has scanned documents, and the scan."""
+    """Return a reader that has scanned documents, and the scan."""
     reader = Reader()
     scan = reader.scan(source, config(), tags := Tags())
     reader.dv = KeyedVectors(4) if update is None else update
@@ -69,7 +69,7 @@ def scanned(source, update=None):
 
 
 def decoded(corpus, words, size=1 << 20):
-    """Row numbers and words of each document, read through units."""
+    """Return (rows of tags, words) of each document, read through units."""
     found = []
     for unit in corpus.units(size):
         entries = unit.read()
@@ -77,13 +77,13 @@ def decoded(corpus, words, size=1 << 20):
         assert unit.tokens == np.count_nonzero(entries >= 0)
         for document in np.split(entries, np.flatnonzero(entries == END) + 1)[:-1]:
             tags = FIRST_TAG - document[document <= FIRST_TAG]
-            assert (document[: len(tags)] <= FIRST_TAG).all()  # before the words
+            assert (document[: len(tags)] <= FIRST_TAG).all()  # all tags come before the words
             found.append((tags.tolist(), [words[n] for n in document[len(tags) : -1]]))
     return found
 
 
 def expected(documents, vectors, known):
-    """What gensim trains: rows of tags, and words that are known."""
+    """Return (rows of tags, known words) of each document, as gensim trains them."""
     found = []
     for document in documents:
         rows = [vectors.get_index(tag) for tag in document.tags if tag in vectors]
@@ -94,11 +94,11 @@ def expected(documents, vectors, known):
 
 
 def assert_encoded(reader, scan, source, items, known=None):
-    """Documents are those of gensim: kept by the scan, and read again."""
+    """Check that documents equal gensim's, both kept by the scan and read again."""
     known = list(scan.raw_vocab) if known is None else known
     key_to_index = {word: place for place, word in enumerate(known)}
     should = expected(items, reader.dv, known)
-    for _ in range(2):  # the second time nothing is kept
+    for _ in range(2):  # first from the scan's files, then read again
         with reader.encoded(source, key_to_index) as corpus:
             assert decoded(corpus, known) == should
             assert corpus.total_tokens == sum(len(words) for _, words in should)
@@ -108,7 +108,7 @@ def assert_encoded(reader, scan, source, items, known=None):
 
 @pytest.fixture
 def long_lines(monkeypatch):
-    """Documents of more than 7 words are cut, as others of more than 10,000."""
+    """Cut documents after 7 words instead of 10,000."""
     monkeypatch.setattr(encoded_corpus, "MAX_SENTENCE", 7)
 
 
@@ -116,7 +116,7 @@ def lines_of(path):
     return list(TaggedLineDocument(str(path)))
 
 
-def test_a_file_as_gensim(way, tmp_path):
+def test_file_is_scanned_and_encoded_as_by_gensim(reader_kind, tmp_path):
     model, counted = gensims({"corpus_file": LEE})
     reader, scan = scanned(Path(LEE))
     assert (scan.total_words, scan.corpus_count) == counted
@@ -126,7 +126,7 @@ def test_a_file_as_gensim(way, tmp_path):
     assert_encoded(reader, scan, Path(LEE), lines_of(LEE), known)
 
 
-def test_odd_files_as_gensim(odd_file, way):
+def test_odd_files_are_scanned_and_encoded_as_by_gensim(odd_file, reader_kind):
     model, counted = gensims({"corpus_file": str(odd_file)})
     reader, scan = scanned(odd_file)
     assert (scan.total_words, scan.corpus_count) == counted
@@ -144,7 +144,9 @@ LINES = st.lists(
 
 @settings(max_examples=60)
 @given(LINES, st.integers(1, 12))
-def test_lines_are_numbered_wherever_parts_begin(tmp_path, monkeypatch, long_lines, pieces, size):
+def test_line_numbers_do_not_depend_on_how_files_are_cut(
+    tmp_path, monkeypatch, long_lines, pieces, size
+):
     monkeypatch.setattr(text_files, "BYTES_A_RUN", size)
     monkeypatch.setattr(scanner, "BLOCK", size % 9 + 1)
     monkeypatch.setattr(encoded_corpus, "SHARD", size)
@@ -156,7 +158,7 @@ def test_lines_are_numbered_wherever_parts_begin(tmp_path, monkeypatch, long_lin
     assert_encoded(reader, scan, path, items)
 
 
-def test_compressed_and_two_files(tmp_path, way):
+def test_lines_of_compressed_and_several_files_are_numbered(tmp_path, reader_kind):
     path = tmp_path / "text.gz"
     path.write_bytes(gzip.compress(b"a b\n\nb\n\nc"))
     reader, scan = scanned(path)
@@ -171,7 +173,7 @@ def test_compressed_and_two_files(tmp_path, way):
     assert found == [([0], a_b), ([2], b), ([5], d), ([7], a_b), ([9], b)]
 
 
-def test_lines_without_rows_are_trained_without_tags(tmp_path, way):
+def test_lines_without_rows_are_trained_without_tags(tmp_path, reader_kind):
     path = tmp_path / "text"
     path.write_text("a\nb\na b\n")
     reader = Reader()
@@ -181,14 +183,14 @@ def test_lines_without_rows_are_trained_without_tags(tmp_path, way):
 
 
 def test_tagged_line_documents_are_read_as_files(monkeypatch):
-    monkeypatch.setattr(Tags, "packed", None)  # the way of other iterables
+    monkeypatch.setattr(Tags, "packed", None)  # used only for other iterables
     source = TaggedLineDocument(LEE)
     reader, scan = scanned(source)
     assert scan.corpus_count == len(reader.dv) == 300
     assert_encoded(reader, scan, source, lines_of(LEE))
 
 
-def test_mixed_tags_as_gensim(caplog):
+def test_mixed_tags_are_scanned_as_by_gensim(caplog):
     model, counted = gensims({"corpus_iterable": MIXED})
     reader, scan = scanned(MIXED)
     assert (scan.total_words, scan.corpus_count) == counted
@@ -206,7 +208,7 @@ WARNED = {
 
 
 @pytest.mark.parametrize("name", WARNED)
-def test_warnings_as_gensim(name, caplog):
+def test_warnings_equal_gensims(name, caplog):
     with caplog.at_level(logging.WARNING):
         gensims({"corpus_iterable": WARNED[name]})
         scanned(WARNED[name])
@@ -228,15 +230,15 @@ DOCUMENTS = st.lists(
 
 @settings(max_examples=30)
 @given(DOCUMENTS, DOCUMENTS)
-def test_any_tags_as_gensim(long_lines, items, more):
+def test_random_tags_are_scanned_as_by_gensim(long_lines, items, more):
     model, counted = gensims({"corpus_iterable": items})
     reader, scan = scanned(items)
     assert (scan.total_words, scan.corpus_count) == counted
     assert_same_keys(reader.dv, model.dv)
     assert_encoded(reader, scan, items, items)
-    assert_encoded(reader, scan, more, more, list("abcd"))  # with tags that are unknown
+    assert_encoded(reader, scan, more, more, list("abcd"))  # some tags are unknown
 
-    # then more documents: known rows stay, and every tag has one
+    # more documents: known tags keep their rows, new tags get one
     before = list(reader.dv.index_to_key)
     rows = {tag: reader.dv.get_index(tag) for tag in before}
     counts = {
@@ -272,15 +274,15 @@ def test_updated_vectors_keep_their_rows():
     assert dv.get_vecattr("x", "doc_count") == 5 and dv.get_vecattr("new", "word_count") == 1
 
 
-def test_gensims_own_counts_are_taken_over():
-    """As with max_vocab_size, where gensim's code counts."""
+def test_tags_counted_by_gensim_are_adopted():
+    """With max_vocab_size, gensim's code counts the tags."""
     model, _ = gensims({"corpus_iterable": MIXED}, max_vocab_size=1)
     dv = KeyedVectors(4)
     take_tags(dv, Tags.of(model.dv), len(MIXED))
     assert_same_keys(dv, model.dv)
 
 
-def test_units_hold_whole_documents(tmp_path, way):
+def test_units_hold_whole_documents(tmp_path, reader_kind):
     generator = np.random.default_rng(3)
     path = tmp_path / "text"
     path.write_text("".join("w " * size + "\n" for size in generator.integers(0, 300, 200)))
@@ -293,16 +295,16 @@ def test_units_hold_whole_documents(tmp_path, way):
             assert sum(unit.tokens for unit in units) == scan.total_words
             assert sum(unit.sentences for unit in units) == 200
             assert all(unit.stop - unit.start <= max(size, 301) for unit in units)
-            runs = len({unit.path for unit in units})  # which no unit crosses
+            runs = len({unit.path for unit in units})  # no unit crosses a file
             assert len(units) <= 2 * sum(len(w) + 2 for _, w in items) // size + runs
 
 
-def test_edges_of_whole_documents():
+def test_unit_edges_do_not_cut_documents():
     assert unit_edges(np.array([1000]), 1000, 300, whole=True) == [0, 1000]
     assert unit_edges(np.array([10, 20, 500, 510]), 510, 100, whole=True) == [0, 20, 500, 510]
 
 
-def test_samples_are_of_whole_documents():
+def test_samples_hold_whole_documents():
     items = [TaggedDocument(["a", "b"], [number, "x"]) for number in range(50)]
     reader, _ = scanned(items)
     with reader.encoded(items, {"a": 0, "b": 1}) as corpus:
@@ -312,7 +314,7 @@ def test_samples_are_of_whole_documents():
     assert (sample[:, 1:] == [FIRST_TAG - 50, 0, 1, END]).all()
 
 
-def test_documents_are_read_once_where_they_are_trained_on_at_once():
+def test_documents_trained_immediately_are_read_once():
     source = (item for item in MIXED)
     reader, scan = scanned(source)
     words = list(scan.raw_vocab)
@@ -320,8 +322,8 @@ def test_documents_are_read_once_where_they_are_trained_on_at_once():
         assert decoded(corpus, words) == expected(MIXED, reader.dv, words)
 
 
-def test_what_is_no_document():
-    with pytest.raises(TypeError, match=r"document 0 .* list: give TaggedDocument\(words, tags\)"):
+def test_documents_need_words_and_tags():
+    with pytest.raises(TypeError, match=r"document 0 .* list: pass TaggedDocument\(words, tags\)"):
         scanned([["a", "b"]])
     other = [SimpleNamespace(words=["a"], tags=(0,), more=1)]
     reader, scan = scanned(other)

@@ -1,4 +1,4 @@
-"""What was encoded is what gensim would train on, whichever way it was read."""
+"""Encoded corpora hold what gensim would train on, however they are read."""
 
 import pytest
 from gensim.models.word2vec import LineSentence
@@ -19,7 +19,7 @@ WORDS = ["the", "of", "a", "said", "Australia", "not in the corpus"]
 KNOWN = {word: index for index, word in enumerate(WORDS)}
 
 
-def test_lee(way):
+def test_lee_is_encoded_as_gensim_reads_it(reader_kind):
     with encode_texts([LEE], KNOWN) as corpus:
         expected = line_sentences(LEE, KNOWN)
         assert decoded(corpus, WORDS) == expected
@@ -28,7 +28,7 @@ def test_lee(way):
         assert corpus.total_sentences == 300
 
 
-def test_file_and_iterable_and_scan_agree(odd_file, way):
+def test_file_iterable_and_scan_give_the_same_corpus(odd_file, reader_kind):
     with scan_texts([odd_file]) as scan:
         words = list(scan.raw_vocab)[::2]
         known = {word: index for index, word in enumerate(words)}
@@ -45,12 +45,12 @@ def test_file_and_iterable_and_scan_agree(odd_file, way):
             assert corpus.total_sentences == scan.corpus_count
 
 
-def test_words_that_are_no_strings():
+def test_words_of_any_type_are_encoded():
     with encode_sentences([[1, 2, 3], [("x", 2), 1]], {1: 0, ("x", 2): 1}) as corpus:
         assert decoded(corpus, [1, ("x", 2)]) == [[1], [("x", 2), 1]]
 
 
-def test_words_that_are_no_strings_are_not_looked_for_in_files(tmp_path, way):
+def test_files_match_only_string_words(tmp_path, reader_kind):
     path = tmp_path / "numbers.txt"
     path.write_text("1 2\n3 1\n")
     with encode_texts([path], {1: 0, "1": 1, "": 2, "a\nb": 3, "\ud800": 4}) as corpus:
@@ -71,7 +71,9 @@ text = st.lists(st.text(st.sampled_from("ab ж\u3000\t\r\n\n🧬\x85"), max_size
     size=st.integers(1, 30),
 )
 @settings(max_examples=150)
-def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, size):
+def test_random_texts_are_decoded_unchanged(
+    tmp_path_factory, reader_kind, text, drop, block, longest, shard, size
+):
     path = tmp_path_factory.mktemp("text") / "text.txt"
     path.write_bytes(text.encode())
     expected = list(LineSentence(str(path), max_sentence_length=longest))
@@ -81,7 +83,7 @@ def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, si
     kept = [sentence for sentence in kept if sentence]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanner, "BLOCK", block)
-        if way == "cut":
+        if reader_kind == "several runs":
             patch.setattr(text_files, "BYTES_A_RUN", block)
         patch.setattr(encoded_corpus, "MAX_SENTENCE", longest)
         patch.setattr(encoded_corpus, "SHARD", shard)
@@ -100,7 +102,7 @@ def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, si
 
 @given(st.lists(st.lists(st.sampled_from("abc\n"), max_size=9), max_size=12), st.integers(1, 20))
 @settings(max_examples=60)
-def test_round_trip_of_iterables(sentences, shard):
+def test_random_iterables_are_decoded_unchanged(sentences, shard):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encoded_corpus, "MAX_SENTENCE", 4)
         patch.setattr(encoded_corpus, "SHARD", shard)

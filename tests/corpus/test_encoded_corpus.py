@@ -1,4 +1,4 @@
-"""Shards, and cutting them into units."""
+"""Shards, and units cut from them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,18 +20,18 @@ SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]
 KNOWN = {"a": 0, "b": 1}
 
 
-def test_units_end_where_sentences_end():
+def test_units_end_at_sentence_ends():
     ends = np.arange(10, 1001, 10)
     edges = unit_edges(ends, 1000, 128)
     assert set(edges[1:]) <= set(ends.tolist())
     assert max(np.diff(edges)) <= 128 and min(np.diff(edges)) > 64
 
 
-def test_a_sentence_longer_than_a_unit_is_cut():
+def test_sentence_longer_than_a_unit_is_cut():
     assert unit_edges(np.array([1000]), 1000, 300) == [0, 250, 500, 750, 1000]
 
 
-def test_shares_add_up():
+def test_shares_sum_to_the_total():
     assert shares(10, [0, 1, 2, 3]) == [3, 3, 4]
     assert shares(0, [0, 5]) == [0]
     assert shares(7, [0, 0, 2]) == [0, 7]
@@ -52,12 +52,12 @@ def test_shards_are_bounded_and_hold_whole_sentences(tmp_path):
         assert sum(unit.tokens for unit in small) == corpus.total_tokens == 9_000_000
 
 
-def test_units_need_a_size():
+def test_unit_size_of_zero_is_rejected():
     with encode_sentences(SENTENCES, KNOWN) as corpus, pytest.raises(ValueError, match="at least"):
         corpus.units(0)
 
 
-def test_shards_that_are_missing_or_cut_short(tmp_path):
+def test_missing_or_truncated_shards_are_rejected(tmp_path):
     shard = Shard(str(tmp_path / "00000.int32"), entries=3, tokens=2, raw_words=2, sentences=1)
     with pytest.raises(ValueError, match="missing"):
         check_shards([shard])
@@ -67,7 +67,7 @@ def test_shards_that_are_missing_or_cut_short(tmp_path):
         check_shards([replace(shard, entries=4)])
 
 
-def test_reading_beyond_a_shard():
+def test_reading_beyond_a_shard_is_an_error():
     with encode_sentences(SENTENCES, KNOWN) as corpus:
         (unit,) = corpus.units(100)
         with pytest.raises(ValueError, match="cut short"):

@@ -1,4 +1,4 @@
-"""Runs that machines read too: each is read once, whoever is lost."""
+"""Runs read by other machines too: each is read once, even if machines are lost."""
 
 import threading
 import time
@@ -9,11 +9,11 @@ from gensim_tfw2v.corpus import encode, text_files
 from gensim_tfw2v.corpus.scanner import library, scan
 from tests.corpus.reference import LEE, line_sentences, scan_texts, text_of
 
-pytestmark = pytest.mark.skipif(library() is None, reason="compiled nowhere here")
+pytestmark = pytest.mark.skipif(library() is None, reason="the compiled library is missing")
 
 
 class Host:
-    """A machine that reads as `read` does."""
+    """Stand-in for another machine, which reads by calling `read`."""
 
     def __init__(self, name, read):
         self.name, self.read = name, read
@@ -39,7 +39,7 @@ def refusing(*_):
 @pytest.mark.parametrize(
     "ways", [[made], [made, late], [lost, late], [lost, made, lost], [refusing], [lost, lost]]
 )
-def test_every_run_is_read_once(ways, tmp_path, monkeypatch, caplog):
+def test_every_run_is_read_once_though_machines_are_lost(ways, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 20_000)
     machines = [Host(f"host {number}", way) for number, way in enumerate(ways)] * 2
     text = text_of([LEE], machines=machines)
@@ -52,12 +52,12 @@ def test_every_run_is_read_once(ways, tmp_path, monkeypatch, caplog):
     words = dict.fromkeys(word for part in parts for word in part.words.decode().split("\n")[:-1])
     assert list(words) == list(dict.fromkeys(word for sentence in expected for word in sentence))
     warned = [record.args[0] for record in caplog.records]
-    assert sorted(warned) == sorted(set(warned))  # each once
+    assert sorted(warned) == sorted(set(warned))  # each machine is warned of once
     assert set(warned) <= {f"host {n}" for n, way in enumerate(ways) if way is lost}
 
 
-def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
-    """What goes wrong here ends the reading, and machines hear that."""
+def test_error_stops_the_reading_of_other_machines(tmp_path, monkeypatch):
+    """An error here sets `stopped`, which machines wait for."""
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000 + b"\xff\n")
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
@@ -79,7 +79,7 @@ def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
     assert told.is_set()
 
 
-def test_no_thread_reads_any_more_after_an_error(tmp_path, monkeypatch):
+def test_threads_have_stopped_reading_when_an_error_is_raised(tmp_path, monkeypatch):
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000)
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)

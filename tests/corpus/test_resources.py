@@ -1,4 +1,4 @@
-"""Memory, disk space, processes and folders: bounded, explained, and given back."""
+"""Memory, disk space, processes and folders: bounded, reported, and released."""
 
 import errno
 import gc
@@ -41,16 +41,16 @@ def script(text: str, *arguments: object, **options) -> subprocess.Popen:
     return subprocess.Popen(command, cwd=ROOT, **pipes, **options)
 
 
-def test_imports_are_light():
+def test_corpus_modules_import_no_heavy_packages():
     heavy = "gensim tensorflow smart_open scipy multiprocessing".split()
     process = script("print(*[m for m in sys.argv[1:] if m in sys.modules])", *heavy)
     assert process.communicate() == ("\n", "")
 
 
 @pytest.mark.parametrize("line", [b"a b c d e f g h\n", b"a b c d e f g h "])
-def test_memory_is_bounded(tmp_path, line):
+def test_memory_of_a_scan_is_bounded(tmp_path, line):
     if library() is None and b"\n" not in line:
-        pytest.skip("Python alone takes whole lines, as gensim does")
+        pytest.skip("pure Python reads whole lines, as gensim does")
     path = tmp_path / "text.txt"
     path.write_bytes(line * (40 * 2**20 // len(line)))
     peaks = """
@@ -70,7 +70,7 @@ def test_memory_is_bounded(tmp_path, line):
 
 
 @pytest.mark.parametrize("bytes_a_run", [1 << 20, 1 << 30])
-def test_disk_full(tmp_path, temporary, bytes_a_run):
+def test_file_size_limit_is_reported_and_files_are_removed(tmp_path, temporary, bytes_a_run):
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 200_000)  # 6.4 MB of ids
     small = """
@@ -85,13 +85,13 @@ def test_disk_full(tmp_path, temporary, bytes_a_run):
     output, errors = script(small, path, bytes_a_run).communicate()
     assert not errors
     assert output.startswith(f"{errno.EFBIG} ")
-    assert "bytes of encoded corpus; free space there, or name another folder" in output
+    assert "bytes of encoded corpus; free space there, or use a different folder" in output
     assert "after 0 bytes" not in output and str(temporary) in output
     assert folder_is_empty(temporary)
 
 
 @pytest.mark.parametrize("folder", [True, False])
-def test_disk_full_says_so(tmp_path, temporary, monkeypatch, folder):
+def test_full_disk_is_reported_and_files_are_removed(tmp_path, temporary, monkeypatch, folder):
     def full(path, data):
         with open("/dev/full", "wb") as file:
             file.write(data)
@@ -110,7 +110,7 @@ def interrupted():
     raise KeyboardInterrupt
 
 
-def test_nothing_stays_after_an_interrupt(temporary):
+def test_interrupt_removes_the_files(temporary):
     with pytest.raises(KeyboardInterrupt):
         scan_sentences(interrupted())
     with pytest.raises(KeyboardInterrupt):
@@ -118,7 +118,7 @@ def test_nothing_stays_after_an_interrupt(temporary):
     assert folder_is_empty(temporary)
 
 
-def test_nothing_stays_after_collection(temporary):
+def test_garbage_collection_removes_the_files(temporary):
     scan = scan_texts([LEE])
     corpus = scan.encode({"the": 0})
     assert len(list(temporary.iterdir())) == 2
@@ -131,7 +131,7 @@ def test_nothing_stays_after_collection(temporary):
     assert folder_is_empty(temporary)
 
 
-def test_nothing_stays_after_exit(temporary):
+def test_exit_removes_the_files(temporary):
     kept = """
         scan = encode.scan_corpus(text_files.Text(None, [['a']]))
         kept = scan.encode({'a': 0})
@@ -142,7 +142,7 @@ def test_nothing_stays_after_exit(temporary):
     assert folder_is_empty(temporary)
 
 
-def test_forked_child_leaves_the_folder_alone():
+def test_forked_child_does_not_remove_the_folder():
     with encode_sentences([["a"]], {"a": 0}) as corpus:
         child = os.fork()
         if not child:
@@ -166,17 +166,17 @@ INTERRUPTED = """
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_reading_ends_with_the_program(tmp_path, temporary, how):
+def test_killed_or_interrupted_program_leaves_no_files(tmp_path, temporary, how):
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 1_000_000)
     process = script(INTERRUPTED, path)
     assert process.stdout.readline() == "reading\n"
     process.send_signal(how)
-    _, errors = process.communicate(timeout=60)  # by itself it never ends
+    _, errors = process.communicate(timeout=60)  # it would never exit by itself
     if how == signal.SIGINT:
         assert errors.strip().endswith("KeyboardInterrupt") and errors.count("Traceback") == 1
         assert folder_is_empty(temporary)
-    # the folder of a killed process goes when the next makes its own
+    # the next process removes the folder of a killed one when it creates its own
     assert script(
         "encode.encode_corpus(text_files.Text(None, [['a']]), {'a': 0})"
     ).communicate() == (
@@ -187,8 +187,8 @@ def test_reading_ends_with_the_program(tmp_path, temporary, how):
 
 
 @pytest.mark.parametrize("is_pipe", [True, False])
-def test_an_interrupt_while_threads_read(tmp_path, temporary, is_pipe):
-    """Threads end within a block of text; a pipe that gives nothing keeps nobody waiting."""
+def test_interrupt_stops_reading_threads(tmp_path, temporary, is_pipe):
+    """Threads stop within a block of text, and do not wait for a silent pipe."""
     path = tmp_path / "text"
     if is_pipe:
         os.mkfifo(path)
@@ -198,7 +198,7 @@ def test_an_interrupt_while_threads_read(tmp_path, temporary, is_pipe):
         path.write_bytes(b"a b c d e f g\n" * 1_000_000)
     slow = """
         text_files.BYTES_A_RUN = 1 << 20
-        scanner.BLOCK = 1  # it lasts a minute
+        scanner.BLOCK = 1  # reading takes a minute
         print("reading", flush=True)
         scan_texts([sys.argv[1]])
     """
@@ -211,7 +211,7 @@ def test_an_interrupt_while_threads_read(tmp_path, temporary, is_pipe):
     assert folder_is_empty(temporary)
 
 
-def test_script_without_main_guard(tmp_path):
+def test_script_without_main_guard_can_scan(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(
         "import sys; sys.path.append(sys.argv[1])\n"
@@ -220,7 +220,7 @@ def test_script_without_main_guard(tmp_path):
     )
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    if sys.version_info >= (3, 11):  # before, Python puts the working folder first
+    if sys.version_info >= (3, 11):  # older Pythons put the working folder first
         (elsewhere / "numpy.py").write_text("raise SystemExit('not this one')")
     done = subprocess.run(
         [sys.executable, path, ROOT, LEE], cwd=elsewhere, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""Counting agrees with gensim, however the corpus comes and whatever reads it."""
+"""Counts equal gensim's for every kind of corpus and of reader."""
 
 import logging
 
@@ -15,11 +15,11 @@ from tests.corpus.reference import LEE, decoded, line_sentences, scan_sentences,
 def assert_as_gensim(scan, **corpus):
     model = Word2Vec(min_count=1)
     total_words, corpus_count = model.scan_vocab(**corpus)
-    assert list(scan.raw_vocab.items()) == list(model.raw_vocab.items())  # order too
+    assert list(scan.raw_vocab.items()) == list(model.raw_vocab.items())  # in the same order
     assert (scan.total_words, scan.corpus_count) == (total_words, corpus_count)
 
 
-def test_lee_as_gensim(way):
+def test_lee_is_counted_as_by_gensim(reader_kind):
     with scan_texts([LEE]) as scan:
         assert_as_gensim(scan, corpus_file=LEE)
     with scan_sentences(LineSentence(LEE)) as scan:
@@ -27,7 +27,7 @@ def test_lee_as_gensim(way):
 
 
 @pytest.mark.parametrize("min_count", [1, 5])
-def test_vocabulary_of_lee_as_gensim(min_count, way):
+def test_vocabulary_of_lee_equals_gensims(min_count, reader_kind):
     model = Word2Vec(min_count=min_count)
     model.build_vocab(corpus_file=LEE)
     mine = Word2Vec(min_count=min_count)
@@ -43,7 +43,7 @@ def test_vocabulary_of_lee_as_gensim(min_count, way):
     assert sentences == line_sentences(LEE, model.wv.key_to_index)
 
 
-def test_odd_files_as_gensim(odd_file, way):
+def test_odd_files_are_counted_as_by_gensim(odd_file, reader_kind):
     with scan_texts([odd_file]) as scan:
         assert_as_gensim(scan, corpus_file=str(odd_file))
         words = list(scan.raw_vocab)
@@ -51,7 +51,7 @@ def test_odd_files_as_gensim(odd_file, way):
             assert decoded(corpus, words) == line_sentences(odd_file)
 
 
-def test_more_runs_than_lines(tmp_path, monkeypatch):
+def test_more_runs_than_lines_give_the_same_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 2)
     path = tmp_path / "tiny.txt"
     path.write_text("a b\nb\nc a d")
@@ -59,7 +59,7 @@ def test_more_runs_than_lines(tmp_path, monkeypatch):
         assert_as_gensim(scan, corpus_file=str(path))
 
 
-def test_ranges_cover_a_file(odd_file, monkeypatch):
+def test_ranges_cover_a_file_and_end_at_line_ends(odd_file, monkeypatch):
     for number in range(1, 9):
         monkeypatch.setattr(text_files, "BYTES_A_RUN", max(1, odd_file.stat().st_size // number))
         runs = cut_texts(find_texts([odd_file]))
@@ -73,7 +73,7 @@ def test_ranges_cover_a_file(odd_file, monkeypatch):
         assert all(content[stop - 1 : stop] == b"\n" for _, stop in ranges[:-1])
 
 
-def test_empty_file(tmp_path, way):
+def test_empty_file_has_no_words(tmp_path, reader_kind):
     path = tmp_path / "empty.txt"
     path.touch()
     with scan_texts([path]) as scan:
@@ -93,7 +93,7 @@ ITERABLES = {
 
 
 @pytest.mark.parametrize("name", ITERABLES)
-def test_iterables_as_gensim(name):
+def test_iterables_are_counted_as_by_gensim(name):
     sentences = ITERABLES[name]
     with scan_sentences(sentences) as scan:
         assert_as_gensim(scan, corpus_iterable=sentences)
@@ -112,7 +112,7 @@ def test_generators_are_read_once():
         assert scan.raw_vocab == {"a": 1, "b": 2, "c": 1}
 
 
-def test_string_as_sentence_is_warned_of(caplog):
+def test_string_as_sentence_warns_as_gensim_does(caplog):
     with caplog.at_level(logging.WARNING), scan_sentences(["abc", "a"]) as scan:
         assert_as_gensim(scan, corpus_iterable=["abc", "a"])
     ours, gensims = [r.getMessage() for r in caplog.records if "instead plain" in r.getMessage()]
@@ -126,15 +126,17 @@ def test_pruning_raw_vocab_does_not_change_the_scan():
             assert decoded(corpus, ["a", "b"]) == [["a", "b"]]
 
 
-def test_encoding_twice():
+def test_scan_can_be_encoded_twice():
     with scan_sentences([["a", "b"], ["b"]]) as scan:
         with scan.encode({"a": 0}) as one, scan.encode({"b": 0}) as other:
             assert decoded(one, ["a"]) == [["a"]]
             assert decoded(other, ["b"]) == [["b"], ["b"]]
 
 
-def test_progress(tmp_path, way, monkeypatch):
-    monkeypatch.setattr(text_files, "BYTES_A_RUN", (1 << 20 if way == "cut" else 1 << 30))
+def test_progress_rises_to_the_totals(tmp_path, reader_kind, monkeypatch):
+    monkeypatch.setattr(
+        text_files, "BYTES_A_RUN", (1 << 20 if reader_kind == "several runs" else 1 << 30)
+    )
     monkeypatch.setattr(threads, "PAUSE", 0.001)
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 320_000)

@@ -1,4 +1,4 @@
-"""Texts in several files: recognised, cut, and read as if they were one."""
+"""Texts in several files are recognised, cut into runs, and read as one."""
 
 import bz2
 import gzip
@@ -23,7 +23,7 @@ LINES = st.lists(st.sampled_from([b"", b"a b c", b"d" * 50, b"e  f", "é".encode
 
 @pytest.fixture
 def folder(tmp_path):
-    """A corpus in five files: one packed, one empty, one without an end of its last line."""
+    """Corpus in five files: one compressed, one empty, one without a final newline."""
     made = tmp_path / "texts"
     made.mkdir()
     lines = Path(LEE).read_bytes().splitlines(keepends=True)
@@ -36,7 +36,7 @@ def folder(tmp_path):
 
 
 @given(files=st.lists(LINES, max_size=5), runs=st.integers(1, 7))
-def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
+def test_runs_cover_all_lines_in_order(files, runs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     paths = [folder / str(number) for number in range(len(files))]
     for path, lines in zip(paths, files, strict=True):
@@ -58,7 +58,7 @@ def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
     )
 
 
-def test_runs_are_of_about_equal_size(folder, monkeypatch):
+def test_runs_have_about_equal_sizes(folder, monkeypatch):
     texts = find_texts(sorted(folder.iterdir()))
     assert [text.is_stream for text in texts] == [False, True, False, False, False]
     size = bytes_of(texts)
@@ -68,7 +68,7 @@ def test_runs_are_of_about_equal_size(folder, monkeypatch):
     assert max(sizes) < 0.35 * size
 
 
-def test_several_files_are_read_as_one(folder, way):
+def test_several_files_are_read_as_one(folder, reader_kind):
     paths, expected = sorted(folder.iterdir()), PathLineSentences(str(folder))
     with scan_texts(paths) as scan:
         counts: dict[str, int] = {}
@@ -91,12 +91,12 @@ def test_several_files_are_read_as_one(folder, way):
                 assert decoded(corpus, by_number) == sentences
 
 
-def test_a_vocabulary_without_words(folder, way):
+def test_empty_vocabulary_encodes_no_tokens(folder, reader_kind):
     with encode_texts(sorted(folder.iterdir()), {}) as corpus:
         assert (corpus.total_tokens, corpus.total_sentences) == (0, 301)
 
 
-def test_which_sources_are_files(folder):
+def test_only_unmodified_gensim_readers_count_as_files(folder):
     path = str(folder / "0")
     assert text_files(Path(path)) == text_files(LineSentence(path)) == [path]
     assert text_files(PathLineSentences(str(folder))) == [str(p) for p in sorted(folder.iterdir())]
@@ -113,7 +113,7 @@ def test_which_sources_are_files(folder):
     assert text_files(Upper(path)) is None
 
 
-def test_damaged_files_are_explained_by_threads_too(folder, way):
+def test_damaged_files_are_reported_from_threads(folder, reader_kind):
     (folder / "1.gz").write_bytes((folder / "1.gz").read_bytes()[:-20])
     with pytest.raises(EOFError, match="1.gz is damaged, cut short, or not what its name says"):
         scan_texts(sorted(folder.iterdir()))
@@ -122,13 +122,13 @@ def test_damaged_files_are_explained_by_threads_too(folder, way):
         scan_texts(sorted(folder.iterdir()))
 
 
-def test_sentences_of_lee(tmp_path, way):
+def test_file_listed_twice_is_read_twice(tmp_path, reader_kind):
     with encode_texts([LEE, LEE], {"the": 0, "of": 1}) as corpus:
         assert decoded(corpus, ["the", "of"]) == 2 * line_sentences(LEE, {"the": 0, "of": 1})
 
 
 @pytest.mark.parametrize("pack", [None, gzip, bz2, lzma])
-def test_bytes_that_were_read_are_those_on_disk(tmp_path, pack):
+def test_progress_counts_bytes_on_disk(tmp_path, pack):
     ending = {None: ".txt", gzip: ".gz", bz2: ".bz2", lzma: ".xz"}[pack]
     path = tmp_path / f"text{ending}"
     text = b"".join(b"%i " % (number * 7919) + b"\n" for number in range(50_000))
@@ -137,5 +137,5 @@ def test_bytes_that_were_read_are_those_on_disk(tmp_path, pack):
     scan_texts([path] * 2, progress=lambda *state: reports.append(state[3]))
     size = path.stat().st_size
     assert reports == sorted(reports) and reports[-1] == 2 * size
-    if library() is not None:  # Python alone reports at the end of each shard
+    if library() is not None:  # pure Python reports only at the end of each shard
         assert 0 < reports[0] <= size

@@ -1,3 +1,3 @@
 from tests.cli.conftest import tfw2v
 
-__all__ = ["tfw2v"]  # the fixture that runs the tool
+__all__ = ["tfw2v"]  # fixture that runs the command

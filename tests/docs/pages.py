@@ -1,4 +1,4 @@
-"""What the pages hold: their fenced blocks, and the commands in these and in running text."""
+"""Contents of the pages: fenced blocks, and commands in blocks and running text."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Pages that people write. Those in docs/benchmarks are written by benchmarks.
+#: Handwritten pages. Pages in docs/benchmarks are written by benchmarks.
 PAGES = [
     *(
         ROOT / name
@@ -16,12 +16,12 @@ PAGES = [
     *sorted(path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "benchmarks"),
 ]
 
-#: What commands begin with that are this project's, or Python's.
+#: First words of the commands that are checked.
 PROGRAMS = ("make", "tfw2v", "python", "python3", "pip")
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, where it begins, and its text."""
+    """Fenced block: its language, first line and text."""
 
     language: str
     line: int
@@ -29,19 +29,19 @@ class Block(NamedTuple):
 
 
 def blocks(text: str) -> list[Block]:
-    """Fenced blocks of a page, in order."""
+    """Return the fenced blocks of a page, in order."""
     found = re.finditer(r"^( *)```(\w*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
     return [Block(m[2], text.count("\n", 0, m.start()) + 1, m[3]) for m in found]
 
 
 def commands(block: str) -> list[str]:
-    """Command lines of a block for a shell, without comments; lines that go on are one."""
+    """Return the commands of a shell block, without comments, continuation lines joined."""
     lines = block.replace("\\\n", " ").splitlines()
     return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 def words(command: str) -> list[str]:
-    """Words of a command line, without the variables set before it and a comment after it."""
+    """Split a command line; drop variables set before it and a comment after it."""
     found = shlex.split(command, comments=True)
     while found and re.match(r"[A-Z_]+=", found[0]):
         found.pop(0)
@@ -49,7 +49,7 @@ def words(command: str) -> list[str]:
 
 
 def mentioned(page: Path) -> list[str]:
-    """Commands of this project's that a page names, in blocks or in running text."""
+    """Return the commands of `PROGRAMS` on a page, in blocks or running text."""
     text = page.read_text(encoding="utf-8")
     fenced = [b for b in blocks(text) if b.language in ("", "sh")]
     lines = [line for block in fenced for line in commands(block.text)]

@@ -1,4 +1,4 @@
-"""The site is built without a warning, shows every public name, and needs no other host."""
+"""The site builds without warnings, shows every public name, and needs no other host."""
 
 import builtins
 import html
@@ -19,19 +19,19 @@ from tests.docs.pages import PAGES, ROOT
 
 PACKAGE = "gensim_tfw2v"
 
-#: Where all exported names are public; those of other packages are for this package alone.
+#: Packages whose exported names are public. Exports of the remaining packages are internal.
 PUBLIC = (PACKAGE, f"{PACKAGE}.cluster", f"{PACKAGE}.evaluation")
 
 #: Errors that the package itself catches.
 CAUGHT = ("BadInput", "Stopped")
 
-#: What pages load, by tag: attributes that name a file.
+#: Attributes that name a file to load, by tag.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The built site."""
+    """Folder of the built site."""
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
@@ -48,9 +48,9 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def package():
-    """The package's modules and what is in them, read without importing it.
+    """The package's modules and their members, parsed without an import.
 
-    Compiled kernels would be imported, and TensorFlow not find their ops afterwards.
+    An import would load the compiled kernels, after which TensorFlow would not find their ops.
     """
     return griffe.load(PACKAGE, search_paths=[ROOT], allow_inspection=False)
 
@@ -63,7 +63,7 @@ def public_modules(module):
 
 
 def public_members(container):
-    """Classes, functions and methods that do not begin with an underscore, and are defined here."""
+    """Yield classes, functions and methods that are public and defined in `container`."""
     for name, member in container.members.items():
         if member.is_alias or name.startswith("_"):
             continue
@@ -75,7 +75,7 @@ def public_members(container):
 
 
 class Loads(HTMLParser):
-    """Collects what a page loads."""
+    """Collects the files that a page loads."""
 
     def __init__(self):
         super().__init__()
@@ -86,7 +86,7 @@ class Loads(HTMLParser):
         self.found += [value for key, value in attributes if key == name and value]
 
 
-def test_pages_are_there(site):
+def test_site_has_its_pages(site):
     for page in ("index", "quick-start", "clusters/files", "changelog", "reference/cluster"):
         assert (site / f"{page}.html").is_file()
     benchmarks = {path.stem for path in (ROOT / "docs/benchmarks").glob("*.md")}
@@ -94,7 +94,7 @@ def test_pages_are_there(site):
     assert "benchmarks.html" in (site / "index.html").read_text(encoding="utf-8")
 
 
-def test_nothing_comes_from_other_hosts(site):
+def test_site_loads_nothing_from_other_hosts(site):
     for page in site.rglob("*.html"):
         loads = Loads()
         loads.feed(page.read_text(encoding="utf-8"))
@@ -106,8 +106,8 @@ def test_nothing_comes_from_other_hosts(site):
 
 
 @pytest.mark.skipif(bool(why_no_chromium()), reason=why_no_chromium())
-def test_pages_work_from_a_folder(site):
-    """Search and the switch between light and dark need no server."""
+def test_pages_work_without_a_server(site):
+    """Search and the switch between light and dark colours."""
     with chromium() as driver:
         driver.get((site / "reference/index.html").as_uri())
         for expected in ("default", "slate"):
@@ -121,17 +121,17 @@ def test_pages_work_from_a_folder(site):
         assert "TFWord2Vec" in found
 
 
-def test_the_reference_of_commands_is_whole(site):
+def test_command_reference_is_complete(site):
     page = (site / "command-line.html").read_text(encoding="utf-8")
     listed = re.findall(r'<li><a href="#(tfw2v-[\w-]+)"><code>[\w ]+</code></a>: (.+)</li>', page)
     sections = re.findall(r'<h[23] id="(tfw2v-[\w-]+)">', page)
     assert [name for name, _ in listed] == sections and len(sections) > 15
     assert all(text.endswith(".") and not text.endswith("...") for _, text in listed)
-    assert "tfw2v-neighbours" in sections and "tfw2v-neighbors" not in sections  # a second name
+    assert "tfw2v-neighbours" in sections and "tfw2v-neighbors" not in sections  # an alias
 
 
 def canonical(package, path):
-    """The path of a name where it is defined; as it is, if the package has no such name."""
+    """Return the path where a name is defined; unchanged if the package lacks the name."""
     try:
         member = package[path.removeprefix(f"{PACKAGE}.")]
     except KeyError:
@@ -145,7 +145,7 @@ def is_exception(member):
 
 
 def exceptions(package):
-    """Classes of errors, but those that the package itself catches."""
+    """Yield paths of exception classes, except those that the package itself catches."""
     for module in public_modules(package):
         for member in public_members(module):
             if member.is_class and member.name not in CAUGHT and is_exception(member):
@@ -153,7 +153,7 @@ def exceptions(package):
 
 
 def imported_by_users():
-    """Names of the package that pages and examples import."""
+    """Yield names of the package that pages and examples import."""
     for path in (*PAGES, *(ROOT / "examples").iterdir()):
         if path.suffix in (".md", ".py", ".ipynb"):
             found = re.findall(
@@ -165,7 +165,7 @@ def imported_by_users():
 
 @pytest.fixture(scope="module")
 def missing(site, package):
-    """Of names, those that no page of the reference shows."""
+    """Return a function that filters names which no page of the reference shows."""
     shown = set()
     for page in (site / "reference").glob("*.html"):
         ids = re.findall(r'id="([\w.]+)"', page.read_text(encoding="utf-8"))
@@ -190,20 +190,20 @@ def test_every_error_is_in_the_reference(missing, package):
     assert not missing(errors), "add them to docs/reference/errors.md"
 
 
-def test_every_name_that_users_import_is_in_the_reference(missing):
+def test_every_name_imported_by_pages_is_in_the_reference(missing):
     imported = {*imported_by_users()}
     assert len(imported) > 5
     assert not missing(imported), "add them to a page of docs/reference"
 
 
-def test_the_reference_shows_no_whole_modules(package):
-    """Internal names of a module would be shown with its public ones."""
+def test_reference_shows_no_whole_modules(package):
+    """A whole module would show its internal names too."""
     for page in (ROOT / "docs/reference").glob("*.md"):
         for path in re.findall(r"^::: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE):
             assert not package[path.removeprefix(f"{PACKAGE}.")].is_module, page.name
 
 
-def test_the_reference_shows_the_parameters_of_gensim(site):
+def test_reference_shows_gensims_parameters(site):
     page = (site / "reference/tfword2vec.html").read_text(encoding="utf-8")
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
     assert "Bases: Additions" not in " ".join(text.split())
@@ -221,7 +221,7 @@ def test_every_public_name_has_a_docstring(package):
 
 
 def test_docstrings_are_markdown(package):
-    """Roles and footnotes of Sphinx would be shown as they are written."""
+    """Roles and footnotes of Sphinx would be shown literally."""
     for module in public_modules(package):
         for each in (module, *public_members(module), *module.attributes.values()):
             if each.docstring and not each.is_alias:

@@ -1,8 +1,8 @@
-"""Every command and program of the README, the guides and the reference is run.
+"""Run every command and program of the README, the guides and the reference.
 
-They are run in the order of the page, in one folder, the commands of the tool in this process.
-What is not run as it stands is in a table here; a command that is neither a call of the tool nor
-in a table fails the test.
+They run in the order of the page, in one folder; commands of tfw2v run in this process. Tables in
+this file list the commands that are not run, or run differently. A command that is neither a call
+of tfw2v nor in a table fails the test.
 """
 
 import re
@@ -24,8 +24,8 @@ QUICK_START, README = "docs/quick-start.md", "README.md"
 GUIDES = [f"docs/{name}.md" for name in ("deterministic", "doc2vec", "fasttext", "tensorboard")]
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 
-#: Not run: they install, or would run the tests in the tests. That there are such targets and
-#: extras is checked; tests/cli/test_demo.py runs what ``make demo`` does, and CI the rest.
+#: Not run, because they install, or would run the tests within the tests. Their targets and extras
+#: must exist. tests/cli/test_demo.py does the same as ``make demo``; CI runs the rest.
 INSTALLING = {
     'make bench CORPUS=corpus.txt BENCH_ARGS="--settings cbow100,sg100 --epochs 1 --kernel avx2"',
     "make demo",
@@ -35,11 +35,11 @@ INSTALLING = {
     "pip install .",
 }
 
-#: Not run, for they take hours; that they are programs is checked.
+#: Not run, because they take hours. The programs must exist.
 LONG = ("python -m benchmarks.compare",)
 
-#: What there is less of here than on the pages: a run shows that they work, not what is learnt.
-LESS = {
+#: Replacements that shorten the runs: tests check that pages work, not the quality of vectors.
+SHORTENED = {
     **{"--epochs 20": "--epochs 2", "epochs=20": "epochs=2"},
     **{
         " --fasttext ": " --fasttext --bucket 1000 ",
@@ -47,10 +47,10 @@ LESS = {
     },
 }
 
-#: These serve until Ctrl-C: they are run until what they serve is there.
+#: Servers, which run until Ctrl-C. Tests stop them after the first answer.
 SERVING = {"tfw2v tensorboard runs"}
 
-#: Words that the output of a command has to have, by the command's beginning.
+#: Words that the output of a command must contain, by the beginning of the command.
 PRINTED = {
     "tfw2v train": ("vocabulary", "words/s", "saved"),
     "tfw2v evaluate": ("ws353", "simlex999", "questions-words"),
@@ -60,13 +60,13 @@ PRINTED = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, shared_forks, short_layouts):
-    """An empty folder, in which commands run."""
+    """Empty folder in which commands run."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def run(command, tfw2v):
-    """Run a command line of a page; of one that installs, see that it can be run."""
+    """Run a command of a page; only check that it exists if it installs or takes hours."""
     if command in INSTALLING:
         assert command.startswith(". ") or exists(words(command))
         return
@@ -78,7 +78,7 @@ def run(command, tfw2v):
         return
     program, *arguments = words(command)
     if program != "tfw2v":
-        pytest.fail(f"{command!r} is no call of tfw2v, and in no table of this file")
+        pytest.fail(f"{command!r} is not a tfw2v command, and in no table of this file")
     printed = tfw2v(*arguments).output
     for beginning, expected in PRINTED.items():
         if command.startswith(beginning):
@@ -86,7 +86,7 @@ def run(command, tfw2v):
 
 
 def serve(command):
-    """Run a command until it has printed an address that answers; then end it."""
+    """Run a server until the address that it prints answers; then stop it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "gensim_tfw2v", *words(command)[1:]],
         stdout=subprocess.PIPE,
@@ -108,10 +108,10 @@ def serve(command):
 
 
 def run_page(page, tfw2v):
-    """Run all blocks of a page; give the variables of its programs."""
+    """Run all blocks of a page; return the variables of its Python blocks."""
     variables: dict[str, object] = {}
     text = (ROOT / page).read_text(encoding="utf-8")
-    for much, little in LESS.items():
+    for much, little in SHORTENED.items():
         text = text.replace(much, little)
     for block in blocks(text):
         if block.language == "python":
@@ -120,12 +120,12 @@ def run_page(page, tfw2v):
             for command in commands(block.text):
                 run(command.split("  #")[0].strip(), tfw2v)
         else:
-            assert block.language == "text", f"{page}:{block.line}: say python, sh or text"
+            assert block.language == "text", f"{page}:{block.line}: use python, sh or text"
     return variables
 
 
-def test_quick_start(folder, tfw2v, capfd):
-    """14 s of CPU: all that stands on the page is run."""
+def test_quick_start_runs(folder, tfw2v, capfd):
+    """14 s of CPU: runs everything on the page."""
     variables = run_page(QUICK_START, tfw2v)
     model = variables["model"]
     assert model.traffic.units and "bytes travelled" in capfd.readouterr().out
@@ -134,34 +134,34 @@ def test_quick_start(folder, tfw2v, capfd):
     assert list((folder / "news.checkpoints").glob("checkpoint-*"))
 
 
-def test_readme(folder, tfw2v):
-    """7 s of CPU: all that stands on the page is run."""
+def test_readme_runs(folder, tfw2v):
+    """7 s of CPU: runs everything on the page."""
     variables = run_page(README, tfw2v)
     assert variables["model"].traffic.units
     assert (folder / "news.model").is_file()
 
 
 @pytest.mark.parametrize("page", GUIDES)
-def test_guides(page, folder, tfw2v):
-    shutil.copy(datapath("lee_background.cor"), "news.txt")  # as the quick start makes them
+def test_guides_run(page, folder, tfw2v):
+    shutil.copy(datapath("lee_background.cor"), "news.txt")  # as made by the quick start
     for name in ("news.model", "gensim.model"):
         Word2Vec(corpus_file="news.txt", vector_size=10, epochs=1).save(name)
     run_page(page, tfw2v)
 
 
 @pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.stem)
-def test_reference(path, folder, tfw2v):
+def test_reference_runs(path, folder, tfw2v):
     run_page(path.relative_to(ROOT), tfw2v)
 
 
-def test_a_command_that_is_new_is_considered(tfw2v):
+def test_unlisted_command_fails(tfw2v):
     with pytest.raises(pytest.fail.Exception, match="in no table"):
         run("curl example.org", tfw2v)
 
 
-def test_tables_have_nothing_that_is_gone():
+def test_tables_list_only_commands_on_pages():
     pages = (QUICK_START, README, *GUIDES)
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
     for command in (*INSTALLING, *LONG, *SERVING, *PRINTED):
         assert re.search(rf"^{re.escape(command)}", text, re.MULTILINE), command
-    assert all(much in text for much in LESS)
+    assert all(much in text for much in SHORTENED)

@@ -1,4 +1,4 @@
-"""What the pages say of files, pictures and commands is so."""
+"""Files, pictures, figures and commands on the pages are right."""
 
 import datetime
 import importlib.util
@@ -21,7 +21,7 @@ from tests.docs.pages import PAGES, ROOT, blocks, mentioned, words
 
 PACKAGE = ROOT / "gensim_tfw2v"
 
-#: Words of all pages but the changelog and those that benchmarks write.
+#: Maximum number of words on all pages except the changelog and those that benchmarks write.
 WORDS = 18_850
 
 LINKED = [*PAGES, ROOT / "SECURITY.md"]
@@ -31,19 +31,19 @@ def page(name):
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
-def test_every_module_is_named():
+def test_every_module_is_listed():
     named = re.findall(r"\]\(\.\./gensim_tfw2v/([\w/]+\.py)\)", page("files-and-papers.md"))
     modules = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
         if not any(part.startswith("_") for part in path.relative_to(PACKAGE).parts)
     }
-    assert set(named) == modules, "docs/files-and-papers.md names each module of the package"
+    assert set(named) == modules, "docs/files-and-papers.md must list each module of the package"
     twice = {name for name in named if named.count(name) > 1}
     assert not twice
 
 
-def test_nouns_are_classes():
+def test_nouns_of_concepts_are_classes():
     table = page("concepts.md").split("## The nouns\n")[1].split("\n## ")[0]
     nouns = re.findall(r"^\|[^|]+\| `(\w+)` \|", table, re.MULTILINE)
     source = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
@@ -51,7 +51,7 @@ def test_nouns_are_classes():
     assert not [name for name in nouns if not re.search(rf"^class {name}\b", source, re.MULTILINE)]
 
 
-def test_papers_are_numbered():
+def test_papers_are_numbered_and_cited():
     text, papers = page("files-and-papers.md").split("## Papers\n")
     listed = {int(number) for number in re.findall(r"^(\d+)\. ", papers, re.MULTILINE)}
     used = {int(number) for number in re.findall(r"\[(\d+)\](?!\()", text)}
@@ -65,7 +65,7 @@ def load_pictures():
     return pictures
 
 
-def test_pictures_are_as_drawn():
+def test_committed_pictures_are_up_to_date():
     pictures = load_pictures()
     assert {path.stem for path in pictures.FOLDER.iterdir()} == set(pictures.PICTURES)
     for name, draw in pictures.PICTURES.items():
@@ -73,8 +73,8 @@ def test_pictures_are_as_drawn():
         assert drawn == draw().svg(), "run python docs/pictures.py"
 
 
-def test_speeds_are_those_measured():
-    """The table of the README is made of docs/benchmarks/speed.json, as the chart is."""
+def test_readme_speeds_equal_the_measured():
+    """The table and the chart of the README show docs/benchmarks/speed.json."""
     runs = json.loads((ROOT / "docs/benchmarks/speed.json").read_text(encoding="utf-8"))["runs"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pictures = load_pictures()
@@ -102,7 +102,7 @@ def test_speeds_are_those_measured():
     assert f"{memory[1]:.0f} MiB versus gensim's {memory[0]:.0f} MiB" in readme
 
 
-def test_speeds_are_on_one_page():
+def test_speed_table_is_only_in_the_readme():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| .* M \|.*$", readme, re.MULTILINE)
     assert len(rows) == 6
@@ -112,8 +112,8 @@ def test_speeds_are_on_one_page():
             assert not [row for row in rows if row in text], f"{path}: link to the README"
 
 
-def test_scaling_is_as_simulated():
-    """Speeds and efficiencies of clusters are those of docs/benchmarks/scaling-two-threads.json."""
+def test_scaling_figures_equal_the_simulated():
+    """Speeds and efficiencies of clusters equal docs/benchmarks/scaling-two-threads.json."""
     document = json.loads(page("benchmarks/scaling-two-threads.json"))
     speeds = {run["workers"]: run["words_per_second"] for run in document["simulated"]}
     table = page("benchmarks.md").split("| workers of two threads | ")[1].split("\n\n")[0]
@@ -129,8 +129,8 @@ def test_scaling_is_as_simulated():
     assert f"Costs were measured on {date.day} {date:%B %Y}" in page("benchmarks.md")
 
 
-def test_quality_is_as_measured():
-    """The table of quality is made of docs/benchmarks/speed-65m.json."""
+def test_quality_figures_equal_the_measured():
+    """The table of quality shows docs/benchmarks/speed-65m.json."""
     runs = json.loads(page("benchmarks/speed-65m.json"))["runs"]
     names = {
         "gensim corpus_file": "gensim",
@@ -145,18 +145,18 @@ def test_quality_is_as_measured():
             assert f"| {objective}, {name} | {' | '.join(scores)} |\n" in page("benchmarks.md")
 
 
-def test_pages_are_short():
+def test_pages_stay_below_the_word_limit():
     total = sum(
         len(path.read_text(encoding="utf-8").split())
         for path in PAGES
         if path.name != "CHANGELOG.md"
     )
-    assert total <= WORDS, f"{total:,} words: say it in fewer, or on one page only"
+    assert total <= WORDS, f"{total:,} words: shorten the text, or state it on one page only"
 
 
 @pytest.mark.parametrize("path", LINKED, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(path):
-    """Files and headings that a page links to are there, also where the site has no such page."""
+def test_links_have_targets(path):
+    """Linked files and headings exist, including files that are not part of the site."""
     for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
         if not re.match(r"\w+:", link):
             name, _, anchor = link.partition("#")
@@ -171,13 +171,13 @@ def anchors(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_commands_exist(path):
-    """Targets, commands, options, modules and extras that a page names are there."""
+def test_commands_on_pages_exist(path):
+    """Targets, commands, options, modules and extras that a page names exist."""
     for command in mentioned(path):
-        assert exists(words(command)), f"{command!r} is not right, or no longer"
+        assert exists(words(command)), f"{command!r} does not exist"
 
 
-def test_the_check_of_commands_itself():
+def test_check_of_commands_accepts_and_rejects():
     for right in (
         "make docs",
         "tfw2v cluster ssh --hosts x -- train c -o m --sg",
@@ -197,7 +197,7 @@ def test_the_check_of_commands_itself():
         assert not exists(words(wrong)), wrong
 
 
-def test_blocks_are_found():
+def test_fenced_blocks_are_found():
     text = "a\n```sh\nmake x \\\n  y\n```\n\n```python\n1\n```\n"
     assert [(b.language, b.line) for b in blocks(text)] == [("sh", 2), ("python", 7)]
     assert blocks(text)[0].text == "make x \\\n  y\n"
@@ -209,16 +209,16 @@ def exists(command):
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         return all(word in targets for word in rest if "=" not in word)
     if program == "tfw2v":
-        return is_of_tool(rest)
+        return is_tfw2v_command(rest)
     if program == "pip":
-        return all(is_installed_so(word) for word in rest[1:] if not word.startswith("-"))
+        return all(is_known_requirement(word) for word in rest[1:] if not word.startswith("-"))
     if rest[:1] == ["-m"]:
         return is_module(rest[1], rest[2:])
     return all((ROOT / word).is_file() for word in rest[:1] if not word.startswith("-"))
 
 
-def is_of_tool(arguments):
-    """Whether the tool has the command and each option before, and after, ``--``."""
+def is_tfw2v_command(arguments):
+    """Return whether tfw2v has the command and each option, before and after ``--``."""
     command = typer.main.get_command(app)
     known = {"--help"}
     while arguments and arguments[0] != "--":
@@ -228,9 +228,9 @@ def is_of_tool(arguments):
                 return False
         elif hasattr(command, "commands"):
             if word not in command.commands:
-                return not is_name(word)  # CORPUS, …: the command is named in general
+                return not is_name(word)  # a placeholder such as CORPUS is allowed
             command = command.commands[word]
-    return not arguments[1:] or is_of_tool(arguments[1:])
+    return not arguments[1:] or is_tfw2v_command(arguments[1:])
 
 
 def is_name(word):
@@ -241,8 +241,8 @@ def options(command):
     return {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
 
 
-def is_installed_so(requirement):
-    """Whether a requirement is this package, with extras that it has, or one of its own."""
+def is_known_requirement(requirement):
+    """Return whether a requirement is this package with known extras, or listed in an extra."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     known = re.findall(
         r"^(\w+) = \[",
@@ -256,7 +256,7 @@ def is_installed_so(requirement):
 
 
 def is_module(name, arguments):
-    """Whether there is a module, and, if it is a benchmark, whether it knows the options."""
+    """Return whether a module exists and, if it is a benchmark, accepts the options."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:
@@ -265,7 +265,7 @@ def is_module(name, arguments):
         return False
     if not name.startswith("benchmarks."):
         return True
-    if spec.submodule_search_locations is not None:  # a package: its options are in another file
+    if spec.submodule_search_locations is not None:  # a package parses its options in __main__
         name = f"{name}.__main__"
     known = importlib.import_module(name).parser()._option_string_actions
     return {word for word in arguments if word.startswith("--")} <= known.keys()
@@ -276,8 +276,8 @@ def shown_in_navigation(name):
 
 
 @pytest.mark.parametrize("name", REGIMES)
-def test_a_regime_is_documented(name):
-    """Wherever a user would look for it; what is missing is named."""
+def test_every_regime_is_documented(name):
+    """A failure lists the places that do not mention the regime."""
     class_, chosen = REGIMES[name].__name__, f"--regime {name}"
     stem = "sub-models" if name == "submodels" else name
     help_text = inspect.signature(train).parameters["regime"].annotation
@@ -310,7 +310,7 @@ def test_choices_are_documented(names, places):
 
 
 def test_every_command_is_on_a_page():
-    """Of the command line's reference, which is made of the help, and of one that people write."""
+    """Every command has a help text, from which the reference is made, and is on another page."""
     command, written = (
         typer.main.get_command(app),
         "".join(path.read_text(encoding="utf-8") for path in PAGES if path.name != "CHANGELOG.md"),
@@ -329,7 +329,7 @@ def command_of(command, name):
 
 
 def test_pages_are_in_the_navigation():
-    """Also those of regimes and of the reference, which no other page has to link to."""
+    """Pages of regimes and of the reference too, which no other page has to link to."""
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
     assert not [
         path

@@ -76,7 +76,7 @@ def test_rating_formats_are_accepted(file, rating):
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])
 @pytest.mark.parametrize("read", [read_pairs, read_questions, file_kind])
 def test_file_without_data_lines_raises(file, read, text):
-    with pytest.raises(EvaluationFileError, match="holds no line"):
+    with pytest.raises(EvaluationFileError, match="contains no line"):
         read(file(text))
 
 
@@ -159,5 +159,5 @@ def test_files_of_gensim_are_read_completely():
 )
 def test_damaged_file_error_names_the_file(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(EvaluationFileError, match=f"{name}: is damaged, cut short, or not what"):
+    with pytest.raises(EvaluationFileError, match=f"{name}: is damaged, truncated, or not"):
         read_pairs(tmp_path / name)

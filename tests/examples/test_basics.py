@@ -1,4 +1,4 @@
-"""The notebook of basics: its committed outputs, and a run of it."""
+"""The basics notebook: committed outputs, and a run."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ def test_each_cell_shows_its_output():
     assert all(cell.outputs for cell in cells if cell.cell_type == "code")
 
 
-def test_it_runs(tmp_path):
+def test_basics_notebook_runs(tmp_path):
     copy = shutil.copy(BASICS, tmp_path)
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "--nbmake", "-p", "no:cacheprovider"]

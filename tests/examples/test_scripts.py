@@ -1,4 +1,4 @@
-"""The example scripts, run as a user runs them, and what they print."""
+"""Example scripts, run as by a user, and their output."""
 
 import os
 import re
@@ -21,7 +21,7 @@ NEIGHBOURS = {
 
 @pytest.fixture
 def printed(tmp_path):
-    """Run a script in an empty folder; give its lines."""
+    """Return a function that runs a script in an empty folder and returns its output lines."""
 
     def run(name):
         result = subprocess.run(
@@ -41,7 +41,7 @@ def printed(tmp_path):
 
 
 def check_neighbours(lines):
-    """See that the last lines have neighbours that any sound training finds."""
+    """Check that the last lines contain neighbours that any sound training finds."""
     found = dict(line.split(": ", 1) for line in lines[-len(NEIGHBOURS) :])
     assert found.keys() == NEIGHBOURS.keys()
     for word, sound in NEIGHBOURS.items():
@@ -50,7 +50,7 @@ def check_neighbours(lines):
         assert sound & {neighbour for neighbour, _ in neighbours}, found[word]
 
 
-def test_each_script_is_tested_and_says_how_to_run_it():
+def test_every_script_is_tested_and_explains_how_to_run_it():
     names = {path.name for path in EXAMPLES.glob("*.py")}
     assert names == {
         "drop_in.py", "local_cluster.py", "continue_gensim.py", "tf_config_job.py", "sub_models.py"
@@ -59,14 +59,14 @@ def test_each_script_is_tested_and_says_how_to_run_it():
         assert f"``python examples/{name}``" in (EXAMPLES / name).read_text()
 
 
-def test_drop_in(printed):
+def test_drop_in_prints_neighbours(printed):
     lines = printed("drop_in.py")
     assert len(lines) == 3
     check_neighbours(lines)
 
 
 @pytest.mark.slow
-def test_local_cluster(printed):
+def test_local_cluster_prints_traffic_and_neighbours(printed):
     lines = printed("local_cluster.py")
     check_neighbours(lines)
     network = r"network    [\d.]+ MB, (\d+) bytes per trained word"
@@ -76,7 +76,7 @@ def test_local_cluster(printed):
     assert int(units[1]) >= 40 and lines[3].startswith("staleness")
 
 
-def test_continue_gensim(printed):
+def test_continue_gensim_prints_four_models(printed):
     models = {}
     for line in printed("continue_gensim.py"):
         name, kind, words, times, nearest = re.fullmatch(
@@ -84,18 +84,18 @@ def test_continue_gensim(printed):
         ).groups()
         models[name] = kind, int(words), int(times), nearest
     (gensim, went_on, back, alone) = models.values()
-    assert list(models) == ["gensim", "went on", "back", "vectors alone"]
+    assert list(models) == ["gensim", "continued", "back", "vectors only"]
     assert [model[0] for model in models.values()] == [
         "Word2Vec", "TFWord2Vec", "Word2Vec", "TFWord2Vec"
     ]  # fmt: skip
-    assert went_on[1] > gensim[1] and alone[1] == went_on[1]  # new words were taken up
+    assert went_on[1] > gensim[1] and alone[1] == went_on[1]  # new words were added
     assert [gensim[2], went_on[2], alone[2]] == [1, 2, 1]
     assert back[1:] == went_on[1:]
     assert gensim[3] != went_on[3]
 
 
-@pytest.mark.slow  # TF_CONFIG is read in other tests, too
-def test_tf_config_job(printed):
+@pytest.mark.slow  # other tests read TF_CONFIG too
+def test_tf_config_job_starts_and_stops_its_tasks(printed):
     lines = printed("tf_config_job.py")
     check_neighbours(lines)
     tasks = ["ps 0", "worker 0", "worker 1"]
@@ -103,11 +103,11 @@ def test_tf_config_job(printed):
         host, port = re.fullmatch(rf"{task} at (.+):(\d+)", line).groups()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((host, int(port)), timeout=5).close()
-    assert lines[3:6] == [f"{task} ended" for task in tasks]
+    assert lines[3:6] == [f"{task} exited" for task in tasks]
 
 
-@pytest.mark.slow  # the commands that do the same are tested always
-def test_sub_models(printed):
+@pytest.mark.slow  # equivalent commands are always tested
+def test_sub_models_prints_merged_neighbours(printed):
     lines = printed("sub_models.py")
     assert len(lines) == 8
     first, second = lines[:4], lines[4:]

@@ -1,4 +1,4 @@
-"""The tutorial: its committed outputs, and a run of it."""
+"""The tutorial notebook: committed outputs, and a run."""
 
 import os
 import re
@@ -17,8 +17,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "examples" / "tutorial.ipynb"
 
-#: AUCs change from run to run, for threads train beside each other: how much the mean of a row may,
-#: and how much each.
+#: Tolerances of the mean AUC of a row, and of each AUC: results vary because threads train in
+#: parallel.
 MEAN, EACH = 0.04, 0.1
 
 ROW = re.compile(r"^(\S.*?) {2,}((?:0\.\d{3} ±0\.\d{3} *){4})$", re.MULTILINE)
@@ -41,15 +41,15 @@ def printed(path):
 
 
 def aucs(path):
-    """Mean AUCs of the tables, by row: of each detector, of each class."""
+    """Return the mean AUCs of each row of the tables, by the row's name."""
     return {
         name: [float(mean) for mean in re.findall(r"(0\.\d{3}) ±", cells)]
         for name, cells in ROW.findall(printed(path))
     }
 
 
-#: What a run in a few seconds has less of; its figures say nothing.
-LESS = {
+#: Replacements that shorten a run to seconds; its figures mean nothing.
+SHORTENED = {
     "epochs=10": "epochs=1",
     "vector_size=100, window=10": "vector_size=20, window=2",
     "lsa(dimensions=100)": "lsa(dimensions=10)",
@@ -61,7 +61,7 @@ LESS = {
 
 
 def execute(folder, less=()):
-    """A copy that nbmake has executed with this Python; none of its processes is left."""
+    """Execute a copy with nbmake and this Python; wait until its processes have ended."""
     path = folder / TUTORIAL.name
     notebook = nbformat.read(TUTORIAL, as_version=4)
     for cell in notebook.cells:
@@ -88,7 +88,7 @@ def execute(folder, less=()):
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory):
-    """A run as it is."""
+    """Path of a copy executed without changes."""
     return execute(tmp_path_factory.mktemp("tutorial"))
 
 
@@ -99,7 +99,7 @@ def has_mark(process, mark):
         return False
 
 
-def test_committed_outputs_are_of_one_run_from_the_top():
+def test_committed_outputs_come_from_one_complete_run():
     cells = code_cells(TUTORIAL)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     assert len(images(TUTORIAL)) >= 3
@@ -108,18 +108,18 @@ def test_committed_outputs_are_of_one_run_from_the_top():
     assert not re.search(r"warning|/(tmp|home|root|usr)/", printed(TUTORIAL), re.IGNORECASE)
 
 
-def test_it_runs_with_less_of_everything(tmp_path):
-    """24 s of CPU: all cells are run, by a process of their own."""
+def test_shortened_tutorial_runs(tmp_path):
+    """24 s of CPU: a separate process runs all cells."""
     code = "".join(cell.source for cell in code_cells(TUTORIAL))
-    assert all(code.count(much) == 1 for much in LESS)
-    quick = execute(tmp_path, LESS)
+    assert all(code.count(much) == 1 for much in SHORTENED)
+    quick = execute(tmp_path, SHORTENED)
     assert aucs(quick).keys() == aucs(TUTORIAL).keys()
     assert len(images(quick)) == len(images(TUTORIAL))
     assert all(0 <= auc <= 1 for row in aucs(quick).values() for auc in row)
 
 
 @pytest.mark.slow
-def test_it_runs_and_gives_what_the_committed_copy_shows(executed):
+def test_full_run_reproduces_the_committed_results(executed):
     committed, found = aucs(TUTORIAL), aucs(executed)
     assert committed.keys() == found.keys() >= {"bag of words", "vectors", "cluster"}
     for name, shown in committed.items():
@@ -129,7 +129,7 @@ def test_it_runs_and_gives_what_the_committed_copy_shows(executed):
 
 
 @pytest.mark.slow
-def test_vectors_are_better_than_a_bag_of_words(executed):
+def test_vectors_beat_a_bag_of_words(executed):
     found = aucs(executed)
     assert all(np.array(found["vectors"]) > found["bag of words"])
     assert fmean(found["vectors"]) == pytest.approx(fmean(found["gensim's vectors"]), abs=MEAN)

@@ -131,7 +131,7 @@ def test_few_common_words_log_a_warning(truth, caplog):
     models = [SubModel(np.arange(160), truth[:160]), SubModel(np.arange(157, V), truth[157:])]
     with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
         merge(models, V)
-    assert "sub-model 0 has 3 words in common with others, fewer than its 5" in caplog.text
+    assert "sub-model 0 shares only 3 words with the others, fewer than its 5" in caplog.text
     caplog.clear()
     merge([SubModel(np.arange(3), truth[:3])], V)
     assert not caplog.text

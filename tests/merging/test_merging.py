@@ -239,12 +239,15 @@ def test_nonfinite_rows_raise(method, value, truth, pieces):
     ("models", "message"),
     [
         ([], "no sub-models"),
-        ([SubModel(np.arange(0), np.ones((0, 2)))], "sub-model 0: words must be the numbers"),
-        ([SubModel(np.ones(2), np.ones((2, 2)))], "sub-model 0: words must be the numbers"),
+        ([SubModel(np.arange(0), np.ones((0, 2)))], "sub-model 0: words must be a list"),
+        ([SubModel(np.ones(2), np.ones((2, 2)))], "sub-model 0: words must be a list"),
         ([SubModel(np.array([0, 4]), np.ones((2, 2)))], "from 0 to 3"),
         ([SubModel(np.array([-1]), np.ones((1, 2)))], "from 0 to 3"),
-        ([SubModel(np.array([1, 1]), np.ones((2, 2)))], "there twice"),
-        ([SubModel(np.array([1, 2]), np.ones((3, 2)))], "has 3 rows: give one for each of its 2"),
+        ([SubModel(np.array([1, 1]), np.ones((2, 2)))], "words contains duplicates"),
+        (
+            [SubModel(np.array([1, 2]), np.ones((3, 2)))],
+            "has 3 rows: pass one row for each of its 2",
+        ),
         ([SubModel(np.arange(4), np.ones(4))], r"inputs have the shape \(4,\)"),
         ([SubModel(np.arange(4), np.ones((4, 2)), np.ones((4, 3)))], "outputs have the shape"),
         (
@@ -262,5 +265,5 @@ def test_invalid_sub_models_raise(models, message):
 
 
 def test_unknown_method_raises():
-    with pytest.raises(ValueError, match="unknown merging 'mean': give alir, pca or concat"):
+    with pytest.raises(ValueError, match="unknown method 'mean': use alir, pca or concat"):
         merge([SubModel(np.arange(2), np.ones((2, 2)))], 2, "mean")

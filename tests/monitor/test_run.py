@@ -204,7 +204,7 @@ def test_log_dir_of_another_training_logs_a_warning(tmp_path, caplog):
         with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
             TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
     (warning,) = caplog.records
-    assert "another training's run" in warning.getMessage()
+    assert "already contains the run of a training" in warning.getMessage()
     assert str(tmp_path) in warning.getMessage()
 
 
@@ -279,7 +279,7 @@ def test_full_disk_stops_the_log_but_not_training(tmp_path, caplog, how):
         assert how != "fills" or list((disk / "run").glob("*tfevents*"))
     (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert f"{disk}/run cannot be written to (" in error.getMessage()
-    assert "training goes on without its log" in error.getMessage()
+    assert "training continues without its TensorBoard log" in error.getMessage()
     np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**options).wv.vectors)
 
 
@@ -288,7 +288,7 @@ def test_unwritable_folder_raises_before_training(tmp_path):
     folders = {"/proc/x": "No such file or directory", f"{tmp_path}/file": "Not a directory"}
     for folder, reason in folders.items():
         for name in ("log_dir", "checkpoint_dir", "encoded_dir", "tables_dir"):
-            said = re.escape(f"{name}='{folder}': cannot be written to ({reason}); give another")
+            said = re.escape(f"{name}='{folder}': cannot be written to ({reason}); use a different")
             with pytest.raises(OSError, match=said):
                 TFWord2Vec(**{name: folder})
         with pytest.raises(OSError, match="^log_dir='"):

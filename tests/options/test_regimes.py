@@ -33,15 +33,15 @@ def test_regime_is_parsed_from_name_or_object(given, meant):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("hogwild", "regime is 'hogwild': give 'asynchronous', 'synchronous', 'downpour'"),
-        (7, "regime is 7: give"),
+        ("hogwild", "regime is 'hogwild': use 'asynchronous', 'synchronous', 'downpour'"),
+        (7, "regime is 7: use"),
         ("downpour:fetch=2", r"has no option 'fetch' \(known: n_fetch, n_push, adagrad"),
         ("asynchronous:x=1", "known: it has none"),
-        ("downpour:n_fetch=two", "n_fetch is 'two': give a whole number"),
-        *((f"downpour:n_fetch={bad}", "give a whole number") for bad in ("1_0", "٣", "1e3")),
-        *((f"downpour:warm_start={bad}", "give a finite number") for bad in ("0_1", "inf", "٠")),
-        ("downpour:adagrad=yes", "adagrad is 'yes': give true or false"),
-        ("downpour:adagrad", "adagrad is '': give true or false"),
+        ("downpour:n_fetch=two", "n_fetch is 'two': use a whole number"),
+        *((f"downpour:n_fetch={bad}", "use a whole number") for bad in ("1_0", "٣", "1e3")),
+        *((f"downpour:warm_start={bad}", "use a finite number") for bad in ("0_1", "inf", "٠")),
+        ("downpour:adagrad=yes", "adagrad is 'yes': use true or false"),
+        ("downpour:adagrad", "adagrad is '': use true or false"),
         ("downpour:n_fetch=0", "n_fetch must be a whole number from 1 up, got 0"),
         ("downpour:warm_start=2", "warm_start must be from 0 to 1, got 2.0"),
         ("synchronous:steps=0", "steps must be a whole number from 1 up, got 0"),
@@ -91,5 +91,5 @@ def test_small_corpus_with_long_steps_trains_one_worker_at_a_time(regime, turns,
         return Plan(options, Vocabulary.of(model), corpus).config.one_at_a_time
 
     assert takes_turns(100_000) is turns
-    assert ("2 workers take turns" in caplog.text) is turns
+    assert ("2 workers train one at a time" in caplog.text) is turns
     assert not takes_turns(10_000_000)

@@ -1,4 +1,4 @@
-"""Columns dealt out to shards are those of one table."""
+"""Columns distributed to shards behave as one table."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def joined(slices):
 
 @pytest.mark.parametrize("number", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("shards", [1, 2, 5])
-def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
+def test_exported_rows_equal_loaded_rows(number, shards, monkeypatch):
     monkeypatch.setattr(layout_module, "ROWS_AT_A_TIME", 4)
     layout, array = table(number, shards)
     found = np.full_like(array, np.nan)
@@ -38,7 +38,7 @@ def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
 
 @settings(max_examples=30)
 @given(st.integers(1, 5), st.lists(st.integers(0, 10), unique=True), st.booleans())
-def test_reading_and_adding(shards, ids, locked):
+def test_read_and_add_equal_numpy(shards, ids, locked):
     layout, array = table(11, shards)
     rows = SlicedRows(layout, layout.link(tf.float32))
     given_ids = tf.constant(ids, tf.int32)
@@ -52,7 +52,7 @@ def test_reading_and_adding(shards, ids, locked):
     np.testing.assert_allclose(found, array, rtol=1e-5)
 
 
-def test_what_a_slice_computes_is_what_a_row_would():
+def test_products_of_slices_equal_products_of_rows():
     layout, array = table(6, 3)
     link = layout.link(tf.bfloat16)
     read = SlicedRows(layout, link).read(tf.range(6))
@@ -61,11 +61,11 @@ def test_what_a_slice_computes_is_what_a_row_would():
     np.testing.assert_allclose(joined(product), weights.numpy() @ array, atol=0.05)
     scores = read.total(lambda x, y: tf.matmul(x, y, transpose_b=True), read, exact=True)
     np.testing.assert_allclose(scores, array @ array.T, rtol=1e-5)
-    # to each of 3: 6 ids, 24 weights by half; from each: 36 products
+    # to each of 3 shards: 6 ids, 24 bfloat16 weights; from each: 36 products
     assert link.traffic().numpy().tolist() == [3 * 36 * 4, 3 * (6 * 4 + 24 * 2)]
 
 
-def test_a_tensor_travels_once():
+def test_each_tensor_is_sent_once():
     layout, _ = table(6, 2)
     link = layout.link(tf.float32)
     ids = tf.range(6)
@@ -76,12 +76,12 @@ def test_a_tensor_travels_once():
     assert link.traffic().numpy().tolist() == [0, 0]
 
 
-def test_whole_rows_do_not_travel():
+def test_whole_rows_are_not_sent():
     rows = Slices([tf.ones([2, 3])])
     assert rows.link is None
     assert rows.total(tf.reduce_sum).numpy() == 6
 
 
-def test_as_many_shards_as_columns_at_most():
+def test_more_shards_than_columns_are_rejected():
     with pytest.raises(ValueError, match="vector_size=5 columns to 6 ps tasks"):
         ColumnLayout(3, 5, 6)

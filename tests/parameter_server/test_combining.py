@@ -1,4 +1,4 @@
-"""Shares of changes by direction: N jobs from one point go as far as N jobs one after the other."""
+"""Pushed fractions per direction: N concurrent jobs move rows as far as N sequential ones."""
 
 import numpy as np
 import pytest
@@ -16,19 +16,19 @@ from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 
 
 def matrix_of(values, seed=1):
-    """A symmetric matrix of these eigenvalues, and its eigenvectors in columns."""
+    """Return a symmetric matrix with these eigenvalues, and its eigenvectors in columns."""
     vectors, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values),) * 2))
     return (vectors * values) @ vectors.T, vectors
 
 
 @pytest.mark.parametrize("workers", [1, 4, 32])
-def test_jobs_that_overlap_go_as_far_as_jobs_one_after_the_other(workers):
-    """Each row relaxes to its optimum, by M z a job, as gradient descent with small steps does."""
+def test_concurrent_jobs_move_rows_as_far_as_sequential_jobs(workers):
+    """Each row relaxes to its optimum as in gradient flow: by exp(-steps * M) per job."""
     values = np.geomspace(1e-3, 0.4, DIRECTIONS)
     matrix, vectors = matrix_of(values)
     steps = np.array([1e-4, 0.5, 4.0, 64.0, 4096.0])
     start = np.random.default_rng(2).normal(size=(len(steps), DIRECTIONS))
-    left = np.exp(-steps[:, None] * values)  # of the way, after one job
+    left = np.exp(-steps[:, None] * values)  # remaining fraction of the distance after one job
     change = start @ vectors * (left - 1) @ vectors.T  # the optimum is 0
     along = Directions.of(tf.constant(matrix, tf.float32), tf.constant(float(workers)))
     share = along.of_rows(tf.constant(steps, tf.float32))
@@ -38,7 +38,7 @@ def test_jobs_that_overlap_go_as_far_as_jobs_one_after_the_other(workers):
     np.testing.assert_allclose(moved, expected, atol=0.09 * np.abs(expected).max())
 
 
-def test_what_is_in_none_of_the_steep_directions_has_the_share_of_their_mean():
+def test_remaining_directions_use_their_mean_curvature():
     size = DIRECTIONS + 20
     values = np.concatenate([np.full(20, 0.01), np.linspace(0.1, 1, DIRECTIONS)])
     matrix, vectors = matrix_of(values)
@@ -51,7 +51,7 @@ def test_what_is_in_none_of_the_steep_directions_has_the_share_of_their_mean():
     np.testing.assert_allclose(moved, expected, atol=1e-3)
 
 
-def test_shares_are_between_the_mean_and_the_sum():
+def test_pushed_fractions_are_between_mean_and_sum():
     matrix, _ = matrix_of(np.geomspace(1e-4, 1, 30))
     share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(6.0)).of_rows(
         tf.constant([0.0, 1e-9, 1.0, 1e9])
@@ -63,11 +63,11 @@ def test_shares_are_between_the_mean_and_the_sum():
     assert np.all(np.isfinite(of_rows))
 
 
-def test_curvature_is_what_a_prediction_pulls_by():
-    """The second derivative of the loss of pairs, by automatic differentiation."""
+def test_curvature_equals_the_second_derivative():
+    """Compares with the second derivative of the loss of pairs by automatic differentiation."""
     rng = np.random.default_rng(3)
     own, other, third = (tf.constant(rng.normal(size=(40, 5)), tf.float32) for _ in range(3))
-    move = tf.Variable(tf.zeros([5]))  # of all own rows
+    move = tf.Variable(tf.zeros([5]))  # common shift of all own rows
 
     def loss():
         return 0.25 * tf.reduce_mean(
@@ -86,7 +86,7 @@ def test_curvature_is_what_a_prediction_pulls_by():
 @pytest.mark.parametrize("size", [5, 16, 100])
 @pytest.mark.parametrize("dtype", [tf.float32, tf.bfloat16])
 @pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
-def test_compiled_changes_are_those_of_the_graph(size, dtype):
+def test_compiled_changes_equal_the_tensorflow_fallback(size, dtype):
     rng = np.random.default_rng(4)
     matrix, _ = matrix_of(rng.uniform(0.001, 1, size))
     rows, known = (tf.constant(rng.normal(size=(50, size)), tf.float32) for _ in range(2))
@@ -112,8 +112,8 @@ def test_compiled_changes_are_those_of_the_graph(size, dtype):
         )
 
 
-def test_directions_are_measured_on_rows_that_are_predicted_with_each_other():
-    """Inputs are pulled along what outputs are, and these along inputs; rare rows do not matter."""
+def test_directions_follow_the_rows_of_the_opposite_table():
+    """Inputs move along outputs, and outputs along inputs; rare rows do not matter."""
     rng = np.random.default_rng(5)
     axes = np.eye(3, 20)
     inputs, outputs, rare = (rng.normal(size=(300, 1)) * axis for axis in axes)
@@ -128,7 +128,7 @@ def test_directions_are_measured_on_rows_that_are_predicted_with_each_other():
         np.testing.assert_allclose(np.abs(found[name].basis[-1]), axis, atol=1e-4)
 
 
-def test_more_workers_take_larger_steps():
+def test_more_workers_raise_the_learning_rate():
     alphas = tf.constant([[0.025, 0.02], [0.02, 0.015]])
     for workers, growth, by in ((1.0, 3.0, 1.0), (16.0, 3.0, 2.0), (16.0, 1.5, 1.5)):
         larger = larger_step_sizes(growth, alphas, tf.constant(workers))

@@ -1,4 +1,4 @@
-"""A job on rows of other variables equals training its units on the tables themselves."""
+"""A job on a copy of the rows equals training its units on the tables themselves."""
 
 import functools
 from dataclasses import replace
@@ -32,7 +32,7 @@ OBJECTIVES = [
 ]
 
 
-#: Adding a layout is one row here: its jobs.
+#: Job class of each layout; a new layout needs a row here.
 PROGRAMS = {"rows": RowJob, "columns": ColumnJob}
 
 
@@ -40,7 +40,7 @@ def make(
     objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False,
     layout="rows", negative_shards=1,
 ):  # fmt: skip
-    """A job's function, its tables and push_counter, and the config of its units."""
+    """Return a job's function, its tables, its push counter, and (config, words, arrays)."""
     config = KernelConfig(
         objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_every=1, locked=lock is not None,
         negative_shards=negative_shards,
@@ -80,7 +80,7 @@ def make(
 
 
 def job(*units, places=None, folder=None, replicas=1.0, alpha=0.05):
-    """A job's arguments; with a folder the units are read from there."""
+    """Return a job's arguments; with `folder`, units are read from a file there."""
     number = len(units)
     sources = [part.astype("<i4").tobytes() for part in units]
     ranges = np.zeros((number, 2), np.int32)
@@ -111,7 +111,7 @@ def exported(tables):
 @pytest.mark.parametrize(
     ("objective", "layout", "shards", "locked", "negative_shards"),
     [
-        # each objective in each layout with all there is, and one objective with less of it
+        # each objective in each layout with all features, and one objective with fewer
         *((objective, "rows", 3, True, 1) for objective in OBJECTIVES),
         *((objective, "columns", 3, True, 3) for objective in OBJECTIVES),
         *((OBJECTIVES[0], "rows", *less) for less in ((1, False, 1), (2, False, 2))),
@@ -120,7 +120,7 @@ def exported(tables):
     ],
     ids=str,
 )
-def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, negative_shards):
+def test_single_unit_job_trains_as_the_unit(objective, layout, shards, locked, negative_shards):
     lock = np.linspace(0, 2, VOCABULARY) if locked else None
     function, tables, push_counter, (config, words, arrays) = make(
         objective, 1, shards, lock=lock, layout=layout, negative_shards=negative_shards
@@ -151,19 +151,19 @@ def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, ne
 
 @functools.cache
 def by_columns(shards, wire_dtype="float32"):
-    """What a job on columns comes to; once for all who ask."""
+    """Return the result of a job on columns; cached for all tests."""
     function, *_ = make(Objective(True, 5), shards=shards, layout="columns", wire_dtype=wire_dtype)
     return function(*job(unit(1, 300, 11)))
 
 
-def test_each_shard_of_columns_is_sent_as_much():
+def test_traffic_of_columns_is_proportional_to_shards():
     results = {shards: by_columns(shards) for shards in (1, 2, 3)}
     for shards, result in results.items():
         assert result.fetched == pytest.approx(shards * results[1].fetched)
         assert result.pushed == pytest.approx(shards * results[1].pushed)
 
 
-def test_narrow_products_travel_in_half():
+def test_bfloat16_halves_the_traffic_of_products():
     wide, narrow = (by_columns(2, dtype) for dtype in ("float32", "bfloat16"))
     assert wide.fetched > 1.8 * narrow.fetched
     np.testing.assert_allclose(wide.units.loss, narrow.units.loss, rtol=1e-2)
@@ -184,13 +184,13 @@ def test_threads_of_a_job_share_its_rows():
     function(*job(nothing, parts[1], places=[-1, 1]))
     for change, old, after in list(zip(together, before, exported(tables), strict=True))[:2]:
         expected = after - old
-        # not the same: one overwrites what the other has just written
+        # only similar: threads overwrite each other's updates
         along = np.vdot(change, expected) / np.vdot(expected, expected)
         across = np.linalg.norm(change - along * expected) / np.linalg.norm(expected)
         assert along > 0.5 and across < 0.6
 
 
-def test_units_may_be_read_from_files(tmp_path):
+def test_units_read_from_files_train_as_units_sent(tmp_path):
     sent, read = (make(Objective(True, 5), threads=2, shared=shared) for shared in (False, True))
     nothing = np.zeros(0, np.int32)
     for number, parts in enumerate([(unit(1, 200, 9), nothing), (nothing, unit(2, 100, 9))]):
@@ -214,12 +214,12 @@ def test_units_may_be_read_from_files(tmp_path):
         (Objective(False, 0, mean=True, hierarchical=True), True, 4),
     ],
 )
-def test_a_prediction_from_a_mean_pulls_its_words_by_less(objective, shrinks, words):
+def test_averaged_words_depend_on_objective_and_window(objective, shrinks, words):
     config = KernelConfig(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
     assert averaged_words(config) == words
 
 
-def test_changes_are_pushed_by_their_share_of_larger_steps():
+def test_pushed_fraction_varies_by_direction():
     entries = unit(3, 300, 12)
     alone, with_others = make(Objective(True, 5)), make(Objective(True, 5), workers=16)
     start = exported(alone[1])
@@ -234,11 +234,11 @@ def test_changes_are_pushed_by_their_share_of_larger_steps():
         whole, pushed = whole[whole.any(1)], pushed[whole.any(1)]
         along = (whole * pushed).sum(1) / (whole * whole).sum(1)
         assert 1 / 16 < along.min() < 0.95 and along.max() < 1
-        # it is no multiple of the change: some directions count more than others
+        # not a multiple of the whole change: fractions differ by direction
         assert np.abs(pushed - along[:, None] * whole).max() > 0.05 * np.abs(pushed).max()
 
 
-def test_rates_count_the_predictions_that_rows_take_part_in():
+def test_rates_count_the_predictions_of_each_row():
     frequency = np.array([0.5, 0.3, 0.2])
     paths = [np.array([2]), np.array([2, 0]), np.array([2, 0])]
     rates = pair_rates(frequency, 6.0, True, 5, np.array([1.0, 1.0, 2.0]), paths)

@@ -1,4 +1,4 @@
-"""Jobs of a queue: each is drawn once, whoever draws, and what was not done is queued again."""
+"""Each job of a queue is drawn once by any worker; unfinished jobs are queued again."""
 
 import threading
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ THREADS, ENTRIES = 2, 10
 
 @pytest.fixture
 def jobs(tmp_path):
-    """Eleven units of ten entries in two files, by twos."""
+    """Jobs of two units each, from eleven units of ten entries in two files."""
     tasks = []
     for file in range(2):
         path = tmp_path / f"{file}.int32"
@@ -31,7 +31,7 @@ def jobs(tmp_path):
 
 
 def reporting(shared, fails_at=-1, wait=None):
-    """A program that reports a job's number, the sum of each unit's entries, and its alpha."""
+    """Return a job program that reports its number, sums of its units' entries, and alpha."""
 
     def prepare(sources, ranges, keys, alphas, replicas, number):
         sums = [
@@ -77,8 +77,8 @@ def expected(jobs):
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("workers", [1, 3])
-def test_each_is_drawn_once(jobs, shared, workers, monkeypatch):
-    monkeypatch.setattr(module, "AHEAD_BYTES", 200)  # texts of two jobs
+def test_each_job_is_drawn_once(jobs, shared, workers, monkeypatch):
+    monkeypatch.setattr(module, "AHEAD_BYTES", 200)  # the texts of two jobs
     queue = JobQueue(len(jobs), THREADS, shared)
     work = queue.worker_function(reporting(shared))
     for queued in (jobs, jobs[2:3], jobs):
@@ -96,7 +96,7 @@ def test_each_is_drawn_once(jobs, shared, workers, monkeypatch):
         assert queue.left() == queue.collect() == []
 
 
-def test_units_of_a_job_are_equally_long():
+def test_units_of_a_job_have_similar_lengths():
     lengths = [7, 1, 9, 2, 8, 3, 1]
     ends = np.cumsum(lengths)
     tasks = [
@@ -108,7 +108,7 @@ def test_units_of_a_job_are_equally_long():
     assert jobs_of(tasks, 1) == [[task] for task in tasks]
 
 
-def test_none_is_drawn_once_they_are_withdrawn(jobs):
+def test_closed_queue_gives_no_jobs(jobs):
     queue = JobQueue(len(jobs), THREADS, True)
     work = queue.worker_function(reporting(True))
     files = queue.refill(jobs)
@@ -117,20 +117,20 @@ def test_none_is_drawn_once_they_are_withdrawn(jobs):
     assert queue.collect() == [] and queue.left() == jobs
 
 
-def test_what_an_ended_worker_has_drawn_is_left(jobs):
+def test_jobs_drawn_by_a_failed_worker_are_left(jobs):
     queue = JobQueue(len(jobs), THREADS, True)
     files = queue.refill(jobs)
     with pytest.raises(tf.errors.InvalidArgumentError):
         queue.worker_function(reporting(True, fails_at=2))(files, 1.0)
-    queue.worker_function(reporting(True))(files, 1.0)  # draws what comes after
+    queue.worker_function(reporting(True))(files, 1.0)  # draws the remaining jobs
     assert len(queue.collect()) == len(jobs) - len(queue.left())
-    # the one that failed, and the one that was drawn ahead
+    # the failed job, and the job drawn ahead
     assert jobs[2] in queue.left() and len(queue.left()) == 2
 
 
 @pytest.mark.parametrize("comes_back", ["before", "after"])
-def test_what_is_reported_late_is_not_taken_for_another_job(jobs, comes_back):
-    """A worker is out of reach; what it has drawn is queued again, and trained by another."""
+def test_late_report_is_not_mistaken_for_a_newer_job(jobs, comes_back):
+    """An unreachable worker's jobs are queued again, and trained by another worker."""
     holds, go = threading.Event(), threading.Event()
 
     def wait(number):
@@ -145,7 +145,7 @@ def test_what_is_reported_late_is_not_taken_for_another_job(jobs, comes_back):
     out_of_reach.start()
     assert holds.wait(60)
     work(files, 2.0)
-    assert len(queue.collect()) == len(jobs) - 2  # the one it holds, and the one it prepared
+    assert len(queue.collect()) == len(jobs) - 2  # without the job it holds and the job it prepared
     left = queue.left()
     files = queue.refill(left)
     if comes_back == "after":

@@ -1,4 +1,4 @@
-"""What TensorFlow raises of lost tasks becomes one error."""
+"""Errors of TensorFlow about lost tasks are converted to ClusterLost."""
 
 import time
 
@@ -12,7 +12,7 @@ from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
 
 
 @pytest.mark.parametrize("kind", lost_errors())
-def test_the_reason_is_named(kind):
+def test_errors_of_lost_tasks_become_cluster_lost(kind):
     message = "Graph execution error:\n\n  the reason \n"
     with (
         pytest.raises(ClusterLost, match=r"lost its parameters \(the reason\)"),
@@ -21,13 +21,13 @@ def test_the_reason_is_named(kind):
         raise kind(None, None, message)
 
 
-def test_a_task_that_has_forgotten_what_it_was_told_is_lost():
+def test_task_that_lost_its_tensors_is_cluster_lost():
     message = "Unable to find the relevant tensor remote_handle: Op ID: 57, Output num: 0."
     with pytest.raises(ClusterLost, match="Op ID: 57"), convert_task_errors():
         raise tf.errors.InvalidArgumentError(None, None, message)
 
 
-def test_a_coordinator_that_has_lost_count_is_one_that_has_lost_a_task():
+def test_assertion_after_a_lost_task_is_cluster_lost():
     with pytest.raises(ClusterLost, match="gone"), convert_task_errors():
         try:
             raise tf.errors.UnavailableError(None, None, "gone")
@@ -43,12 +43,12 @@ def test_a_coordinator_that_has_lost_count_is_one_that_has_lost_a_task():
         tf.errors.InvalidArgumentError(None, None, "x"),
     ],
 )
-def test_other_errors_stay(error):
+def test_other_errors_are_not_converted(error):
     with pytest.raises(type(error)), convert_task_errors():
         raise error
 
 
-def test_silence_is_looked_into(monkeypatch):
+def test_silent_task_is_probed_and_reported(monkeypatch):
     monkeypatch.setattr(liveness, "ANSWER_SECONDS", 0.3)
     (port,) = free_ports(1)
     of_none = Liveness([Task("ps", 0, f"127.0.0.1:{port}")])
@@ -59,14 +59,14 @@ def test_silence_is_looked_into(monkeypatch):
     assert not of_none.intact([])
 
 
-def test_patience_ends_though_tasks_answer(monkeypatch):
+def test_stalled_training_is_lost_though_tasks_answer(monkeypatch):
     monkeypatch.setattr(liveness, "PROBE_AFTER_SECONDS", 0.0)
     monkeypatch.setattr(liveness, "GIVE_UP_SECONDS", 0.0)
     with pytest.raises(ClusterLost, match="though all tasks answer"):
         Liveness([]).check()
 
 
-def test_tasks_are_looked_after_while_something_is_asked_of_them(monkeypatch):
+def test_tasks_are_watched_only_while_busy(monkeypatch):
     for name in ("PROBE_AFTER_SECONDS", "PAUSE_SECONDS", "ANSWER_SECONDS"):
         monkeypatch.setattr(liveness, name, 0.05)
     lost, of_none = [], Liveness([Task("ps", 0, f"127.0.0.1:{free_ports(1)[0]}")])

@@ -1,4 +1,4 @@
-"""Rows dealt out to shards are those of one table."""
+"""Rows distributed to shards behave as one table."""
 
 import threading
 
@@ -18,9 +18,9 @@ SIZE = 3
 
 @pytest.fixture(params=[GraphAccess, NativeAccess], autouse=True, scope="module")
 def access(request):
-    """What reads and changes rows on the ps."""
+    """Run all tests with both implementations of access to rows on the ps."""
     if request.param is NativeAccess and load_ops() is None:
-        pytest.skip("compiled nowhere here")
+        pytest.skip("the compiled kernels are missing")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(layout_module, "GraphAccess", request.param)
         yield
@@ -35,7 +35,7 @@ def table(number, shards):
 
 @pytest.mark.parametrize("number", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("shards", [1, 2, 3])
-def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
+def test_exported_rows_equal_loaded_rows(number, shards, monkeypatch):
     monkeypatch.setattr(layout_module, "ROWS_AT_A_TIME", 4)
     layout, array = table(number, shards)
     found = np.full_like(array, np.nan)
@@ -46,7 +46,7 @@ def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
 
 @settings(max_examples=30)
 @given(st.integers(1, 4), st.lists(st.integers(0, 10), unique=True))
-def test_fetching_and_pushing(shards, ids):
+def test_fetch_and_push_equal_numpy(shards, ids):
     layout, array = table(11, shards)
     split = layout.split(tf.constant(ids, tf.int32))
     np.testing.assert_array_equal(layout.fetch(split, tf.float32), array[ids])
@@ -59,8 +59,8 @@ def test_fetching_and_pushing(shards, ids):
 
 
 @pytest.mark.parametrize("shards", [1, 2])
-def test_no_push_is_lost_among_others(shards):
-    rows = 100_000  # so that pushes take long enough to meet
+def test_concurrent_pushes_are_not_lost(shards):
+    rows = 100_000  # many rows, so that pushes overlap
     layout, array = table(rows, shards)
 
     @tf.function(autograph=False)
@@ -78,7 +78,7 @@ def test_no_push_is_lost_among_others(shards):
     np.testing.assert_allclose(found, array + 81, rtol=1e-5)
 
 
-def test_what_travels_is_rounded_and_what_stays_is_not():
+def test_only_sent_rows_are_rounded():
     layout, array = table(4, 2)
     split = layout.split(tf.range(4))
     travelled = layout.fetch(split, tf.bfloat16)
@@ -91,7 +91,7 @@ def test_what_travels_is_rounded_and_what_stays_is_not():
     np.testing.assert_array_equal(found, array)
 
 
-def test_one_row_that_is_not_finite_is_found():
+def test_single_nonfinite_row_is_found():
     layout, array = table(9, 2)
     assert layout.finite()
     array[7, 1] = np.inf
@@ -101,8 +101,8 @@ def test_one_row_that_is_not_finite_is_found():
 
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("drop_others", [False, True])
-def test_what_was_laid_down_is_added_once(shards, drop_others):
-    """Of three changes two are added; the third one then, unless it was dropped."""
+def test_staged_changes_are_added_once(shards, drop_others):
+    """Of three changes, two are added first; then the third, unless it was dropped."""
     layout, array = table(7, shards)
     ids = [[0, 3, 6], [3, 5], [1, 3]]
 

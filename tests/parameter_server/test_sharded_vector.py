@@ -1,4 +1,4 @@
-"""A vector made of all tables is NumPy's, in any number of shards."""
+"""A vector of all tables behaves as in NumPy, with any number of shards."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def values(one):
     st.floats(-3, 3),
     st.integers(0, 9),
 )
-def test_what_is_computed_is_numpys(rows, shards, factor, seed):
+def test_vector_operations_equal_numpy(rows, shards, factor, seed):
     one, other = vector(rows, shards), vector(rows, shards)
     x, y = load(one, [seed, 0]), load(other, [seed, 1])
     assert one.dot(other) == pytest.approx(x @ y, rel=1e-5, abs=1e-5)
@@ -57,7 +57,7 @@ def test_what_is_computed_is_numpys(rows, shards, factor, seed):
     assert not values(other).any() and other.dot(one) == 0
 
 
-def test_one_like_it_is_zero_and_its_own():
+def test_like_makes_an_independent_zero_vector():
     one = vector([5, 0, 4], 2)
     x = load(one, 0)
     other = one.like()
@@ -71,7 +71,7 @@ def test_one_like_it_is_zero_and_its_own():
     np.testing.assert_array_equal(values(one), x.astype(np.float32))
 
 
-def test_rows_are_weighed_one_by_one():
+def test_weigh_multiplies_each_row_by_its_weight():
     one = vector([5, 0, 4], 2)
     x, weights = load(one, 0), one.like(1)
     for table, row in zip(weights.tables, (1, 1, 6), strict=True):
@@ -80,7 +80,7 @@ def test_rows_are_weighed_one_by_one():
     np.testing.assert_allclose(values(one), x * np.repeat(np.arange(1, 10), SIZE), rtol=1e-6)
 
 
-def test_what_is_not_a_number_is_cleared():
+def test_clear_removes_nan():
     one = vector([3], 2)
     one.tables[0].load(np.full((3, SIZE), np.nan))
     assert np.isnan(one.dot(one))

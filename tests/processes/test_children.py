@@ -26,28 +26,28 @@ def leave(body):
         ("raise ValueError('as asked')", 1, "ValueError: as asked\n"),
     ],
 )
-def test_what_ends_a_process_is_seen_outside(body, status, error):
+def test_exit_status_and_error_reach_the_parent(body, status, error):
     left = leave(body)
     assert left.returncode == status
     assert left.stderr.endswith(error) and bool(left.stderr) == bool(error)
 
 
-def test_what_was_to_be_done_at_the_end_is_done_and_the_rest_is_not():
+def test_atexit_handlers_run_and_objects_are_not_destroyed():
     left = leave(
         "class Loud:\n"
         "    def __del__(self): print('taken apart')\n"
         "sys.modules['kept'] = Loud()\n"
-        "atexit.register(print, 'done', end='')\n"  # not flushed by its function
+        "atexit.register(print, 'done', end='')\n"  # the handler itself does not flush
     )
     assert left.stdout == "done" and left.returncode == 0
 
 
-def test_a_closed_output_does_not_change_the_status():
+def test_closed_output_does_not_change_the_exit_status():
     assert leave("print('x')\nsys.stdout.close()\nsys.exit(3)").returncode == 3
 
 
 @pytest.mark.parametrize("executable", ["", None])
-def test_a_program_that_python_is_embedded_in_starts_processes(monkeypatch, executable):
+def test_embedded_python_can_start_processes(monkeypatch, executable):
     monkeypatch.setattr(sys, "executable", executable)
     found = children.python()
     version = [found, "-c", "import sys; print(*sys.version_info[:2])"]
@@ -58,7 +58,7 @@ def test_a_program_that_python_is_embedded_in_starts_processes(monkeypatch, exec
     assert isinstance(why_no_namespace(), str)
 
 
-def test_without_any_interpreter(monkeypatch):
+def test_missing_interpreter_is_reported(monkeypatch):
     monkeypatch.setattr(sys, "executable", "")
     for name in ("prefix", "base_prefix"):
         monkeypatch.setattr(sys, name, "/nowhere")

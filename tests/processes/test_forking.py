@@ -1,4 +1,4 @@
-"""Training in processes that were forked."""
+"""Training in forked processes."""
 
 import multiprocessing
 import os
@@ -19,7 +19,7 @@ TEXT = common_texts * 20
 
 
 def trained(options):
-    """The bits of a model's vectors, what it thinks of its text, and the traffic."""
+    """Train; return the bytes of the vectors, the held-out loss, and whether traffic is None."""
     options = {"vector_size": 8, "min_count": 1, "workers": 1, "seed": 3, "sample": 0} | options
     model = TFWord2Vec(TEXT, **options)
     loss = None if "regime" in options else model.held_out_loss(TEXT)
@@ -29,7 +29,7 @@ def trained(options):
 @pytest.mark.parametrize(
     "options", [{"hs": 1}, {"sg": 1, "regime": "downpour"}], ids=["threads", "regime"]
 )
-def test_a_forked_child_trains_as_its_parent_has(options):
+def test_forked_child_trains_as_its_parent(options):
     in_parent = trained(options)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         (in_child,) = pool.map_async(trained, [options]).get(120)
@@ -43,7 +43,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 
 child = os.fork()
-TFWord2Vec(common_texts, vector_size=8, min_count=1)  # a child's does not hinder its parent's
+TFWord2Vec(common_texts, vector_size=8, min_count=1)  # trains in child and parent
 assert not tensorflow_is_lost()
 if not child:
     os._exit(0)
@@ -51,7 +51,7 @@ print(os.waitpid(child, 0)[1])
 """
 
 
-def test_a_child_of_a_parent_that_has_not_trained_trains_itself():
+def test_child_forked_before_any_training_can_train():
     done = subprocess.run(
         [sys.executable, "-c", UNUSED], capture_output=True, text=True, timeout=300, check=True
     )

@@ -1,4 +1,4 @@
-"""Processes forked from one that has TensorFlow."""
+"""Processes forked from a server that has imported TensorFlow."""
 
 import os
 import signal
@@ -12,9 +12,9 @@ import pytest
 from gensim_tfw2v.processes import launcher as launchers
 from gensim_tfw2v.processes.launcher import ForkServer
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forking is safe only on Linux")
 
-#: What the forked processes run.
+#: Module that the forked processes run.
 MODULE = "tests.forked"
 
 
@@ -25,7 +25,7 @@ def server():
     made.close()
 
 
-def test_a_process_has_its_own_arguments_environment_and_streams(server, tmp_path):
+def test_process_has_its_own_arguments_environment_and_streams(server, tmp_path):
     with (tmp_path / "log").open("wb") as log:
         forked = server.start_module(
             MODULE, "say", "it", environment={"SAID": "so"}, stdout=subprocess.PIPE, stderr=log
@@ -37,7 +37,7 @@ def test_a_process_has_its_own_arguments_environment_and_streams(server, tmp_pat
     assert "SAID" not in os.environ
 
 
-def test_a_process_ends_when_its_input_closes(server):
+def test_process_exits_when_its_input_closes(server):
     forked = server.start_module(MODULE, "wait")
     assert forked.poll() is None and psutil.pid_exists(forked.pid)
     with pytest.raises(subprocess.TimeoutExpired):
@@ -48,30 +48,30 @@ def test_a_process_ends_when_its_input_closes(server):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_is_the_status(server, number):
+def test_exit_status_is_the_negative_signal(server, number):
     forked = server.start_module(MODULE, "wait")
     forked.send_signal(number)
     assert forked.wait(60) == -number
-    forked.send_signal(number)  # does nothing
+    forked.send_signal(number)  # ignored: the process has exited
 
 
-def test_processes_start_with_what_is_imported(server):
+def test_processes_start_with_tensorflow_imported(server):
     server.start_module(MODULE, "wait").stdin.close()
     forked = [server.start_module(MODULE, "tensorflow", stdout=subprocess.PIPE) for _ in range(3)]
     for process in forked:
         with process.stdout as said:
-            assert said.read() == b"6.0 True\n"  # TensorFlow, which takes seconds, is there
+            assert said.read() == b"6.0 True\n"  # TensorFlow, whose import takes seconds, is loaded
         assert process.wait(60) == 0
 
 
-def test_a_traceback_goes_to_the_log(server, tmp_path):
+def test_traceback_is_written_to_the_log(server, tmp_path):
     with (tmp_path / "log").open("wb") as log:
         forked = server.start_module(MODULE, "fail", stdout=log, stderr=subprocess.STDOUT)
     assert forked.wait(60) == 1
     assert "ValueError: as asked" in (tmp_path / "log").read_text()
 
 
-def test_a_process_that_nobody_listens_to_ends_alone(server):
+def test_process_with_closed_pipes_exits_alone(server):
     neighbour = server.start_module(MODULE, "wait")
     forked = server.start_module(MODULE, "tell", stdout=subprocess.PIPE)
     forked.stdout.close()
@@ -83,7 +83,7 @@ def test_a_process_that_nobody_listens_to_ends_alone(server):
 
 
 @pytest.mark.usefixtures("light_forks")
-def test_nothing_outlives_the_server():
+def test_closing_the_server_kills_its_processes():
     server = ForkServer()
     forked = server.start_module(MODULE, "wait")
     server.close()
@@ -93,7 +93,7 @@ def test_nothing_outlives_the_server():
 
 
 @pytest.mark.usefixtures("light_forks")
-def test_a_server_that_is_killed_takes_its_processes_with_it():
+def test_killing_the_server_kills_its_processes():
     server = ForkServer()
     forked = server.start_module(MODULE, "wait")
     os.kill(server.process.pid, signal.SIGKILL)
@@ -105,7 +105,7 @@ def test_a_server_that_is_killed_takes_its_processes_with_it():
     server.close()
 
 
-def test_an_import_that_fails_is_shown(monkeypatch, tmp_path):
+def test_failed_import_is_reported(monkeypatch, tmp_path):
     (tmp_path / "grpc.py").write_text("raise ImportError('no grpc here')")
     monkeypatch.syspath_prepend(tmp_path)
     server = ForkServer()
@@ -115,7 +115,7 @@ def test_an_import_that_fails_is_shown(monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("light_forks")
-def test_a_server_that_has_stopped_is_ended(monkeypatch):
+def test_stopped_server_is_killed_on_close(monkeypatch):
     monkeypatch.setattr(launchers, "END_SECONDS", 0.5)
     stopped = ForkServer()
     stopped.process.send_signal(signal.SIGSTOP)

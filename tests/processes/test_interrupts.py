@@ -1,4 +1,4 @@
-"""Ctrl-C that comes where nothing may break."""
+"""Ctrl-C and SIGTERM deferred during critical sections."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 @pytest.fixture(autouse=True)
 def handlers():
-    """Python's own for Ctrl-C, and the tool's for SIGTERM."""
+    """Set Python's handler of SIGINT, and of SIGTERM the one that tfw2v sets."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -24,7 +24,7 @@ def handlers():
 @pytest.mark.parametrize(
     ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
 )
-def test_signals_come_at_the_end_once(number, error):
+def test_deferred_signals_are_raised_once_at_the_end(number, error):
     done = []
     with pytest.raises(error), defer_interrupts():
         with defer_interrupts():
@@ -37,14 +37,14 @@ def test_signals_come_at_the_end_once(number, error):
         signal.raise_signal(number)
 
 
-def test_a_signal_that_was_held_takes_the_place_of_an_error():
+def test_deferred_signal_replaces_an_error():
     with pytest.raises(KeyboardInterrupt) as raised, defer_interrupts():
         signal.raise_signal(signal.SIGINT)
         raise ValueError("of what was done")
     assert isinstance(raised.value.__context__, ValueError)
 
 
-def test_what_is_ignored_stays_so_and_other_threads_change_nothing():
+def test_ignored_signals_and_other_threads_are_unaffected():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with defer_interrupts():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -61,7 +61,7 @@ def test_what_is_ignored_stays_so_and_other_threads_change_nothing():
     assert found[0] is before and found[1] is not before
 
 
-#: Sends itself SIGINT when the first module of a name is imported, and is the tool.
+#: Runs tfw2v, and sends itself SIGINT when a module of the given name is imported.
 TOOL = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -77,7 +77,7 @@ main()
 
 
 @pytest.mark.parametrize("module", ["typer", "gensim_tfw2v.cli.evaluate"])
-def test_ctrl_c_while_the_tool_starts_is_one_line(module):
+def test_ctrl_c_during_start_prints_one_line(module):
     ran = subprocess.run(
         [sys.executable, "-c", TOOL, module, "--version"],
         capture_output=True,

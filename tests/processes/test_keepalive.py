@@ -1,4 +1,4 @@
-"""Connections whose other end is gone."""
+"""TCP keepalive, which detects connections whose other end is lost."""
 
 import contextlib
 import os
@@ -25,14 +25,14 @@ def kept(connection):
 
 @contextlib.contextmanager
 def connected(server, address=None):
-    """Both ends of a connection to a server."""
+    """Yield both ends of a connection to a server."""
     with socket.create_connection(address or server.getsockname()[:2]) as near:
         far, _ = server.accept()
         with far:
             yield near, far
 
 
-def test_connections_are_kept_as_they_come_and_go():
+def test_new_connections_get_keepalive():
     other = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with socket.create_server(("127.0.0.1", 0)) as server, other:
         known = keep_new_alive(set(), None)
@@ -46,7 +46,7 @@ def test_connections_are_kept_as_they_come_and_go():
                 assert limit == 1000 * GIVE_UP_SECONDS
                 idle = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
                 assert idle == IDLE_SECONDS
-            # the connection is as it was
+            # the connection still works
             near.sendall(b"still here")
             assert far.recv(100) == b"still here"
         assert not kept(other)
@@ -55,9 +55,9 @@ def test_connections_are_kept_as_they_come_and_go():
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 @pytest.mark.parametrize("through", [socket.AF_INET, socket.AF_INET6], ids=["IPv4", "mapped"])
-def test_connections_to_others_than_the_hosts_are_left_alone(host, through):
+def test_connections_to_other_hosts_are_unchanged(host, through):
     mapped = through == socket.AF_INET6
-    # an address, a port and a protocol that a database might have
+    # `other` has a different address and port, as a database may; `same_port` shares the port
     servers = [socket.create_server((address, 0)) for address in ("127.0.0.1", "127.0.0.2")]
     with servers[0] as task, servers[1] as other:
         hosts = {(host, task.getsockname()[1])}
@@ -78,14 +78,14 @@ def test_connections_to_others_than_the_hosts_are_left_alone(host, through):
             assert len(keep_new_alive(names, hosts)) == 2 and kept(unconnected)
 
 
-def test_a_host_that_is_back_in_time_is_asked_once_more():
-    # it may have been idle when it fell silent, and what it is asked may have been sent just before
-    # it is back
+def test_timeouts_allow_a_probe_after_a_host_returns():
+    # the host may have been idle before it fell silent, and the last probe may have been sent just
+    # before it returned
     assert GIVE_UP_SECONDS - IDLE_SECONDS >= SILENT_SECONDS
     assert GIVE_UP_SECONDS - SILENT_SECONDS > RESEND_SECONDS
 
 
-def test_those_that_are_known_are_left_alone():
+def test_known_connections_are_not_changed_again():
     with socket.create_server(("127.0.0.1", 0)) as server:
         known = keep_new_alive(set(), None)
         server.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
@@ -93,7 +93,7 @@ def test_those_that_are_known_are_left_alone():
         assert not kept(server)
 
 
-def test_a_process_that_can_open_no_more_is_looked_at_again():
+def test_keepalive_is_retried_after_descriptors_run_out():
     with socket.create_server(("127.0.0.1", 0)) as server, connected(server) as (near, _):
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         highest = max(map(int, os.listdir("/proc/self/fd")))

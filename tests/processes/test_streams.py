@@ -1,4 +1,4 @@
-"""Standard files and streams that are closed."""
+"""Closed standard streams."""
 
 import subprocess
 import sys
@@ -6,8 +6,8 @@ import sys
 from tests.cli.conftest import ROOT
 
 
-def test_no_file_takes_the_place_of_a_closed_one(tmp_path):
-    """Or what C++ prints as an error would be written into it."""
+def test_files_do_not_reuse_descriptors_of_closed_streams(tmp_path):
+    """Otherwise error messages of C++ code would be written into the file."""
     code = (
         "import os, subprocess, sys\n"
         "import gensim_tfw2v\n"

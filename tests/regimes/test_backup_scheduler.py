@@ -1,4 +1,4 @@
-"""Work items: each counts once, whoever is slow, stands still or fails."""
+"""Each work item counts once, though workers are slow, hang or fail."""
 
 import threading
 
@@ -9,7 +9,7 @@ from gensim_tfw2v.regimes.synchronous import BackupScheduler
 
 
 class Batch:
-    """Notes what is run, taken and repeated; `before` may wait or fail."""
+    """Records runs, accepted results and repeats; `before` may wait or raise."""
 
     def __init__(self, workers, before=lambda what, number: None, stands=True):
         self.ran, self.taken, self.repeated = [], {}, []
@@ -22,7 +22,7 @@ class Batch:
         return what * 10
 
     def run_batch(self, items, stop):
-        """Whether all were handed out, and are done."""
+        """Return whether all items are done."""
         before = len(self.taken)
         for what, number, result, counts in self.scheduler.run_batch(items, stop):
             assert result == what * 10
@@ -51,7 +51,7 @@ def test_each_item_counts_once(workers):
     batch.scheduler.close()
 
 
-def test_one_that_stands_still_holds_up_nothing():
+def test_hanging_worker_does_not_delay_batches():
     go, late = threading.Event(), []
 
     def before(what, number):
@@ -61,7 +61,7 @@ def test_one_that_stands_still_holds_up_nothing():
 
     batch = Batch(2, before)
     try:
-        for _ in range(2):  # in the second batch it still stands
+        for _ in range(2):  # it still hangs in the second batch
             batch.taken.clear()
             assert batch.run_batch(range(6), never)
             assert sorted(batch.taken) == list(range(6))
@@ -70,14 +70,14 @@ def test_one_that_stands_still_holds_up_nothing():
     finally:
         go.set()
     batch.taken.clear()
-    while not batch.repeated:  # what it does in the end counts for nothing
+    while not batch.repeated:  # its late result does not count
         batch.taken.clear()
         assert batch.run_batch(range(6), never)
     assert set(batch.repeated) <= {late[0][0], *range(6)}
     batch.scheduler.close()
 
 
-def test_one_that_fails_is_done_again():
+def test_failed_item_is_retried():
     failed = []
 
     def before(what, number):
@@ -92,7 +92,7 @@ def test_one_that_fails_is_done_again():
     batch.scheduler.close()
 
 
-def test_without_what_others_have_left_there_is_no_going_on():
+def test_lost_ps_state_raises_cluster_lost():
     def before(what, number):
         raise ClusterLost("a ps is gone")
 
@@ -102,7 +102,7 @@ def test_without_what_others_have_left_there_is_no_going_on():
     batch.scheduler.close()
 
 
-def test_when_it_is_stopped_what_is_out_is_waited_for():
+def test_stop_waits_for_running_items():
     batch = Batch(1)
     asked = iter([False, False, True])
     assert not batch.run_batch(range(4), lambda: next(asked, True))

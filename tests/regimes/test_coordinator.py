@@ -1,4 +1,4 @@
-"""What the process that asks makes of a coordinator's answers."""
+"""Handling of a coordinator's answers in the user's process."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.regimes import coordinator
 from gensim_tfw2v.regimes.coordinator import CoordinatedRegime
 
-#: Answers the first request as a coordinator does whose disk is full.
+#: Answers the first request like a coordinator with a full disk.
 FULL = """
 import pickle, sys
 pickle.load(sys.stdin.buffer)
@@ -20,7 +20,7 @@ answer = "error", OSError(28, "No space left on device")
 sys.stdout.buffer.write(pickle.dumps(answer))
 """
 
-#: Shows signs of life for 3 s, then {}.
+#: Sends signs of life for 3 s, then runs {}.
 LIVING = """
 import pickle, sys, time
 for _ in range(15):
@@ -41,7 +41,7 @@ time.sleep(600)
 
 
 def opened(config, folder):
-    """A regime whose coordinator is this config."""
+    """Return a regime whose coordinator process runs `config`, a script."""
 
     def start(module, environment, **streams):
         return subprocess.Popen([sys.executable, "-c", config], stdin=subprocess.PIPE, **streams)
@@ -52,37 +52,37 @@ def opened(config, folder):
 
 @pytest.fixture
 def by_looks(monkeypatch):
-    """A clock that goes on by 0.1 s with each look for answers, which takes as long or longer.
+    """Use a clock that advances 0.1 s per poll for answers; a real poll takes at least as long.
 
-    So a machine that stands still for seconds is no silence.
+    A machine that hangs for seconds does not count as silence then.
     """
     looks = itertools.count()
-    clock = SimpleNamespace(monotonic=lambda: 0.05 * next(looks))  # read twice a look
+    clock = SimpleNamespace(monotonic=lambda: 0.05 * next(looks))  # read twice per poll
     monkeypatch.setattr(coordinator, "time", clock)
 
 
-def test_what_the_system_refuses_names_the_folder(tmp_path):
+def test_os_error_of_the_coordinator_names_the_folder(tmp_path):
     with pytest.raises(OSError, match="No space left on device") as refused:
         opened(FULL, tmp_path)
     assert refused.value.filename == str(tmp_path)
 
 
 @pytest.mark.usefixtures("by_looks")
-def test_one_that_falls_silent_is_given_up(tmp_path, monkeypatch):
+def test_silent_coordinator_is_cluster_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(coordinator, "SILENT_SECONDS", 2.0)
     opened(LIVING.format('pickle.dump(("done", None), sys.stdout.buffer)'), tmp_path).close()
     with pytest.raises(ClusterLost, match="has not answered for 2 s"):
         opened(LIVING.format("time.sleep(600)"), tmp_path)
 
 
-def test_one_that_reads_nothing_more_is_given_up(tmp_path, monkeypatch):
+def test_coordinator_that_stops_reading_is_cluster_lost(tmp_path, monkeypatch):
     regime = opened(DEAF, tmp_path)
     monkeypatch.setattr(coordinator, "SILENT_SECONDS", 1.0)
     with contextlib.closing(regime), pytest.raises(ClusterLost, match="not answered for 1 s"):
-        regime.train_epoch([bytes(1 << 20)], print)  # more than a pipe holds
+        regime.train_epoch([bytes(1 << 20)], print)  # exceeds the buffer of a pipe
 
 
-def test_kernels_that_tensorflow_does_not_load_are_named_with_the_cure(monkeypatch):
+def test_kernels_that_tensorflow_cannot_load_raise_with_advice(monkeypatch):
     monkeypatch.setattr(coordinator, "load_ops", lambda: None)
     asked = SimpleNamespace(setup=SimpleNamespace(config=SimpleNamespace(native=True)))
     with pytest.raises(RuntimeError, match="cannot be loaded into TensorFlow .* Install"):

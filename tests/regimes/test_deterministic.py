@@ -1,4 +1,4 @@
-"""``deterministic=True``: one seed gives the same bits from any number of threads."""
+"""``deterministic=True``: a seed gives the same bits with any number of threads."""
 
 import hashlib
 import os
@@ -21,9 +21,9 @@ LEE = datapath("lee_background.cor")
 OPTIONS = {
     "skip-gram": {"sg": 1},
     "CBOW": {},
-    "CBOW, the sum": {"cbow_mean": 0, "window": 8},
+    "CBOW with sums": {"cbow_mean": 0, "window": 8},
     "hierarchical softmax": {"sg": 1, "hs": 1, "negative": 0},
-    "CBOW by both": {"hs": 1},
+    "CBOW with both objectives": {"hs": 1},
     "sharded": {"sg": 1, "ns_exponent": 0.5, "negative": 9, "sample": 0},
 }
 
@@ -48,7 +48,7 @@ model.save(sys.argv[1] + "/model")
 
 @pytest.fixture
 def in_blocks(monkeypatch):
-    """A small corpus is trained in blocks, as a large one is."""
+    """Train small corpora in blocks, as large ones."""
     monkeypatch.setattr(sizes, "SMALL_CORPUS", 0)
     monkeypatch.setattr(sizes, "MAX_WORD_STEP", 100.0)
     monkeypatch.setattr(sizes, "MAX_ROUND_WORD_STEP", 1000.0)
@@ -69,14 +69,14 @@ def train(cls=TFWord2Vec, corpus=None, **options):
 
 @pytest.mark.parametrize("objective", OPTIONS)
 @pytest.mark.usefixtures("in_blocks")
-def test_any_number_of_workers_gives_the_same(objective):
+def test_result_does_not_depend_on_workers(objective):
     one, *others = (
         fingerprint(train(workers=workers, **OPTIONS[objective])) for workers in (1, 2, 8)
     )
     assert others == [one] * 2
 
 
-def test_small_corpora_and_fasttext_are_trained_in_order():
+def test_small_corpora_and_fasttext_do_not_depend_on_workers():
     one = fingerprint(train(workers=1))
     assert fingerprint(train(workers=4)) == one
     ordinary = train(workers=1, deterministic=False)
@@ -88,8 +88,8 @@ def test_small_corpora_and_fasttext_are_trained_in_order():
 
 
 @pytest.mark.usefixtures("in_blocks")
-def test_a_file_gives_what_its_sentences_give(monkeypatch):
-    monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 16)  # as large files, in several runs
+def test_file_and_its_sentences_give_the_same_result(monkeypatch):
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 16)  # several runs, as for large files
     monkeypatch.setattr(encoded_corpus, "SHARD", 20_000)
     sentences = list(LineSentence(LEE))
     one = fingerprint(train(workers=2))
@@ -97,7 +97,7 @@ def test_a_file_gives_what_its_sentences_give(monkeypatch):
 
 
 @pytest.mark.usefixtures("in_blocks")
-def test_quality_is_that_of_one_thread():
+def test_quality_equals_that_of_one_thread():
     ordinary = train(sg=1, epochs=5, workers=1, deterministic=False)
     together = train(sg=1, epochs=5, workers=2)
     assert ordinary.mean_losses[-1] == pytest.approx(together.mean_losses[-1], rel=0.02)
@@ -105,7 +105,7 @@ def test_quality_is_that_of_one_thread():
     assert lengths[1] == pytest.approx(lengths[0], rel=0.1)
 
 
-def test_a_killed_training_goes_on_to_the_same(tmp_path):
+def test_killed_training_resumes_to_the_same_result(tmp_path):
     def run(name, *arguments, workers):
         (tmp_path / name).mkdir(exist_ok=True)
         command = [sys.executable, "-c", SCRIPT, tmp_path / name, *arguments, LEE, str(workers)]
@@ -119,7 +119,7 @@ def test_a_killed_training_goes_on_to_the_same(tmp_path):
     assert models[0].deterministic
 
 
-def test_the_kernel_is_noted(caplog):
+def test_kernel_is_recorded_and_a_change_is_warned_of(caplog):
     model = train(workers=1)
     assert model.kernel in ("portable", "avx2", "avx512", "avx512bf16")
     assert not hasattr(model.to_gensim(), "kernel")
@@ -133,12 +133,12 @@ def test_the_kernel_is_noted(caplog):
 @pytest.mark.parametrize(
     "options", [{"regime": "downpour"}, {"layout": "columns", "cluster": "local:ps=1,worker=1"}]
 )
-def test_it_has_a_regime_and_layout_of_its_own(options):
+def test_regime_and_layout_are_rejected_with_deterministic(options):
     with pytest.raises(ValueError, match="leave out regime and layout, or deterministic"):
         TFWord2Vec(deterministic=True, **options)
 
 
-def test_rounds_are_as_long_as_the_most_frequent_word_allows():
+def test_frequent_words_shorten_the_rounds():
     blocks = KernelShape(32, 5, 32)
     assert sizes.choose_round_blocks(blocks, True, 0.006, 0.9) == 8
     assert sizes.choose_round_blocks(blocks, True, 0.02, 0.9) == 4
@@ -148,7 +148,7 @@ def test_rounds_are_as_long_as_the_most_frequent_word_allows():
     assert sizes.choose_round_blocks(replace(blocks, sequential=True), True, 0.006, 0.9) == 1
 
 
-def test_an_error_in_the_draws_ends_the_training(monkeypatch):
+def test_error_in_the_draws_stops_training(monkeypatch):
     def fail(regime, task, _):
         raise OSError("the disk is gone")
 

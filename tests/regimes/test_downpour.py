@@ -1,4 +1,4 @@
-"""Downpour: when rows come and go changes nothing for one replica; Adagrad; the warm start."""
+"""Downpour: fetch and push intervals, Adagrad, and the warm start."""
 
 import functools
 import threading
@@ -34,13 +34,13 @@ from tests.regimes.trials import (
     tasks,
 )
 
-#: n_fetch, n_push, and shards; units have 5 steps.
+#: (n_fetch, n_push, shards); units have 5 steps.
 WINDOWS = [(1, 1, 1), (1, 3, 1), (2, 1, 3), (3, 2, 1), (1000, 1000, 3)]
 
 
 @pytest.fixture(scope="module")
 def units():
-    """Several of 5 steps, and one without a token among them."""
+    """Several units of 5 steps, and one without tokens."""
     with corpus() as encoded:
         units = encoded.units(ENTRIES)
         empty = replace(units[2], stop=units[2].start, index=len(units))
@@ -49,7 +49,7 @@ def units():
 
 @pytest.fixture(scope="module")
 def short_units():
-    """Of one step each."""
+    """Units of one step each."""
     with corpus() as encoded:
         yield encoded.units(33)[:6]
 
@@ -63,13 +63,13 @@ def train(regime, trial, units, epoch=0, arrays=None):
     regime.load(trial.arrays if arrays is None else arrays)
     reports = []
     regime.train_epoch(tasks(units, epoch), reports.append)
-    # those who wait for jobs report them in any order
+    # reports arrive in any order
     assert sorted(report.unit.index for report in reports) == sorted(unit.index for unit in units)
     return reports
 
 
 def by_adagrad(trial, units, tables, squares, epoch=0):
-    """Train units with Adagrad, one after the other."""
+    """Train units sequentially with Adagrad."""
     train = adagrad_function(replace(trial.unit_config, adagrad=True))
     for unit in units:
         key = tf.constant(unit_key(SEED, epoch, unit.index))
@@ -79,7 +79,7 @@ def by_adagrad(trial, units, tables, squares, epoch=0):
 
 @functools.lru_cache
 def adagrad_function(config):
-    """Make the function that trains a unit on tables with Adagrad, traced once for all units."""
+    """Return a function that trains a unit on tables with Adagrad; traced once for all units."""
 
     @tf.function(autograph=False, reduce_retracing=True)
     def train_unit(tables, squares, words, entries, key):
@@ -101,7 +101,7 @@ def no_squares(trial):
 
 @pytest.fixture(scope="module")
 def by_one_replica(units):
-    """Rows and traffic of one replica that has trained all units; once for all who ask."""
+    """Return a cached function: rows, traffic and row bytes of one replica after all units."""
 
     @functools.cache
     def train_with(objective, n_fetch, n_push, shards):
@@ -123,7 +123,7 @@ def by_one_replica(units):
     ],
     ids=str,
 )
-def test_one_replica_equals_training_on_the_tables(
+def test_single_replica_equals_training_on_the_tables(
     units, by_one_replica, objective, n_fetch, n_push, shards
 ):
     found, traffic, _ = by_one_replica(objective, n_fetch, n_push, shards)
@@ -134,16 +134,18 @@ def test_one_replica_equals_training_on_the_tables(
 
 @pytest.mark.parametrize(("n_fetch", "n_push", "shards"), WINDOWS[1:2])
 @pytest.mark.parametrize("objective", MOSTLY_TWO)
-def test_so_it_does_with_adagrad(units, by_one_replica, objective, n_fetch, n_push, shards):
+def test_single_replica_with_adagrad_equals_training_on_the_tables(
+    units, by_one_replica, objective, n_fetch, n_push, shards
+):
     trial = Trial(objective)
     regime = make(trial, n_fetch, n_push, shards, adagrad=True)
     tables, squares = trial.tables(), no_squares(trial)
-    for epoch in range(2):  # what it has summed stays when rows are loaded
+    for epoch in range(2):  # loading rows keeps the sums of squares
         arrays = Tables(*(table.numpy() for table in tables))
         train(regime, trial, units, epoch, arrays)
         by_adagrad(trial, units, tables, squares, epoch)
         assert_equal(trial.exported(regime), tables, atol=1e-4)
-        if epoch == 0:  # sums travel with their rows
+        if epoch == 0:  # sums are sent with their rows
             _, *without = by_one_replica(objective, n_fetch, n_push, shards)
             travelled = rows_that_travel(regime.traffic, regime.config.row_bytes)
             assert travelled == rows_that_travel(*without)
@@ -155,7 +157,7 @@ def test_so_it_does_with_adagrad(units, by_one_replica, objective, n_fetch, n_pu
 
 
 @pytest.mark.parametrize("objective", MOSTLY_TWO)
-def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
+def test_adagrad_step_equals_a_loop_over_rows(short_units, objective):
     trial = Trial(objective)
     found, squares = trial.tables(), no_squares(trial)
     sums = [np.zeros(len(array)) for array in trial.arrays]
@@ -184,7 +186,7 @@ def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
 @pytest.mark.parametrize(
     "objective", [pytest.param(OBJECTIVES[0], marks=pytest.mark.slow), OBJECTIVES[1]], ids=str
 )
-def test_locked_rows_stay_as_they_are(units, objective, adagrad, workers, threads):
+def test_locked_rows_do_not_change(units, objective, adagrad, workers, threads):
     lock = np.ones(VOCABULARY, np.float32)
     lock[::3] = 0
     trial = Trial(objective, workers, threads, lock)
@@ -217,7 +219,7 @@ def test_threads_share_the_rows_of_a_replica(units, of_two_threads, empty):
             zip(trial.arrays, trial.exported(regime), expected, strict=True)
         )[:2]:
             change, other = found - start, wanted.numpy() - start
-            # not the same: one overwrites what the other has just written
+            # only similar: threads overwrite each other's updates
             along = np.vdot(change, other) / np.vdot(other, other)
             assert along > 0.5 and np.linalg.norm(change - along * other) < 0.6 * along * (
                 np.linalg.norm(other)
@@ -226,16 +228,16 @@ def test_threads_share_the_rows_of_a_replica(units, of_two_threads, empty):
 
 
 def announced(number):
-    """A trial of so many workers, all of them one thread: where there is one unit, one trains."""
+    """Return a trial that announces `number` workers but runs one thread."""
     trial = Trial(OBJECTIVES[0], workers=number)
     trial.workers = LocalWorkers(1)
     trial.workers.number = number
     return trial
 
 
-def test_windows_as_long_as_a_job_are_asynchronous_training(units, monkeypatch):
-    """Of what one of three workers changes, the same share is pushed."""
-    monkeypatch.setattr(RowJob, "parts", 1)  # so that curvature is measured on the same sample
+def test_windows_of_a_whole_job_equal_asynchronous_training(units, monkeypatch):
+    """Both push the same fraction of the change of one of three workers."""
+    monkeypatch.setattr(RowJob, "parts", 1)  # both measure curvature on the same sample
     found = []
     for regime_class in (AsynchronousRegime, DownpourRegime):
         trial = announced(3)
@@ -261,12 +263,12 @@ def test_shorter_windows_are_pushed_in_full(units):
 
 
 def rows_that_travel(traffic, row):
-    """Rows fetched and pushed, of so many bytes."""
+    """Return the numbers of rows fetched and pushed, with `row` bytes per row."""
     assert traffic.fetched_bytes % row == traffic.pushed_bytes % (row + 4) == 0
     return traffic.fetched_bytes // row, traffic.pushed_bytes // (row + 4)
 
 
-def test_rows_are_fetched_and_pushed_every_so_many_steps(units, by_one_replica):
+def test_n_fetch_and_n_push_set_the_traffic(units, by_one_replica):
     trial = Trial(OBJECTIVES[0])
     words, steps = word_tensors(trial.words), 0
     for unit in units:
@@ -283,12 +285,12 @@ def test_rows_are_fetched_and_pushed_every_so_many_steps(units, by_one_replica):
 
 
 class Watched(LocalWorkers):
-    """Workers that note how many draw at a time, and as how many they were announced."""
+    """Workers that record (running at the same time, announced replicas) per call."""
 
     def __init__(self, number):
         super().__init__(number)
         self.seen, self._running, self._lock = [], 0, threading.Lock()
-        self.together = threading.Event()  # as many draw as were announced
+        self.together = threading.Event()  # set when all announced replicas run
 
     def schedule(self, function, *arguments):
         with self._lock:
@@ -297,7 +299,7 @@ class Watched(LocalWorkers):
             self.seen.append((self._running, replicas))
             if self._running == replicas > 1:
                 self.together.set()
-        if replicas > 1:  # else one might be done before the next begins
+        if replicas > 1:  # otherwise one could finish before the next starts
             self.together.wait(30)
         job = super().schedule(function, *arguments)
 
@@ -312,7 +314,7 @@ class Watched(LocalWorkers):
         return Noted()
 
 
-def test_one_replica_trains_the_first_share_alone(units):
+def test_warm_start_trains_with_one_replica(units):
     trial = Trial(OBJECTIVES[0], workers=2)
     trial.setup = trial.setup._replace(units=len(units))
     workers = Watched(2)
@@ -328,12 +330,12 @@ def test_one_replica_trains_the_first_share_alone(units):
         if epoch == 0:
             assert workers.seen.pop(0) == (1, 1)
         assert {replicas for _, replicas in workers.seen} == {2} and max(workers.seen)[0] > 1
-    # of an epoch that goes on after a checkpoint, what is left of the share
+    # an epoch resumed from a checkpoint has the rest of the warm start
     assert regime.alone(tasks(units[1:])) == len(units) // 2 - 1
     regime.close()
 
 
-def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
+def test_workers_of_a_process_share_one_traced_function(units, monkeypatch):
     traced, fetch = [], downpour.ReplicaJob.fetch
 
     def noted(job):
@@ -344,13 +346,13 @@ def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
     trial = Trial(OBJECTIVES[0], workers=8)
     trial.setup = trial.setup._replace(units=len(units))
     regime = make(trial, 2, 2, warm_start=1.0)
-    for epoch in range(2):  # by one worker, and by all
+    for epoch in range(2):  # first by one worker, then by all
         train(regime, trial, units, epoch)
     assert len(traced) == 1
     regime.close()
 
 
-def test_workers_take_turns_where_they_must(units):
+def test_workers_run_sequentially_with_one_at_a_time(units):
     trial = Trial(OBJECTIVES[0], workers=2)
     config = replace(trial.setup.config, one_at_a_time=True)
     workers = Watched(2)
@@ -373,7 +375,7 @@ def test_workers_take_turns_where_they_must(units):
         ),
     ],
 )
-def test_a_model_learns(options, alpha, sg, tmp_path):
+def test_training_lowers_the_loss(options, alpha, sg, tmp_path):
     text = Path(datapath("lee_background.cor")).read_text().splitlines(keepends=True)
     (tmp_path / "text").write_text("".join(text[:60]))
     model = TFWord2Vec(

@@ -1,4 +1,4 @@
-"""L-BFGS on vectors of NumPy: it comes to what SciPy's comes to, one evaluation at a time."""
+"""L-BFGS on NumPy vectors, one evaluation per step, compared with SciPy."""
 
 import math
 
@@ -12,7 +12,7 @@ from gensim_tfw2v.regimes.lbfgs import LBFGS, MAX_TRIALS
 
 
 class Numbers:
-    """A vector here."""
+    """Vector in NumPy with the methods that `LBFGS` needs."""
 
     def __init__(self, values):
         self.values = np.array(values, float)
@@ -31,7 +31,7 @@ class Numbers:
 
 
 def run(function, gradient, start, evaluations, history=10, **options):
-    """Minimize; give the points that were the best ones, and f there."""
+    """Minimize; return the best points, their losses, and the search."""
     point = Numbers(start)
     search = LBFGS(point, lambda: Numbers(np.full(len(start), np.nan)), history, **options)
     points, losses = [], []
@@ -79,12 +79,12 @@ def logistic(size):
     ],
     ids=["quadratic", "long-quadratic", "rosenbrock", "long-rosenbrock", "logistic"],
 )
-def test_it_reaches_what_scipy_reaches(problem):
+def test_loss_reaches_the_minimum_of_scipy(problem):
     function, gradient, start = problem
     theirs = minimize(
         function, start, jac=gradient, method="L-BFGS-B", options={"maxcor": 10, "gtol": 1e-6}
     )
-    # a few more, since f far from the minimum is another at each step
+    # a few more than SciPy: far from the minimum, the two take different steps
     points, losses, _ = run(function, gradient, start, round(1.3 * theirs.nfev) + 10)
     scale = abs(function(start) - theirs.fun)
     assert losses[-1] - theirs.fun < 1e-5 * scale
@@ -93,7 +93,7 @@ def test_it_reaches_what_scipy_reaches(problem):
         assert function(point) == pytest.approx(loss, rel=1e-12)
 
 
-def test_a_good_guess_of_the_hessian_saves_evaluations():
+def test_preconditioner_saves_evaluations():
     curvature = np.geomspace(1, 1e6, 30)
     start = np.random.default_rng(0).normal(size=30)
 
@@ -106,13 +106,13 @@ def test_a_good_guess_of_the_hessian_saves_evaluations():
     assert guessed[-1] < 1e-12 * guessed[0] < plain[-1]
 
 
-def test_one_pair_is_enough_for_a_circle():
+def test_history_of_one_solves_a_circular_quadratic():
     function, gradient, start = quadratic(6, 1)
     _, losses, _ = run(function, gradient, start, 8, history=1)
     assert losses[-1] == pytest.approx(3, abs=1e-9)
 
 
-def test_where_f_is_none_the_step_was_too_long():
+def test_nonfinite_loss_shortens_the_step():
     def function(x):
         return float(np.sum(x - np.log(x))) if np.all(x > 0) else math.nan
 
@@ -124,14 +124,14 @@ def test_where_f_is_none_the_step_was_too_long():
     assert np.all(np.diff(losses) <= 0)
 
 
-def test_at_the_minimum_it_stays():
+def test_search_stays_at_the_minimum():
     points, losses, search = run(lambda x: x @ x, lambda x: 2 * x, np.zeros(3), 5)
     assert search.step == 0 and set(losses) == {0.0}
     np.testing.assert_array_equal(points, 0)
 
 
-def test_a_direction_that_is_none_is_given_up():
-    """Of a gradient that is wrong: f never rises, and all is evaluated anew at the same point."""
+def test_wrong_gradient_gives_up_the_direction():
+    """With a wrong gradient, the loss never rises and the search restarts at the same point."""
     start = np.array([1.0, 2.0])
     points, losses, search = run(lambda x: x @ x, lambda x: -x, start, MAX_TRIALS + 3)
     np.testing.assert_array_equal(points[-1], start)
@@ -144,7 +144,7 @@ def test_a_direction_that_is_none_is_given_up():
 @given(
     st.integers(1, 6), st.floats(1, 1e4), st.integers(1, 4), st.integers(0, 5), st.integers(1, 40)
 )
-def test_f_never_rises(size, condition, history, seed, evaluations):
+def test_loss_never_rises(size, condition, history, seed, evaluations):
     function, gradient, start = quadratic(size, condition, seed)
     _, losses, search = run(function, gradient, start, evaluations, history)
     assert np.all(np.diff(losses) <= 0)

@@ -1,4 +1,4 @@
-"""Threads on shared tables."""
+"""Training by threads on shared tables."""
 
 import os
 import signal
@@ -62,7 +62,7 @@ def living_workers():
 
 
 @pytest.mark.parametrize("objective", [Objective(True, 5), Objective(False, 5, mean=True)])
-def test_one_worker_gives_the_same_bits_twice(corpus, objective):
+def test_single_worker_is_reproducible(corpus, objective):
     (first, reports), (second, again) = (train(corpus, objective=objective) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -80,23 +80,23 @@ def test_every_unit_is_trained_once(corpus, workers):
     assert kept == pytest.approx(0.8 * corpus.total_tokens, rel=0.05)
 
 
-def test_threads_learn_as_much_as_one(corpus):
+def test_threads_reach_the_loss_of_one_thread(corpus):
     def loss(workers):
         _, reports = train(corpus, workers, epochs=10)
         last = reports[-len(corpus.units(ENTRIES)) :]
         return sum(r.loss for r in last) / sum(r.kept for r in last)
 
-    # of so small a text, threads that happen to run in step lose updates: an eighth of all runs
+    # on so small a text, threads in lockstep lose updates in an eighth of the runs
     assert statistics.median(loss(3) for _ in range(25)) == pytest.approx(loss(1), rel=0.05)
 
 
 @pytest.mark.parametrize("alpha", [np.inf, np.nan])
-def test_divergence_names_alpha_and_step(corpus, alpha):
+def test_divergence_names_alpha(corpus, alpha):
     with pytest.raises(Divergence, match=f"diverged: .*alpha={alpha}, "):
         train(corpus, alpha=alpha)
 
 
-def test_rows_that_overflow_are_a_divergence(corpus):
+def test_overflowing_rows_raise_divergence(corpus):
     trainer = regime()
     rows = np.full((VOCABULARY, SIZE), 1e25, np.float32)
     trainer.load(Tables(rows, rows, np.zeros((0, SIZE))))
@@ -105,8 +105,8 @@ def test_rows_that_overflow_are_a_divergence(corpus):
         trainer.train_epoch(tasks(units), lambda _: None)
 
 
-def test_an_absurd_step_size_leaves_rows_finite(corpus):
-    # of the graph; kernels refuse it as a divergence
+def test_huge_learning_rate_leaves_rows_finite(corpus):
+    # the TensorFlow fallback; kernels raise Divergence
     config = KernelConfig(Objective(True, 5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
     words = word_tensors(WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)))
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
@@ -117,7 +117,7 @@ def test_an_absurd_step_size_leaves_rows_finite(corpus):
     assert np.isfinite(tables.outputs).all()
 
 
-def test_an_error_in_a_report_ends_the_epoch(corpus):
+def test_error_in_a_report_ends_the_epoch(corpus):
     trainer, seen = regime(workers=2), []
 
     def report(result):
@@ -131,7 +131,7 @@ def test_an_error_in_a_report_ends_the_epoch(corpus):
     assert not living_workers()
 
 
-def test_an_interrupt_ends_the_epoch(corpus):
+def test_interrupt_ends_the_epoch(corpus):
     trainer, seen = regime(workers=2), []
     units = corpus.units(ENTRIES) * 2000
 
@@ -139,7 +139,7 @@ def test_an_interrupt_ends_the_epoch(corpus):
         seen.append(time.monotonic())
         if len(seen) == 20:
             os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.005)  # all of it would last more than a minute
+        time.sleep(0.005)  # the whole epoch would take more than a minute
 
     with pytest.raises(KeyboardInterrupt):
         trainer.train_epoch(tasks(units), report)
@@ -148,7 +148,7 @@ def test_an_interrupt_ends_the_epoch(corpus):
     assert not living_workers()
 
 
-def test_an_interrupt_while_threads_start_ends_them(corpus, monkeypatch):
+def test_interrupt_while_threads_start_stops_them(corpus, monkeypatch):
     start = threading.Thread.start
 
     def interrupted(thread):
@@ -161,7 +161,7 @@ def test_an_interrupt_while_threads_start_ends_them(corpus, monkeypatch):
     assert not living_workers()
 
 
-def test_unit_keys_differ():
+def test_unit_keys_are_unique():
     keys = {
         tuple(unit_key(seed, epoch, index))
         for seed in (0, 1, 2)

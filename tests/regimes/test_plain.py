@@ -1,4 +1,4 @@
-"""Trainings on one machine, which do without TensorFlow."""
+"""Training on one machine, without TensorFlow."""
 
 import logging
 import subprocess
@@ -18,11 +18,11 @@ from tests.engines import train_by_graph
 from tests.graph.unit_function import unit_function, word_tensors
 
 LEE = datapath("lee_background.cor")
-pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
+pytestmark = pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
 
 
 class ByOps(LocalRegime):
-    """The same kernels, as the ops that workers of a cluster run."""
+    """Regime that runs the kernels as TensorFlow ops, as workers of a cluster do."""
 
     def load(self, arrays):
         filling = (0, 0), (0, self.config.row_size - self.config.vector_size)
@@ -54,7 +54,7 @@ class ByOps(LocalRegime):
     ],
     ids=str,
 )
-def test_with_one_thread_the_bits_are_those_with_tensorflow(options, monkeypatch):
+def test_single_thread_gives_the_bits_of_the_tensorflow_ops(options, monkeypatch):
     models = []
     for _ in range(2):
         locked = options.get("locked")
@@ -84,7 +84,7 @@ def run(config):
     ).stdout
 
 
-def test_a_training_imports_no_tensorflow():
+def test_training_imports_no_tensorflow():
     said = run(
         "import sys\n"
         "import gensim_tfw2v\n"
@@ -96,7 +96,7 @@ def test_a_training_imports_no_tensorflow():
     assert said.split() == ["[]", "[]"]
 
 
-def test_which_way_is_logged(monkeypatch, caplog):
+def test_only_training_by_kernels_is_logged_as_such(monkeypatch, caplog):
     with caplog.at_level(logging.INFO, "gensim_tfw2v"):
         TFWord2Vec(corpus_file=LEE, epochs=1)
         assert "compiled kernels train, in threads of this process" in caplog.text

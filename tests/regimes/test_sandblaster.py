@@ -1,4 +1,4 @@
-"""Sandblaster: a fixed function of the tables, its gradient, and what L-BFGS makes of them."""
+"""Sandblaster: loss as a fixed function of the tables, its gradient, and L-BFGS on them."""
 
 import threading
 from dataclasses import replace
@@ -32,7 +32,7 @@ OBJECTIVES = [
 
 @pytest.fixture(scope="module")
 def units():
-    """One of them has no token."""
+    """Several units, one of them without tokens."""
     with corpus(30) as encoded:
         units = encoded.units(ENTRIES)
         yield [*units, replace(units[0], index=len(units), stop=units[0].start)]
@@ -47,7 +47,7 @@ def make(trial, units, shards=1, workers=None, **options):
 
 
 def epoch(regime, units, number=0, stop=lambda: False):
-    """Evaluate f once, where the trial point is; give it, and its gradient."""
+    """Evaluate at the trial point; return the loss, its gradient and the reports."""
     reports = []
     regime.train_epoch(tasks(units, number), reports.append, stop)
     assert len({report.unit.index for report in reports}) == len(reports)
@@ -69,7 +69,7 @@ def tables_of(numbers, like):
 
 
 def slow(trial, units):
-    """The loss and the gradient of skip-gram by loops over pairs."""
+    """Return the loss and the gradient of skip-gram, computed by loops over pairs."""
     inputs, outputs, _ = (np.asarray(array, np.float64) for array in trial.arrays)
     loss, gradient, words = 0.0, np.zeros((2, VOCABULARY, SIZE)), word_tensors(trial.words)
     for unit in units:
@@ -94,7 +94,7 @@ def slow(trial, units):
     return loss, gradient.reshape(-1)
 
 
-def test_f_and_its_gradient_are_those_of_a_slow_loop(units):
+def test_loss_and_gradient_equal_a_slow_loop(units):
     trial = Trial(OBJECTIVES[0])
     regime = make(trial, units)
     regime.load(trial.arrays)
@@ -108,7 +108,7 @@ def test_f_and_its_gradient_are_those_of_a_slow_loop(units):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-def test_the_gradient_is_that_of_finite_differences(units, objective):
+def test_gradient_equals_finite_differences(units, objective):
     trial = Trial(objective)
     trial.arrays = Tables(*(5 * array for array in trial.arrays))
     regime = make(trial, units)
@@ -129,7 +129,7 @@ def test_the_gradient_is_that_of_finite_differences(units, objective):
 
 @pytest.fixture(scope="module")
 def steady(units):
-    """Loss and gradient of three passes, by one worker of one thread."""
+    """Loss and gradient of three passes, with one worker of one thread."""
     trial = Trial(OBJECTIVES[0])
     regime = make(trial, units)
     regime.load(trial.arrays)
@@ -138,11 +138,11 @@ def steady(units):
 
 
 @pytest.mark.parametrize(("workers", "threads", "shards"), [(1, 3, 1), (2, 1, 3)])
-def test_f_is_the_same_however_it_is_dealt_out(units, steady, workers, threads, shards):
+def test_loss_does_not_depend_on_workers_threads_or_shards(units, steady, workers, threads, shards):
     trial = Trial(OBJECTIVES[0], workers, threads)
     regime = make(trial, units, shards)
     regime.load(trial.arrays)
-    loss, gradient, _ = epoch(regime, units[::-1], number=3)  # draws do not tell epochs apart
+    loss, gradient, _ = epoch(regime, units[::-1], number=3)  # draws do not depend on the epoch
     assert loss == pytest.approx(steady[0][0], rel=1e-7)
     np.testing.assert_allclose(gradient, steady[0][1], atol=1e-5)
     assert regime.traffic.units - regime.traffic.repeated == len(units)
@@ -150,7 +150,7 @@ def test_f_is_the_same_however_it_is_dealt_out(units, steady, workers, threads, 
 
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
-def test_an_item_that_is_run_twice_counts_once(units, steady, kind):
+def test_item_run_twice_counts_once(units, steady, kind):
     trial = Trial(OBJECTIVES[0])
     workers = Flaky(2, 3, threading.Event() if kind == "hangs" else None)
     regime = make(trial, units, workers=workers)
@@ -165,8 +165,8 @@ def test_an_item_that_is_run_twice_counts_once(units, steady, kind):
     regime.close()
 
 
-@pytest.mark.slow  # the method itself is compared with SciPy's always
-def test_it_comes_to_what_scipy_comes_to(units):
+@pytest.mark.slow  # L-BFGS itself is always compared with SciPy's
+def test_loss_reaches_the_minimum_of_scipy(units):
     few = units[:1]
     trial = Trial(Objective(True, 2))
     trial.arrays = Tables(*(3 * array for array in trial.arrays))
@@ -193,29 +193,29 @@ def test_it_comes_to_what_scipy_comes_to(units):
     regime.close()
 
 
-def test_the_best_point_is_exported(units):
+def test_best_point_is_exported(units):
     trial = Trial(OBJECTIVES[0])
     regime = make(trial, units)
     regime.load(trial.arrays)
     losses = [epoch(regime, units)[0]]
     first = trial.exported(regime)
-    assert all(map(np.array_equal, first, trial.arrays)), "it has not moved yet"
+    assert all(map(np.array_equal, first, trial.arrays)), "the tables have not changed yet"
     losses += [epoch(regime, units)[0] for _ in range(5)]
     best = trial.exported(regime)
     assert regime._search.loss == min(losses) < 0.9 * losses[0]
 
-    # what was exported is where it stands: it goes on with all that it has learnt
+    # loading the exported rows keeps the search and its history
     pairs = len(regime._search._pairs)
     regime.load(best)
     assert len(regime._search._pairs) == pairs > 0
-    # other tables: all begins anew
+    # loading different rows restarts the search
     regime.load(first)
     assert not regime._search._pairs
     assert epoch(regime, units)[0] == pytest.approx(losses[0], rel=1e-6)
     regime.close()
 
 
-def test_a_pass_that_is_stopped_goes_on(units, steady):
+def test_stopped_pass_resumes(units, steady):
     (loss, gradient), *_ = steady
     trial = Trial(OBJECTIVES[0])
     regime = make(trial, units)
@@ -231,8 +231,8 @@ def test_a_pass_that_is_stopped_goes_on(units, steady):
     regime.close()
 
 
-def test_a_part_of_the_corpus_is_not_f(units):
-    """After a checkpoint in the middle of a pass, the rest of it is evaluated for nothing."""
+def test_partial_pass_does_not_set_the_loss(units):
+    """After a checkpoint in the middle of a pass, the rest is evaluated but not used."""
     trial = Trial(OBJECTIVES[0])
     regime = make(trial, units)
     regime.load(trial.arrays)
@@ -243,7 +243,7 @@ def test_a_part_of_the_corpus_is_not_f(units):
     regime.close()
 
 
-def test_locked_rows_stay_as_they_are(units):
+def test_locked_rows_do_not_change(units):
     lock = np.ones(VOCABULARY, np.float32)
     lock[::3] = 0
     trial = Trial(OBJECTIVES[0], lock=lock)
@@ -256,11 +256,11 @@ def test_locked_rows_stay_as_they_are(units):
     regime.close()
     for factor in (0.5, 2.0):
         lock[1] = factor
-        with pytest.raises(ValueError, match=f"vectors_lockf has a factor {factor:g}: give 0 for"):
+        with pytest.raises(ValueError, match=f"vectors_lockf has a factor {factor:g}: use 0 for"):
             make(Trial(OBJECTIVES[0], lock=lock), units)
 
 
-def test_f_that_is_none_at_the_beginning_is_said(units):
+def test_nonfinite_initial_loss_raises_divergence(units):
     trial = Trial(OBJECTIVES[0])
     trial.arrays.inputs[:] = 1e30
     trial.arrays.outputs[:] = 1e30
@@ -274,22 +274,22 @@ def test_f_that_is_none_at_the_beginning_is_said(units):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, r"gensim's CBOW \(sg=0\) computes another one: set corrected_cbow=True, or sg=1"),
+        ({}, r"gensim's CBOW \(sg=0\) computes a different one: set corrected_cbow=True, or sg=1"),
         ({"sg": 1, "layout": "columns", "cluster": "local:ps=1,worker=1"}, "leave out one"),
     ],
 )
-def test_what_has_no_such_gradient_is_refused(options, said):
+def test_models_without_the_gradient_are_rejected(options, said):
     with pytest.raises(ValueError, match=said):
         TFWord2Vec(regime="sandblaster", **options)
 
 
-def test_so_it_is_where_a_regime_is_made():
+def test_make_rejects_cbow_without_corrected_gradient():
     trial = Trial(Objective(False, 3, mean=True))
     with pytest.raises(ValueError, match="a batch method needs the gradient"):
         Sandblaster().make(trial.setup, trial.workers)
 
 
-def test_factors_of_rows_are_refused_before_training():
+def test_factors_of_rows_are_rejected_before_training():
     model = TFWord2Vec(sg=1, min_count=1, regime="sandblaster")
     model.build_vocab([["a", "b"]])
     model.wv.vectors_lockf = np.array([0.5, 1.0])
@@ -302,7 +302,7 @@ def test_factors_of_rows_are_refused_before_training():
     [({"sg": 1}, 0.9), ({"corrected_cbow": True}, 0.9), ({"sg": 1, "hs": 1, "negative": 0}, 0.95)],
     ids=["sg", "cbow", "hs"],
 )
-def test_a_model_learns(options, share, tmp_path):
+def test_training_lowers_the_loss(options, share, tmp_path):
     text = tmp_path / "text"
     text.write_text("".join(Path(LEE).read_text().splitlines(keepends=True)[:60]))
     model = TFWord2Vec(

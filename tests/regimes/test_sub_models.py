@@ -1,4 +1,4 @@
-"""Each sub-model equals training on its sample alone, whichever worker is given its jobs."""
+"""Each sub-model equals training on its sample, on any worker."""
 
 import itertools
 import threading
@@ -45,7 +45,7 @@ def sub_models_of(units, kind="shuffle", models=MODELS, alpha=ALPHA):
 
 
 def train(trial, given, workers=None, stop=lambda: False):
-    """Train; give the regime, the reports, and the files of what is done."""
+    """Train; return the regime, the reports, and the saved rows of finished sub-models."""
     regime = SubModelsRegime(trial.setup, workers or trial.workers)
     told = []
     with closing(regime):
@@ -65,7 +65,7 @@ def train(trial, given, workers=None, stop=lambda: False):
 
 
 def by_hand(trial, given, number):
-    """A sub-model, and how often it has seen each word."""
+    """Return the rows of a sub-model, and how often it has trained each word."""
     given, tables, seen = given[number], None, Counter()
     for epoch, order in enumerate(given.epochs):
         for unit in (task.unit for task in order):
@@ -89,7 +89,7 @@ def by_hand(trial, given, number):
     ],
     ids=str,
 )
-def test_a_sub_model_equals_training_on_its_sample(objective, kind, native, units, tmp_path):
+def test_sub_model_equals_training_on_its_sample(objective, kind, native, units, tmp_path):
     trial = Trial(objective, workers=2, folder=tmp_path, native=native)
     given = sub_models_of(units, kind)
     regime, reports, files = train(trial, given)
@@ -118,7 +118,7 @@ def test_threads_of_a_worker_share_its_sub_model(units, tmp_path):
 
 
 class Forgetful(LocalWorkers):
-    """Workers of which one loses all it holds after some jobs, as when it is started anew."""
+    """Workers of which one loses its state after `after` jobs, as in a restart."""
 
     def __init__(self, number, after):
         super().__init__(number)
@@ -129,12 +129,12 @@ class Forgetful(LocalWorkers):
             self.jobs += 1
             if self.jobs == self.after:
                 self._slots[0].shutdown()
-                self._slots[0] = ThreadPoolExecutor(1)  # a thread that holds nothing
+                self._slots[0] = ThreadPoolExecutor(1)  # a thread without state
             return super().schedule(function, *arguments, slot=slot)
 
 
 @pytest.mark.parametrize("after", [1, 2, 7, 40])
-def test_a_worker_that_loses_its_sub_model_trains_it_again(units, tmp_path, monkeypatch, after):
+def test_worker_that_loses_its_sub_model_retrains_it(units, tmp_path, monkeypatch, after):
     monkeypatch.setattr(sub_models, "TRIES_A_WORKER", 20)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     given, workers = sub_models_of(units), Forgetful(2, after)
@@ -143,11 +143,11 @@ def test_a_worker_that_loses_its_sub_model_trains_it_again(units, tmp_path, monk
         assert_equal(files[number], by_hand(trial, given, number)[0])
     again = len(reports) - EPOCHS * MODELS * len(units)
     assert regime.traffic.repeated >= again >= 0
-    assert regime.traffic.repeated <= EPOCHS * len(units), "it cost more than one sub-model"
+    assert regime.traffic.repeated <= EPOCHS * len(units), "more than one sub-model was repeated"
 
 
 class Anyone(LocalWorkers):
-    """Workers that get jobs by turns, whether they hold the sub-model or not."""
+    """Workers that get jobs round-robin, whether they hold the sub-model or not."""
 
     def __init__(self, number):
         super().__init__(number)
@@ -157,7 +157,7 @@ class Anyone(LocalWorkers):
         return super().schedule(function, *arguments, slot=next(self.turns) % self.number)
 
 
-def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, monkeypatch):
+def test_jobs_sent_to_the_wrong_worker_are_resent(units, tmp_path, monkeypatch):
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
@@ -169,16 +169,16 @@ def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, mon
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_a_worker_without_a_sub_model_refuses_jobs(native, units, tmp_path):
+def test_worker_without_the_sub_model_rejects_its_jobs(native, units, tmp_path):
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=native)
     given = sub_models_of(units)[:1]
-    # the first job meets one worker, and the second another, which has never held rows
+    # the second job goes to a worker that has never held rows
     regime, _, files = train(trial, given, Anyone(2))
     assert regime.traffic.repeated == 0
     assert_equal(files[0], by_hand(trial, given, 0)[0])
 
 
-def test_one_graph_is_traced_for_all_workers_of_a_process(units, tmp_path, monkeypatch):
+def test_workers_of_a_process_share_one_traced_function(units, tmp_path, monkeypatch):
     traced, prepare_unit = [], sub_model.prepare_unit
 
     def noted(*arguments):
@@ -191,9 +191,7 @@ def test_one_graph_is_traced_for_all_workers_of_a_process(units, tmp_path, monke
     assert len(files) == MODELS and len(reports) == MODELS * EPOCHS * len(units)
 
 
-def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(
-    units, tmp_path, monkeypatch
-):
+def test_threads_get_only_jobs_of_their_own_sub_models(units, tmp_path, monkeypatch):
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
@@ -202,7 +200,7 @@ def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(
     assert len(files) == 6 and len(reports) == 6 * EPOCHS * len(units)
 
 
-def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
+def test_only_requested_sub_models_are_trained(units, tmp_path):
     trial, given = (
         Trial(OBJECTIVES[0], workers=2, folder=tmp_path, native=True),
         sub_models_of(units),
@@ -213,14 +211,14 @@ def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
     assert_equal(files[2], by_hand(trial, given, 2)[0])
 
 
-def test_what_is_stopped_has_no_file(units, tmp_path):
+def test_stopped_sub_models_have_no_files(units, tmp_path):
     trial, asked = Trial(OBJECTIVES[0], folder=tmp_path, native=True), iter(range(10**6))
     _, reports, files = train(trial, sub_models_of(units), stop=lambda: next(asked) > 5)
     assert not files and 0 < len(reports) < 8
     assert not list(tmp_path.glob("*seen*"))
 
 
-def test_a_sub_model_without_units_is_what_it_began_as(units, tmp_path):
+def test_sub_model_without_units_keeps_its_initial_rows(units, tmp_path):
     trial = Trial(OBJECTIVES[0], workers=2, folder=tmp_path, native=True)
     _, reports, files = train(trial, sub_models_of(units[:2], "equal"))
     assert sorted(files) == list(range(MODELS)) and len(reports) == EPOCHS * 2
@@ -229,7 +227,7 @@ def test_a_sub_model_without_units_is_what_it_began_as(units, tmp_path):
     assert_equal(files[seen.index(0)], [array for array in trial.arrays if len(array)], 0)
 
 
-def test_divergence_is_an_error(units, tmp_path):
+def test_divergence_names_the_sub_model(units, tmp_path):
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     trial.arrays.inputs[3] = np.nan
     with pytest.raises(Divergence, match="sub-model 0 diverged"):

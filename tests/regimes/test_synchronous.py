@@ -1,4 +1,4 @@
-"""Rounds: what comes out is the sum of what each job makes of one snapshot, however it is run."""
+"""Rounds combine the changes that jobs make to one snapshot, on any workers."""
 
 import threading
 
@@ -29,7 +29,7 @@ from tests.regimes.trials import (
 
 @pytest.fixture(scope="module", autouse=True)
 def no_straggler():
-    """Nobody is too slow, however busy the machine is."""
+    """Treat no job as a straggler, however busy the machine is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(synchronous, "STRAGGLER_SECONDS", np.inf)
         yield
@@ -46,7 +46,7 @@ ADASUM, SUM = Synchronous(), Synchronous(combining="sum")
 
 @pytest.fixture(scope="module")
 def undisturbed(units):
-    """What three workers make of all units."""
+    """Rows after three workers have trained all units."""
     trial = Trial(OBJECTIVES[0], workers=3, native=True)
     regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
     train(regime, trial, units)
@@ -81,7 +81,7 @@ def train(regime, trial, units, stop=lambda: False):
     ],
     ids=str,
 )
-def test_one_worker_equals_training_on_the_tables(units, objective, options, engine):
+def test_single_worker_equals_training_on_the_tables(units, objective, options, engine):
     trial = Trial(objective, **engine)
     regime = options.make(trial.setup, trial.workers)
     reports = train(regime, trial, units)
@@ -101,8 +101,8 @@ def test_one_worker_equals_training_on_the_tables(units, objective, options, eng
     ],
     ids=str,
 )
-def test_a_round_combines_changes_from_one_snapshot(units, objective, options, native):
-    """Summed, with a step each: the step on their concatenation, before clipping."""
+def test_round_combines_changes_from_one_snapshot(units, objective, options, native):
+    """Sums of one-step changes equal a step on the concatenated units, before clipping."""
     combine = np.add if options is SUM else slow_adasum
     tables = Trial(objective).arrays
     for first in range(0, 8, 4):  # two rounds
@@ -134,16 +134,16 @@ def test_adasum_is_between_the_sum_and_the_mean():
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_two_runs_give_the_same_with_any_number_of_workers_at_a_time(units, undisturbed):
+def test_result_with_several_workers_is_reproducible(units, undisturbed):
     trial = Trial(OBJECTIVES[0], workers=3, native=True)
     regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
     train(regime, trial, units)
-    # the order of a sum of three
+    # tolerance: the order of summing three changes varies
     assert_equal(trial.exported(regime), undisturbed, atol=2e-6)
     regime.close()
 
 
-def test_staleness_is_none_and_every_unit_is_counted_once(units):
+def test_staleness_is_zero_and_every_unit_counts_once(units):
     trial = Trial(OBJECTIVES[0], workers=2, threads=2, native=True)
     regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
     reports = train(regime, trial, units)
@@ -164,7 +164,7 @@ def test_stopping_leaves_whole_rounds(units):
 
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
-def test_a_job_is_run_again_elsewhere_and_counts_once(units, undisturbed, kind, monkeypatch):
+def test_failed_or_hung_job_is_rerun_and_counts_once(units, undisturbed, kind, monkeypatch):
     begin = synchronous.BackupScheduler._begin
 
     def only_once(scheduler, item):
@@ -188,7 +188,7 @@ def test_a_job_is_run_again_elsewhere_and_counts_once(units, undisturbed, kind, 
     regime.close()
 
 
-def test_x_is_the_steps_of_a_round():
+def test_steps_option_sets_the_unit_size():
     sentences = [["a", "b", "c", "d", "e"] * 4] * 400
     units = []
     for steps in (1, 4):
@@ -202,8 +202,8 @@ def test_x_is_the_steps_of_a_round():
     assert units[0] == pytest.approx(400 * 20 / 64, rel=0.2)
 
 
-def test_a_deterministic_round_adds_shares_by_direction(units):
-    """Of each of three jobs its share, from one snapshot, whatever workers there are."""
+def test_deterministic_round_adds_fractions_by_direction(units):
+    """Each of three jobs adds its fraction of the change from one snapshot, with any workers."""
     expected = Trial(OBJECTIVES[0], workers=3, native=True)
     of_round, config = tasks(units[:3]), expected.setup.config
     total = {name: rows.copy() for name, rows in expected.arrays._asdict().items() if len(rows)}

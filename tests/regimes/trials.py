@@ -1,4 +1,4 @@
-"""A small training that any regime can run, and the same by hand."""
+"""Small training that any regime can run, and a reference by sequential units."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ OBJECTIVES = [
     Objective(True, 0, hierarchical=True),
     Objective(False, 2, mean=True, hierarchical=True),
 ]
-#: The same, where the first and the last say most: the others run with the slow tests.
+#: `OBJECTIVES`, of which all but the first and the last are slow tests.
 MOSTLY_TWO = [
     pytest.param(objective, marks=[pytest.mark.slow] if 0 < number < 3 else [], id=str(objective))
     for number, objective in enumerate(OBJECTIVES)
@@ -36,19 +36,19 @@ ALPHA = (0.05, 0.04)
 
 
 def corpus(sentences=60, words=10):
-    """Sentences of random words, encoded; units of `ENTRIES` have whole sentences."""
+    """Encode sentences of random words; units of `ENTRIES` hold whole sentences."""
     ids = np.random.default_rng(0).integers(0, VOCABULARY, (sentences, words))
     text = [[str(word) for word in sentence] for sentence in ids]
     return encode_sentences(text, {str(word): word for word in range(VOCABULARY)})
 
 
 def tasks(units, epoch=0, alphas=ALPHA):
-    """The units as a regime is given them."""
+    """Return the units as tasks for a regime."""
     return [UnitTask.of(unit, alphas, SEED, epoch) for unit in units]
 
 
 class Trial:
-    """What is trained, from the same rows each time; all words are kept, nothing is rounded."""
+    """Training setup with fixed initial rows, no subsampling and no rounding."""
 
     def __init__(
         self, objective, workers=1, threads=1, lock=None, folder=Path(), native=False, shards=1
@@ -79,7 +79,7 @@ class Trial:
         )  # fmt: skip
 
     def by_hand(self, units, epoch=0, tables=None, read=WorkUnit.read):
-        """Train units one after the other on one set of tables, from the beginning or on."""
+        """Train units sequentially, on the initial rows or on `tables`; return the tables."""
         tables = tables or self.tables()
         train = concrete_unit_function(self.unit_config, tables)
         for unit in units:
@@ -90,7 +90,7 @@ class Trial:
         return tables
 
     def tables(self):
-        """The rows that all begin from, as variables."""
+        """Return the initial rows as variables."""
         size = self.unit_config.row_size
         return Tables(*(
             tf.Variable(np.pad(array, ((0, 0), (0, size - SIZE))), shape=[None, size])
@@ -98,21 +98,21 @@ class Trial:
         ))  # fmt: skip
 
     def exported(self, regime):
-        """The rows of a regime."""
+        """Return the rows of a regime."""
         arrays = Tables(*map(np.empty_like, self.arrays))
         regime.export(arrays)
         return arrays
 
 
 def assert_equal(found, expected, atol=1e-5):
-    """Tables are equal, up to rounding."""
+    """Check that tables are equal up to rounding."""
     for one, other in zip(found, expected, strict=True):
-        # those of kernels are filled up
+        # rows of kernels are padded
         np.testing.assert_allclose(one, np.array(other)[:, :SIZE], atol=atol)
 
 
 class Flaky(LocalWorkers):
-    """Workers of which one attempt, by its number, fails when it is done, or hangs until let go."""
+    """Workers whose `attempt`-th job fails after it is done, or hangs until `go` is set."""
 
     def __init__(self, number, attempt, go=None):
         super().__init__(number)
@@ -125,7 +125,7 @@ class Flaky(LocalWorkers):
 
         class Late:
             def result(_):
-                result = job.result()  # what it has laid down is not to be added
+                result = job.result()  # its staged changes must not be added
                 if is_flaky and self.go is None:
                     raise ClusterLost("a worker is gone")
                 if is_flaky:

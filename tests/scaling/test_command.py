@@ -1,4 +1,4 @@
-"""``python -m benchmarks.scaling`` on a small text: real clusters, small ones."""
+"""``python -m benchmarks.scaling`` on a small text, with small real clusters."""
 
 import json
 
@@ -20,8 +20,8 @@ def study(folder, *options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2])
-def test_a_small_study(tmp_path, monkeypatch, most):
-    if most == 1:  # the whole corpus is run with as many workers, too
+def test_small_study_measures_and_simulates(tmp_path, monkeypatch, most):
+    if most == 1:  # the whole corpus, too, is run with one worker: one part suffices
         monkeypatch.setattr(scaling_study, "PARTS", (8,))
     options = "--workers", "1,2,4", "--real", most, "--shared-text"
     document = study(tmp_path, *options)
@@ -39,13 +39,13 @@ def test_a_small_study(tmp_path, monkeypatch, most):
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--workers", "1,x", "--workers: '1,x': give whole numbers from 1 on"),
+        ("--workers", "1,x", "--workers: '1,x': give whole numbers from 1 up"),
         ("--workers", "0", "--workers: '0'"),
         ("--epochs", "1", "--epochs: give 2 or more"),
         ("--net", "fast", "--net is 'fast'"),
     ],
 )
-def test_what_cannot_be_used(tmp_path, capsys, option, value, message):
+def test_bad_options_are_rejected(tmp_path, capsys, option, value, message):
     with pytest.raises(SystemExit) as ended:
         main([datapath("lee_background.cor"), "--out", str(tmp_path), option, value])
     assert ended.value.code == 2

@@ -1,4 +1,4 @@
-"""What was measured is explained by costs."""
+"""Costs fitted to measurements."""
 
 import time
 from collections import defaultdict
@@ -26,7 +26,7 @@ def measured(tokens, rows, jobs, error=1.0, workers=4):
     )
 
 
-def test_costs_are_found_again():
+def test_fit_recovers_known_costs():
     runs = measured(1e7, 2e6, 32), measured(1e6, 9e5, 128)
     costs = fit(TOKEN, runs, threads=1.5)
     assert costs.row == pytest.approx(ROW) and costs.job == pytest.approx(JOB)
@@ -35,19 +35,19 @@ def test_costs_are_found_again():
     assert (costs.token, costs.threads) == (TOKEN, 1.5)
 
 
-def test_a_worker_with_cores_to_spare_does_not_tell_what_rows_cost():
+def test_row_cost_uses_only_runs_with_the_most_workers():
     runs = measured(1e7, 2e6, 32), measured(1e6, 9e5, 128)
     alone = measured(1e7, 2e6, 48, error=1.3, workers=1)
     assert fit(TOKEN, [alone, *runs], 1.0).row == pytest.approx(ROW)
 
 
 @pytest.mark.parametrize("error", [0.1, 3.0])
-def test_none_is_below_zero(error):
+def test_fitted_costs_are_not_negative(error):
     costs = fit(TOKEN, [measured(1e7, 2e6, 32), measured(1e6, 9e5, 128, error)], threads=1.0)
     assert min(costs.row, costs.job, costs.ps_row, costs.ticket, costs.epoch) >= 0
 
 
-def test_the_first_epoch_is_left_out():
+def test_steady_epoch_excludes_the_first():
     marks = [
         defaultdict(float, seconds=0.0),
         defaultdict(float, seconds=50.0, worker=9.0, ps=1.0),
@@ -58,7 +58,7 @@ def test_the_first_epoch_is_left_out():
     assert steady_epoch(marks[:2]) == {"seconds": 50.0, "worker": 9.0, "ps": 1.0}
 
 
-def test_core_seconds_of_this_process():
+def test_core_seconds_of_this_process_are_counted():
     before = used()
     while time.process_time() - before["program"] < 0.2:
         pass

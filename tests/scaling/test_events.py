@@ -1,4 +1,4 @@
-"""Programs share what there is evenly, and nothing is lost."""
+"""Simulated programs share cores and links evenly, and all work is accounted for."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ ONE, THREE = [Host(1, 100.0)], [Host(1, 100.0)] * 3
 
 
 def run(hosts, *programs, counts=None):
-    """Run programs that are given as lists; the simulation, and when each of them ended."""
+    """Run programs given as lists; return the simulation and the end time of each program."""
     simulation, ends = Simulation(hosts, counts or {}), {}
 
     def program(number, wanted):
@@ -25,18 +25,18 @@ def run(hosts, *programs, counts=None):
 @pytest.mark.parametrize(
     ("hosts", "programs", "expected"),
     [
-        # alone, on one core
+        # one program on one core
         (ONE, [[Compute(0, 3)]], [3]),
-        # a core is shared: both are slow until the shorter one has ended
+        # a shared core: both run at half speed until the shorter one ends
         (ONE, [[Compute(0, 1)], [Compute(0, 3)]], [2, 4]),
-        # two cores: none is in the other's way, and one thread uses one
+        # two cores: programs run independently, and one thread uses one core
         ([Host(2, 1)], [[Compute(0, 1)], [Compute(0, 3)]], [1, 3]),
         ([Host(2, 1)], [[Compute(0, 3, threads=2)]], [1.5]),
-        # three threads on two cores: each has two thirds of one
+        # three threads on two cores: each gets two thirds of a core
         ([Host(2, 1)], [[Compute(0, 4, threads=2)], [Compute(0, 2)]], [3, 3]),
-        # waiting takes no core
+        # waiting uses no core
         (ONE, [[Wait(2), Compute(0, 1)], [Compute(0, 2)]], [3, 2]),
-        # a link is shared by what is sent, and by what is received
+        # transfers share the link of their sender, and of their receiver
         (
             THREE,
             [[Send(0, 1, 100)], [Send(0, 2, 100)]],
@@ -47,20 +47,20 @@ def run(hosts, *programs, counts=None):
             [[Send(0, 2, 100)], [Send(1, 2, 100)]],
             [2, 2],
         ),
-        # but both ways at the same time
+        # sending and receiving do not slow each other
         ([Host(1, 100), Host(1, 100)], [[Send(0, 1, 100)], [Send(1, 0, 100)]], [1, 1]),
-        # the slower end decides
+        # the slower end limits a transfer
         ([Host(1, 100), Host(1, 50)], [[Send(0, 1, 100)]], [2]),
-        # within a host nothing travels
+        # transfers within a host take no time
         (ONE, [[Send(0, 0, 1e9)]], [0]),
     ],
 )
-def test_who_shares_what(hosts, programs, expected):
+def test_cores_and_links_are_shared_evenly(hosts, programs, expected):
     _, ends = run(hosts, *programs)
     assert ends == pytest.approx(expected)
 
 
-def test_a_lock_is_one_programs_at_a_time_and_goes_to_who_has_waited_longest():
+def test_lock_is_granted_to_the_longest_waiting_program():
     def holding(before):
         return [Wait(before), Take("lock"), Compute(0, 1), Put("lock")]
 
@@ -68,18 +68,18 @@ def test_a_lock_is_one_programs_at_a_time_and_goes_to_who_has_waited_longest():
     assert ends == pytest.approx([1, 3, 2])
 
 
-def test_what_one_puts_another_takes():
+def test_put_wakes_the_longest_waiting_take():
     making = [Compute(0, 1), Put("thing"), Compute(0, 1), Put("thing")]
     _, ends = run([Host(8, 1)], making, [Take("thing")], [Take("thing")])
     assert ends == pytest.approx([2, 1, 2])
 
 
-def test_waiting_for_what_never_comes_is_an_error():
-    with pytest.raises(RuntimeError, match="wait for what nobody puts there"):
+def test_waiting_forever_is_an_error():
+    with pytest.raises(RuntimeError, match="a resource that is never released"):
         run(ONE, [Compute(0, 1)], [Take("nothing")])
 
 
-def test_programs_within_a_program():
+def test_together_ends_with_its_last_part():
     def part(*wanted):
         yield from wanted
 
@@ -99,7 +99,7 @@ def test_programs_within_a_program():
         max_size=6,
     )
 )
-def test_all_that_is_asked_for_is_done(programs):
+def test_random_programs_do_all_requested_work(programs):
     hosts = [Host(1, 10), Host(2, 5), Host(4, 20)]
     asked = [
         [Compute(a, size) if computes else Send(a, b, size) for a, b, size, computes in program]

@@ -1,4 +1,4 @@
-"""A study's page and pictures, of a document that is made up."""
+"""Page and picture of a study, from a made-up document."""
 
 import copy
 
@@ -50,7 +50,7 @@ DOCUMENT = {
 
 
 def row(text, first):
-    """Cells of the only row that begins so."""
+    """Return the cells of the only row with this first cell."""
     (line,) = (line for line in text.splitlines() if line.startswith(f"| {first} |"))
     return [cell.strip() for cell in line.strip("|").split("|")]
 
@@ -60,42 +60,42 @@ def section(name):
     return text[text.index(f"## {name}\n") :].split("\n## ", 1)[0]
 
 
-def test_what_was_run_beside_what_was_predicted():
+def test_measured_and_predicted_speeds_share_a_row():
     assert row(section("Really run"), 2) == [
         "2", "1", "1.000 M", "1.100 M", "-10% (-20% to +10%)", "1,000", "250", "125", "90", "1,536",
     ]  # fmt: skip
-    assert row(section("Really run"), 1)[4] == "–"  # what the simulation was adjusted to
+    assert row(section("Really run"), 1)[4] == "–"  # the simulation is calibrated to this row
 
 
-def test_where_the_text_comes_from():
+def test_source_of_the_text_is_stated():
     assert "the text comes from a shared file system" in section("Simulated")
 
 
-def test_speed_up_efficiency_and_bound():
+def test_simulated_rows_show_speedup_efficiency_and_bound():
     cells = row(section("Simulated"), 16)
     assert cells[2:6] == ["8.00 M", "8.0", "50%", "coordinator"]
     assert cells[6:9] == ["90%", "20%", "10%"]
 
 
-def test_costs_and_the_roofline():
-    text = section("What the pieces cost")
+def test_costs_and_roofline_are_printed():
+    text = section("Costs")
     for part in (
-        "1000 ns of a core for a token",
-        "4.0 ms for a job",
+        "1000 ns of a core per token",
+        "4.0 ms per job",
         "25% of the 200.0 G",
     ):
         assert part in text
 
 
-def test_what_there_is_so_far():
+def test_unfinished_study_omits_missing_sections():
     begun = {name: DOCUMENT[name] for name in DOCUMENT if name != "simulated"}
     assert "## Simulated" not in markdown(begun) and "## Really run" in markdown(begun)
     without = copy.deepcopy(DOCUMENT)
     del without["roofline"]
-    assert "the kernel" not in markdown(without)
+    assert "- kernel:" not in markdown(without)
 
 
-def test_picture(tmp_path):
+def test_picture_is_reproducible(tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "study-speed.svg"
     draw(DOCUMENT, path)

@@ -172,7 +172,7 @@ def test_damaged_checkpoint_gives_way_to_the_previous_one(folder, caplog, damage
     assert record.levelno == logging.ERROR
     said = record.getMessage()
     assert said.startswith(f"{folder}/checkpoint-000002 is damaged (")
-    assert said.endswith("taking the one before, checkpoint-000001")
+    assert said.endswith("using the previous one, checkpoint-000001")
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ def test_two_damaged_checkpoints_return_none(folder, caplog, damage):
         DAMAGES[damage](checkpoint)
     assert Checkpoints(folder, TRAINING).latest(take) is None
     first, second = (record.getMessage() for record in caplog.records)
-    assert "checkpoint-000002 is damaged" in first and "taking the one before" in first
+    assert "checkpoint-000002 is damaged" in first and "using the previous one" in first
     assert "checkpoint-000001 is damaged" in second
-    assert second.endswith("training begins anew")
+    assert second.endswith("starting from scratch")
 
 
 @pytest.mark.parametrize("what", ["a file", "a link to nothing", "nothing readable"])
@@ -246,7 +246,7 @@ def test_training_after_damage_ends_with_the_same_vectors(trained, tmp_path, cap
     with caplog.at_level(logging.INFO):
         model = TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=folder)
     assert caplog.text.count("is damaged") == (1 if of == "last" else 2)
-    assert ("training begins anew" in caplog.text) == (of == "both")
+    assert ("starting from scratch" in caplog.text) == (of == "both")
     assert ("resumed from" in caplog.text) == (of == "last")
     np.testing.assert_array_equal(model.wv.vectors, trained.vectors)
 

@@ -64,7 +64,7 @@ def test_damaged_checkpoint_gives_way_to_the_previous_one(tmp_path, caplog, file
     arrays, state = checkpoints.latest(both)
     assert state == {"at": 1}
     np.testing.assert_array_equal(arrays["inputs"], ARRAYS["inputs"] + 1)
-    assert "checkpoint-000002" in caplog.text and "taking the one before" in caplog.text
+    assert "checkpoint-000002" in caplog.text and "using the previous one" in caplog.text
 
 
 def test_checkpoint_of_another_training_raises(tmp_path):
@@ -79,7 +79,7 @@ def test_checkpoint_of_another_format_raises(tmp_path):
     content = json.loads(path.read_text()) | {"format": FORMAT + 1}
     del content["checksum"]
     path.write_text(json.dumps(content | {"checksum": _checksum(content)}))
-    message = f"has format {FORMAT + 1}, of another version.*reads .* {FORMAT}"
+    message = f"has format {FORMAT + 1}, of a different version.*reads .* {FORMAT}"
     with pytest.raises(CheckpointError, match=message):
         Checkpoints(tmp_path, {"vector_size": 3}).latest(both)
 

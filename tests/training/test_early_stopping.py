@@ -139,7 +139,7 @@ def test_invalid_monitor_or_options_raise():
         EarlyStopping("ws354")
     with pytest.raises(TypeError, match="not int"):
         EarlyStopping(353)
-    with pytest.raises(ValueError, match="mode is 'up': give"):
+    with pytest.raises(ValueError, match="mode is 'up': use"):
         EarlyStopping("loss", mode="up")
     with pytest.raises(ValueError, match="patience must be at least 0"):
         EarlyStopping("loss", patience=-1)

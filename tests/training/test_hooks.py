@@ -43,7 +43,10 @@ def test_class_that_draws_walks_in_jobs_trains_as_in_gensim(caplog):
     np.testing.assert_array_equal(ours.wv.vectors, gensims.wv.vectors)
     warnings = [r.getMessage() for r in caplog.records if r.name.startswith("gensim_tfw2v")]
     assert len(warnings) == 1
-    assert "TFWalks overrides _do_train_job, which gensim's threads alone call" in warnings[0]
+    assert (
+        "TFWalks overrides _do_train_job, which only gensim's own training code calls"
+        in warnings[0]
+    )
     assert (ours.train_count, ours.wv.norms) == (1, None)
 
 

@@ -99,5 +99,5 @@ def test_interrupt_after_merging_leaves_the_merged_vectors(tmp_path, caplog):
     with caplog.at_level(logging.INFO):  # the next run may merge by a different method
         again = TFWord2Vec(**OPTIONS | {"regime": "submodels:models=2,merging=concat"},
                            checkpoint_dir=tmp_path)  # fmt: skip
-    assert caplog.text.count("was trained before") == 2
+    assert caplog.text.count("is restored from its checkpoint") == 2
     assert again.wv.vectors.shape == (len(merged.wv), 16)

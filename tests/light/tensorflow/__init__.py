@@ -1,8 +1,8 @@
-"""What modules of the package ask TensorFlow for while they are imported."""
+"""Stub of TensorFlow that suffices to import the modules of the package."""
 
 
 class Anything:
-    """Has every attribute, and makes decorators that change nothing."""
+    """Object with every attribute; calls return decorators that change nothing."""
 
     def __getattr__(self, name):
         return self
