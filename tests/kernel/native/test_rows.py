@@ -234,6 +234,8 @@ def test_int8_rows_of_other_sizes_are_refused():
             lambda rows=rows: load_ops().tfw2v_change(table, ids, rows, *ALL, KEY),
             lambda rows=rows: load_ops().tfw2v_add(table, ids, rows),
         ):
-            with pytest.raises(tf.errors.InvalidArgumentError, match="one row per id|at most as many"):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match="one row per id|at most as many"
+            ):
                 do()
     np.testing.assert_array_equal(table, values)
