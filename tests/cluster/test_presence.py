@@ -13,7 +13,6 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import wait_for_tasks
 from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.processes import children
 from tests.forks import SharedLauncher, shared
 
 #: A model of 2 * 16 MB, and a text that is trained at once.
@@ -106,12 +105,9 @@ def program(code, cluster, **options):
 
 @pytest.fixture(scope="module")
 def running(kept_forks):
-    """A cluster of tasks that have never been forks, so that they take as much after an exec."""
-
-    class Launcher:
-        start_module = staticmethod(children.start_module)
-
-    with LocalCluster(1, 1, ready_seconds=120, process_launcher=Launcher()) as running:
+    """A cluster of tasks that were forks, until the first training left them."""
+    launcher = SharedLauncher(isolated=False)
+    with LocalCluster(1, 1, ready_seconds=120, process_launcher=launcher) as running:
         yield running
 
 
@@ -134,6 +130,13 @@ def renewals(running):
     return [running.log(task).read_text().count("starts anew") for task in running.cluster.tasks()]
 
 
+def wait_for_renewals(running, numbers):
+    deadline = time.monotonic() + 120
+    while renewals(running) != numbers and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert renewals(running) == numbers
+
+
 def is_as_before(running, before, seconds=180):
     """Whether tasks come to answer with the memory and the threads that they had."""
     deadline = time.monotonic() + seconds
@@ -150,10 +153,18 @@ def is_as_before(running, before, seconds=180):
     return False
 
 
+def used_when_new(standing):
+    """What tasks take that have started anew, as they do after each training."""
+    if not all(renewals(standing)):
+        train_with_a_recovery(standing.cluster)
+        wait_for_renewals(standing, [1, 1])
+    wait_for_tasks(standing.cluster.tasks(), 180)
+    return used(standing)
+
+
 def test_tasks_keep_nothing_of_trainings_however_they_end(standing):
-    before = used(standing)
+    before = used_when_new(standing)
     pids = [standing.pid(task) for task in standing.cluster.tasks()]
-    train_with_a_recovery(standing.cluster)
     train_and_be_killed(standing.cluster)
     assert is_as_before(standing, before)
     assert [standing.pid(task) for task in standing.cluster.tasks()] == pids
@@ -162,7 +173,10 @@ def test_tasks_keep_nothing_of_trainings_however_they_end(standing):
 
 @pytest.mark.slow
 def test_fifty_trainings_take_no_more_than_one(standing):
-    before, ends = used(standing), (train, train, train_with_a_recovery, train_and_be_killed, train)
+    before, ends = (
+        used_when_new(standing),
+        (train, train, train_with_a_recovery, train_and_be_killed, train),
+    )
     for number in range(50):
         ends[number % len(ends)](standing.cluster)
         assert is_as_before(standing, before), number
@@ -172,18 +186,21 @@ def test_fifty_trainings_take_no_more_than_one(standing):
     assert own.num_threads() < 100 and len(started) <= 2
 
 
-def test_tasks_wait_until_the_last_training_has_left(standing):
-    before = renewals(standing)
-    with program(STAY, standing.cluster) as one, program(STAY, standing.cluster) as other:
-        assert one.stdout.readline() == other.stdout.readline() == b"here\n"
-        one.kill()
-        time.sleep(3)
-        assert renewals(standing) == before
-        other.kill()
-    deadline, after = time.monotonic() + 120, [number + 1 for number in before]
-    while renewals(standing) != after and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert renewals(standing) == after
+def test_tasks_wait_until_the_last_training_has_left(shared_forks):
+    class Launcher:
+        @staticmethod
+        def start_module(module, *arguments, **options):
+            run = ("tests.forked", "run", LATE, *arguments)
+            return shared_forks(isolated=False).start_module(*run, **options)
+
+    with LocalCluster(1, 1, process_launcher=Launcher()) as running:
+        with program(STAY, running.cluster) as one, program(STAY, running.cluster) as other:
+            assert one.stdout.readline() == other.stdout.readline() == b"here\n"
+            one.kill()
+            time.sleep(3)
+            assert renewals(running) == [0, 0]
+            other.kill()
+        wait_for_renewals(running, [1, 1])
 
 
 def test_a_training_that_comes_while_tasks_start_anew_is_refused(kept_forks):
