@@ -85,11 +85,15 @@ def run(
     """
     paths = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
     own = {"PYTHONPATH": os.pathsep.join(paths), **(environment or {})}
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _adopting():
+    with (
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+        _inheriting_orphans(),
+    ):
         others = {child.pid for child in psutil.Process().children()}
         began = time.perf_counter()
         try:
-            with _bound(cores):
+            with _pinned(cores):
                 process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
@@ -205,7 +209,7 @@ def _kill_family(pid: int) -> None:
 
 
 @contextlib.contextmanager
-def _adopting() -> Iterator[None]:
+def _inheriting_orphans() -> Iterator[None]:
     """Inherit descendants whose parent exits."""
     if not sys.platform.startswith("linux"):
         yield
@@ -219,7 +223,7 @@ def _adopting() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _bound(cores: Sequence[int] | None) -> Iterator[None]:
+def _pinned(cores: Sequence[int] | None) -> Iterator[None]:
     """Bind this thread, and so the processes that it starts, to some cores."""
     if cores is None or not hasattr(os, "sched_setaffinity"):
         yield

@@ -144,6 +144,7 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
             try:
                 words, numbers = _read_binary(file, sizes, sample, encoding)
             except ValueError as of_binary:
+                # above 2 % of control characters, the file is probably binary
                 raise (of_binary if 50 * controls > len(sample) else of_text) from None
     rows = np.frombuffer(numbers, np.float32).reshape(len(words), -1 if words else 0)
     vectors = keyed(words, rows)

@@ -248,7 +248,7 @@ class TFWord2Vec(Word2Vec):
     _parsed: Sequence[Any] = ()
     _by_gensim = ""  # reason why gensim's code trains; empty if it does not
     _restored_words = 0  # raw words that the last `train` skipped, as its checkpoint contained them
-    _logged = 0, 0  # words and epochs of this model's runs for TensorBoard
+    _logged = 0, 0  # words and epochs up to which TensorBoard logs of this model exist
 
     def __init__(self, *args: Any, **kwargs: Unpack[Word2VecOptions]) -> None:
         of_gensim = self._bound(*args, **kwargs)
@@ -710,7 +710,7 @@ class TFWord2Vec(Word2Vec):
         if self._user not in (None, threading.get_ident()):
             raise RuntimeError(
                 "this model is being trained, or its vocabulary is being built, by another thread "
-                "or by the train() whose callback this is: wait until that has returned, or use a "
+                "or by the train() that runs this callback: wait until that has returned, or use a "
                 "copy (copy.deepcopy(model))"
             )
 

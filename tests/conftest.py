@@ -77,9 +77,19 @@ def kept_forks():
 @pytest.fixture
 def shared_forks(kept_forks, monkeypatch):
     """Let local clusters be forked by a process that is reused by later tests."""
-    for module in ("processes.launcher", "cluster.local_cluster"):
-        monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", forks.SharedLauncher)
+    _launch_by(forks.SharedLauncher, monkeypatch)
     return forks.SharedLauncher
+
+
+@pytest.fixture
+def own_forks(kept_forks, monkeypatch):
+    """Let each cluster of this machine have a fork server of its own, without an import."""
+    _launch_by(forks.OwnLauncher, monkeypatch)
+
+
+def _launch_by(launcher, monkeypatch):
+    for module in ("processes.launcher", "cluster.local_cluster"):
+        monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", launcher)
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ def test_commented_examples_are_valid(tmp_path: Path) -> None:
         ("[a]\ncommand = 'x {vectors}'\nfromat = 'text'", "unknown key fromat"),
         ("[a]\ncommand = 'x {vectors}'\nformat = 'npy'", "format must be one of text, binary"),
         ("[a]\ncommand = 'x {vectors}'\nmodules = 'y'", "modules must be a list"),
-        ("[a]\ncommand = 'x {vectors}'\nonly = { hs = 1 }", "only names no settings: hs"),
+        ("[a]\ncommand = 'x {vectors}'\nonly = { hs = 1 }", "only contains unknown settings: hs"),
         ("[a]\ncommand = 'x {vectors} \"'", "command: No closing quotation"),
         ("[a]\ncommand = 'x {vectors} {alpha:d}'", "command: Unknown format code"),
         ("[a]\ncommand = 'x {vectors}'\nseconds = '[0-9]'", "seconds: has 0 groups"),

@@ -92,7 +92,9 @@ def _peer(where: str, name: str, table: Any) -> Peer:
     if table.get("format", "text") not in FORMATS:
         raise ConfigurationError(f"{where}: format must be one of {', '.join(FORMATS)}")
     if unknown := set(table.get("only", {})) - set(Settings().placeholders()):
-        raise ConfigurationError(f"{where}: only names no settings: {', '.join(sorted(unknown))}")
+        raise ConfigurationError(
+            f"{where}: only contains unknown settings: {', '.join(sorted(unknown))}"
+        )
     try:
         asked = {part[1] for part in string.Formatter().parse(table["command"])} - {None}
         words = shlex.split(table["command"])

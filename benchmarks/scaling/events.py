@@ -106,6 +106,7 @@ class Simulation:
             self._active, self._added = np.concatenate([self._active, added]), []
             rates = self._rates()
             self._pass(float(np.min(self._active["left"] / rates)), rates)
+            # tolerance for rounding: about a nanosecond of work
             ended = self._active["left"] <= 1e-9 * np.maximum(1.0, rates)
             over = list(itertools.compress(self._programs, ended))
             self._programs = list(itertools.compress(self._programs, ~ended))

@@ -51,6 +51,7 @@ def naming_options(message: str, command: Any) -> str:
         name = one.name
         typed = max(one.opts, key=len)
         start = rf"(?<!the )(?<![\w./'-]){name}"
+        # names without "_" are ordinary words too: replace them only before "is" or "must"
         named = r"(?![\w./(=-])" if "_" in name else "(?= is | must )"
         if typed.startswith("--"):
             if one.is_flag:
@@ -145,7 +146,7 @@ Hosts = Annotated[
     Path | None,
     option(
         'JSON or YAML file with the addresses of all tasks, such as {"ps": ["10.0.0.2:2222"], '
-        '"worker": ["10.0.0.3:2222"]}; replaces TF_CONFIG.'
+        '"worker": ["10.0.0.3:2222"]}, instead of TF_CONFIG.'
     ),
 ]
 PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]

@@ -260,6 +260,8 @@ def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
         table.astype("<f4").tofile(file)
 
 
+# Words that formats cannot hold: words with blanks or NUL, the word for unknown words, the empty
+# word, and words with surrogates, which cannot be encoded in UTF-8.
 _BLANKS = rf"[\t-\r {SURROGATE}]"
 _NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"

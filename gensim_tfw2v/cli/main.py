@@ -80,13 +80,13 @@ app = typer.Typer(
 )
 
 
-def _say_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"tfw2v {__version__}")
         raise typer.Exit
 
 
-_version = option("Show the version and exit.", "--version", callback=_say_version, is_eager=True)
+_version = option("Show the version and exit.", "--version", callback=_print_version, is_eager=True)
 
 
 @app.callback()

@@ -13,7 +13,7 @@ from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 def main() -> None:
     """Run the tool; Ctrl-C exits with one line and status 130, even during imports."""
-    _ready_streams()
+    _make_printing_safe()
     try:
         with defer_interrupts():
             from gensim_tfw2v.cli.main import main as start
@@ -23,7 +23,7 @@ def main() -> None:
         sys.exit(130)
 
 
-def _ready_streams() -> None:
+def _make_printing_safe() -> None:
     """Make printing safe, so that no result is lost after hours of work.
 
     Closed streams are replaced by the null device, and characters that cannot be encoded are

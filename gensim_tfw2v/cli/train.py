@@ -275,7 +275,7 @@ def train(
             options["callbacks"] = [EarlyStopping(early_stopping, patience=waits)]
     saved: list[Path] = []
     try:
-        with contextlib.nullcontext() if verbose else _telling_what_is_resumed():
+        with contextlib.nullcontext() if verbose else _printing_resume():
             model, seconds = train_model(**options)
         for path in model_files.save_model(model, output, vectors, binary, progress):
             saved.append(path)
@@ -290,7 +290,7 @@ def train(
 
 
 @contextlib.contextmanager
-def _telling_what_is_resumed() -> Iterator[None]:
+def _printing_resume() -> Iterator[None]:
     """Print on stderr from which checkpoint a training resumes; --verbose prints that too."""
     session = logging.getLogger("gensim_tfw2v.training.session")
     shown = logging.StreamHandler()

@@ -191,7 +191,7 @@ def _answers(
     norms = vectors.norms[: len(searched)]
     with np.errstate(invalid="ignore"):  # gensim decides about NaN scores
         unit = (vectors.vectors[: len(searched)] / norms[:, None]).astype(np.float32)
-    # scores are up to 3, because b - a + c is not normalized
+    # bound on rounding errors: 64 eps, times 3 because b - a + c has a norm of up to 3
     margin = 3 * 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
     size = max(1, BLOCK_BYTES // (4 * max(1, len(searched))))

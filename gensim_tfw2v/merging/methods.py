@@ -280,7 +280,7 @@ class PCA(Merging):
 
 
 class ALiR(Merging):
-    """Mean of the sub-models after alignment by orthogonal maps, over those that have the word.
+    """Mean of the sub-models that have the word, after alignment by orthogonal maps.
 
     Anand, Khosla, Singh, Zab, Zhang 2019, "Asynchronous Training of Word Embeddings for Large Text
     Corpora", WSDM. It is generalised Procrustes analysis (Gower 1975) with missing rows. With M_i

@@ -106,8 +106,10 @@ def test_ctrl_c_leaves_no_processes_or_ports(tmp_path):
     assert not ports & own_ports(os.getpid())
 
 
-def test_training_on_tasks_started_by_hand(tfw2v, models, tmp_path, monkeypatch):
-    """13 s of CPU: each task imports TensorFlow, and again after a training has left it."""
+def test_training_on_tasks_started_by_hand(tfw2v, models, tmp_path, monkeypatch, shared_forks):
+    """11 s of CPU: each task imports TensorFlow, and again when a training has left it."""
+    forked = shared_forks(isolated=False).start_module  # a coordinator has no part in that
+    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", forked)
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     hosts = tmp_path / "hosts.json"
     hosts.write_text(json.dumps({"ps": [ps], "worker": [worker]}))

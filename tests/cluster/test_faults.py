@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from tests.cluster.test_training import likeness, servers, trained
 
 LEE = datapath("lee_background.cor")
-OPTIONS = {"epochs": 16, "seed": 5}
+OPTIONS = {"epochs": 6, "seed": 5}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -80,7 +80,6 @@ class Killer:
 
 @pytest.mark.usefixtures("shared_forks")
 def test_killed_workers_are_restarted(monkeypatch, undisturbed, caplog):
-    """14 s of CPU: trains long enough for three workers to be killed and restarted."""
     killer = Killer(monkeypatch, ("worker", 0), ("worker", 1), ("worker", 0))
     model = trained("local:ps=1,worker=2", callbacks=[killer], **OPTIONS)
     assert len(set(killer.killed)) == 3
@@ -106,8 +105,6 @@ BACK, FORKS = (
 def test_killed_ps_or_fork_server_resumes_from_the_last_checkpoint(
     monkeypatch, undisturbed, caplog
 ):
-    """18 s of CPU: processes restart after three kills, once with an import of TensorFlow."""
-
     class ForksKiller(Killer):
         back = None
 
@@ -128,6 +125,18 @@ def test_killed_ps_or_fork_server_resumes_from_the_last_checkpoint(
     assert not servers()
 
 
+#: Module of a restarted task, which imports TensorFlow only if it is still needed after 20 s.
+LATE = """
+import select, sys
+from gensim_tfw2v.cluster import server
+def exec_late(*arguments, exec_module=server.exec_module):
+    closed = select.poll()
+    closed.register(0, 0)
+    closed.poll(20_000) or exec_module(*arguments)
+server.exec_module = exec_late
+server.main()
+"""
+
 #: Runs a coordinator that probes tasks after half a second without progress.
 IMPATIENT = """
 from gensim_tfw2v.parameter_server import liveness
@@ -141,13 +150,16 @@ coordinator.main()
 def standing(shared_forks, monkeypatch):
     """Cluster that outlives trainings, with coordinators of short timeouts."""
     launcher = shared_forks(isolated=False)
+    codes = {"gensim_tfw2v.regimes.coordinator": IMPATIENT, "gensim_tfw2v.cluster.server": LATE}
 
-    def start_module(module, **options):
-        assert module == "gensim_tfw2v.regimes.coordinator"
-        return launcher.start_module("tests.forked", "run", IMPATIENT, **options)
+    class Launcher:
+        @staticmethod
+        def start_module(module, *arguments, **options):
+            run = ("tests.forked", "run", codes[module], *arguments)
+            return launcher.start_module(*run, **options)
 
-    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", start_module)
-    with local_module.LocalCluster(1, 1, process_launcher=launcher) as running:
+    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", Launcher.start_module)
+    with local_module.LocalCluster(1, 1, process_launcher=Launcher()) as running:
         yield running
 
 
@@ -226,7 +238,7 @@ class Tell:
 
 cluster = sys.argv[3] if len(sys.argv) > 3 else None
 model = TFWord2Vec(
-    corpus_file=sys.argv[1], vector_size=24, epochs=16, workers=1, alpha=.05, sg=1, seed=5,
+    corpus_file=sys.argv[1], vector_size=24, epochs=6, workers=1, alpha=.05, sg=1, seed=5,
     checkpoint_dir=sys.argv[2], checkpoint_minutes=0.002, compute_loss=True, cluster=cluster,
     callbacks=[Tell()],
 )
@@ -243,11 +255,11 @@ def test_killed_program_resumes_when_rerun(tmp_path, undisturbed, cluster):
     for line in process.stdout:
         if line.startswith("epoch") and line.split()[1] != "None":
             seen = int(line.split()[1])
-            if seen >= 7:
+            if seen >= 3:
                 break
     process.kill()
     process.communicate()
-    assert seen >= 7 and not (tmp_path / "model").exists()
+    assert seen >= 3 and not (tmp_path / "model").exists()
     again = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     # callbacks run for all epochs, including those before the checkpoint
     model = TFWord2Vec.load(str(tmp_path / "model"))

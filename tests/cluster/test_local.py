@@ -156,7 +156,7 @@ def test_error_that_prevents_the_start_is_shown(tmp_path, monkeypatch):
 
 
 def test_workers_share_cores_evenly_unless_configured(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.processes.connections.usable_cores", lambda: list(range(6)))
+    monkeypatch.setattr("gensim_tfw2v.processes.threads.usable_cores", lambda: list(range(6)))
     started = {}
 
     class Notes:

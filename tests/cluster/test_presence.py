@@ -13,7 +13,6 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import wait_for_tasks
 from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.processes import children
 from tests.forks import SharedLauncher, shared
 
 #: A model of 2 * 16 MB, and a text that trains in a moment.
@@ -106,12 +105,9 @@ def program(code, cluster, **options):
 
 @pytest.fixture(scope="module")
 def running(kept_forks):
-    """Cluster of tasks that are not forks, so that an exec restores their memory usage."""
-
-    class Launcher:
-        start_module = staticmethod(children.start_module)
-
-    with LocalCluster(1, 1, ready_seconds=120, process_launcher=Launcher()) as running:
+    """Cluster of tasks that are forks until the first training leaves them."""
+    launcher = SharedLauncher(isolated=False)
+    with LocalCluster(1, 1, ready_seconds=120, process_launcher=launcher) as running:
         yield running
 
 
@@ -134,6 +130,13 @@ def renewals(running):
     return [running.log(task).read_text().count("restarts: ") for task in running.cluster.tasks()]
 
 
+def wait_for_renewals(running, numbers):
+    deadline = time.monotonic() + 120
+    while renewals(running) != numbers and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert renewals(running) == numbers
+
+
 def is_as_before(running, before, seconds=180):
     """Return whether tasks get back to their earlier memory and threads in time."""
     deadline = time.monotonic() + seconds
@@ -150,10 +153,18 @@ def is_as_before(running, before, seconds=180):
     return False
 
 
+def used_when_restarted(standing):
+    """Return memory and threads of tasks that have restarted, as they do after each training."""
+    if not all(renewals(standing)):
+        train_with_a_recovery(standing.cluster)
+        wait_for_renewals(standing, [1, 1])
+    wait_for_tasks(standing.cluster.tasks(), 180)
+    return used(standing)
+
+
 def test_tasks_free_memory_and_threads_after_any_training(standing):
-    before = used(standing)
+    before = used_when_restarted(standing)
     pids = [standing.pid(task) for task in standing.cluster.tasks()]
-    train_with_a_recovery(standing.cluster)
     train_and_be_killed(standing.cluster)
     assert is_as_before(standing, before)
     assert [standing.pid(task) for task in standing.cluster.tasks()] == pids
@@ -162,7 +173,10 @@ def test_tasks_free_memory_and_threads_after_any_training(standing):
 
 @pytest.mark.slow
 def test_fifty_trainings_use_no_more_memory_than_one(standing):
-    before, ends = used(standing), (train, train, train_with_a_recovery, train_and_be_killed, train)
+    before, ends = (
+        used_when_restarted(standing),
+        (train, train, train_with_a_recovery, train_and_be_killed, train),
+    )
     for number in range(50):
         ends[number % len(ends)](standing.cluster)
         assert is_as_before(standing, before), number
@@ -172,18 +186,21 @@ def test_fifty_trainings_use_no_more_memory_than_one(standing):
     assert own.num_threads() < 100 and len(started) <= 2
 
 
-def test_tasks_restart_only_after_the_last_training_leaves(standing):
-    before = renewals(standing)
-    with program(STAY, standing.cluster) as one, program(STAY, standing.cluster) as other:
-        assert one.stdout.readline() == other.stdout.readline() == b"here\n"
-        one.kill()
-        time.sleep(3)
-        assert renewals(standing) == before
-        other.kill()
-    deadline, after = time.monotonic() + 120, [number + 1 for number in before]
-    while renewals(standing) != after and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert renewals(standing) == after
+def test_tasks_restart_only_after_the_last_training_leaves(shared_forks):
+    class Launcher:
+        @staticmethod
+        def start_module(module, *arguments, **options):
+            run = ("tests.forked", "run", LATE, *arguments)
+            return shared_forks(isolated=False).start_module(*run, **options)
+
+    with LocalCluster(1, 1, process_launcher=Launcher()) as running:
+        with program(STAY, running.cluster) as one, program(STAY, running.cluster) as other:
+            assert one.stdout.readline() == other.stdout.readline() == b"here\n"
+            one.kill()
+            time.sleep(3)
+            assert renewals(running) == [0, 0]
+            other.kill()
+        wait_for_renewals(running, [1, 1])
 
 
 def test_training_is_rejected_while_tasks_restart(kept_forks):

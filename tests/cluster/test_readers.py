@@ -112,6 +112,8 @@ def test_machines_of_workers_read_the_corpus(
     source, launcher, shards, tmp_path, monkeypatch, caplog
 ):
     """Uses its own tasks, because tasks restart after a training."""
+    coordinators = "gensim_tfw2v.cluster.local_cluster.start_module"
+    monkeypatch.setattr(coordinators, launcher.start_module)
     corpus = {"corpus_file": LEE} if source == "file" else {"sentences": PathLineSentences(shards)}
     monkeypatch.chdir(tmp_path)  # tasks have a different working folder
     options = dict(min_count=2, vector_size=8, sg=1, epochs=1, seed=1)

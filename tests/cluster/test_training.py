@@ -49,7 +49,7 @@ def first_servers():
 
 
 def trained(cluster, **options):
-    options = dict(vector_size=24, epochs=8, workers=1, alpha=0.05, sg=1, seed=3) | options
+    options = dict(vector_size=24, epochs=4, workers=1, alpha=0.05, sg=1, seed=3) | options
     return TFWord2Vec(**{"corpus_file": LEE} | options, cluster=cluster, compute_loss=True)
 
 
@@ -88,7 +88,6 @@ def test_folder_names_need_not_be_utf8(tmp_path):
 )
 @pytest.mark.usefixtures("shared_forks")
 def test_several_tasks_train_as_a_local_process(tasks, options):
-    """13 s of CPU: five tasks and a coordinator start."""
     local, on_cluster = trained(None, **options), trained(tasks, **options)
     # vectors differ by the random order of the workers; those of a different seed have a likeness
     # of 0
@@ -97,7 +96,7 @@ def test_several_tasks_train_as_a_local_process(tasks, options):
     assert not servers()
     traffic = on_cluster.traffic
     units = traffic.units - traffic.repeated
-    assert units >= 80 and units % on_cluster.epochs == 0
+    assert units >= 10 * on_cluster.epochs and units % on_cluster.epochs == 0
     assert traffic.corpus_bytes == 0  # workers on this machine read the files
     row = on_cluster.vector_size + 4  # bytes: of int8 elements, and of the scale
     rows, left = divmod(traffic.fetched_bytes, row)
@@ -108,10 +107,10 @@ def test_several_tasks_train_as_a_local_process(tasks, options):
 
 @pytest.mark.usefixtures("shared_forks")
 def test_columns_train_as_rows_do(monkeypatch, tmp_path):
-    """16 s of CPU: functions of both layouts are traced."""
+    """9 s of CPU: functions of both layouts are traced."""
     train_by_graph(monkeypatch)  # the columns use it, and its draws differ from the kernels'
-    text = tmp_path / "text"  # a quarter suffices to move the vectors far from their start
-    text.write_text("".join(Path(LEE).read_text().splitlines(keepends=True)[:75]))
+    text = tmp_path / "text"  # a tenth suffices to move the vectors far from their start
+    text.write_text("".join(Path(LEE).read_text().splitlines(keepends=True)[:30]))
     options = {"epochs": 1, "vector_size": 9, "corpus_file": str(text)}
     local, columns = (
         trained(None, **options),

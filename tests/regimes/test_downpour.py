@@ -314,7 +314,14 @@ class Watched(LocalWorkers):
         return Noted()
 
 
-def test_warm_start_trains_with_one_replica(units):
+def test_warm_start_trains_with_one_replica(units, monkeypatch):
+    traced, fetch = [], downpour.ReplicaJob.fetch
+
+    def noted(job):
+        traced.append(job)
+        return fetch(job)
+
+    monkeypatch.setattr(downpour.ReplicaJob, "fetch", noted)
     trial = Trial(OBJECTIVES[0], workers=2)
     trial.setup = trial.setup._replace(units=len(units))
     workers = Watched(2)
@@ -330,29 +337,13 @@ def test_warm_start_trains_with_one_replica(units):
         if epoch == 0:
             assert workers.seen.pop(0) == (1, 1)
         assert {replicas for _, replicas in workers.seen} == {2} and max(workers.seen)[0] > 1
+    assert len(traced) == 1  # one graph, by one worker and by all of a process
     # an epoch resumed from a checkpoint has the rest of the warm start
     assert regime.alone(tasks(units[1:])) == len(units) // 2 - 1
     regime.close()
 
 
-def test_workers_of_a_process_share_one_traced_function(units, monkeypatch):
-    traced, fetch = [], downpour.ReplicaJob.fetch
-
-    def noted(job):
-        traced.append(job)
-        return fetch(job)
-
-    monkeypatch.setattr(downpour.ReplicaJob, "fetch", noted)
-    trial = Trial(OBJECTIVES[0], workers=8)
-    trial.setup = trial.setup._replace(units=len(units))
-    regime = make(trial, 2, 2, warm_start=1.0)
-    for epoch in range(2):  # first by one worker, then by all
-        train(regime, trial, units, epoch)
-    assert len(traced) == 1
-    regime.close()
-
-
-def test_workers_run_sequentially_with_one_at_a_time(units):
+def test_workers_of_a_process_share_one_traced_function(units):
     trial = Trial(OBJECTIVES[0], workers=2)
     config = replace(trial.setup.config, one_at_a_time=True)
     workers = Watched(2)
@@ -377,7 +368,7 @@ def test_workers_run_sequentially_with_one_at_a_time(units):
 )
 def test_training_lowers_the_loss(options, alpha, sg, tmp_path):
     text = Path(datapath("lee_background.cor")).read_text().splitlines(keepends=True)
-    (tmp_path / "text").write_text("".join(text[:60]))
+    (tmp_path / "text").write_text("".join(text[:30]))
     model = TFWord2Vec(
         corpus_file=str(tmp_path / "text"), vector_size=20, epochs=5, sg=sg, workers=2,
         alpha=alpha, compute_loss=True, seed=2, regime=f"downpour:{options}",

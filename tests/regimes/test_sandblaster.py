@@ -94,17 +94,31 @@ def slow(trial, units):
     return loss, gradient.reshape(-1)
 
 
-def test_loss_and_gradient_equal_a_slow_loop(units):
+@pytest.fixture(scope="module")
+def by_one(units):
+    """A trial of one worker with one thread, and its regime; once per module."""
     trial = Trial(OBJECTIVES[0])
     regime = make(trial, units)
-    regime.load(trial.arrays)
+    yield trial, regime
+    regime.close()
+
+
+def begun(by_one):
+    """Return both, with the initial rows loaded again."""
+    trial, regime = by_one
+    for arrays in (Tables(*map(np.zeros_like, trial.arrays)), trial.arrays):
+        regime.load(arrays)
+    return trial, regime
+
+
+def test_loss_and_gradient_equal_a_slow_loop(units, by_one):
+    trial, regime = begun(by_one)
     loss, gradient, reports = epoch(regime, units)
     expected, slow_gradient = slow(trial, units)
     assert loss == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(gradient, slow_gradient, atol=1e-4)
     assert sum(report.kept for report in reports) == 300
     assert {report.unit.index for report in reports} == {unit.index for unit in units}
-    regime.close()
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
@@ -128,13 +142,10 @@ def test_gradient_equals_finite_differences(units, objective):
 
 
 @pytest.fixture(scope="module")
-def steady(units):
-    """Loss and gradient of three passes, with one worker of one thread."""
-    trial = Trial(OBJECTIVES[0])
-    regime = make(trial, units)
-    regime.load(trial.arrays)
-    yield [epoch(regime, units)[:2] for _ in range(3)]
-    regime.close()
+def steady(units, by_one):
+    """Loss and gradient of three passes, by one worker of one thread."""
+    _, regime = begun(by_one)
+    return [epoch(regime, units)[:2] for _ in range(3)]
 
 
 @pytest.mark.parametrize(("workers", "threads", "shards"), [(1, 3, 1), (2, 1, 3)])
@@ -193,10 +204,8 @@ def test_loss_reaches_the_minimum_of_scipy(units):
     regime.close()
 
 
-def test_best_point_is_exported(units):
-    trial = Trial(OBJECTIVES[0])
-    regime = make(trial, units)
-    regime.load(trial.arrays)
+def test_best_point_is_exported(units, by_one):
+    trial, regime = begun(by_one)
     losses = [epoch(regime, units)[0]]
     first = trial.exported(regime)
     assert all(map(np.array_equal, first, trial.arrays)), "the tables have not changed yet"
@@ -212,14 +221,11 @@ def test_best_point_is_exported(units):
     regime.load(first)
     assert not regime._search._pairs
     assert epoch(regime, units)[0] == pytest.approx(losses[0], rel=1e-6)
-    regime.close()
 
 
-def test_stopped_pass_resumes(units, steady):
+def test_stopped_pass_resumes(units, by_one, steady):
     (loss, gradient), *_ = steady
-    trial = Trial(OBJECTIVES[0])
-    regime = make(trial, units)
-    regime.load(trial.arrays)
+    _, regime = begun(by_one)
     asked = iter([False, False])
     first, _, reports = epoch(regime, units, stop=lambda: next(asked, True))
     assert 0 < len(reports) < len(units) and regime._search.loss is None
@@ -228,19 +234,15 @@ def test_stopped_pass_resumes(units, steady):
     assert first + rest == pytest.approx(loss, rel=1e-6)
     np.testing.assert_allclose(found, gradient, atol=1e-5)
     assert regime._search.loss == pytest.approx(loss, rel=1e-6)
-    regime.close()
 
 
-def test_partial_pass_does_not_set_the_loss(units):
-    """After a checkpoint in the middle of a pass, the rest is evaluated but not used."""
-    trial = Trial(OBJECTIVES[0])
-    regime = make(trial, units)
-    regime.load(trial.arrays)
+def test_partial_pass_does_not_set_the_loss(units, by_one):
+    """After a checkpoint in the middle of a pass, the rest of it is evaluated for nothing."""
+    _, regime = begun(by_one)
     part, _, reports = epoch(regime, units[1:])
     assert len(reports) == len(units) - 1 and regime._search.loss is None
     loss, _, _ = epoch(regime, units)
     assert regime._search.loss == pytest.approx(loss) and loss > part
-    regime.close()
 
 
 def test_locked_rows_do_not_change(units):
@@ -260,15 +262,11 @@ def test_locked_rows_do_not_change(units):
             make(Trial(OBJECTIVES[0], lock=lock), units)
 
 
-def test_nonfinite_initial_loss_raises_divergence(units):
-    trial = Trial(OBJECTIVES[0])
-    trial.arrays.inputs[:] = 1e30
-    trial.arrays.outputs[:] = 1e30
-    regime = make(trial, units)
-    regime.load(trial.arrays)
+def test_nonfinite_initial_loss_raises_divergence(units, by_one):
+    trial, regime = by_one
+    regime.load(Tables(*(np.full_like(array, 1e30) for array in trial.arrays)))
     with pytest.raises(Divergence, match="at the beginning of epoch 4"):
         epoch(regime, units, number=4)
-    regime.close()
 
 
 @pytest.mark.parametrize(

@@ -89,10 +89,20 @@ def by_hand(trial, given, number):
     ],
     ids=str,
 )
-def test_sub_model_equals_training_on_its_sample(objective, kind, native, units, tmp_path):
+def test_sub_model_equals_training_on_its_sample(
+    objective, kind, native, units, tmp_path, monkeypatch
+):
+    traced, prepare_unit = [], sub_model.prepare_unit
+
+    def noted(*arguments):
+        traced.append(arguments)
+        return prepare_unit(*arguments)
+
+    monkeypatch.setattr(sub_model, "prepare_unit", noted)
     trial = Trial(objective, workers=2, folder=tmp_path, native=native)
     given = sub_models_of(units, kind)
     regime, reports, files = train(trial, given)
+    assert len(traced) == 1  # one graph for all workers of a process
     assert sorted(files) == list(range(MODELS))
     for number, found in files.items():
         expected, seen = by_hand(trial, given, number)
@@ -179,19 +189,6 @@ def test_worker_without_the_sub_model_rejects_its_jobs(native, units, tmp_path):
 
 
 def test_workers_of_a_process_share_one_traced_function(units, tmp_path, monkeypatch):
-    traced, prepare_unit = [], sub_model.prepare_unit
-
-    def noted(*arguments):
-        traced.append(arguments)
-        return prepare_unit(*arguments)
-
-    monkeypatch.setattr(sub_model, "prepare_unit", noted)
-    _, reports, files = train(Trial(OBJECTIVES[0], 3, folder=tmp_path), sub_models_of(units))
-    assert len(traced) == 1
-    assert len(files) == MODELS and len(reports) == MODELS * EPOCHS * len(units)
-
-
-def test_threads_get_only_jobs_of_their_own_sub_models(units, tmp_path, monkeypatch):
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
