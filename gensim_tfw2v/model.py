@@ -392,7 +392,7 @@ class TFWord2Vec(Word2Vec):
             raise ValueError(
                 f"no negatives can be drawn: word counts from {min(counts)} to {max(counts)}, "
                 f"raised to ns_exponent={self.ns_exponent!r}, are all 0, too large or not "
-                "defined; use an exponent nearer to 0, such as gensim's 0.75"
+                "defined; use counts above 0, and an exponent near 0, such as 0.75"
             )
         self.cum_table = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
 

@@ -242,7 +242,7 @@ REFUSED = {
             lambda model: setattr(model, "syn1neg", model.syn1neg[:-1].copy()),
         )
     ],
-    "`cluster`, `regime`, `layout`, `checkpoint_dir`, `log_dir`, `deterministic`": [
+    "`cluster`, `regime`, `layout`, `wire`, `checkpoint_dir`, `log_dir`, `deterministic`": [
         (
             TFWord2Vec,
             setting(**{name: value}),
@@ -252,6 +252,7 @@ REFUSED = {
         for name, value, attribute in (
             ("cluster", "local:ps=1,worker=1", "cluster"),
             ("regime", "downpour", "regime"),
+            ("wire", "float32", "wire"),
             ("checkpoint_dir", "folder", "checkpoint_dir"),
             ("log_dir", "folder", "log"),
             ("deterministic", True, "deterministic"),

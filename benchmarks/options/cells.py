@@ -84,7 +84,7 @@ class Cell:
 
     @property
     def is_fasttext(self) -> bool:
-        """Whether the class is FastText."""
+        """True if the class is FastText."""
         return self.objective.startswith("FastText")
 
     @property

@@ -36,7 +36,7 @@ class SubModel(NamedTuple):
         sub-models (same words, same counts). A row of zeros means that the sub-model was not
         trained on the node.
     subwords : ndarray [R, D_i], optional
-        Rows of which inputs are sums; in the layout of `nodes`, and the same n-grams in all
+        Rows that inputs are sums of, in the layout of `nodes`, for the same n-grams in all
         sub-models.
     """
 

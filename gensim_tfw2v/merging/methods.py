@@ -5,7 +5,7 @@ ALiR rotates the sub-models so that they agree, and averages them.
 
 The rows of all sub-models form one table of concatenated rows, A [V, C], which is read in pieces.
 Its right singular vectors follow from AᵀA: from that matrix if C is small, otherwise from products
-with it, each of which is one pass over A.
+with it, at one pass over A each.
 """
 
 import logging
@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from gensim_tfw2v.messages import quoted
 
-#: Iterations of ALiR, each of which updates the maps and the merged rows; as in the paper.
+#: Iterations of ALiR, as in the paper. Each updates the maps and the merged rows.
 ITERATIONS = 3
 
 #: Bytes per piece: the part of all sub-models that is in memory.

@@ -1,7 +1,7 @@
 """Types in which rows are sent between workers and ps tasks.
 
-A row in int8 is its D elements q and the four bytes of a float32 scale s, and stands for s q. Only
-the compiled ops convert rows to int8. They round a fetched row to nearest, and a pushed change up or
+A row in int8 is D elements q and the four bytes of a float32 scale s, and stands for s q. Only the
+compiled ops convert rows to int8. They round a fetched row to nearest, and a pushed change up or
 down at random, so that its expectation is exact (Alistarh et al. 2017, "QSGD:
 Communication-Efficient SGD via Gradient Quantization and Encoding", section 3.1).
 """

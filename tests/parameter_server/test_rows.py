@@ -102,7 +102,7 @@ def test_single_nonfinite_row_is_found():
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("drop_others", [False, True])
 def test_staged_changes_are_added_once(shards, drop_others):
-    """Of three changes, two are added first; then the third, unless it was dropped."""
+    """Two changes out of three are added first; then the third, unless it was dropped."""
     layout, array = table(7, shards)
     ids = [[0, 3, 6], [3, 5], [1, 3]]
 

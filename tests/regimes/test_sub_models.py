@@ -128,7 +128,7 @@ def test_threads_of_a_worker_share_its_sub_model(units, tmp_path):
 
 
 class Forgetful(LocalWorkers):
-    """Workers of which one loses its state after `after` jobs, as in a restart."""
+    """Workers, one of them loses its state after `after` jobs, as in a restart."""
 
     def __init__(self, number, after):
         super().__init__(number)

@@ -27,7 +27,7 @@ OBJECTIVES = [
     Objective(True, 0, hierarchical=True),
     Objective(False, 2, mean=True, hierarchical=True),
 ]
-#: `OBJECTIVES`, of which all but the first and the last are slow tests.
+#: `OBJECTIVES`; all but the first and the last are slow tests.
 MOSTLY_TWO = [
     pytest.param(objective, marks=[pytest.mark.slow] if 0 < number < 3 else [], id=str(objective))
     for number, objective in enumerate(OBJECTIVES)

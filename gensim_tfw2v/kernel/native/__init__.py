@@ -1,10 +1,10 @@
-"""The compiled kernels, of which the sources are in `src`, with two interfaces.
+"""The compiled kernels, with two interfaces; their sources are in ``src``.
 
-Programs with TensorFlow draw and train units by the ops that `load_ops` gives, others by the
-functions of `by_ctypes`: both libraries are made of the same objects.
+Programs that run TensorFlow draw and train units with the ops of `load_ops`, others with the
+functions of `by_ctypes`. Both libraries are linked from the same objects.
 
-They are made when the package is installed, if there is a C++ compiler. Where they are missing, or
-do not apply, the graph of `gensim_tfw2v.graph.objectives` trains, several times slower.
+They are compiled when the package is installed, if a C++ compiler is found. If they are missing or
+do not apply, the TensorFlow fallback (`gensim_tfw2v.graph`) trains, several times slower.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ logger = logging.getLogger(__name__)
 
 @functools.cache
 def load_ops() -> Any:
-    """TensorFlow's module of the ops; None, with a line in the log, where there is none."""
+    """Return TensorFlow's module of the ops; if they cannot be loaded, log why and return None."""
     try:
         _share_symbols()
         ops = tf.load_op_library(str(OPS))
     except tf.errors.NotFoundError as error:
         slower = "training is several times slower"
-        if by_ctypes.KERNELS.exists():  # threads of programs that share rows need no ops
+        if by_ctypes.KERNELS.exists():  # threads that share rows need no ops
             slower = "training on a cluster or by a regime is several times slower"
         logger.warning("%s: %s (%s)", slower, why_not(), error)
         return None
-    logger.info("compiled kernels train, those for %s", by_ctypes.variant())
+    logger.info("training with the compiled kernels for %s", by_ctypes.variant())
     return ops
 
 
@@ -54,7 +54,7 @@ def ops_hash() -> str:
 
 
 def why_not() -> str:
-    """Why `load_ops` gives none, with the cure."""
+    """Return why the ops cannot be loaded, and what to do."""
     if not OPS.exists():
         return (
             "the compiled kernels are missing. Install a C++ compiler (Debian: apt-get install "
@@ -67,16 +67,16 @@ def why_not() -> str:
 
 
 def _share_symbols() -> None:
-    """Let the ops find the functions of TensorFlow, which 2.22 no longer shows to all libraries."""
+    """Make TensorFlow's symbols visible to the ops, which TensorFlow 2.22 no longer does itself."""
     for path in Path(tf.sysconfig.get_lib()).glob("libtensorflow_framework*"):
-        with contextlib.suppress(OSError):  # of one that TensorFlow has not loaded itself
+        with contextlib.suppress(OSError):  # TensorFlow itself has not loaded this one
             ctypes.CDLL(str(path), os.RTLD_GLOBAL | os.RTLD_NOLOAD)
 
 
 def allow_parallel() -> None:
-    """Let compiled ops of the function that is traced run side by side, unless it orders them.
+    """Let compiled ops in the function being traced run in parallel, except as it orders them.
 
-    They are stateful, of which TensorFlow runs one after the other in the order of the trace.
+    They are stateful, and TensorFlow runs stateful ops sequentially, in the order of the trace.
     """
     graph = tf.compat.v1.get_default_graph()
     for op in graph.get_operations():

@@ -1,7 +1,7 @@
-"""The compiled kernels for programs without TensorFlow: units drawn and trained on arrays.
+"""The compiled kernels for programs without TensorFlow: they draw and train units on arrays.
 
-Calls leave the interpreter free for other threads, which may train units on the same tables at
-the same time (Niu et al. 2011, "Hogwild!").
+Calls release the interpreter's lock. Threads may train units on the same tables concurrently (Niu
+et al. 2011, "Hogwild!").
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 INT32 = "int32"
 FLOAT32 = "float32"
 TABLES = ("inputs", "outputs", "nodes")
-LINE = 64  # bytes of a cache's line
+LINE = 64  # bytes of a cache line
 
-#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
+#: Rows of the tables that kernels train are padded to a multiple of this number of floats.
 STRIDE = 16
 
 #: The library for programs without TensorFlow.
@@ -33,7 +33,7 @@ KERNELS = Path(__file__).with_name("kernels.so")
 
 
 class Options(NamedTuple):
-    """Options of the kernels, in the order of the kernels' struct of int32; see ``src/unit.h``."""
+    """Options of the kernels: the fields of Tfw2vOptions in ``src/unit.h``, in its order."""
 
     skipgram: int
     negative: int
@@ -57,7 +57,7 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, config: KernelConfig) -> Options:
-        """Convert a configuration, most of whose fields have these names."""
+        """Convert a configuration; most of its fields have the same names."""
         shape = config.shape
         objective = config.objective
         given = {"mean": False, "corrected": False} | vars(config) | vars(shape) | vars(objective)
@@ -71,24 +71,25 @@ class Options(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A drawn unit of n positions: arrays, or flat tensors, of int32.
+    """A drawn unit of n positions: int32 arrays, or flat int32 tensors.
 
-    Its fields are those of the kernels' struct, and of the ops, in their order.
+    The fields are the fields of Tfw2vUnit in ``src/unit.h`` and the outputs of the op, in the same
+    order.
     """
 
-    inputs: Any  # [n], rows of the table of inputs, or words with subwords
-    targets: Any  # [n], rows of the table of outputs; their paths
-    reaches: Any  # [n, 2], how many positions each window holds before and after its own
-    negatives: Any  # [blocks, C], rows of the table of outputs
-    shards: Any  # [n], shards of the targets' negatives; [0] if there is one
-    documents: Any  # [n], documents whose tags each window holds; [0] without
-    first_tags: Any  # [documents + 1], where in `tags` those of each document begin
-    tags: Any  # rows of the table of inputs
-    counts: Any  # [2]: tags and tokens at the end that are pairs; tokens after subsampling
+    inputs: Any  # [n] rows of the inputs, or words if they have subwords
+    targets: Any  # [n] rows of the outputs, and indices of paths
+    reaches: Any  # [n, 2] numbers of positions in the window, before and after its centre
+    negatives: Any  # [blocks, C] rows of the outputs
+    shards: Any  # [n] shard of the target's negatives; [0] with one shard
+    documents: Any  # [n] document of the position; [0] without documents
+    first_tags: Any  # [documents + 1] index in `tags` of each document's first tag
+    tags: Any  # rows of the inputs
+    counts: Any  # [2] number of (tag, token) pairs at the end; of tokens after subsampling
 
 
 class Result(NamedTuple):
-    """Summed loss, its number of predictions, and a magnitude that is finite unless it diverged."""
+    """Summed loss, number of predictions in it, and a magnitude: not finite after divergence."""
 
     loss: float
     predictions: float
@@ -96,7 +97,7 @@ class Result(NamedTuple):
 
 
 def _struct(**fields: Any) -> Any:
-    """The kernels' struct with these fields, in their order."""
+    """Return a C struct with these fields, in this order."""
     return type("Struct", (ctypes.Structure,), {"_fields_": list(fields.items())})
 
 
@@ -130,20 +131,20 @@ _Inference = _struct(words=_Lists, alphas=_Array, vectors=POINTER, seed=ctypes.c
 
 
 def stride(size: int) -> int:
-    """Floats that a row of D numbers takes in a table that kernels train."""
+    """Return the number of floats of a row of size D, padded as the kernels need it."""
     return -(-size // STRIDE) * STRIDE
 
 
 @functools.cache
 def _library() -> Any:
-    """The functions of ``src/c_api.cc``, which run without the interpreter's lock.
+    """Load the functions of ``src/c_api.cc``.
 
-    Raises a ValueError if ``TFW2V_ISA`` names no kernel that runs here.
+    Raises a ValueError if ``TFW2V_ISA`` is not a kernel for this processor.
     """
     if not KERNELS.exists():
         raise FileNotFoundError(
-            f"{KERNELS} is missing: install a C++ compiler (Debian: apt-get install g++), and the "
-            "package again"
+            f"{KERNELS} is missing: install a C++ compiler (Debian: apt-get install g++), then "
+            "reinstall the package"
         )
     functions = ctypes.CDLL(str(KERNELS))
     for name, result, arguments in (
@@ -161,7 +162,7 @@ def _library() -> Any:
     if names := functions.tfw2v_unknown_isa():
         raise ValueError(
             f"TFW2V_ISA={os.environ.get('TFW2V_ISA')!r} is no kernel for this processor: set it to "
-            f"one of {names.decode()}, or unset it for the fastest"
+            f"one of {names.decode()}, or unset it to use the fastest"
         )
     return functions
 
@@ -176,14 +177,14 @@ def is_available() -> bool:
 
 
 def variant() -> str:
-    """Instruction set of the kernel in use; ``TFW2V_ISA`` in the environment chooses it."""
+    """Return the instruction set of the kernel in use; the variable ``TFW2V_ISA`` selects it."""
     return str(_library().tfw2v_variant().decode())
 
 
 def draw(options: Options, entries: np.ndarray, key: np.ndarray, words: WordArrays) -> Unit:
     """Draw a unit; arrays as in `prepare_unit`.
 
-    Arrays of another dtype are a TypeError; options and arrays that are no unit's, a ValueError.
+    Raises a TypeError for arrays of a wrong dtype, a ValueError for invalid options or arrays.
     """
     found = _Unit()
     structs = (
@@ -195,7 +196,7 @@ def draw(options: Options, entries: np.ndarray, key: np.ndarray, words: WordArra
     )
     if wrong := _library().tfw2v_draw(*map(ctypes.byref, structs)):
         raise ValueError(f"no unit can be drawn with {options}: {wrong.decode()}")
-    unit = Unit(*map(_copied, found))  # this thread's next draw overwrites it
+    unit = Unit(*map(_copied, found))  # the next draw of this thread overwrites the original
     return unit._replace(
         reaches=unit.reaches.reshape(-1, 2), negatives=unit.negatives.reshape(-1, options.shared)
     )
@@ -215,11 +216,12 @@ def infer(
     alphas: np.ndarray,
     seed: int,
 ) -> np.ndarray:
-    """Infer vectors [n, D] of documents, which are lists of word ids, with a step size an epoch.
+    """Infer vectors [n, D] of n documents, which are lists of word ids.
 
-    Tables are those of words, outputs and nodes, which stay as they are: float32, the first [V, D],
-    the others a hidden layer a row. Each vector depends on the seed, and a little on the documents
-    beside it. Arrays of another dtype or shape are a TypeError or a ValueError.
+    Tables are words [V, D], and outputs and nodes with rows as long as a hidden layer, all float32.
+    They are not changed. `alphas` [epochs] are learning rates. A vector depends on the seed, and
+    slightly on the documents that are inferred with it. Raises a TypeError for arrays of a wrong
+    dtype, a ValueError for a wrong shape.
     """
     size = tables[0].shape[-1]
     hidden = size * max(1, options.concatenated)
@@ -248,9 +250,9 @@ def infer(
 
 
 class ThreadPool:
-    """Threads that train units deterministically, until it is closed.
+    """Threads that train units deterministically.
 
-    So many `blocks` at a time start from the same rows.
+    In each round, `blocks` blocks start from the same rows.
     """
 
     def __init__(self, threads: int, blocks: int) -> None:
@@ -258,19 +260,19 @@ class ThreadPool:
         self.address = _library().tfw2v_pool_new(threads)
 
     def close(self) -> None:
-        """Stop the threads."""
+        """Stop the threads. Call it only once."""
         _library().tfw2v_pool_free(self.address)
 
 
 class Tables:
-    """Rows that are trained: copies of inputs, outputs and nodes, each [rows, D], float32.
+    """Padded copies of inputs, outputs and nodes, each [rows, D] float32, on which units train.
 
-    `rows` are views of the three as they are now. Arrays of another dtype or shape are a TypeError
-    or a ValueError.
+    `rows` are views of the copies, without the padding. Raises a TypeError for arrays of a wrong
+    dtype, a ValueError for a wrong shape.
     """
 
     def __init__(self, tables: Sequence[np.ndarray], words: WordArrays) -> None:
-        self._words = words  # the kernel reads its arrays: they must stay in memory
+        self._words = words  # keeps the arrays alive that the kernel reads
         size = tables[0].shape[-1]
         width = stride(size)
         self._padded: list[np.ndarray] = []
@@ -278,7 +280,7 @@ class Tables:
         structs = []
         for name, table in zip(TABLES, tables, strict=True):
             _checked(name, table, FLOAT32, size)
-            # rows begin where a cache's line does, so that no vector lies in two lines
+            # rows are aligned to cache lines, so that no SIMD vector spans two
             memory = np.zeros(4 * len(table) * width + LINE, np.uint8)
             begin = -memory.ctypes.data % LINE
             padded = memory[begin : len(memory) - LINE + begin].view(FLOAT32)
@@ -307,15 +309,15 @@ class Tables:
         loss_every: int = 0,
         pool: ThreadPool | None = None,
     ) -> Result:
-        """Train a unit, or its whole blocks of positions from `first` to before `last`.
+        """Train a unit, or its blocks of positions [first, last).
 
-        The step sizes `alphas` [2] are those at the unit's first position and after its last. The
-        loss is that of every `loss_every`-th block, 0: of none. Arrays that are no unit of these
-        tables are a TypeError or a ValueError, and rows stay as they were.
+        `alphas` [2] are the learning rates at the unit's first position and after its last. The
+        loss of every `loss_every`-th block is summed; 0 for no loss. Raises a TypeError or a
+        ValueError for arrays that are not a unit of these tables, before any row is changed.
 
         A `pool` trains whole units, with a result that does not depend on its number of threads.
-        For it the options must train in blocks, by negative sampling alone, without subwords or
-        pairs.
+        The options must then train in blocks, by negative sampling only, without subwords or (tag,
+        token) pairs.
         """
         run = _Run(
             _checked("alphas", alphas, FLOAT32),
@@ -344,7 +346,7 @@ def _noise_table(words: WordArrays) -> Any:
 
 
 def _checked(name: str, array: np.ndarray, dtype: str = INT32, columns: int | None = None) -> Any:
-    """An array as the kernels read it: [any], or [any, columns], of this dtype, in one piece."""
+    """Return an array as a C struct, if it has this dtype, [n] or [n, columns], in C order."""
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         raise TypeError(
             f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"

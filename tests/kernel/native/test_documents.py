@@ -234,7 +234,7 @@ WRONG = {
     ),
 }  # fmt: skip
 
-#: The same for units of concatenated rows.
+#: Cases with units of concatenated rows.
 WRONG_ROWS = {
     "no documents": (of_options(documents=0), "concatenated needs CBOW"),
     "skip-gram": (of_options(skipgram=1), "concatenated needs CBOW"),

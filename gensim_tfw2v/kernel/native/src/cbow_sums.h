@@ -164,7 +164,7 @@ class WindowSums : UnitRows {
   std::vector<const Position*> position_of_;  // [nb] in text order
   std::vector<const float*> x_;     // [rows_] inputs; zero_row_ with a ledger, which records updates only
   std::vector<float*> to_;          // [rows_] inputs, or their updates in the ledger
-  // [rows_ + 1, S] prefix sums, the first of which stays 0; [rows_ + 1, S]; one row per position.
+  // [rows_ + 1, S] prefix sums, whose first row stays 0; [rows_ + 1, S]; one row per position.
   Buffer prefix_, deltas_, hidden_;
   Buffer zero_row_;  // target of invalid positions: their coefficients are 0, so it stays 0
 };
