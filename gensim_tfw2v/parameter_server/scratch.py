@@ -48,25 +48,8 @@ class WorkerVariables:
 
     def copies(self, sources: Any) -> Callable[[], Any]:
         """Add copies of variables of the ps, in any structure; what is given gives their values."""
-        flat = tf.nest.flatten(sources)
-        names = {
-            place: self.name("copy")
-            for place, source in enumerate(flat)
-            if source.shape.num_elements() != 0  # of the rest there is nothing to copy
-        }
-
-        def values() -> Any:
-            copies = cached([flat[place] for place in names], list(names.values()))
-            found = dict(zip(names, copies, strict=True))
-            return tf.nest.pack_sequence_as(
-                sources,
-                [
-                    found[place] if place in found else tf.zeros(source.shape, source.dtype)
-                    for place, source in enumerate(flat)
-                ],
-            )
-
-        return values
+        names = [self.name("copy") for _ in tf.nest.flatten(sources)]
+        return lambda: tf.nest.pack_sequence_as(sources, cached(tf.nest.flatten(sources), names))
 
     def own(
         self,
