@@ -22,7 +22,7 @@ logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s
 if told.get("entries"):
     sizes.UNIT_ENTRIES = sizes.CLUSTER_ENTRIES = told["entries"]
     sizes.MIN_ENTRIES = told["entries"]
-plan.READY_SECONDS = told.get("ready", 60)
+training_plan.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):
     traffic = (model._training or model).traffic
@@ -109,7 +109,8 @@ def test_counted_bytes_equal_the_network_traffic(hosts, train):
     assert close(sent_by_ps, counted["fetched_bytes"] + exported, 0.10)
     assert close(received_by_ps, counted["pushed_bytes"], 0.10)
     received, _ = sum(seen[name] for name in WORKERS)
-    assert close(received, counted["fetched_bytes"] + counted["corpus_bytes"], 0.10)
+    # headers and acknowledgements are a larger share of rows in int8
+    assert close(received, counted["fetched_bytes"] + counted["corpus_bytes"], 0.15)
     assert training.end(30) == (0, None)
 
 
