@@ -453,12 +453,12 @@ def test_vectors_sharing_an_array_in_another_order_are_trained(dm):
     ("attribute", "change", "error", "said"),
     [
         ("vectors", lambda rows: rows[:-1], ValueError, r"dv\.vectors has the shape \(8, 8\)"),
-        ("vectors", lambda rows: rows[:, 1:], ValueError, r"\(9, 7\), and 9 tags"),
+        ("vectors", lambda rows: rows[:, 1:], ValueError, r"\(9, 7\), but 9 tags"),
         ("vectors", lambda rows: rows.tolist(), TypeError, r"dv\.vectors must be a NumPy array"),
         ("vectors", lambda rows: rows * np.nan, ValueError, r"dv\.vectors holds 9 rows .* '0'"),
         ("vectors_lockf", lambda _: np.ones(3), ValueError, "3 factors: .* all tags"),
         ("vectors_lockf", lambda _: np.array(["a"]), TypeError, "must hold numbers"),
-        ("index_to_key", lambda keys: keys[1:], ValueError, r"\(9, 8\), and 8 tags"),
+        ("index_to_key", lambda keys: keys[1:], ValueError, r"\(9, 8\), but 8 tags"),
     ],
 )
 def test_invalid_vectors_of_tags_raise(attribute, change, error, said):

@@ -195,6 +195,7 @@ def test_signature_is_gensims_plus_own_options():
         "cluster",
         "regime",
         "layout",
+        "wire",
         "checkpoint_dir",
         "checkpoint_minutes",
         "log_dir",

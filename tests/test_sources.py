@@ -148,7 +148,7 @@ def test_named_pipe_is_read_once(pipe, tmp_path):
 
 def test_pipe_with_max_vocab_size_raises(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TypeError, match="can be read once"):
+    with pytest.raises(TypeError, match="can be read only once"):
         TFWord2Vec(corpus_file=str(tmp_path / "pipe"), max_vocab_size=9)
 
 

@@ -6,6 +6,8 @@ down at random, so that its expectation is exact (Alistarh et al. 2017, "QSGD:
 Communication-Efficient SGD via Gradient Quantization and Encoding", section 3.1).
 """
 
+from __future__ import annotations
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES
 
@@ -19,5 +21,5 @@ def decoded(rows: tf.Tensor) -> tf.Tensor:
     """Return received rows, of any type, as float32 [n, D]."""
     if rows.dtype != tf.int8:
         return tf.cast(rows, tf.float32)
-    elements, scale = tf.split(rows, [rows.shape[1] - SCALE_BYTES, SCALE_BYTES], axis=1)
-    return tf.cast(elements, tf.float32) * tf.bitcast(scale, tf.float32)[:, None]
+    scale = tf.bitcast(rows[:, -SCALE_BYTES:], tf.float32)
+    return tf.cast(rows[:, :-SCALE_BYTES], tf.float32) * scale[:, None]

@@ -172,6 +172,19 @@ def test_two_ranges_equal_the_whole_unit(objective):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("kernel", kernels_here())
+def test_tags_of_a_block_with_large_scores_are_trained_once(kernel):
+    case = make_case(tokens=8, sentence=8, size=40, **DOCUMENTS["DBOW"])
+    assert case.unit.counts[0] > 0
+    found = []
+    for factor in (1, 6):  # mean abs(score) is then out of range
+        for table in case.tables[:2]:
+            table *= factor
+        with trained_by(kernel):
+            found.append(case.trained().train(case.options, case.unit, case.alphas, loss_every=1))
+    assert found[0].predictions == found[1].predictions
+
+
 @pytest.mark.parametrize("objective", DOCUMENTS)
 def test_nonfinite_tags_give_nonfinite_magnitude(objective):
     case = make_case(tokens=200, **DOCUMENTS[objective])

@@ -22,7 +22,7 @@ namespace tfw2v::TFW2V_ISA {
 class SkipgramBlocks : Trainer {
  public:
   SkipgramBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : Trainer(unit, alphas, result), alone_(alone(o)), windows_({alone_, u, t}, alphas, result),
+      : Trainer(unit, alphas, result), alone_(alone(o)), windows_({alone_, u, t}, alphas, result, true),
         B(o.block), C(o.shared), Cr(static_cast<int>(rounded(C, W))), w(o.window),
         capacity(std::min<int64_t>(2 * int64_t{w}, n)),
         halo(std::min<int64_t>(B + 2 * int64_t{w}, n + 1)),

@@ -14,10 +14,11 @@ namespace tfw2v::TFW2V_ISA {
 // Trains the windows of a block in text order, in groups of o.group words.
 class SkipgramWindows : Windows {
  public:
-  SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
+  SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result,
+                  bool windows_only = false)
       : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group),
         windows_(n - tag_pairs), by_input_(t.weights.size && one_by_one()) {
-    if (!tag_pairs || !windows_) return;
+    if (!tag_pairs || !windows_ || windows_only) return;
     for (int64_t a = 0, k = windows_; a < windows_; ++a) {
       while (k < n && u.targets[k] == u.targets[a]) ++k;
       pairs_.push_back(k);
