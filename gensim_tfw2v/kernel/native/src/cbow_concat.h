@@ -3,7 +3,7 @@
 // a window predict its centre by their concatenation.
 //   h = [x_0; x_1; ...], of H floats;  z_c = h . y_c,  g_c as in trainer.h
 //   for each output or node c in order: dh += g_c y_c, then y_c += g_c h
-//   x_r += lock_r dh[r], where dh[r] are floats r S to (r + 1) S of dh
+//   x_r += lock_r dh[r], where dh[r] are floats [r S, (r + 1) S) of dh
 #pragma once
 
 #include <cstring>
@@ -12,8 +12,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Trains window by window. The input o.padding stands for words before or after the document, or outside of
-// the window.
+// Trains window by window. The input o.padding takes the place of words outside of the document or window.
 class CbowConcat : Windows {
  public:
   CbowConcat(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)

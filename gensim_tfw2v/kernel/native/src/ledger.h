@@ -17,7 +17,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Row updates of one block, while the rows stay as they are: deterministic.h applies them later.
+// Records the row updates of one block, without changing the rows: deterministic.h applies the updates later.
 class Ledger {
  public:
   // `most`: maximum number of updates of a block. `record` does not check it.
@@ -25,8 +25,8 @@ class Ledger {
 
   void clear() { rows_.clear(), retry.clear(); }
 
-  // Appends an update of `row`, and returns its S floats. The caller must set them: they hold old
-  // values.
+  // Appends an update of `row`, and returns its S floats. The caller must set all of them, because they hold
+  // old values.
   float* record(float* row) {
     rows_.push_back(row);
     return change(rows_.size() - 1);

@@ -76,8 +76,8 @@ class TagPairs : Trainer {
   }
 
   GroupNegatives negatives_;
-  // [kGroup, S] copies of the inputs; [kGroup, S] their updates by the negatives; [S] input and target where
-  // a group has fewer pairs.
+  // [kGroup, S] copies of the inputs; [kGroup, S] their updates by the negatives; [S] zeros: input and target
+  // of the unused places of a group with fewer pairs.
   Buffer hidden_, dh_, zero_row_;
 };
 
