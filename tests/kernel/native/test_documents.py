@@ -86,7 +86,7 @@ def test_words_are_drawn_as_without_tags(documents, keep, block, train_words, wi
     assert unit.negatives.shape == (-(-len(unit.inputs) // block), 5)
 
 
-def test_pairs_of_a_block_are_evenly_spaced_in_the_unit():
+def test_pairs_of_a_block_are_evenly_spaced_in_the_text():
     documents = [([d], range(20 * d, 20 * d + 20)) for d in range(50)]
     unit = draw(DBOW, documents, 1003)
     blocks = unit.targets.reshape(-1, 8)  # each word is the index of its pair in the text
