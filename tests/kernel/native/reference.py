@@ -155,7 +155,7 @@ class Training:
     def composed_inputs(self):
         """Train on the composed inputs of words, then add each word's update to all its rows.
 
-        As in gensim, each row gets the whole gradient: it is not divided by their number. See
+        As in gensim, each row gets the whole gradient, not divided by the number of rows. See
         subwords.h, whose f, s and q are `weights`, `factors` and `divisors`.
         """
         rows, travelled = self.tables[INPUTS], self.travelled[INPUTS]

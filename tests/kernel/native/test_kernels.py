@@ -136,7 +136,7 @@ def test_loss_is_summed_over_every_loss_every_th_block(objective, loss_every):
 
 @pytest.mark.parametrize("kernel", kernels_here())
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_two_ranges_equal_the_whole_unit(objective, kernel):
+def test_training_two_ranges_equals_training_the_whole_unit(objective, kernel):
     case = make_case(size=20, **OBJECTIVES[objective])
     whole, parts = case.trained(), case.trained()
     with trained_by(kernel):

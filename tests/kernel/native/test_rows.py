@@ -69,7 +69,7 @@ def test_scattered_rows_are_padded_with_zeros(sizes, dtype):
     np.testing.assert_array_equal(table, values)
 
 
-def test_changes_equal_numpy_whole_and_by_direction(sizes, dtype):
+def test_whole_changes_and_fractions_by_direction_equal_numpy(sizes, dtype):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     ids = some_ids(rows, rows)

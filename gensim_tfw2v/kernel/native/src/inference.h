@@ -49,7 +49,7 @@ class Inference : Trainer {
         HD(D * std::max(1, o.concatenated)), HS(rounded(HD, W)), K(o.negative), inputs_(t.inputs, D),
         outputs_(t.outputs, HD), nodes_(t.nodes, HD), drawn_(int64_t{K} * kSteps),
         noise_(K * kSteps * HS), hidden_(kLanes * HS), inside_(Integers{} - 1) {
-    of_tokens_.documents = of_tokens_.negative = 0;  // negatives are drawn for all documents
+    of_tokens_.documents = of_tokens_.negative = 0;  // negatives are drawn once for all documents
     int64_t longest = 0;
     for (int64_t i = 0; i < all.words.entries.size && o.hierarchical; ++i) {
       const int32_t* path = &t.paths.first[all.words.entries[i]];
@@ -155,8 +155,8 @@ class Inference : Trainer {
     return true;
   }
 
-  // Computes prefix sums of the words' rows. A window's sum is the difference of two: a loop over a
-  // window of random length would cost a branch misprediction.
+  // Computes prefix sums of the words' rows. A window's sum is the difference of two prefix sums: a
+  // loop over a window of random length would cost a branch misprediction.
   void sum_up(Lane& lane) const {
     const std::vector<int32_t>& tokens = lane.drawn.targets;
     float* to = lane.sums->of((tokens.size() + 1) * N * W);

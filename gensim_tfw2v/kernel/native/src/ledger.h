@@ -6,7 +6,8 @@
 // A RowFilter is a Bloom filter with one hash and 2^14 bits. For a row at address r:
 //   hash(r) = upper 32 bits of floor(r / 64) * 0x9E3779B97F4A7C15 mod 2^64
 //   insert(r) sets bit hash(r) mod 2^14, and has(r) tests it
-// has(r) is true for every inserted row, and for about k / 2^14 of all other rows if k are inserted.
+// has(r) is true for every inserted row. After k insertions, it is also true for about k / 2^14 of the
+// remaining rows.
 #pragma once
 
 #include <algorithm>

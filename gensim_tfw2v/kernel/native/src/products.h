@@ -2,7 +2,7 @@
 //   score         z[r][c] = x[r] . y[c]
 //   weighted_sum  out[r] += sum over k of a[r][k] y[k]. Computes dx = g y and dy = g' x
 //   backward      for one hidden layer h, and for c in order: dh += g[c] y[c], then y[c] += g[c] h
-// Tiles and slices of rows are small, so that sums stay in registers: AVX2 has 16, AVX-512 has 32.
+// Tiles and slices of rows are small, so that sums stay in registers: AVX2 has 16 registers, AVX-512 32.
 #pragma once
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // The functions of `RowKernel`, for each type T of transferred rows:
 //   T::bytes(size)                  bytes of a row of `size` elements
 //   T::decode(from, size, with)     calls with(d, x) for each element x
-//   T::encode(row, size, to, seed)  converts floats; int8 with a seed rounds at random
+//   T::encode(row, size, to, seed)  converts floats to T; with a seed, int8 is rounded at random
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -16,8 +16,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Per span of blocks: composes the input of each distinct word once, lets a trainer update these in a small
-// table, then adds each word's update to all rows that it is composed of.
+// Per span of blocks: composes the input of each distinct word once, lets a trainer update these inputs in a
+// small table, then adds each word's update to all rows that it is composed of.
 class Subwords : UnitRows {
  public:
   explicit Subwords(const UnitRows& unit) : UnitRows(unit), own_(u), made_(t) {

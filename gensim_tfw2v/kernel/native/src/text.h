@@ -45,8 +45,8 @@ class Words {
   size_t slot_of(Key key, const uint8_t* word, int64_t size) const;
   void grow();
 
-  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // a power of 2, at most half of them in use
-  int shift_ = 64 - 12;  // hash >> shift_ is a slot
+  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // number: a power of 2; at most half are in use
+  int shift_ = 64 - 12;  // hash >> shift_ is the index of a slot
   std::string text_;
   std::vector<int64_t> starts_, counts_;  // per word: offset of its first byte in text_; its count
 };

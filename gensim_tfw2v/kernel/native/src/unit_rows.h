@@ -48,7 +48,7 @@ class UnitRows {
   // Returns whether a position is a (tag, token) pair: its own input predicts its target.
   bool is_tag_pair(int64_t a) const { return a >= n - tag_pairs; }
 
-  // Tags in a position's window: rows of inputs.
+  // Rows of inputs of the tags in a position's window, from tags_begin() to tags_end().
   const int32_t* tags_begin(int64_t a) const {
     return u.documents.size ? &u.tags[u.first_tags[u.documents[a]]] : nullptr;
   }
@@ -75,7 +75,7 @@ class UnitRows {
   // possible window, its target if `sampled`, and the nodes of its path. The path itself must be in cache, so
   // each call also prefetches the path of the position `later`.
   void prefetch_position(int64_t a, int64_t later, bool sampled) const {
-    constexpr int kNear = 8;  // first nodes of a path: near the root, so always in cache
+    constexpr int kNear = 8;  // first nodes of a path, near the root and always in cache
     if (sampled) prefetch(output(u.targets[a]), S);
     if (a + o.window < n) prefetch(input(u.inputs[a + o.window]), S);
     if (!o.hierarchical) return;

@@ -99,7 +99,7 @@ class Windows : protected Trainer {
   }
 
   std::vector<float*> x_, y_;  // inputs of the windows; outputs and nodes that they predict
-  // Factor of each x_'s update; label of each y_: 1, or -1 for label 0, or 0 for padding.
+  // Factor of each x_'s update; weight of each y_ (trainer.h): 1 for label 1, -1 for label 0, 0 for padding.
   std::vector<float> factors_, labels_;
 
  private:
@@ -108,7 +108,7 @@ class Windows : protected Trainer {
     return std::find(&y_[first], &y_[end], y_[end]) != &y_[end];
   }
 
-  const bool sampled_;  // negative sampling is trained here; skip-gram in blocks does it elsewhere
+  const bool sampled_;  // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
   // Limit of abs(z) in train_in_turn(), as in gensim: 6, or 8 for FastText. FastText's CBOW with negative
   // sampling has no limit in gensim: 80 only keeps exp() in range.
   const float limit_;
