@@ -101,7 +101,7 @@ namespace {
 
 // Returns an error message if options are invalid, else null.
 const char* check_options(const Tfw2vOptions& o) {
-  constexpr int64_t kMost = 1 << 28;  // kernels compute sums of these as int
+  constexpr int64_t kMost = 1 << 28;  // kernels compute sums of such options as int
   if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
       o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
     return "block, shared, shards, window, span and group must be at least 1, negative at least 0, "

@@ -22,7 +22,7 @@ class CbowConcat : Windows {
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     for (int i = 0; i < nb; ++i)
-      // As in gensim, documents with a different number of tags are skipped.
+      // As in gensim, skips documents whose number of tags is not o.concatenated - 2w.
       if (o.concatenated == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))
         train(p + i, add_predicted(p + i, p / o.block, i, 0), alpha(p), with_loss);
   }

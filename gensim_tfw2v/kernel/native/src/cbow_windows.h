@@ -3,7 +3,7 @@
 //   h = forward_scale sum_j x_j,  z_c = h . y_c, from the rows at the start of a group;  g_c as in trainer.h
 //   for each output or node c in order: dh += g_c y_c, then y_c += g_c h
 //   x_j += lock_j backward_scale dh
-// The scales are those of cbow_blocks.h.
+// The scales are defined in cbow_blocks.h.
 #pragma once
 
 #include "windows.h"
@@ -69,7 +69,7 @@ class CbowWindows : Windows {
       slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(g, d); });
   }
 
-  // Trains one window in gensim's order: a repeated output is scored again.
+  // Trains one window in gensim's order: a repeated output is scored again after its first update.
   void train_alone(float alpha, bool with_loss) {
     slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(0, d); });
     train_in_turn(hidden_, y_ends_[1], N, alpha, with_loss, delta_);

@@ -44,7 +44,7 @@ const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& word
 
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn) {
-  // The upper 32 bits of a random number select a bucket, the lower 31 one of its two words.
+  // The upper 32 bits of a random number select a bucket, the lower 31 bits one of the bucket's two words.
   constexpr int64_t kBatch = 32;  // buckets are prefetched in batches
   uint64_t bits[kBatch];
   int64_t buckets[kBatch];

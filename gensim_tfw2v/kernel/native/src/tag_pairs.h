@@ -29,7 +29,7 @@ class TagPairs : Trainer {
   }
 
  private:
-  // Trains `number` pairs, from position a on, with the g-th negatives of the block that begins at p.
+  // Trains `number` pairs, from position a on, with the negatives of group g of the block that begins at p.
   void train(int64_t a, int number, int64_t p, int g, bool with_loss) {
     Position at[kGroup];
     for (int i = 0; i < kGroup; ++i) {
