@@ -105,7 +105,7 @@ def test_page_lists_results_failed_and_missing_clients(
     assert json.loads((tmp_path / "clients.json").read_text())["clients"] == {}
 
 
-def test_bad_arguments_exit(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_arguments_exit_with_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="no such client: word2vec"):
         command.main(["word2vec"])
     with pytest.raises(SystemExit, match="2"):

@@ -25,7 +25,7 @@ def test_negatives_change_only_the_targets_shard(sg, shards, touched):
     assert (moved >= 50).any()  # negatives include words that are not in the text
 
 
-def test_negative_shards_are_saved_but_not_in_to_gensim(tmp_path):
+def test_negative_shards_are_saved_but_left_out_by_to_gensim(tmp_path):
     model = TFWord2Vec(common_texts, min_count=1)
     model.negative_shards = 2
     model.save(str(tmp_path / "model"))

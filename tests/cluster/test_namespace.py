@@ -127,7 +127,7 @@ def test_namespace_process_is_a_direct_child_and_is_cleaned_up():
         (("no-such-command",), "No such file or directory: 'no-such-command'"),
     ],
 )
-def test_missing_namespace_gives_the_reason(monkeypatch, command, reason):
+def test_why_no_namespace_gives_the_reason(monkeypatch, command, reason):
     monkeypatch.setattr(launchers, "_unshare", lambda: command)
     assert reason in launchers.why_no_namespace()
 

@@ -76,7 +76,7 @@ def draws_of(request):
     return draws_of
 
 
-def test_tokens_keep_their_order(draws_of):
+def test_without_subsampling_all_tokens_are_kept_in_order(draws_of):
     entries = [*range(10), -1, *range(10, 25), -1]
     np.testing.assert_array_equal(draws_of(entries).tokens, np.arange(25))
     assert len(draws_of([]).tokens) == len(draws_of([-1, -1]).tokens) == 0

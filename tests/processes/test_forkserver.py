@@ -64,7 +64,7 @@ def test_processes_start_with_tensorflow_imported(server):
         assert process.wait(60) == 0
 
 
-def test_traceback_is_written_to_the_log(server, tmp_path):
+def test_traceback_of_a_failed_process_is_written_to_its_log(server, tmp_path):
     with (tmp_path / "log").open("wb") as log:
         forked = server.start_module(MODULE, "fail", stdout=log, stderr=subprocess.STDOUT)
     assert forked.wait(60) == 1

@@ -174,7 +174,7 @@ def test_sub_models_are_scored_after_merging():
     np.testing.assert_array_equal(np.isnan(stopping.history), [True, True, False])
 
 
-def test_early_stopping_works_on_a_cluster(shared_forks):
+def test_early_stopping_on_a_cluster_keeps_the_best_vectors(shared_forks):
     scores = Scores(2, 1)
     stopping = EarlyStopping(scores, patience=1)
     model = TFWord2Vec(**OPTIONS, epochs=4, cluster="local:ps=1,worker=1", callbacks=[stopping])

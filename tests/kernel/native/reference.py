@@ -18,7 +18,7 @@ MAX_WINDOWS = 4
 GROUP = 4
 #: Negatives of a group that are read before any of them is updated: kChunk in cbow_negatives.h.
 CHUNK = 5
-#: g = 0 where abs(z) is as large, or larger: gensim's MAX_EXP.
+#: Limit of abs(z), from which on g = 0: gensim's MAX_EXP.
 TAUGHT = 6.0
 #: Largest mean abs(z): above it, a block or group is trained window by window.
 MAX_MEAN_SCORE = 8.0
@@ -117,8 +117,8 @@ class Training:
     def skipgram_windows(self, first, last, loss_every):
         """Skip-gram window by window (skipgram_windows.h).
 
-        After the window of each word come the (tag, token) pairs of the word. The last window also
-        has those that are left. A unit without windows has its pairs as positions.
+        The window of each word is followed by the word's (tag, token) pairs, and the last window by
+        all remaining pairs. In a unit without windows, the pairs are the positions.
         """
         windows, targets = len(self.u.inputs) - self.pairs, self.u.targets
         pair = windows
@@ -155,7 +155,7 @@ class Training:
     def composed_inputs(self):
         """Train on the composed inputs of words, then add each word's update to all its rows.
 
-        As in gensim, each row gets the whole gradient: it is not divided by their number. See
+        As in gensim, each row gets the whole gradient, not divided by the number of rows. See
         subwords.h, whose f, s and q are `weights`, `factors` and `divisors`.
         """
         rows, travelled = self.tables[INPUTS], self.travelled[INPUTS]
@@ -226,7 +226,7 @@ class Training:
         return self.group == 1 and bool(self.o.skip_targets)
 
     def train_in_turn(self, h, predicted, alpha, with_loss):
-        """Train what a hidden layer predicts, row by row. Return dh. See windows.h."""
+        """Train the rows that a hidden layer predicts, one by one. Return dh. See windows.h."""
         dh, width, size = np.zeros_like(h), max(1, self.o.concatenated), len(h)
         limit = (8 if self.o.skipgram else 80) if self.subwords else TAUGHT
         limit = min(limit, 8) if self.o.hierarchical else limit
@@ -244,8 +244,8 @@ class Training:
     def predict(self, h, table, rows, labels, weights, alpha, with_loss, moved=0.0):
         """Return dh [D] and dy [rows, D] of a hidden layer that predicts rows of a table.
 
-        Scores are those of the table. `moved` is added to its rows for dh only: the updates by
-        previous words of a group.
+        Scores are computed from the table. `moved`, the updates by previous words of a group, is
+        added to its rows for dh only.
         """
         z = self.tables[table][rows] @ h
         g = alpha * weights * self.errors(labels, z)
@@ -256,7 +256,7 @@ class Training:
     def skipgram_block(self, p, with_loss):
         """Skip-gram with negative sampling, from the rows at the block's start: skipgram_blocks.h.
 
-        Here each pair has its own predictions of the negatives, with weight K / (their number).
+        Here each pair predicts the negatives itself, with weight K / (number of negatives).
         """
         o, u = self.o, self.u
         alpha, updates = self.alpha(p), []
@@ -279,9 +279,9 @@ class Training:
         self.update(updates)
 
     def predicted(self, a, number, block=None):
-        """Yield what a position predicts, as (table, rows, labels): its path; negatives and target.
+        """Yield the (table, rows, labels) that a position predicts: its path; negatives and target.
 
-        It uses the number-th K of the negatives of its block, or of `block`.
+        It uses K negatives of its block, or of `block`, from index ``number * K`` on.
         """
         o, target = self.o, self.u.targets[a]
         if o.hierarchical:
@@ -357,7 +357,7 @@ class Training:
                     )
                     layer[3] = (
                         moved + dy
-                    )  # per place: a repeated row gets only its own place's part
+                    )  # per index in `rows`: updates of a repeated row are not added up
                     updates += [(table, rows, dy), (INPUTS, word, self.lock[word] * dx)]
             self.update(updates)
             first += group
@@ -391,7 +391,7 @@ class Training:
     def cbow_group(self, h, drawn, alpha, with_loss, hierarchical, in_any_range=False):
         """Train the outputs and nodes of a group of positions: cbow_negatives.h, cbow_paths.h.
 
-        Return dh of each position; or nothing, without an update, if scores are out of range.
+        Return dh of each position. If scores are out of range, return {} and update nothing.
         """
         o, u = self.o, self.u
         losses, sizes, found = [], {}, []

@@ -1,4 +1,4 @@
-"""Train and reject units of all kinds with kernels that were compiled with sanitizers.
+"""Train units of all kinds, and reject invalid ones, with kernels compiled with sanitizers.
 
 Runs as a separate program, whose first argument is the library, because the sanitizers must be
 loaded first. It needs only NumPy.
@@ -129,7 +129,7 @@ def main():
             {"documents": 1, "skipgram": 0},
         ):
             entries = np.arange(tokens, dtype=np.int32) % 10 - 1
-            if "documents" in changes:  # with several tags, or without any
+            if "documents" in changes:  # some documents have several tags, some have none
                 entries[np.flatnonzero(entries[1:] == 1) // 3 * 3] = FIRST_TAG - 2
             keep = np.linspace(0.2, 1.1, 9, dtype=np.float32)
             words = words_of(keep=keep, noise=noise)

@@ -50,7 +50,7 @@ DOCUMENT = st.tuples(
     st.booleans(),
     st.booleans(),
 )
-def test_words_are_drawn_as_without_tags(documents, keep, block, train_words, windows):
+def test_tags_do_not_change_drawn_words(documents, keep, block, train_words, windows):
     changes = {"block": block, "sequential": windows}
     words = draw(DEFAULTS._replace(**changes), [([], w) for _, w in documents], 9, keep)
     unit = draw(DM._replace(**changes), documents, 9, keep)
@@ -86,7 +86,7 @@ def test_words_are_drawn_as_without_tags(documents, keep, block, train_words, wi
     assert unit.negatives.shape == (-(-len(unit.inputs) // block), 5)
 
 
-def test_pairs_of_a_block_are_evenly_spaced_in_the_unit():
+def test_pairs_of_a_block_are_evenly_spaced_in_the_text():
     documents = [([d], range(20 * d, 20 * d + 20)) for d in range(50)]
     unit = draw(DBOW, documents, 1003)
     blocks = unit.targets.reshape(-1, 8)  # each word is the index of its pair in the text
@@ -156,7 +156,7 @@ def test_kernels_equal_loops_for_any_unit(
 
 
 @pytest.mark.parametrize("objective", DOCUMENTS)
-def test_two_ranges_equal_the_whole_unit(objective):
+def test_training_two_ranges_equals_training_the_whole_unit(objective):
     case = make_case(size=20, **DOCUMENTS[objective])
     check(case, 0, 24)
     check(case, 24, 60, loss_every=2)

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
 
-#: Maximum error of an element, relative to the largest sum of abs(update) in its table: of the
-#: kernels named here, and of all others.
+#: Maximum error of an element, relative to the largest sum of abs(update) in its table: first for
+#: the kernels named here, then for the remaining kernels.
 TOLERANCE, EXACT = {"avx512bf16": 1e-2}, 2e-5
-#: Additional error, relative to the table's largest element: thousands of small updates are added.
+#: Additional error, relative to the table's largest element, because thousands of small updates
+#: are added.
 ROUNDING = 5e-5
 
 
@@ -127,7 +128,7 @@ def test_kernels_equal_loops_for_any_unit(
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("loss_every", [0, 2, 3])
-def test_loss_sums_every_loss_every_th_block(objective, loss_every):
+def test_loss_is_summed_over_every_loss_every_th_block(objective, loss_every):
     case = make_case(**OBJECTIVES[objective])
     check(case, loss_every=loss_every)
     check(case, first=16, loss_every=loss_every)
@@ -135,7 +136,7 @@ def test_loss_sums_every_loss_every_th_block(objective, loss_every):
 
 @pytest.mark.parametrize("kernel", kernels_here())
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_two_ranges_equal_the_whole_unit(objective, kernel):
+def test_training_two_ranges_equals_training_the_whole_unit(objective, kernel):
     case = make_case(size=20, **OBJECTIVES[objective])
     whole, parts = case.trained(), case.trained()
     with trained_by(kernel):

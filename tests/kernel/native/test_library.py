@@ -86,7 +86,7 @@ def test_kernels_contain_prefetches():
 
 @pytest.fixture
 def ops(tmp_path, monkeypatch):
-    """Search the libraries in an empty folder; return the path of the ops there."""
+    """Make an empty folder the place of the libraries, and return the path of the ops there."""
     monkeypatch.setattr(native, "OPS", tmp_path / "ops.so")
     monkeypatch.setattr(training_plan, "load_ops", native.load_ops.__wrapped__)
     monkeypatch.setattr(by_ctypes, "KERNELS", tmp_path / "kernels.so")

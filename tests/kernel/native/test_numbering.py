@@ -32,7 +32,7 @@ CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
     ids=str,
 )
 @pytest.mark.parametrize("documents", [{}, {"train_words": False}, {"train_words": True}], ids=str)
-def test_training_on_numbered_rows_equals_training_on_the_tables(
+def test_training_on_renumbered_rows_equals_training_on_the_tables(
     objective, shards, locked, documents
 ):
     rng = np.random.default_rng(0)
@@ -49,7 +49,7 @@ def test_training_on_numbered_rows_equals_training_on_the_tables(
     tree = (PATHS, CODES) if objective.hierarchical else None
     noise = np.ones(VOCABULARY) if objective.negative else None
     words = word_tensors(WordArrays.of(np.ones(VOCABULARY), noise, tree, lock, shards))
-    # only words of a few ids, so that the numbers of rows differ from ids
+    # words with few distinct ids, so that the renumbered rows differ from the ids
     entries = [rng.choice(np.arange(5, 90, 7), 100).astype(np.int32) for _ in range(2)]
     for entry in entries if documents else ():
         entry[9::10], entry[::10] = -1, -3 - rng.integers(TAGS, size=10)

@@ -69,7 +69,7 @@ def test_scattered_rows_are_padded_with_zeros(sizes, dtype):
     np.testing.assert_array_equal(table, values)
 
 
-def test_changes_equal_numpy_whole_and_by_direction(sizes, dtype):
+def test_whole_changes_and_fractions_by_direction_equal_numpy(sizes, dtype):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     ids = some_ids(rows, rows)
@@ -148,13 +148,13 @@ def test_mismatched_sizes_are_rejected():
 
 
 def int8_of(rows):
-    """Rows [n, D] as they travel in int8, made by NumPy."""
+    """Return rows [n, D] in the int8 format of transfers, computed by NumPy."""
     scale = (np.abs(rows).max(1, keepdims=True) / 127).astype(np.float32)
     elements = np.rint(rows / np.where(scale, scale, 1)).astype(np.int8)
     return np.concatenate([elements, scale.view(np.int8)], 1)
 
 
-def test_int8_rows_are_fetched_with_the_smallest_error(sizes):
+def test_int8_rows_are_fetched_with_rounding_to_nearest(sizes):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     ids = some_ids(rows, rows)
@@ -172,7 +172,7 @@ def test_int8_rows_are_fetched_with_the_smallest_error(sizes):
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
-def test_int8_rows_that_are_not_finite_travel_as_nan(odd):
+def test_nonfinite_rows_are_fetched_as_nan_in_int8(odd):
     table = tf.constant([[1, 2, odd, 3], [1, 2, 3, 4]], tf.float32)
     fetched = load_ops().tfw2v_fetch(table, [0, 1], 4, dtype=tf.int8)
     assert np.isnan(decoded(fetched)[0]).all()
@@ -180,13 +180,13 @@ def test_int8_rows_that_are_not_finite_travel_as_nan(odd):
 
 
 @pytest.mark.parametrize("factor", [0.0, 1e-38, 1e-30, 1e-20, 1e38])
-def test_int8_rows_of_any_magnitude_travel(factor):
+def test_int8_rows_of_any_magnitude_are_fetched(factor):
     rows = np.float32(factor) * np.linspace(-3, 3, 40, dtype=np.float32).reshape(2, 20)
     fetched = load_ops().tfw2v_fetch(tf.constant(rows), [0, 1], 20, dtype=tf.int8)
     np.testing.assert_allclose(decoded(fetched), rows, atol=max(3 * factor / 200, 1e-30))
 
 
-def test_int8_rows_are_placed_and_added_as_they_were_made(sizes):
+def test_int8_rows_are_scattered_and_added_without_error(sizes):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     ids = some_ids(rows, -(-rows // 2))
@@ -199,7 +199,7 @@ def test_int8_rows_are_placed_and_added_as_they_were_made(sizes):
     np.testing.assert_array_equal(table, values)
 
 
-def test_int8_changes_are_rounded_by_the_key_and_right_on_average():
+def test_int8_changes_are_rounded_at_random_by_key_and_unbiased():
     table, values = table_of(40, 112)
     ids = some_ids(40, 40)
     known = int8_of(RANDOM.normal(size=(40, 100)).astype(np.float32))
@@ -217,14 +217,14 @@ def test_int8_changes_are_rounded_by_the_key_and_right_on_average():
     error = (drawn.mean(0) - whole) / (0.5 * scale / np.sqrt(400))
     assert np.abs(error).max() < 5
     assert np.sqrt(np.mean(error**2)) < 1
-    # elements and rows have draws of their own
+    # rounding errors of different elements and rows are uncorrelated
     noise = np.reshape((drawn - whole) / scale, (400, -1))
-    noise = noise[:, noise.std(0) > 0.1][:, :2000:20]  # of a row, the largest is exact
+    noise = noise[:, noise.std(0) > 0.1][:, :2000:20]  # the largest of a row is exact
     apart = np.corrcoef(noise.T) - np.eye(noise.shape[1])
     assert np.abs(apart).max() < 0.3
 
 
-def test_int8_rows_of_other_sizes_are_refused():
+def test_int8_rows_of_wrong_size_are_rejected():
     table, values = table_of(7, 16)
     ids = np.array([1, 2], np.int32)
     for columns in (4, 3, 0, 21):

@@ -1,4 +1,4 @@
-// Draws and trains a small unit, and prints what became of it: kernels on processors without Python.
+// Draws and trains a small unit, and prints the result. Tests kernels for processors without Python.
 #include <cstdio>
 #include <vector>
 

@@ -137,17 +137,17 @@ def make_case(
     size : int
         D.
     locked : bool
-        Whether inputs have factors of their updates: 0, 0.5 or 1.
+        Whether updates of inputs have factors, each 0, 0.5 or 1.
     sentence : int
-        Tokens per sentence, which windows do not leave.
+        Tokens per sentence. No window extends beyond its sentence.
     ngrams : int
-        Largest number of n-grams of a word; 0: no subwords.
+        Maximum number of n-grams of a word; 0: no subwords.
     weights : bool
-        Whether inputs are 1 to 3 merged rows of gensim's.
+        Whether each row of inputs merges 1 to 3 rows of gensim's; otherwise, 1.
     tags : int
         Number of tags; with tags, sentences are documents. In skip-gram, the last two thirds of the
-        positions are (tag, token) pairs. In CBOW, documents have 0 to 3 tags; 1 or, mostly, 2 with
-        `concatenated`.
+        positions are (tag, token) pairs. In CBOW, documents have 0 to 3 tags; with
+        `concatenated`, most have 2 and the rest 1.
     changes
         Options that differ from DEFAULTS. `concatenated` is a bool.
     """
@@ -200,7 +200,7 @@ def make_case(
     width = min(2 * options.window, sentence) + 3 * bool(tags)
     predictions = max(8, options.block) * width * (1 + options.negative)
     if not (options.skipgram or options.mean):
-        predictions *= width  # hidden layers are sums, so as many times as long
+        predictions *= width  # hidden layers are sums of so many rows
     of_rows = rng.integers(1, 4, rows[0]).astype(np.float32) if weights else None
     predictions *= (1 + ngrams) ** 2 * (1 + 3 * weights)  # each row is part of many words
     alphas = np.array([0.04, 0.01], np.float32) * min(1, 40 * vocabulary / predictions)

@@ -17,7 +17,8 @@ namespace tfw2v::TFW2V_ISA {
 // g is [m, ld], where ld is a multiple of W. Its columns from C on must be 0.
 class BlockProducts {
  public:
-  // N, D and stride: vectors, floats in use, and stride of a row. m, C: their largest values.
+  // N, D, stride: vectors per row, floats per row in use, floats from a row to the next. m, C: maximum values
+  // of these arguments of the methods.
   BlockProducts(int N, int64_t D, int64_t stride, int m, int C)
       : N(N), D(static_cast<int>(D)), stride(stride), packed_x_(m), packed_y_(C), rows_(m),
         terms_(std::max<int64_t>({D, m, C})), zeros_(std::max(N * W, C + W)) {}
@@ -99,7 +100,8 @@ class BlockProducts {
 
   const int N, D;
   const int64_t stride;
-  // Packed rows of x_ and y_; rows of g; rows that a product sums up.
+  // Pointers: packed_x_, packed_y_ to the packed rows of x_ and y_; rows_ to rows of g; terms_ to the rows
+  // that a product sums up.
   std::vector<float*> packed_x_, packed_y_, rows_, terms_;
   std::vector<float> zeros_;
   Buffer x_, y_, g_, columns_;  // packed factors; [terms, ld] y transposed

@@ -101,7 +101,7 @@ namespace {
 
 // Returns an error message if options are invalid, else null.
 const char* check_options(const Tfw2vOptions& o) {
-  constexpr int64_t kMost = 1 << 28;  // kernels compute sums of these as int
+  constexpr int64_t kMost = 1 << 28;  // kernels compute sums of such options as int
   if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
       o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
     return "block, shared, shards, window, span and group must be at least 1, negative at least 0, "
@@ -146,14 +146,14 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
       run.alphas.size != 2 || (t.lock.size && t.lock.size != t.inputs.number) ||
       (t.weights.size && t.weights.size != t.inputs.number))
     return "array sizes do not match. With targets [n]: inputs [n], reaches [n, 2], counts [2], "
-           "alphas [2], documents [n] or [0], and shards [n] if negatives have several, else [0]. With i "
-           "rows of inputs: lock and weights [i] or [0]";
+           "alphas [2], documents [n] or [0], and shards [n] with several shards of negatives, else [0]. "
+           "With i rows of inputs: lock and weights [i] or [0]";
   if (run.first < 0 || run.last > n || run.first > run.last || run.first % o.block ||
       (run.last % o.block && run.last < n))
     return "first and last must be multiples of block with 0 <= first <= last <= n; last may be n";
   const int64_t words = t.subwords.number();
   if (outside(u.inputs, words ? words : t.inputs.number))
-    return "inputs must be rows of the table of inputs, or, with subwords, words that have any";
+    return "inputs must be rows of the table of inputs or, with subwords, indices of lists of subwords";
   std::vector<bool> has_rows(words);
   for (int64_t a = 0; words && a < n; ++a) {
     if (has_rows[u.inputs[a]]) continue;
@@ -205,12 +205,12 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
 
 extern "C" {
 
-// Draws a unit. Its arrays are valid until the same thread draws the next one. Like the functions below,
-// it returns an error message, or null.
+// Draws a unit. Its arrays are valid until the same thread draws the next one. Returns an error message, or
+// null on success, like tfw2v_train and tfw2v_infer.
 TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
                                     const Tfw2vInts* entries, const Tfw2vInts* key,
                                     Tfw2vUnit* unit) {
-  // reused: the system would zero the pages of new memory for each unit
+  // reused, because the system would have to zero the pages of new memory for each unit
   thread_local tfw2v::Drawn drawn;
   if (const char* wrong = check_options(*options)) return wrong;
   if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, drawn)) return wrong;

@@ -24,8 +24,8 @@ class CbowBlocks : Trainer {
       : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit),
         negatives_(unit), paths_(unit), dh_(kGroup * S) {}
 
-  // Trains the block of positions p to before p + B. With `ledger`, records updates instead of applying
-  // them, and positions of groups with scores out of range.
+  // Trains the block of positions [p, p + B). With `ledger`, records the updates instead of applying them,
+  // and adds the positions of groups with scores out of range to ledger->retry.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     const int groups = sums_.begin(p, nb);
@@ -73,8 +73,8 @@ class CbowBlocks : Trainer {
       sums_.update(at[i], negatives_.of_target(i), dh_ + i * S, ledger);
   }
 
-  // Prefetches for the next block: the rows that positions [g kGroup, (g + 1) kGroup) add to those before
-  // them, and negatives [g K, (g + 1) K).
+  // Prefetches rows of the next block: its negatives [g K, (g + 1) K), and the rows that its positions
+  // [g kGroup, (g + 1) kGroup) use but the positions before them do not.
   void prefetch_next(int64_t next, int g) const {
     const int K = o.negative;
     const int64_t a = next + g * kGroup, block = next / o.block;

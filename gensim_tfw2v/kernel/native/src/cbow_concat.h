@@ -3,7 +3,7 @@
 // a window predict its centre by their concatenation.
 //   h = [x_0; x_1; ...], of H floats;  z_c = h . y_c,  g_c as in trainer.h
 //   for each output or node c in order: dh += g_c y_c, then y_c += g_c h
-//   x_r += lock_r dh[r], where dh[r] are floats r S to (r + 1) S of dh
+//   x_r += lock_r dh[r], where dh[r] are floats [r S, (r + 1) S) of dh
 #pragma once
 
 #include <cstring>
@@ -12,8 +12,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Trains window by window. The input o.padding stands for words before or after the document, or outside of
-// the window.
+// Trains window by window. The input o.padding takes the place of words outside of the document or window.
 class CbowConcat : Windows {
  public:
   CbowConcat(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -23,7 +22,7 @@ class CbowConcat : Windows {
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     for (int i = 0; i < nb; ++i)
-      // As in gensim, documents with a different number of tags are skipped.
+      // As in gensim, skips documents whose number of tags is not o.concatenated - 2w.
       if (o.concatenated == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))
         train(p + i, add_predicted(p + i, p / o.block, i, 0), alpha(p), with_loss);
   }

@@ -4,7 +4,8 @@
 //   g_ik = -alpha r_k sigmoid(z_ik),  g_iK = alpha sigmoid(-z_iK)
 //   dh_i = sum_k g_ik y_k,  dy_k = sum_i g_ik h_i
 // The caller computes g from z and `labels` (Trainer::coefficients), and adds the target's terms g_iK y_t(i)
-// and g_iK h_i. In place, kChunk negatives are updated at a time: a later repeat is read as updated.
+// and g_iK h_i. In place, negatives are updated kChunk at a time: one that is drawn again in a later chunk
+// adds its already updated row to dh.
 #pragma once
 
 #include "cbow_sums.h"
@@ -23,7 +24,7 @@ class GroupNegatives : UnitRows {
 
   // Computes z and labels of the g-th group of a block.
   void predict(int64_t block, int g, const Position* group) {
-    constexpr int R = W == 16 ? 4 : 2;  // positions that registers have room for
+    constexpr int R = W == 16 ? 4 : 2;  // positions whose sums fit in registers
     choose(block, g, group);
     for (int i = 0; i < kGroup; i += R)
       for (int k = 0; k < K; k += kChunk)
@@ -34,8 +35,8 @@ class GroupNegatives : UnitRows {
       store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
-  // Backward pass, once z holds g: y_k += dy_k, in place or into `ledger`; dh_rows += dh, or = dh if
-  // `is_first`.
+  // Backward pass. z must hold g. Adds dy_k to y_k, or records it in `ledger`. Adds dh to dh_rows, or
+  // overwrites them with dh if `is_first`.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     for (int k = 0; k < K; ++k)
       to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
@@ -51,15 +52,16 @@ class GroupNegatives : UnitRows {
   float of_target(int i) const { return K ? z[i * ld + K] : 0.f; }
 
   const int K, ld;
-  // [kGroup, ld]: column k per negative, column K for the target, then 0; kGroup * ld is a multiple of W.
-  // z: scores, then coefficients. labels: -r_k and 1, or 0 where a negative or position is left out.
+  // [kGroup, ld], where kGroup * ld is a multiple of W. Columns 0 .. K - 1 are for the negatives, column K is
+  // for the target, and the remaining columns are 0.
+  // z: scores, then coefficients. labels: -r_k and 1, or 0 for skipped negatives and invalid positions.
   std::vector<float> z, labels;
 
  private:
-  static constexpr int kChunk = 5;  // negatives that registers have room for
+  static constexpr int kChunk = 5;  // negatives whose sums fit in registers
 
-  // Picks the g-th K of a block's negatives, cyclically, and sets labels. A repeated negative within a chunk
-  // is merged: the first one has r_k > 1, its repeats have label 0 and zero_row_.
+  // Selects K of a block's negatives, cyclically from index g K on, and sets labels. A negative that occurs
+  // several times in a chunk is merged: the first one has r_k > 1, the rest have label 0 and zero_row_.
   void choose(int64_t block, int g, const Position* group) {
     const int32_t* negatives = u.negatives.data + block * o.shared;
     int at = static_cast<int>(int64_t{g} * K % o.shared);
@@ -85,8 +87,8 @@ class GroupNegatives : UnitRows {
     }
   }
 
-  // Computes lanes_ of the scores of R positions, from the i-th on, with Y negatives, from the k-th on; and
-  // with their targets if `is_first`.
+  // Computes lanes_ for the scores of R positions, from the i-th on, with Y negatives, from the k-th on. If
+  // `is_first`, also for the scores with the positions' targets.
   template <int R, int Y, bool is_first>
   void score_tile(const Position* group, int i, int k) {
     const float *y[Y], *target[R], *hidden = group[i].hidden;
@@ -142,11 +144,11 @@ class GroupNegatives : UnitRows {
     }
   }
 
-  std::vector<float*> y_, to_;  // [K] rows of the negatives; these, or their updates in the ledger
-  std::vector<float> times_;    // [ld] labels of a position that skips none
+  std::vector<float*> y_, to_;  // [K] rows of the negatives; destinations of updates: y_, or the ledger
+  std::vector<float> times_;    // [ld] labels of a position that skips no negative
   std::vector<int32_t> drawn_;  // [K] ids of the negatives
-  // [kGroup, ld, W] partial sums of each score, before they are reduced. Row of merged negatives: their
-  // coefficients are 0, so it stays 0.
+  // lanes_: [kGroup, ld, W] partial sums of each score. zero_row_: row of merged negatives, which stays 0,
+  // because their coefficients are 0.
   Buffer lanes_, zero_row_;
 };
 

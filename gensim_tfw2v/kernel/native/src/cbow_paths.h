@@ -3,20 +3,20 @@
 // of the Huffman tree to a position's target has nodes y_k with codes b_k, 0 or 1; l_k = 1 - 2 b_k:
 //   p(target) = product over k of sigmoid(l_k h . y_k),  loss = -log p(target)
 //   g_k = alpha l_k sigmoid(-l_k h . y_k),  dh = sum_k g_k y_k,  dy_k = g_k h
-// Scores are of the rows at the start of the group. Positions are updated sequentially: nodes
-// that paths share are read as updated.
+// Scores are computed from the rows at the start of the group. Then the positions are updated sequentially:
+// if paths share a node, the later position adds the already updated node to its dh.
 #pragma once
 
 #include "cbow_sums.h"
 
 namespace tfw2v::TFW2V_ISA {
 
-// Concatenates the paths of a group's positions, so that their coefficients fill vectors.
+// Concatenates the paths of a group's positions, so that vectors of coefficients are full.
 class GroupPaths : UnitRows {
  public:
   explicit GroupPaths(const UnitRows& unit) : UnitRows(unit) {}
 
-  // Computes z and labels of a group: hidden layers with the nodes of their paths.
+  // Computes z and labels of a group: scores of each hidden layer with the nodes of its position's path.
   void predict(const Position* group) {
     nodes_.clear();
     labels.clear();
@@ -37,7 +37,7 @@ class GroupPaths : UnitRows {
     }
   }
 
-  // Backward pass, once z holds g: sets dh_rows to dh, and adds dy to the nodes.
+  // Backward pass. z must hold g. Sets dh_rows to dh, and adds dy to the nodes.
   void update(const Position* group, float* dh_rows) {
     for (int i = 0; i < kGroup; ++i, dh_rows += S)
       slices<kSlice>(N, [&, first = ends_[i], number = ends_[i + 1] - ends_[i]](auto L, int64_t d) {
@@ -54,7 +54,7 @@ class GroupPaths : UnitRows {
 
  private:
   std::vector<float*> nodes_;  // path after path
-  int ends_[kGroup + 1] = {};  // path i has nodes_[ends_[i]] to before nodes_[ends_[i + 1]]
+  int ends_[kGroup + 1] = {};  // path i has indices [ends_[i], ends_[i + 1]) of nodes_
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,10 +1,10 @@
 // Input side of CBOW for one block: hidden layers by prefix sums, updates of inputs by a difference array.
-// x_j are the inputs of the block's windows, in text order. Position a, with input x_e, has the window
-// x_lo to before x_hi without x_e itself; its scales are those of cbow_blocks.h.
+// x_j are the inputs of the block's windows, in text order. Position a has the input x_e. Its window is the
+// x_j with lo <= j < hi, without x_e itself. Its scales are defined in cbow_blocks.h.
 //   prefix_j = x_0 + ... + x_{j - 1},  h_a = forward_scale (prefix_hi - prefix_lo - x_e)
 //   v_a = backward_scale dh_a:  deltas_lo += v_a,  deltas_hi -= v_a
-//   dx_j = lock_j (deltas_0 + ... + deltas_j - v_j), where v_j is v of the position of x_j itself; 0 outside
-//          of the block
+//   dx_j = lock_j (deltas_0 + ... + deltas_j - v_j), where v_j is v_a of the position a with input x_j; 0 if
+//          a is outside of the block
 // So no loop runs over a window: its random length would cost a branch misprediction.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-constexpr int kGroup = 4;  // positions whose outputs are trained as one group, from the same scores
+constexpr int kGroup = 4;  // positions per group: all scores of a group are computed before its updates
 
 struct Position {
   int64_t low, high;    // offset in floats of rows lo and hi, in prefix_ and deltas_
@@ -27,7 +27,7 @@ struct Position {
   // is not valid, or without negative sampling.
   float *hidden, *target;
   float forward_scale, backward_scale;
-  float valid;          // 1; 0 if its window is empty, or it fills up the last group
+  float valid;          // 1; 0 if its window is empty, or if it only pads the last group
   int64_t token;        // position in the unit
 };
 
@@ -40,9 +40,9 @@ class WindowSums : UnitRows {
         deltas_((x_.size() + 1) * S),
         hidden_(positions_.size() * S), zero_row_(S) {}
 
-  // Returns the kGroup positions of group g, whose hidden layers are contiguous. They are as many positions
-  // apart as there are groups: neighbouring windows have similar hidden layers, whose updates of a shared
-  // negative would add up.
+  // Returns the kGroup positions of group g, whose hidden layers are contiguous. In the text, the
+  // distance between them is the number of groups, because neighbouring windows have similar hidden layers,
+  // whose updates of a shared negative would add up.
   Position* group(int g) { return &positions_[g * kGroup]; }
 
   // Computes the hidden layers of nb positions, from p on. Returns the number of groups.
@@ -53,16 +53,16 @@ class WindowSums : UnitRows {
     return groups;
   }
 
-  // Updates a position's target by its coefficient g, in place or into `ledger`, and deltas_. `dh` lacks
-  // the target's term g y, which is added here. Overwrites `hidden` with v, which end() subtracts for the
-  // position's own word.
+  // Updates a position's target by g h, in place or into `ledger`, and adds its v to deltas_. `dh` lacks the
+  // target's term g y, which is added here. Overwrites `hidden` with v: end() subtracts it from the update of
+  // the position's own word, which is not in its window.
   void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
     const bool records = ledger && at.target != zero_row_;
     float* to = records ? ledger->record(at.target) : at.target;
     dispatch_bool(records, [&](auto begin) { update<begin>(at, g, dh, to); });
   }
 
-  // Leaves out a position: v is 0.
+  // Skips a position, by setting its v to 0.
   void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
 
   // Updates the inputs, in place or into `ledger`.
@@ -113,8 +113,8 @@ class WindowSums : UnitRows {
     }
   }
 
-  // Computes prefix sums, and each hidden layer w rows after its own input: then prefix_hi is known, and its
-  // prefix sums are in cache.
+  // Computes prefix sums and hidden layers in one loop over the inputs. A hidden layer is computed w rows
+  // after the input of its position: prefix_hi is known then, and its prefix sums are still in cache.
   template <int L>
   void sum_up(int64_t p, int nb, int64_t d) {
     Vector sum[L] = {};
@@ -136,7 +136,7 @@ class WindowSums : UnitRows {
     }
   }
 
-  // Adds the running sums of deltas_ to the inputs. Leaves deltas_ all 0, as the next block needs it.
+  // Adds the running sums of deltas_ to the inputs, and resets deltas_ to 0 for the next block.
   template <int L>
   void apply_deltas(int64_t p, int nb, int64_t d) {
     Vector sum[L] = {};
@@ -158,13 +158,13 @@ class WindowSums : UnitRows {
   }
 
   const int64_t w;
-  int64_t low_ = 0;                 // position of x_0: at which the first window begins
+  int64_t low_ = 0;                 // position of x_0, at which the first window begins
   int rows_ = 0;                    // number of inputs x_j
   std::vector<Position> positions_;  // group by group
-  std::vector<const Position*> position_of_;  // [nb] in text order
+  std::vector<const Position*> position_of_;  // [nb] elements of positions_, in text order
   std::vector<const float*> x_;     // [rows_] inputs; zero_row_ with a ledger, which records updates only
   std::vector<float*> to_;          // [rows_] inputs, or their updates in the ledger
-  // [rows_ + 1, S] prefix sums, whose first row stays 0; [rows_ + 1, S]; one row per position.
+  // prefix_: [rows_ + 1, S], whose first row stays 0. deltas_: [rows_ + 1, S]. hidden_: [positions, S].
   Buffer prefix_, deltas_, hidden_;
   Buffer zero_row_;  // target of invalid positions: their coefficients are 0, so it stays 0
 };

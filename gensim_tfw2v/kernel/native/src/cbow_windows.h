@@ -1,9 +1,9 @@
 // CBOW, window by window, with negative sampling and hierarchical softmax. For the words and tags x_j of
 // a window:
-//   h = forward_scale sum_j x_j,  z_c = h . y_c, of the rows at the start of a group;  g_c as in trainer.h
+//   h = forward_scale sum_j x_j,  z_c = h . y_c, from the rows at the start of a group;  g_c as in trainer.h
 //   for each output or node c in order: dh += g_c y_c, then y_c += g_c h
 //   x_j += lock_j backward_scale dh
-// The scales are those of cbow_blocks.h.
+// The scales are defined in cbow_blocks.h.
 #pragma once
 
 #include "windows.h"
@@ -14,7 +14,7 @@ namespace tfw2v::TFW2V_ISA {
 // the processor would mostly wait for its scores.
 class CbowWindows : Windows {
  public:
-  // `group`: number of windows per group, limited to kMost.
+  // `group`: windows per group, limited to kMost.
   CbowWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int group)
       : Windows(unit, alphas, result, kMost), group_(std::min(group, kMost)),
         scores_(labels_.size() + W), hidden_(kMost * S), delta_(S) {}
@@ -39,7 +39,7 @@ class CbowWindows : Windows {
     }
   }
 
-  // Trains the window of one position, with a group of 1.
+  // Trains the window of one position, as a group of 1.
   void window(int64_t a, bool with_loss) {
     x_ends_[1] = add_words(a, 0);
     y_ends_[1] = add_predicted(a, a / o.block, a % o.block, 0);
@@ -50,7 +50,7 @@ class CbowWindows : Windows {
   using Trainer::take;
 
  private:
-  static constexpr int kMost = 4;  // windows per group
+  static constexpr int kMost = 4;  // maximum windows per group
 
   // Trains the first `number` windows listed in x_ends_ and y_ends_.
   void train(int number, float alpha, bool with_loss) {
@@ -69,7 +69,7 @@ class CbowWindows : Windows {
       slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(g, d); });
   }
 
-  // Trains one window in gensim's order: a repeated output is scored again.
+  // Trains one window in gensim's order: a repeated output is scored again after its first update.
   void train_alone(float alpha, bool with_loss) {
     slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(0, d); });
     train_in_turn(hidden_, y_ends_[1], N, alpha, with_loss, delta_);
@@ -109,7 +109,7 @@ class CbowWindows : Windows {
   }
 
   int group_;  // windows per group; 1 once scores were out of range
-  // Window g of a group has x_[x_ends_[g]] to before x_[x_ends_[g + 1]], and y_ likewise.
+  // Window g of a group has indices [x_ends_[g], x_ends_[g + 1]) of x_; likewise y_ends_ and y_.
   int x_ends_[kMost + 1] = {}, y_ends_[kMost + 1] = {};
   float counts_[kMost];  // number of gensim's rows in each window
   Buffer scores_, hidden_, delta_;  // scores, then coefficients; [kMost, S] h; [S] dh of train_alone()

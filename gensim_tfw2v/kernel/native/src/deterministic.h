@@ -1,13 +1,14 @@
 // Deterministic training by T threads: the result depends on `round_blocks`, but not on T.
 //
-// A round trains at_once = round_blocks blocks. Its slot j is block j * rounds + round, so that blocks
-// of a round are far apart in the unit. Thread j mod T trains slot j. Phases of a round:
+// Each round trains at_once = round_blocks blocks, one per slot. With `rounds` rounds, slot j has block
+// j * rounds + round, so that blocks of a round are far apart in the unit. Thread j mod T trains slot j.
+// Phases of a round:
 //   1. train         each slot reads the rows, which stay unchanged, and records updates in ledgers_[j]
 //      barrier 1     no row changes before all slots are trained; one thread adds up the slots' sums
-//   2. apply own     each thread adds its updates of rows that only it recorded; shared_ lists the rest
+//   2. apply own     each thread adds its updates of rows that only it recorded and lists the rest in shared_
 //      barrier 2     no list in shared_ is read before all lists are complete
 //   3. apply shared  each thread adds the listed updates of rows whose hash selects it, in slot order
-//      barrier 3     all updates are added, and one thread retrains, before the next round reads a row
+//      barrier 3     all updates are added, and one thread has run end(), before the next round reads a row
 #pragma once
 
 #include <atomic>
@@ -50,7 +51,7 @@ class Barrier {
 
 // Trains a unit in rounds (see the top of this file).
 //
-// The updates of a row are either all own or all shared, because filters have no false negatives. So one
+// All updates of a row are added in the same phase, 2 or 3, because filters have no false negatives. So one
 // thread adds them, in slot order, and the sum is rounded the same way for any T. A false positive only
 // moves a row from phase 2 to phase 3. Phase 2 only saves time: its rows are in the thread's cache.
 template <class Blocks>
@@ -68,7 +69,7 @@ class DeterministicRounds : UnitRows {
 
  private:
   void work(int thread) {
-    Tfw2vResult none = {};  // stays 0: sums are drained after each block
+    Tfw2vResult none = {};  // stays 0: take() resets the sums after each block
     Blocks blocks(*this, run_.alphas.data, none);
     std::vector<Change> own, shared;
     for (int j = thread; j < at_once_; j += pool_.threads) ledgers_[j] = blocks.ledger();
@@ -110,8 +111,8 @@ class DeterministicRounds : UnitRows {
     return false;
   }
 
-  // Runs in one thread, in slot order. After phase 1, adds up the sums. After phase 3 (`is_added`),
-  // retrains positions with scores out of range, in place.
+  // Runs in one thread, in slot order. After phase 1, adds the slots' sums to total_. After phase 3
+  // (`is_added`), trains the positions or blocks with scores out of range, in place.
   void end(Blocks& blocks, bool is_added) {
     for (int j = 0; j < at_once_; ++j) {
       if (!is_added) total_ += sums_[j];
@@ -123,11 +124,11 @@ class DeterministicRounds : UnitRows {
   const Tfw2vRun& run_;
   const int at_once_;
   ThreadPool& pool_;
-  std::vector<std::unique_ptr<Ledger>> ledgers_;  // [at_once]
-  std::vector<Sums> sums_;                        // [at_once]
+  std::vector<std::unique_ptr<Ledger>> ledgers_;  // [at_once] updates of each slot
+  std::vector<Sums> sums_;                        // [at_once] sums over the scores of each slot
   std::vector<std::vector<Change>> shared_;       // [at_once] updates that phase 3 adds
   std::vector<RowFilter> filters_;                // [T] rows that each thread recorded
-  Sums total_;                                    // of all rounds
+  Sums total_;                                    // sums of all rounds
   Barrier barrier_;
 };
 

@@ -6,8 +6,8 @@ namespace tfw2v {
 namespace {
 
 // PV-DBOW: appends a (tag, token) pair for each token and each tag of its document. Drops the tokens'
-// own windows unless options.train_words. Pairs are dealt to blocks round-robin: pairs of one document
-// are in different blocks, so that they are not updated from the same rows.
+// own windows unless options.train_words. Pairs are dealt to blocks round-robin, so that pairs of one
+// document are in different blocks: in the same block, all would be trained from the same row of the tag.
 void pair_tags(const Tfw2vOptions& options, Drawn& drawn) {
   std::vector<int32_t> tags, tokens;
   for (size_t a = 0; a < drawn.targets.size(); ++a) {
@@ -44,7 +44,7 @@ const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& word
 
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn) {
-  // The upper 32 bits of a random number select a bucket, the lower 31 one of its two words.
+  // The upper 32 bits of a random number select a bucket, the lower 31 bits one of the bucket's two words.
   constexpr int64_t kBatch = 32;  // buckets are prefetched in batches
   uint64_t bits[kBatch];
   int64_t buckets[kBatch];
@@ -100,8 +100,8 @@ const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2
     }
     if (word >= words.keep.size) return "word ids must be below V, the number of words";
     // The upper 24 bits are for subsampling, the next 32 for the window size. As in gensim, a word is
-    // kept with probability keep[word] = sample_int / 2^32. Its window is w or a uniform draw from 1 ..
-    // max_window, whichever is smaller. end_sentence() cuts it at the ends of the sentence.
+    // kept with probability keep[word] = sample_int / 2^32. Its window has width w or, with shrink, the
+    // smaller of w and a uniform draw from 1 .. max_window. end_sentence() cuts it at the sentence's ends.
     const uint64_t bits = random.next();
     const bool stays = static_cast<float>(bits >> 40) * 0x1p-24f < words.keep[word];
     int32_t reach = options.window;

@@ -11,7 +11,7 @@ namespace tfw2v {
 // Generators", SplitMix64).
 class Random {
  public:
-  // Starts the stream of a key and a purpose.
+  // Starts the stream for a key and a purpose.
   Random(const int32_t key[2], uint64_t purpose) {
     state_ = (static_cast<uint64_t>(static_cast<uint32_t>(key[0])) << 32) |
              static_cast<uint32_t>(key[1]);
@@ -24,7 +24,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
   }
-  // Returns a number below `limit`, uniform if the upper 32 bits of `bits` are.
+  // Returns a number in 0 .. limit - 1. It is uniform if the upper 32 bits of `bits` are uniform.
   static uint32_t below(uint64_t bits, uint64_t limit) {
     return static_cast<uint32_t>(((bits >> 32) * limit) >> 32);
   }

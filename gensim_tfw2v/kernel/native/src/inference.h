@@ -4,7 +4,8 @@
 // subsampling keeps updates v by its outputs y: the word itself, K negatives, and the nodes of its path.
 //   h  = v (DBOW); the sum or mean of v and the window's words (DM); or their concatenation (dm_concat)
 //   g  = alpha * (label - sigmoid(y . h)) for each y, with label 1 or 0; g = 0 where abs(y . h) >= 6
-//   v += factor * sum of g y; dm_concat uses its first D elements, v's part of h; factor: see hidden_of
+//   v += factor * sum of g y. dm_concat adds only the first D elements of the sum, because v is the first D
+//        elements of h. See hidden_of() for the factor.
 // One thread interleaves many documents, which share the negatives of a step.
 #pragma once
 
@@ -16,9 +17,9 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// A model's own table, [number, size] without padding. Kernels load whole vectors, so the last lanes
-// belong to the next row. They are multiplied by 0 or cut off, and must be finite. The last rows are
-// read from a padded copy, so that no load passes the end of the table.
+// A model's own table, [number, size] without padding. Kernels load whole vectors, so the last lanes that
+// they load for a row may belong to the next row. These lanes are multiplied by 0 or cut off, and must be
+// finite. The last rows are read from a padded copy, so that no load passes the end of the table.
 class ModelRows {
  public:
   ModelRows(const Tfw2vTable& table, int64_t size)
@@ -37,9 +38,9 @@ class ModelRows {
   std::vector<float> copy_;
 };
 
-// Infers up to kGroups x kLanes documents interleaved, one word of each per step. All documents share
-// the negatives of a step. Each step of a document has new ones, so they are as good as its own. A
-// finished document is replaced by the next.
+// Infers up to kGroups x kLanes documents interleaved, one word of each per step. All documents share the
+// negatives of a step. Each document gets new negatives in each step, so shared ones are as good for it as
+// its own. A finished document is replaced by the next.
 class Inference : Trainer {
  public:
   Inference(const UnitRows& unit, const Tfw2vNoiseTable& words, const Tfw2vInference& all,
@@ -48,7 +49,7 @@ class Inference : Trainer {
         HD(D * std::max(1, o.concatenated)), HS(rounded(HD, W)), K(o.negative), inputs_(t.inputs, D),
         outputs_(t.outputs, HD), nodes_(t.nodes, HD), drawn_(int64_t{K} * kSteps),
         noise_(K * kSteps * HS), hidden_(kLanes * HS), inside_(Integers{} - 1) {
-    of_tokens_.documents = of_tokens_.negative = 0;  // negatives are drawn for all documents
+    of_tokens_.documents = of_tokens_.negative = 0;  // negatives are drawn once for all documents
     int64_t longest = 0;
     for (int64_t i = 0; i < all.words.entries.size && o.hierarchical; ++i) {
       const int32_t* path = &t.paths.first[all.words.entries[i]];
@@ -103,7 +104,7 @@ class Inference : Trainer {
     std::unique_ptr<Buffer> sums = std::make_unique<Buffer>();
   };
 
-  // Replaces finished documents of a group by the next ones. Returns whether any document is left.
+  // Replaces finished documents of a group by the next ones. Returns whether the group has any document left.
   bool fill(std::vector<Lane>& group) {
     for (size_t l = 0; l < group.size();) {
       Lane& lane = group[l];
@@ -139,7 +140,7 @@ class Inference : Trainer {
       vector[d] = (static_cast<float>(random.next() >> 40) * 0x1p-24f - .5f) / D;
   }
 
-  // Returns whether a document has a word left. Draws the words of its next epoch at the end of one.
+  // Returns whether a document has a word left. At the end of an epoch, draws the words of the next epoch.
   bool has_word(Lane& lane) const {
     while (lane.at == static_cast<int64_t>(lane.drawn.targets.size())) {
       if (++lane.epoch == all_.alphas.size) return false;
@@ -154,8 +155,8 @@ class Inference : Trainer {
     return true;
   }
 
-  // Computes prefix sums of the words' rows. A window's sum is the difference of two: a loop over a
-  // window of random length would cost a branch misprediction.
+  // Computes prefix sums of the words' rows. A window's sum is the difference of two prefix sums: a
+  // loop over a window of random length would cost a branch misprediction.
   void sum_up(Lane& lane) const {
     const std::vector<int32_t>& tokens = lane.drawn.targets;
     float* to = lane.sums->of((tokens.size() + 1) * N * W);
@@ -185,7 +186,7 @@ class Inference : Trainer {
     }
     const int all = static_cast<int>(rounded(lanes.size() * most_, W));
     std::fill(labels_.begin() + lanes.size() * most_, labels_.begin() + all, 0.f);
-    coefficients(scores_, labels_.data(), all, 1, scores_, false);  // labels are times alpha already
+    coefficients(scores_, labels_.data(), all, 1, scores_, false);  // alpha is in the labels already
     for (size_t l = 0; l < lanes.size(); ++l) {
       weighted_sum(scores_ + l * most_, 0, 1, &y_[l * most_], columns[l], &lanes[l].vector, 1, N);
       cut(lanes[l].vector);
@@ -257,9 +258,9 @@ class Inference : Trainer {
   int64_t next_ = 0;  // index of the next document to start
   const ModelRows inputs_, outputs_, nodes_;
   std::vector<int32_t> drawn_;      // [kSteps, K] ids of the current negatives
-  std::vector<float> labels_;       // [kLanes, most_], rounded up to W
-  std::vector<const float*> y_;     // [kLanes, most_]
-  Buffer noise_, hidden_, scores_;  // rows of drawn_ [kSteps, K, HS]; [kLanes, HS]; [kLanes, most_] + W
+  std::vector<float> labels_;       // [kLanes, most_] labels * alpha, padded to a multiple of W
+  std::vector<const float*> y_;     // [kLanes, most_] outputs and nodes
+  Buffer noise_, hidden_, scores_;  // [kSteps, K, HS] rows of drawn_; [kLanes, HS]; [kLanes, most_] + W
   Integers inside_;                 // mask of a row's last vector: -1 in lanes below D, else 0
 };
 

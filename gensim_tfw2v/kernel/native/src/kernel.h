@@ -1,5 +1,5 @@
 // Entry points of the kernels: kernel.cc is compiled once per instruction set, each in its own namespace.
-// rows[0] is for rows of float32, rows[1] of bfloat16.
+// `rows` has an element for each type of transferred rows, in the order of Wire.
 #pragma once
 #include "rows.h"
 #include "unit.h"

@@ -6,7 +6,8 @@
 // A RowFilter is a Bloom filter with one hash and 2^14 bits. For a row at address r:
 //   hash(r) = upper 32 bits of floor(r / 64) * 0x9E3779B97F4A7C15 mod 2^64
 //   insert(r) sets bit hash(r) mod 2^14, and has(r) tests it
-// has(r) is true for every inserted row, and for about k / 2^14 of all other rows if k are inserted.
+// has(r) is true for every inserted row. After k insertions, it is also true for about k / 2^14 of the
+// remaining rows.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Row updates of one block, while the rows stay as they are: deterministic.h applies them later.
+// Records the row updates of one block, without changing the rows: deterministic.h applies the updates later.
 class Ledger {
  public:
   // `most`: maximum number of updates of a block. `record` does not check it.
@@ -25,8 +26,8 @@ class Ledger {
 
   void clear() { rows_.clear(), retry.clear(); }
 
-  // Appends an update of `row`, and returns its S floats. The caller must set them: they hold old
-  // values.
+  // Appends an update of `row`, and returns its S floats. The caller must set all of them, because they hold
+  // old values.
   float* record(float* row) {
     rows_.push_back(row);
     return change(rows_.size() - 1);

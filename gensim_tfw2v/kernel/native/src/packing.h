@@ -16,7 +16,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Lanes of a and b whose index lacks the bit `half` (WithoutBit), or has it (WithBit).
+// Masks of `shuffle`: select the lanes of a and b whose index has the bit `half` unset, or set (WithBit).
 template <int half> struct WithoutBit {
   static constexpr int at(int i) { return i & half ? W + i - half : i; }
 };

@@ -1,8 +1,8 @@
-// Products of word2vec, on rows that pointers name. N: vectors per row.
+// Products of rows, which are passed as arrays of pointers. N: vectors per row.
 //   score         z[r][c] = x[r] . y[c]
-//   weighted_sum  out[r] += sum over k of a[r][k] y[k]: with coefficients g, dx = g y or dy = g' x
-//   backward      both updates of one hidden layer h. For c in order: dh += g[c] y[c], y[c] += g[c] h
-// Tiles and slices of rows are sized for sums to stay in registers: 16 with AVX2, 32 with AVX-512.
+//   weighted_sum  out[r] += sum over k of a[r][k] y[k]. Computes dx = g y and dy = g' x
+//   backward      for one hidden layer h, and for c in order: dh += g[c] y[c], then y[c] += g[c] h
+// Tiles and slices of rows are small, so that sums stay in registers: AVX2 has 16 registers, AVX-512 32.
 #pragma once
 #include <cstring>
 
@@ -17,8 +17,8 @@ namespace tfw2v::TFW2V_ISA {
 // Vectors per slice. `backward` keeps two slices in registers.
 constexpr int kSlice = 7;
 
-// Calls use(l, d) for each slice of rows of N vectors. l is a constant: its number of vectors, at most
-// L. d is its first float.
+// Calls use(l, d) for each slice of rows of N vectors. The slice has l vectors (a compile-time constant, at
+// most L), and begins at float d of a row.
 template <int L, class Use>
 static inline void slices(int N, Use use, int64_t d = 0) {
   for (; N >= L; N -= L, d += L * W) use(std::integral_constant<int, L>(), d);
@@ -28,7 +28,7 @@ static inline void slices(int N, Use use, int64_t d = 0) {
 // Columns of a tile of R rows of scores.
 template <int R> constexpr int kColumns = R == 1 && W > 4 ? 8 : 4;
 
-// scores[r * ld + c] = x[r] . y[c] for R rows and Y columns, and 0 for columns up to kColumns<R>.
+// scores[r * ld + c] = x[r] . y[c] for R rows and Y columns, and 0 for columns Y to kColumns<R> - 1.
 template <int R, int Y>
 static inline void score_tile(const float* const* x, const float* const* y, int N, float* scores,
                               int64_t ld) {
@@ -59,7 +59,7 @@ static inline void score_rows(const float* const* x, const float* const* y, int 
     dispatch_constant<most>(columns - c, [&](auto Y) { score_tile<R, Y>(x, y + c, N, scores + c, ld); });
 }
 
-// scores[r * ld + c] = x[r] . y[c], and 0 for columns up to a multiple of W.
+// scores[r * ld + c] = x[r] . y[c]. Further columns, up to a multiple of W, are 0.
 static inline void score(const float* const* x, int rows, const float* const* y, int columns,
                          int N, float* scores, int64_t ld) {
   constexpr int kRows = W == 16 ? 4 : 3;
@@ -71,8 +71,8 @@ static inline void score(const float* const* x, int rows, const float* const* y,
     for (int c = columns; c % W; ++c) scores[r * ld + c] = 0.f;
 }
 
-// scores[c] = y . x[c] for `number` rows, `stride` floats apart, four at a time. Up to 3 rows behind the
-// last must be readable. Up to W - 1 arbitrary scores are written behind the last.
+// scores[c] = y . x[c] for `number` rows x[c], which are `stride` floats apart. Reads four rows at a time, so
+// 3 rows after the last must be readable. Writes up to W - 1 arbitrary scores after the last.
 static inline void score_run(const float* y, const float* x, int64_t stride, int number, int N,
                              float* scores) {
   for (int c = 0; c < number; c += 4, x += 4 * stride) {
@@ -99,8 +99,8 @@ struct Bf16x2 {
 };
 #endif
 
-// Backward pass of one hidden layer h, L vectors from d on. For c in order: dh += g[c] y[c], then
-// y[c] += g[c] h.
+// Backward pass of one hidden layer h, for L vectors of each row from float d on. For c in order:
+// dh += g[c] y[c], then y[c] += g[c] h.
 template <int L>
 static inline void backward(const float* g, float* const* y, int rows, const float* h, int64_t d,
                             Vector (&dh)[L]) {
@@ -145,12 +145,13 @@ static inline void weighted_sum_rows(const float* a, int64_t by_row, int64_t by_
   });
 }
 
-// out[r] += sum over k < terms of a[r * by_row + k * by_k] * y[k], or = with `begin`.
+// For each row r: out[r] += sum over k < terms of a[r * by_row + k * by_k] * y[k]. With `begin`, out[r] is
+// overwritten with the sum.
 template <class Product = Single, bool begin = false>
 static inline void weighted_sum(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
                           int terms, float* const* out, int rows, int N) {
-  // Not by dispatch_constant, which keeps the loop over four rows from being inlined: skip-gram is 4 %
-  // slower with it.
+  // Without dispatch_constant: with it, GCC does not inline the loop over four rows, and skip-gram is 4 %
+  // slower.
   int r = 0;
   for (; r + 4 <= rows; r += 4)
     weighted_sum_rows<Product, begin, 4>(a + r * by_row, by_row, by_k, y, terms, out + r, N);

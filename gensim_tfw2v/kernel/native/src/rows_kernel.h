@@ -1,7 +1,7 @@
 // The functions of `RowKernel`, for each type T of transferred rows:
 //   T::bytes(size)                  bytes of a row of `size` elements
 //   T::decode(from, size, with)     calls with(d, x) for each element x
-//   T::encode(row, size, to, seed)  converts floats; int8 with a seed rounds at random
+//   T::encode(row, size, to, seed)  converts floats to T; with a seed, int8 is rounded at random
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -48,15 +48,15 @@ struct Elements {
   }
 };
 
-// A hash of 32 bits (the finalizer of MurmurHash3).
+// A 32-bit hash (the finalizer of MurmurHash3).
 static inline uint32_t scrambled(uint32_t x) {
   x = (x ^ x >> 16) * 0x85EBCA6Bu;
   x = (x ^ x >> 13) * 0xC2B2AE35u;
   return x ^ x >> 16;
 }
 
-// int8 q[size], each in -127 .. 127, followed by the scale s = max |x| / 127: x = s q. The scale is NaN
-// if an element is infinite or NaN.
+// A row of int8: q[size], each in -127 .. 127, then the scale s = max |x| / 127. Element d is x = s q[d]. The
+// scale is NaN if an element is infinite or NaN.
 struct Int8 {
   static int64_t bytes(int64_t size) { return size + sizeof(float); }
   template <class With>
@@ -66,11 +66,11 @@ struct Int8 {
     std::memcpy(&scale, q + size, sizeof scale);
     for (int64_t d = 0; d < size; ++d) with(d, scale * q[d]);
   }
-  // q = x / s, rounded to nearest; or, with a seed, up with the probability x / s - floor(x / s), else
-  // down.
+  // q = x / s, rounded to nearest. With a seed, it is rounded up with probability x / s - floor(x / s), and
+  // down otherwise.
   static void encode(const float* __restrict row, int64_t size, void* to, const uint32_t* seed) {
     int8_t* __restrict q = static_cast<int8_t*>(to);
-    uint32_t most_bits = 0;  // max |x|: bits of positive floats order as their values, NaN last
+    uint32_t most_bits = 0;  // bits of max |x|: bits of floats >= 0 have the order of their values, NaN last
     for (int64_t d = 0; d < size; ++d) {
       uint32_t bits;
       std::memcpy(&bits, row + d, sizeof bits);
@@ -80,14 +80,14 @@ struct Int8 {
     std::memcpy(&most, &most_bits, sizeof most);
     const bool finite = most_bits < 0x7F800000;
     const float scale = finite ? most / 127 : NAN;
-    const float inverse = finite && most > 1e-30f ? 127 / most : 0;  // 127 / most is finite
+    const float inverse = finite && most > 1e-30f ? 127 / most : 0;  // so that 127 / most is finite
     for (int64_t d = 0; d < size; ++d) {
       float x = finite ? row[d] * inverse : 0;
       if (seed) {
         const uint32_t drawn = scrambled(*seed + static_cast<uint32_t>(d)) >> 8;
         x += static_cast<float>(drawn) * 0x1p-24f - 0.5f;
       }
-      x = std::min(std::max(x, -127.f), 127.f) + 0x1.8p23f;  // floats of this size are 1 apart
+      x = std::min(std::max(x, -127.f), 127.f) + 0x1.8p23f;  // rounds x: floats of this size are 1 apart
       int32_t bits;
       std::memcpy(&bits, &x, sizeof bits);
       q[d] = static_cast<int8_t>(bits);
@@ -96,8 +96,8 @@ struct Int8 {
   }
 };
 
-// Calls with(row, i) for each row ids[i], and prefetches: rows are scattered over more memory than
-// caches hold.
+// Calls with(row, i) for each row ids[i]. Prefetches later rows, because rows are scattered over more memory
+// than caches hold.
 template <class With>
 static inline void each(RowTable table, const int32_t* ids, int64_t count, With with) {
   constexpr int64_t kAhead = 8;

@@ -37,8 +37,8 @@ class SkipgramBlocks : Trainer {
     }
   }
 
-  // Trains the block of positions p to before p + B. With `ledger`, records updates instead of applying
-  // them, and p if its scores are out of range.
+  // Trains the block of positions [p, p + B). With `ledger`, records the updates instead of applying them. If
+  // the block's scores are out of range, it adds only p to ledger->retry.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(B, n - tag_pairs - p));
     if (nb <= 0) return;
@@ -69,7 +69,7 @@ class SkipgramBlocks : Trainer {
   using Trainer::add;
 
  private:
-  // Updates rows in place, or if `begin` writes the updates to `ledger`.
+  // Updates rows in place or, if `begin`, writes the updates to `ledger`.
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
     const auto target = [=](float* row) { return begin ? ledger->record(row) : row; };
@@ -88,21 +88,22 @@ class SkipgramBlocks : Trainer {
     }
   }
 
-  // Options of windows_: negative sampling, one pair at a time.
+  // Options of windows_: only negative sampling, one pair at a time.
   static Tfw2vOptions alone(Tfw2vOptions options) {
     options.hierarchical = 0;  // train() in kernel.cc trains it separately
     options.sequential = options.group = options.span = 1;
     return options;
   }
 
-  // Inputs of the block in the window of a centre: indices [first, last).
+  // Indices in the block, [first, last), of the inputs in the window of a centre. May include the centre.
   std::pair<int, int> reached(int64_t c, int64_t p, int nb) const {
     return {static_cast<int>(std::max<int64_t>(0, c - u.reaches[2 * c] - p)),
             static_cast<int>(std::min<int64_t>(nb, c + u.reaches[2 * c + 1] + 1 - p))};
   }
 
-  // Prefetches the j-th rows that the next block adds: an input, a centre's output, and every B-th
-  // negative from j on. Called once per centre, because the processor can queue few outstanding loads.
+  // Prefetches rows of the next block: its j-th input, the output of its j-th new centre, and every B-th of
+  // its negatives from the j-th on. Called once per centre, because the processor can queue few outstanding
+  // loads.
   void prefetch_next(int64_t next, int64_t high, int j) const {
     if (next + j < n) prefetch(input(u.inputs[next + j]), S);
     if (high + j < n) prefetch(output(u.targets[high + j]), S);
@@ -155,8 +156,8 @@ class SkipgramBlocks : Trainer {
     coefficients(g_, weights_, nb * Cr, a, g_, with_loss);
   }
 
-  // Sets weights_ if a pair's negatives depend on its centre. With shards, each of a shard's
-  // negatives counts K / (their number); with skip_targets, the centre's target is left out.
+  // Sets weights_ if a pair's negatives depend on its centre. With shards, each of a shard's m negatives has
+  // weight K / m. With skip_targets, negatives equal to the centre's target are left out.
   void select(int64_t p, int nb, int64_t low, int64_t high, float scale) {
     for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * Cr, C, 0.f);
     for (int64_t c = low; c < high; ++c) {
@@ -173,14 +174,14 @@ class SkipgramBlocks : Trainer {
   const Tfw2vOptions alone_;
   SkipgramWindows windows_;
   const int B, C, Cr, w;
-  const int64_t capacity, halo, most;  // most pairs per input; most centres; most scores with these
+  const int64_t capacity, halo, most;  // maximum number of pairs per input; of centres; of their scores
   // begins_   [halo] index in gc_ of each centre's first score
   // pairs_    [B] P_i
   // x_, dx_   [B] rows of x_rows_ and dx_rows_
-  // y_        [C] rows of the block's negatives, or their updates in the ledger
+  // y_        [C] rows of the block's negatives, or their updates in the ledger during change()
   // used_     [Cr] 1 per negative, then 0
-  // lists_    [B, capacity] g_ic of each input's pairs: P_i are set
-  // columns_  [B, capacity] y_c of each input's pairs
+  // lists_    [B, capacity] g_ic of each input's pairs; only the first P_i are set
+  // columns_  [B, capacity] y_c of each input's pairs, likewise
   std::vector<int64_t> begins_;
   std::vector<int> pairs_;
   std::vector<float*> x_, dx_, y_;
@@ -191,8 +192,8 @@ class SkipgramBlocks : Trainer {
   // dx_rows_    [B, S] dx, without lock
   // g_          [B, Cr] z_ik, then g_ik
   // weights_    [B, Cr] weights of g_; 0 from column C on
-  // gc_         [most + B] z_ic, then g_ic, centre by centre, each from a multiple of 4 on
-  // weights_c_  [most + B] weights of gc_: 1; 0 for a centre with itself, and between centres
+  // gc_         [most + B] z_ic, then g_ic. Scores of each centre begin at an index that is a multiple of 4
+  // weights_c_  [most + B] weights of gc_: 1, or 0 for a centre with itself and for padding
   Buffer x_rows_, dx_rows_, g_, weights_, gc_, weights_c_;
 };
 

@@ -1,10 +1,11 @@
 // Skip-gram, window by window, with negative sampling and hierarchical softmax (trainer.h). A group of m
 // words x_i of a window predicts outputs y_c of its centre: path nodes, K negatives and the target.
-//   z_ic = x_i . y_c, of the rows at the start of the group; g_ic as in trainer.h
+//   z_ic = x_i . y_c, from the rows at the start of the group; g_ic as in trainer.h
 //   dy_c = sum_i g_ic x_i
 //   dx_i = lock_i (sum_c g_ic y_c + sum_{j < i} (g_i . g_j) x_j)
-// The second sum stands for gensim's order: each word meets outputs updated by the words before it,
-// y_c + sum_{j < i} g_jc x_j. Without it rows are a tenth shorter, and neighbours differ.
+// The second sum accounts for gensim's order: gensim trains a window word by word, so that a word is updated
+// by outputs that previous words have updated, y_c + sum_{j < i} g_jc x_j. Without it, rows are a tenth
+// shorter, and nearest neighbours differ.
 #pragma once
 
 #include "windows.h"
@@ -26,8 +27,8 @@ class SkipgramWindows : Windows {
     pairs_.back() = n;
   }
 
-  // Trains the windows of a block. As in gensim, the (tag, token) pairs of a word come after its window. If
-  // the unit has only pairs, they are the positions.
+  // Trains the windows of a block. As in gensim, a word's (tag, token) pairs are trained after its window. In
+  // a unit of pairs only, trains the block's pairs.
   void block(int64_t p, bool with_loss) {
     const int64_t end = std::min(p + o.block, windows_ ? windows_ : n);
     for (int64_t a = p, groups = 0; a < end; ++a) {
@@ -42,7 +43,7 @@ class SkipgramWindows : Windows {
 
  private:
   // Trains the window of position a, or the pair a. `groups` is the number of groups of the block so far:
-  // each group uses the next K negatives. Returns the new number.
+  // each group uses the next K negatives. Returns `groups` plus the groups of a.
   int64_t train(int64_t a, int64_t groups, bool with_loss) {
     const int64_t block = a / o.block;
     prefetch_next(a, block, static_cast<int>(a % o.block));
@@ -70,11 +71,11 @@ class SkipgramWindows : Windows {
     return groups;
   }
 
-  // Trains x_[first] to before x_[first + m] as one group.
+  // Trains the inputs with indices [first, first + m) of x_ as one group.
   void train(int first, int m, int columns, float alpha, bool with_loss) {
     const int ld = static_cast<int>(rounded(columns, W)), lm = static_cast<int>(rounded(m, W));
     float* g = z_.of(int64_t{m} * ld);          // [m, ld] scores, then coefficients
-    float* common = gram_.of(int64_t{m} * lm);  // [m, lm] g_i . g_j
+    float* common = gram_.of(int64_t{m} * lm);  // [m, lm] g_i . g_j, where lm is m rounded up to W
     float* dx = d_.of(m * S);                   // [m, S]
     float* const* x = x_.data() + first;
     if (group_ == 1 && o.skip_targets) {
@@ -99,7 +100,7 @@ class SkipgramWindows : Windows {
   int group_;                   // words per group; 1 once scores were out of range
   const int64_t windows_;       // positions that have a window
   const bool by_input_;         // each input predicts its window: see one_by_one()
-  std::vector<int64_t> pairs_;  // [windows_] end of the (tag, token) pairs of each word; empty without
+  std::vector<int64_t> pairs_;  // [windows_] end of each word's (tag, token) pairs; empty if there are none
   Buffer z_, d_, gram_;         // memory of a group's g, dx and g_i . g_j
 };
 

@@ -1,8 +1,8 @@
 // FastText (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information", section 3.2): the
 // input x of a word is composed of rows e_r, its own and those of its character n-grams. Row r is the sum of
 // f_r rows of gensim's (t.weights) and has the factor s_r = f_r lock_r.
-//   x = (sum_r e_r) / q, where q = 1 for CBOW; for skip-gram q = sum_r f_r - 1, or 1 if that is 0: as in
-//       gensim, the number of n-grams without the word itself
+//   x = (sum_r e_r) / q. For CBOW, q = 1. For skip-gram, as in gensim, q is the number of n-grams without the
+//       word itself: sum_r f_r - 1, but at least 1
 //   lock_x = (sum_r s_r) / q,  weight_x = sum_r f_r
 //   de_r = s_r (x_after - x_before) / lock_x: as in gensim, each row gets the whole update of x
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Per span of blocks: composes the input of each distinct word once, lets a trainer update these in a small
-// table, then adds each word's update to all rows that it is composed of.
+// Per span of blocks: composes the input of each distinct word once, lets a trainer update these inputs in a
+// small table, then adds each word's update to all rows that it is composed of.
 class Subwords : UnitRows {
  public:
   explicit Subwords(const UnitRows& unit) : UnitRows(unit), own_(u), made_(t) {
@@ -38,7 +38,8 @@ class Subwords : UnitRows {
   // Unit and tables for the trainers, with the composed inputs.
   UnitRows unit() const { return {o, own_, made_}; }
 
-  // Trains positions first to before last. Calls `train(begin, end)` with those of each span.
+  // Trains positions [first, last), span by span. Calls `train(begin, end)` for the positions [begin, end) of
+  // each span.
   template <class Train>
   void spans(int64_t first, int64_t last, Train train) {
     for (int64_t p = first; p < last; p += length()) {
@@ -59,7 +60,7 @@ class Subwords : UnitRows {
   }
   static constexpr int kAhead = 6;  // distance of prefetches, in rows
 
-  // Lists the distinct words of positions first to before last, and all their rows; sets inputs_.
+  // Lists the distinct words of positions [first, last), and the rows of these words. Sets inputs_.
   void find(int64_t first, int64_t last) {
     words_.clear();
     ids_.clear();
@@ -76,7 +77,8 @@ class Subwords : UnitRows {
     for (const int32_t word : words_) number_of_[word] = -1;
   }
 
-  // Calls `use(w, x, rows, ids)` for each word of the span: its index, input, number of rows, and their ids.
+  // Calls use(w, x, rows, ids) for each word of the span, with its index, its input, the number of its
+  // rows, and their ids.
   template <class Use>
   void each(Use use) {
     const int32_t* ids = ids_.data();
@@ -87,14 +89,15 @@ class Subwords : UnitRows {
     }
   }
 
-  // A row of inputs. Prefetches the one kAhead ids later, for writing if `to_write`.
+  // Returns a row of inputs. Prefetches the row kAhead ids later, for writing if `to_write`.
   template <int to_write>
   float* row(const int32_t* id) const {
     if (id + kAhead < ids_.data() + ids_.size()) prefetch<to_write>(input(id[kAhead]), S);
     return input(*id);
   }
 
-  // Composes the inputs x, and keeps copies: x_before. CBOW's mean is over all rows of a window: weight_x.
+  // Composes the inputs x, and copies them to x_before. Sets lock_x, and weight_x, because CBOW's mean is
+  // over all rows of a window.
   void make() {
     each([&](size_t w, float* made, int rows, const int32_t* ids) {
       float lock = 0, number = 0;
@@ -136,7 +139,7 @@ class Subwords : UnitRows {
     });
   }
 
-  // s_r: gensim's rows that are merged into one always get equal updates.
+  // s_r. A row that merges f_r rows of gensim gets f_r times the update of one row.
   float row_scale(int32_t id) const { return weight(id) * locked(id); }
   float weight(int32_t id) const { return t.weights.size ? t.weights[id] : 1.f; }
   // x_before of the span's word w.

@@ -29,7 +29,7 @@ class TagPairs : Trainer {
   }
 
  private:
-  // Trains `number` pairs, from position a on, with the g-th negatives of the block that begins at p.
+  // Trains `number` pairs, from position a on, with the negatives of group g of the block that begins at p.
   void train(int64_t a, int number, int64_t p, int g, bool with_loss) {
     Position at[kGroup];
     for (int i = 0; i < kGroup; ++i) {
@@ -76,8 +76,8 @@ class TagPairs : Trainer {
   }
 
   GroupNegatives negatives_;
-  // [kGroup, S] copies of the inputs; [kGroup, S] their updates by the negatives; [S] input and target where
-  // a group has fewer pairs.
+  // [kGroup, S] copies of the inputs; [kGroup, S] their updates by the negatives; [S] zeros: input and target
+  // of the unused places of a group with fewer pairs.
   Buffer hidden_, dh_, zero_row_;
 };
 

@@ -91,7 +91,7 @@ class Input {
   template <class T> T* data() const { return static_cast<T*>(data_); }
   template <class T> Tfw2vArray<T> array() const { return {data<T>(), size_}; }
   int64_t size() const { return size_; }
-  // Size of a dimension, or 1 if the input has fewer.
+  // Size of a dimension, or 1 if the input has fewer dimensions.
   int64_t dim(int which) const { return which < TF_NumDims(tensor_) ? TF_Dim(tensor_, which) : 1; }
 
  private:
@@ -106,8 +106,8 @@ void fail(TF_OpKernelContext* context, const std::string& message) {
   TF_OpKernelContext_Failure(context, status);
 }
 
-// Allocates output `number`, of shape [rows, columns], or [rows] if columns is 0. Returns null if it
-// fails.
+// Allocates output `number`, of shape [rows, columns], or [rows] if columns is 0. Returns null on
+// failure.
 template <class T>
 T* output(TF_OpKernelContext* context, int number, Type type, int64_t rows, int64_t columns) {
   Status status;
@@ -138,7 +138,7 @@ void destroy(void* made) {
   delete static_cast<Made*>(made);
 }
 
-// Makes the state of ops that transfer rows: the type of these.
+// Makes the state of ops that transfer rows: the type of the transferred rows.
 void* make_typed(TF_OpKernelConstruction* construction) {
   Status status;
   auto* type = new int(0);
@@ -229,7 +229,7 @@ const tfw2v::RowKernel& rows_of(void* type) {
 // Number of columns that a transferred row has for its scale: the bytes of a float with int8, else 0.
 int64_t scale_columns(void* type) { return *static_cast<int*>(type) == kInt8 ? sizeof(float) : 0; }
 
-// Allocates the output of an op, [rows, size + scale_columns] in its type. Returns null if it fails.
+// Allocates the output of an op, [rows, size + scale_columns] in its type. Returns null on failure.
 void* row_output(void* type, TF_OpKernelContext* context, int64_t rows, int64_t size) {
   const int64_t columns = size + scale_columns(type);
   if (*static_cast<int*>(type) == kFloat) return output<float>(context, 0, kFloat, rows, columns);
@@ -256,8 +256,8 @@ void scatter(void* type, TF_OpKernelContext* context) {
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
 }
 
-// Tfw2vChange(table, ids [n], known [n, size], basis, shares, levels, key [2]) -> changes [n, size]: the
-// fractions of table[ids] - known that struct Share defines. Empty levels: all of it.
+// Tfw2vChange(table, ids [n], known [n, size], basis, shares, levels, key [2]) -> changes [n, size]:
+// table[ids] - known, reduced to the fractions that struct Share defines. Empty levels: not reduced.
 void change(void* type, TF_OpKernelContext* context) {
   const Input known(context, 2), basis(context, 3), shares(context, 4), levels(context, 5);
   const Input key(context, 6);
@@ -273,8 +273,9 @@ void change(void* type, TF_OpKernelContext* context) {
       bad |= static_cast<uint32_t>(levels.data<int32_t>()[i]) >= shares.dim(0);
   }
   if (bad)
-    return fail(context, "Tfw2vChange: known must have one row per id. Levels, if any, must be rows of "
-                         "shares [, 17], one level per row of the table, with basis [16, size]");
+    return fail(context, "Tfw2vChange: known must have one row per id, and key must have 2 elements. Levels "
+                         "must be empty, or have the index of a row of shares [, 17] for each row of the "
+                         "table, with basis [16, size]");
   const tfw2v::Share share = {shares.data<float>(), shared ? levels.data<int32_t>() : nullptr,
                               basis.data<float>()};
   if (void* to = row_output(type, context, of.ids.size(), of.table.size))
@@ -296,7 +297,7 @@ void add(void* type, TF_OpKernelContext* context) {
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
 }
 
-// Tfw2vDistinct(ids [n], limit) -> the distinct ids, ascending; and [n] the index of each id in these.
+// Tfw2vDistinct(ids [n], limit) -> the distinct ids, ascending, and [n] the index of each id in that list.
 void distinct(void*, TF_OpKernelContext* context) {
   const Input ids(context, 0), limit(context, 1);
   const auto* id = ids.data<int32_t>();
@@ -336,9 +337,9 @@ std::string content(const std::string& path) {
 }
 
 // Tfw2vLook(paths) -> sizes, machine, cores. Each path is followed by a 0 byte.
-//   sizes    size of each file, or -errno. paths[0] is a folder: 0 if it is writable
+//   sizes    size of each file; for paths[0], a folder, 0 if it is writable. -errno on failure
 //   machine  id of this machine or container: host name and boot id
-//   cores    its number of cores
+//   cores    number of cores of the machine
 void look(void*, TF_OpKernelContext* context) {
   const std::vector<std::string> paths = strings(Input(context, 0));
   auto* sizes = output<int64_t>(context, 0, kInt64, paths.size(), 0);
@@ -358,8 +359,8 @@ void look(void*, TF_OpKernelContext* context) {
     *to = std::thread::hardware_concurrency();
 }
 
-// A vocabulary that was read from the files `path`words and `path`numbers. The last one is kept, and
-// shared by all ops that use it.
+// A vocabulary that was read from the files `path`words and `path`numbers. The vocabulary that was read last
+// is kept, and shared by all ops that use it.
 struct Vocabulary {
   tfw2v::Words words;
   std::string numbers;
@@ -384,7 +385,7 @@ struct Vocabulary {
 //   names    prefix of the files to write, prefix of a vocabulary's files or "", then p paths: each is
 //            followed by a 0 byte
 //   numbers  [3 + 2 p] maximum words per sentence, maximum entries per shard, whether lines are tagged,
-//            then per path the first byte to read, and the byte behind the last
+//            then per path the offset of the first byte to read, and of the byte after the last
 //   report   [3 + 4 s] result of read_run, raw words, sentences, then the fields of each of s shards
 void read_run(void*, TF_OpKernelContext* context) {
   const std::vector<std::string> names = strings(Input(context, 0));
@@ -440,7 +441,7 @@ void define(const char* name, std::initializer_list<const char*> inputs,
   for (const char* input : inputs) TF_OpDefinitionBuilderAddInput(op, input);
   for (const char* of : outputs) TF_OpDefinitionBuilderAddOutput(op, of);
   if (attribute.spec) TF_OpDefinitionBuilderAddAttr(op, attribute.spec);
-  if (attribute.make == make)  // the op has a unit
+  if (attribute.make == make)  // ops with options return or accept a unit
     TF_OpDefinitionBuilderAddAttr(op, ("fields: int = " + std::to_string(kUnitFields)).c_str());
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);

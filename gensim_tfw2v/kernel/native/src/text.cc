@@ -21,7 +21,7 @@ uint64_t load(const uint8_t* from, const uint8_t* end) {
   return loaded;
 }
 
-// Multiplies to 128 bits, and folds the product's halves together by xor.
+// Multiplies to 128 bits, and returns the xor of the product's halves.
 uint64_t hash(uint64_t bits) {
   const auto product = static_cast<unsigned __int128>(bits) * 0x9E3779B97F4A7C15;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
@@ -164,8 +164,8 @@ int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
     int space = 0;  // bytes of the multi-byte space that ends the word, if any
     while (p < end) {
       // Skips to the first byte that is at most 0x20 or at least 0x80, 8 bytes at a time. Subtracting
-      // 0x21 sets the top bits of the former. Its borrows can flag wrong bytes, but only behind the
-      // first one.
+      // 0x21 sets the top bits of bytes that are at most 0x20. Borrows can set top bits of wrong bytes,
+      // too, but only after the first right one.
       if (end - p >= 8) {
         const uint64_t bytes = load(p, end);
         const uint64_t special = ((bytes - 0x21 * kOnes) | bytes) & kTops;

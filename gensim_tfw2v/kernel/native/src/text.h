@@ -21,7 +21,7 @@ class Words {
     uint64_t head;
     uint32_t length;  // in bytes, at most UINT32_MAX; 0: empty slot
   };
-  // Returns the key of a word of `size` > 0 bytes. May read up to 7 bytes behind it, but none at `end`.
+  // Returns the key of a word of `size` > 0 bytes. May read up to 7 bytes after it, but none from `end` on.
   static Key key_of(const uint8_t* word, int64_t size, const uint8_t* end);
 
   // Returns the index of a word, or kUnknown.
@@ -29,8 +29,8 @@ class Words {
   // Adds `times` to the count of a word, which is added if it is new. Returns its index.
   int32_t count(Key key, const uint8_t* word, int64_t size, int64_t times);
 
-  // Adds words, each followed by '\n'. `counts`: occurrences of each; null: 0. `indices`: receives the
-  // index of each, unless null.
+  // Adds words, each followed by '\n'. `counts`: number of occurrences of each word; null: 0. `indices`:
+  // receives the index of each word, unless null.
   void add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* indices);
 
   // All words in the order of their indices, each followed by '\n'.
@@ -45,18 +45,18 @@ class Words {
   size_t slot_of(Key key, const uint8_t* word, int64_t size) const;
   void grow();
 
-  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // a power of 2, at most half of them in use
-  int shift_ = 64 - 12;  // hash >> shift_ is a slot
+  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // number: a power of 2; at most half are in use
+  int shift_ = 64 - 12;  // hash >> shift_ is the index of a slot
   std::string text_;
-  std::vector<int64_t> starts_, counts_;  // of each word: first byte in text_; count
+  std::vector<int64_t> starts_, counts_;  // per word: offset of its first byte in text_; its count
 };
 
-// Replaces word ids by numbers[id], in place. Drops words whose number is kUnknown, and sentences
-// without remaining words, including their tags. Returns the number of remaining entries, or -1 if an id
-// is not below `limit`.
+// Replaces each word id by numbers[id], in place. Drops words whose old or new id is kUnknown, and
+// sentences without remaining words, including their tags. Returns the number of remaining entries, or -1 if
+// an id is not below `limit`.
 int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t limit);
 
-// Numbers of one shard, a file of entries: see Shard in corpus/encoded_corpus.py.
+// Counts of one shard, which is a file of entries: see Shard in corpus/encoded_corpus.py.
 struct Shard {
   int64_t entries, tokens, raw_words, sentences;
 };
@@ -74,8 +74,8 @@ class Scanner {
   //   prefix   first part of the shards' file names
   //   longest  maximum number of words per sentence; longer sentences are split
   //   shard    maximum number of entries per shard; only a shard of one sentence may have more
-  //   known    vocabulary, and `numbers`, the id of each of its words. If null, words are counted, and
-  //            their ids are the indices of `words()`
+  //   known    vocabulary. If null, words are counted, and their ids are their indices in `words()`
+  //   numbers  id of each word of `known`
   Scanner(std::string prefix, int64_t longest, int64_t shard, const Words* known,
           const int32_t* numbers)
       : prefix_(std::move(prefix)), longest_(longest), shard_(shard), known_(known),
@@ -98,7 +98,7 @@ class Scanner {
   void take(const uint8_t* word, int64_t size, const uint8_t* end);  // adds a word to the sentence
   void end_sentence();
   void end_line();
-  void write(int64_t size);  // writes the first entries of ids_ to a shard, and removes them
+  void write(int64_t size);  // writes the first `size` entries of ids_ to a shard, and removes them
 
   const std::string prefix_;
   const int64_t longest_, shard_;
@@ -109,7 +109,7 @@ class Scanner {
   std::vector<Shard> shards_;
   bool tagged_ = false, in_line_ = false;  // in_line_: the current line has bytes
   int64_t in_sentence_ = 0;            // words of the current sentence
-  int64_t ended_ = 0, sentences_ = 0;  // complete sentences in ids_: their entries; their number
+  int64_t ended_ = 0, sentences_ = 0;  // entries of complete sentences in ids_; number of these sentences
   State state_;
 };
 
@@ -122,8 +122,8 @@ struct Piece {
 constexpr int kUndecodable = -1;
 
 // Scans pieces of files, and writes their shards. Writes the words of `scanner`, each followed by '\n',
-// to the file `prefix`words, and their counts (int64) to `prefix`counts. Returns 0, kUndecodable, or an
-// errno.
+// to the file `prefix`words, and their counts (int64) to `prefix`counts. Returns 0 on success, kUndecodable,
+// or an errno.
 int64_t read_run(Scanner& scanner, const std::vector<Piece>& pieces, const std::string& prefix);
 
 }  // namespace tfw2v

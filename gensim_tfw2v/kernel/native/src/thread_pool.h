@@ -30,7 +30,7 @@ class ThreadPool {
     changed_.wait(lock, [&] { return !working_; });
   }
 
-  const int threads;  // including the caller's
+  const int threads;  // number of threads, including the caller's
 
  private:
   void begin(const std::function<void(int)>& work) {

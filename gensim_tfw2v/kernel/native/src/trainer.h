@@ -2,7 +2,7 @@
 // Representations of Words and Phrases and their Compositionality", section 2.2) and hierarchical softmax
 // (Morin and Bengio 2005, "Hierarchical Probabilistic Neural Network Language Model").
 //
-// A hidden layer h predicts outputs or nodes y_c with weights v_c: above 0 for label 1, below 0 for label 0.
+// A hidden layer h predicts outputs or nodes y_c with weights v_c: v_c > 0 for label 1, v_c < 0 for label 0.
 //   z_c = h . y_c,  loss = sum_c |v_c| log(1 + exp(-sign(v_c) z_c))
 //   g_c = -alpha dloss / dz_c = alpha v_c sigmoid(-sign(v_c) z_c)
 //   dh = sum_c g_c y_c,  dy_c = g_c h
@@ -18,7 +18,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Sums over scores z: `loss` of `predictions` predictions; `sizes`, the sum of abs(z), of `scores` scores.
+// Sums over scores z. `loss` is the loss of `predictions` predictions. `sizes` is the sum of abs(z) of
+// `scores` scores.
 struct Sums {
   double loss = 0, predictions = 0, sizes = 0, scores = 0;
 
@@ -27,9 +28,10 @@ struct Sums {
     sizes += other.sizes, scores += other.scores;
     return *this;
   }
-  // Adds these sums to `result`. Its magnitude is infinite once the mean of abs(z) is kMeaningless.
+  // Adds these sums to `result`. Makes its magnitude infinite if the mean of abs(z) is NaN or at
+  // least kMeaningless.
   void into(Tfw2vResult& result) const {
-    constexpr double kMeaningless = 40;  // in range, abs(z) stays below 6 plus one update
+    constexpr double kMeaningless = 40;  // in range, abs(z) exceeds 6 by at most one update
     result.loss += loss;
     result.predictions += predictions;
     result.magnitude += scores && !(sizes / scores < kMeaningless) ? INFINITY : sizes;
@@ -39,7 +41,7 @@ struct Sums {
 // A row, and the update to add to it: S floats each.
 using Change = std::pair<float*, const float*>;
 
-// Base class of the trainers. The destructor adds the sums over scores to `result`.
+// Base class of the trainers. The destructor adds the sums since the last take() to `result`.
 class Trainer : protected UnitRows {
  public:
   Trainer(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -55,7 +57,7 @@ class Trainer : protected UnitRows {
     }
   }
 
-  // Returns the sums since the last call.
+  // Returns the sums over scores since the last call, and resets them to 0.
   Sums take() {
     counted_.loss = reduce_add(cost_);
     cost_ = Vector{};
@@ -64,13 +66,14 @@ class Trainer : protected UnitRows {
 
  protected:
   // Learning rate at a position. It falls linearly over the unit's windows, and again over the (tag,
-  // token) pairs stored after them: gensim interleaves the two, so each has the whole range.
+  // token) pairs, which are stored after the windows. gensim interleaves windows and pairs, so each kind
+  // has the whole range of learning rates.
   float alpha(int64_t position) const {
     const int64_t windows = n - tag_pairs;
     if (is_tag_pair(position)) return alpha_ + fall_ / tag_pairs * (position - windows);
     return alpha_ + fall_ / windows * position;
   }
-  // to += factor * change, or to = factor * change if `begin`.
+  // Computes to += factor * change, or to = factor * change if `begin`.
   template <bool begin = false>
   void add(float* to, const float* change, float factor) const {
     for (int64_t d = 0; d < N * W; d += W) {
@@ -79,10 +82,10 @@ class Trainer : protected UnitRows {
     }
   }
 
-  // Coefficients g of scores z, as above. A weight of 0 gives g = 0: padding, or a skipped negative. As
-  // with gensim's MAX_EXP, g = 0 where abs(z) >= `limit`: this bounds rows that concurrent updates have
-  // moved too far. Loss and sizes count those scores, too. `columns` is a multiple of W. `g` may be
-  // `scores`.
+  // Computes the coefficients g of scores z (see the top of this file). Padding and skipped negatives have
+  // weight 0, so that g = 0. As with gensim's MAX_EXP, g = 0 where abs(z) >= `limit`: this bounds rows that
+  // concurrent updates have moved too far. The sums include the scores beyond the limit. `columns` is a
+  // multiple of W. `g` may be `scores`.
   void coefficients(const float* scores, const float* weights, int columns, float alpha, float* g,
                     bool with_loss, float limit = 6.f) {
     Vector sizes = new_sizes_, cost = new_cost_;  // local, so that they stay in registers
@@ -98,8 +101,8 @@ class Trainer : protected UnitRows {
   }
 
   // Returns whether the mean of abs(z) over the `number` scores since the last call is at most
-  // kMaxMeanScore. Above it, most scores are clipped and give no update. With `retried`, scores out of
-  // range are left out of the sums, because the caller trains their positions again.
+  // kMaxMeanScore. Above it, most scores are clipped and give no update. With `retried`, the sums leave out
+  // these scores if they are out of range, because the caller computes them again.
   bool in_range(int64_t number, bool retried = false) {
     const float sizes = reduce_add(new_sizes_);
     const bool is_in_range = sizes <= kMaxMeanScore * number;
@@ -118,7 +121,7 @@ class Trainer : protected UnitRows {
  private:
   static constexpr float kMaxMeanScore = 8;  // above it, positions are trained one by one
 
-  float alpha_, fall_;  // learning rate at the first position; difference to that after the last
+  float alpha_, fall_;  // learning rate at the first position; change from it to the rate after the last
   // Sums per lane: abs(z) and loss since the last in_range(), loss since the last take().
   Vector new_sizes_ = {}, new_cost_ = {}, cost_ = {};
   Sums counted_;

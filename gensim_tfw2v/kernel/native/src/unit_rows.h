@@ -48,7 +48,7 @@ class UnitRows {
   // Returns whether a position is a (tag, token) pair: its own input predicts its target.
   bool is_tag_pair(int64_t a) const { return a >= n - tag_pairs; }
 
-  // Tags in a position's window: rows of inputs.
+  // Rows of inputs of the tags in a position's window, from tags_begin() to tags_end().
   const int32_t* tags_begin(int64_t a) const {
     return u.documents.size ? &u.tags[u.first_tags[u.documents[a]]] : nullptr;
   }
@@ -57,8 +57,8 @@ class UnitRows {
   }
 
   // Returns whether skip-gram trains pair by pair, and subwords.h composes inputs once per position.
-  // If there are subwords, each input then predicts the words of its window. In the usual direction,
-  // the window's inputs would miss each other's updates of shared n-grams.
+  // With subwords, the input of a position then predicts the words of its window. In the usual direction,
+  // inputs of the window's words would lack each other's updates of shared n-grams.
   bool one_by_one() const { return o.skipgram && o.sequential && o.group == 1 && o.span == 1; }
 
   // Number of gensim's rows in a position's window, the divisor of means.
@@ -71,11 +71,11 @@ class UnitRows {
     return sum;
   }
 
-  // Prefetches the rows that a position adds to those of the positions before it: the last word of its
-  // widest possible window, its target if `sampled`, and the nodes of its path. The path itself must be in
-  // cache, so each call also prefetches the path of the position `later`.
+  // Prefetches the rows that a position uses but the positions before it do not: the last word of its widest
+  // possible window, its target if `sampled`, and the nodes of its path. The path itself must be in cache, so
+  // each call also prefetches the path of the position `later`.
   void prefetch_position(int64_t a, int64_t later, bool sampled) const {
-    constexpr int kNear = 8;  // first nodes of a path: near the root, so always in cache
+    constexpr int kNear = 8;  // first nodes of a path, near the root and always in cache
     if (sampled) prefetch(output(u.targets[a]), S);
     if (a + o.window < n) prefetch(input(u.inputs[a + o.window]), S);
     if (!o.hierarchical) return;

@@ -1,9 +1,9 @@
-// Vectors of W floats, as wide as the processor's registers, by the extensions of GCC and Clang.
+// Vectors of W floats, as wide as the processor's registers, by the vector extensions of GCC and Clang.
 //
 //   exp(x)      = 2^k 2^f, k = round(x / log 2), f = x / log 2 - k. 2^f is a polynomial of degree 5 in f.
-//                 Relative error below 8e-6 for -87 < x < 88.7. Beyond these, the result is arbitrary.
-//   sigmoid(x)  = 1 / (1 + exp(-x)). Error below 1e-6 for abs(x) < 87, arbitrary beyond: `coefficients`
-//                 discards results beyond its limit, which is at most 80.
+//                 Relative error below 8e-6 for -87 < x < 88.7. Otherwise, the result is arbitrary.
+//   sigmoid(x)  = 1 / (1 + exp(-x)). Error below 1e-6 for abs(x) < 87. Otherwise, the result is arbitrary,
+//                 but `coefficients` discards it, because its limit is at most 80.
 //   softplus(x) = log(1 + exp(x)) = max(x, 0) + 2 atanh(t / (2 + t)), t = exp(-abs(x)). Error below 2e-6
 //                 for all finite x. atanh is its power series up to the term of degree 13.
 // Errors were measured against double, at 4e7 values of x, with and without FMA.
@@ -26,7 +26,7 @@ typedef float Vector __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef int32_t Integers __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef uint32_t Bits __attribute__((vector_size(4 * W), aligned(4), may_alias));
 
-static inline Vector broadcast(float x) { return x - Vector{}; }  // costs nothing: x - 0 is x even for -0
+static inline Vector broadcast(float x) { return x - Vector{}; }  // costs nothing: x - 0 is x, even for -0
 static inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 static inline void store(float* p, Vector x) { *reinterpret_cast<Vector*>(p) = x; }
 static inline Vector max(Vector a, Vector b) { return a < b ? b : a; }   // max(NaN, b) is NaN
@@ -40,8 +40,8 @@ static inline Vector shuffle_lanes(Vector a, Vector b, std::integer_sequence<int
   return __builtin_shuffle(a, b, Integers{Mask::at(I)...});
 #endif
 }
-// Calls `use` with 0 .. n - 1 as constants. In plain loops GCC keeps small arrays of vectors in memory,
-// and zeroes and copies them.
+// Calls `use` with 0 .. n - 1 as compile-time constants. In plain loops GCC keeps small arrays of vectors in
+// memory, and zeroes and copies them.
 template <int... I, class Use>
 static inline __attribute__((always_inline)) void unroll_each(std::integer_sequence<int, I...>, Use use) {
   (use(std::integral_constant<int, I>()), ...);
@@ -51,13 +51,13 @@ static inline __attribute__((always_inline)) void unroll(Use use) {
   unroll_each(std::make_integer_sequence<int, n>(), use);
 }
 
-// Calls `use` with `truth` as a constant.
+// Calls `use` with `truth` as a compile-time constant.
 template <class Use>
 static inline void dispatch_bool(bool truth, Use use) {
   truth ? use(std::true_type()) : use(std::false_type());
 }
 
-// Calls `use` with min(number, most), which is at least 1, as a constant.
+// Calls `use` with min(number, most) as a compile-time constant. `number` is at least 1.
 template <int most, class Use>
 static inline void dispatch_constant(int number, Use use) {
   if constexpr (most > 1)
@@ -65,7 +65,7 @@ static inline void dispatch_constant(int number, Use use) {
   use(std::integral_constant<int, most>());
 }
 
-// Lane i is lane Mask::at(i) of a, or lane Mask::at(i) - W of b where that is not negative.
+// Lane i of the result is lane Mask::at(i) of the concatenation of a and b.
 template <class Mask>
 static inline Vector shuffle(Vector a, Vector b) {
   return shuffle_lanes<Mask>(a, b, std::make_integer_sequence<int, W>());
@@ -87,12 +87,12 @@ template <int odd> struct Quads {
   }
 };
 
-// Transposing reduction: lane i is the sum of the lanes of a[i]. Only the first `few` vectors, rounded
-// up to 4, are read. The remaining lanes are 0. For four vectors p, q, r, s, in each quad:
+// Transposing reduction: lane i is the sum of the lanes of a[i]. Reads only the first `few` vectors, rounded
+// up to a multiple of 4, and sets the remaining lanes to 0. For four vectors p, q, r, s, in each quad:
 //   low  = p0+p2 q0+q2 p1+p3 q1+q3   of p and q (Interleaved)
 //   high = r0+r2 s0+s2 r1+r3 s1+s3   of r and s (Interleaved)
 //   sums = p     q     r     s       of low and high (Paired), each the sum of four lanes
-// Quads then adds up the W / 4 quads of each.
+// Quads then adds up the W / 4 quads of each vector.
 static inline Vector reduce_lanes(const Vector a[W], int few = W) {
   Vector quads[W / 4] = {};  // `sums` of four vectors each
   for (int q = 0; q < W / 4 && 4 * q < few; ++q) {
@@ -143,7 +143,7 @@ static inline void prefetch(const T* row, int64_t numbers) {
   for (; end - row >= 4 * kLine; row += 4 * kLine)
     for (int line = 0; line < 4; ++line) __builtin_prefetch(row + line * kLine, to_write, 2);
   for (; row < end; row += kLine) __builtin_prefetch(row, to_write, 2);
-  __asm__ volatile("");  // else GCC drops calls: prefetches are no side effect
+  __asm__ volatile("");  // else GCC drops calls: it sees no side effect in prefetches
 }
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -41,8 +41,8 @@ class Windows : protected Trainer {
   }
 
   // Appends the nodes of position a's path, its negatives and its target, with labels, from y_[end] on.
-  // Negatives are K of those of the block that count for the position, from the i * K-th on, cyclically.
-  // Returns the new end.
+  // Selects K of the block's negatives that count for the position, cyclically from index i * K on. Returns
+  // the new end.
   int add_predicted(int64_t a, int64_t block, int64_t i, int end) {
     if (o.hierarchical)
       for (int32_t k = path_begin(a); k < path_end(a); ++k) {
@@ -65,7 +65,7 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Trains y_[0] to before y_[columns] with a hidden layer of `vectors` vectors, and sets `delta` to the
+  // Trains the first `columns` rows of y_ with a hidden layer of `vectors` vectors, and sets `delta` to the
   // update of that layer. As in gensim, a repeated row is scored again after its first update: in a small
   // vocabulary rows often repeat, and several large updates from one score overshoot. Rows up to the next
   // repeated one are independent, so they are scored as a batch.
@@ -88,8 +88,8 @@ class Windows : protected Trainer {
     }
   }
 
-  // Prefetches the rows of the window kWindows positions ahead, and every B-th of the next block's
-  // negatives, from the i-th on: the i-th position's part.
+  // Prefetches the rows of the window kWindows positions ahead, and a share of the next block's negatives:
+  // every B-th from the i-th on, where i is the position's index in its block.
   void prefetch_next(int64_t a, int64_t block, int i) const {
     constexpr int kWindows = 3;  // windows trained in about one memory latency
     if ((a += kWindows) >= n) return;
@@ -99,20 +99,20 @@ class Windows : protected Trainer {
   }
 
   std::vector<float*> x_, y_;  // inputs of the windows; outputs and nodes that they predict
-  // Factor of each x_'s update; label of each y_: 1, or -1 for label 0, or 0 for padding.
+  // Factor of each x_'s update; weight of each y_ (trainer.h): 1 for label 1, -1 for label 0, 0 for padding.
   std::vector<float> factors_, labels_;
 
  private:
-  // Returns whether y_[end] is one of y_[first] to before y_[end].
+  // Returns whether y_[end] occurs in y_[first] .. y_[end - 1].
   bool is_repeated(int first, int end) const {
     return std::find(&y_[first], &y_[end], y_[end]) != &y_[end];
   }
 
-  const bool sampled_;  // negative sampling is trained here; skip-gram in blocks does it elsewhere
-  // Limit of abs(z) in train_in_turn(). gensim's FastText has 8; its CBOW with negative sampling has none,
-  // and 80 only keeps exp() in range.
+  const bool sampled_;  // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
+  // Limit of abs(z) in train_in_turn(), as in gensim: 6, or 8 for FastText. FastText's CBOW with negative
+  // sampling has no limit in gensim: 80 only keeps exp() in range.
   const float limit_;
-  std::vector<float> turn_labels_, turn_scores_;  // of one batch in train_in_turn()
+  std::vector<float> turn_labels_, turn_scores_;  // labels and scores of one batch in train_in_turn()
 };
 
 }  // namespace tfw2v::TFW2V_ISA
