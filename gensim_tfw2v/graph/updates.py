@@ -1,7 +1,8 @@
 """Updates of a table's rows in a step: grouped by row, summed, clipped and added.
 
 Sorting a step's row ids and summing runs of equal ids is several times cheaper on CPUs than
-scattering every row. It leaves distinct rows, which can be overwritten without adding in place.
+scattering every row. The resulting rows are distinct, so each can be overwritten with its new
+value, which is cheaper than adding in place.
 
 A row that occurs often in a step gets the sum of its updates, all computed from the same value of
 the row. For a frequent word, that sum can overshoot. Limiting its norm keeps training stable with
@@ -27,7 +28,7 @@ EPSILON = 1e-6
 
 
 class RowSplits(NamedTuple):
-    """Slice of a step within a concatenation over all steps: [1]; or of each step: [steps, 1]."""
+    """Slice of one step in a concatenation over all steps: [1]; or slices of all: [steps, 1]."""
 
     begin: tf.Tensor
     number: tf.Tensor
@@ -142,7 +143,7 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
         *parts, rank, segment = tensors
         widths = [part.shape[1] for part in parts]
         ranks = tf.split(rank, widths, 1) if len(widths) > 1 else [rank]
-        # copies row by row, and concatenates the parts in the same pass
+        # dynamic_stitch copies row by row, and concatenates the parts in the same pass
         in_order = tf.dynamic_stitch(ranks, parts)
         return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
 
@@ -187,7 +188,7 @@ def whole_rows(handles: Iterable[Any]) -> Tables:
 
 
 class WholeRows:
-    """Interface of a step to a variable [V, D] on the worker's own device, by its handle."""
+    """Access of a step to a variable [V, D] on the worker's own device, by its handle."""
 
     link = None
 
@@ -197,7 +198,7 @@ class WholeRows:
     def whole(self) -> tf.Tensor:
         """Return all rows, [V, D], in the variable's own memory, for ops that update it in place.
 
-        A variable whose rows were gathered or scattered returns a copy instead.
+        If rows of the variable have been gathered or scattered before, TensorFlow returns a copy.
         """
         return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.float32)
 
