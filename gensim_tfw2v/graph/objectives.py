@@ -191,7 +191,7 @@ class Gradients(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """Loss of a layer, updates of its input rows [blocks, I, D], and of its output rows in parts."""
+    """Loss of a layer, and updates of its input rows [blocks, I, D] and, in parts, output rows."""
 
     inputs: Slices
     outputs: list[Slices]
