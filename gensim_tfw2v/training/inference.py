@@ -65,7 +65,8 @@ def infer(
     frozen = Frozen.of(model)
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
     if frozen.options.concatenated not in (0, 2 * model.window + 1):
-        alphas = alphas[:0]  # with dm_tag_count not 1, no training, as in gensim: a text has 1 tag
+        # an inferred document has one tag; as in gensim, it is not trained if dm_tag_count is not 1
+        alphas = alphas[:0]
     nothing = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
     outputs = model.syn1neg if model.negative else nothing
     given = model.wv.vectors, outputs, model.syn1 if model.hs else nothing
