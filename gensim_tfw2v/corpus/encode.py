@@ -172,8 +172,8 @@ class Scan(OnDisk):
     raw_vocab : dict
         Count of each word, in order of first occurrence, so that ties are sorted as in gensim.
     parts : list of (EncodedPart, Path or None)
-        Parts, with provisional ids or with ids of their own. For the latter, the Path is a file
-        with the provisional id of each.
+        Parts with their ids. The Path is None if these are provisional ids. Otherwise the part
+        has numbered its own words, and the Path is a file with the provisional id of each.
     total_words : int
         gensim's `corpus_total_words`.
     corpus_count : int
@@ -194,7 +194,7 @@ class Scan(OnDisk):
         Parameters
         ----------
         key_to_index : dict
-            Words to ids from 0 up. Words that it lacks are dropped.
+            Id of each word, from 0 up. Missing words are dropped.
         rows : callable, optional
             Function from provisional numbers of tags to rows, for documents.
 
@@ -224,7 +224,7 @@ def scan_corpus(text: Text, parent: Parent = None, progress: Progress | None = N
     Raises
     ------
     CorpusDecodeError
-        If a file is not UTF-8; a UnicodeDecodeError.
+        If a file is not UTF-8. It is a UnicodeDecodeError.
     OSError
         If a file can't be read, the folder can't be written, or the disk is full. The temporary
         folder is then removed.

@@ -126,7 +126,7 @@ def save_ids(path: Path, ids: Ids) -> None:
 
 
 def save_shard(path: Path, ids: Ids, raw_words: int, sentences: int) -> Shard:
-    """Write whole sentences to a shard. `raw_words` and `sentences` are their counts in the text."""
+    """Write sentences to a shard; `raw_words` and `sentences` are their counts in the text."""
     save_ids(path, ids)
     tokens = int(np.count_nonzero(ids >= 0))
     return Shard(str(path), len(ids), tokens, raw_words, sentences)

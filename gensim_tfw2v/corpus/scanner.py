@@ -136,8 +136,8 @@ def scan(
     """Write the ids of a run of text to shards, whose paths start with `prefix`.
 
     Without a known vocabulary, words are counted and numbered. In `tagged` text, each line is a
-    document whose tag is its number in the run. `tell` is called after each block of text. Errors
-    are as in `read_runs`.
+    document, whose tag is the number of the line in the run. `tell` is called after each block of
+    text. Errors are as in `read_runs`.
     """
     functions = library()
     vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)

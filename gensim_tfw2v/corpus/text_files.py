@@ -77,7 +77,7 @@ class Text(NamedTuple):
         Token lists, if `runs` is None. Tagged documents are (packed tags, words).
     tagged : bool
         Whether the corpus consists of documents. Each line of a file, even an empty one, is then a
-        document, whose tag is its number.
+        document, whose tag is the number of the line.
     machines : list of encode.Machine
         Remote machines that also read runs, each listed once per core.
     unit : str

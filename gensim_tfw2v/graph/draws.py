@@ -26,7 +26,7 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
 class Draws(NamedTuple):
-    """Unit cut into steps of T/B blocks: ids, and windows encoded as in `WindowBand`; int32."""
+    """Unit cut into steps of T/B blocks, int32. Windows are encoded as in `WindowBand`."""
 
     inputs: tf.Tensor  # [steps, T/B, I]
     centres: tf.Tensor  # [steps, T/B, O]

@@ -49,7 +49,7 @@ def prepare_unit(
     key : Tensor [2], int32
         Key of the unit's random draws.
     alphas : Tensor [2], float32
-        Learning rates at its start and at its end.
+        Learning rates at the unit's start and at its end.
     """
     if config.native:
         return draw_unit(config, words, entries, key, alphas)

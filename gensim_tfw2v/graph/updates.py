@@ -28,7 +28,10 @@ EPSILON = 1e-6
 
 
 class RowSplits(NamedTuple):
-    """Slice of one step in a concatenation over all steps: [1]; or slices of all: [steps, 1]."""
+    """Slice of a step in a concatenation over all steps.
+
+    The fields are [1] for one step, or [steps, 1] for all steps.
+    """
 
     begin: tf.Tensor
     number: tf.Tensor
@@ -136,7 +139,7 @@ def running_sum(x: tf.Tensor) -> tf.Tensor:
 def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     """Sum a step's updates by row: [U, D], float32.
 
-    Each part of the updates is [T/B, r, D]; the r add up to R B/T.
+    The parts of the updates are [T/B, r, D]. Their r add up to R B/T.
     """
 
     def of_part(*tensors: tf.Tensor) -> tf.Tensor:

@@ -26,7 +26,7 @@ class Objective:
     mean : bool
         gensim's `cbow_mean`; False in skip-gram.
     hierarchical : bool
-        Whether hierarchical softmax is trained: gensim's `hs`.
+        gensim's `hs`: whether hierarchical softmax is trained.
     corrected : bool
         Whether input rows of CBOW get the gradient of the loss, from which gensim's updates differ;
         see `gensim_tfw2v.graph.objectives.cbow_gradients`.

@@ -1,7 +1,7 @@
 """Sizes of blocks, groups, spans, windows and work units.
 
-The functions compute them from gensim's parameters and the size of the corpus. Most
-constants were chosen by measurements.
+The functions compute them from gensim's parameters and the size of the corpus. Most constants were
+chosen by measurements.
 
 The *effective step* of a row is alpha times the number of its updates that are computed from the
 same rows ("load" in docs/how-it-works.md, "Blocks or windows"). If it is too large, the row
@@ -43,7 +43,8 @@ DEFAULT_STEP = 0.025 * 6 * (1 + 5)
 #: the compiled kernels train window by window, and a step of the TensorFlow fallback is one block.
 MAX_INPUT_STEP = 1.0
 
-#: Maximum effective step of the most frequent word within a block.
+#: Maximum effective step of the most frequent word within a block. Beyond it, CBOW trains in
+#: shorter blocks or by windows, and skip-gram trains by windows.
 MAX_WORD_STEP = 2.0
 
 #: Maximum effective step of a centre's output row in skip-gram by windows: alpha times the words of
@@ -322,7 +323,7 @@ def choose_unit_entries(
     threads : int
         Number of threads that train the same model, summed over all workers.
     directed : bool
-        Whether their changes are combined by direction; see
+        Whether the changes of concurrent jobs are combined by direction; see
         `gensim_tfw2v.parameter_server.combining`.
     in_rounds : bool
         Whether training is in `ROUNDS` deterministic rounds per epoch.

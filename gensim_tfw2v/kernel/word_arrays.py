@@ -73,7 +73,7 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
 
 
 class Lists(NamedTuple):
-    """One list of integers per word, as int32 arrays or tensors; both are empty if unused."""
+    """One list of integers per word, as int32 arrays or tensors, which are empty if unused."""
 
     first: tf.Tensor  # [V + 1], offset of each word's list in `entries`
     entries: tf.Tensor  # all lists, concatenated
@@ -100,18 +100,19 @@ class WordArrays(NamedTuple):
     keep : [V], float32
         Probability of each word to survive subsampling (gensim's ``sample_int / 2**32``).
     noise : [V, 2], int32
-        Noise distribution of negatives, as an `alias_table`. [0, 2] without negative sampling.
+        Noise distribution of negatives, as an `alias_table`. Shape [0, 2] without
+        negative sampling.
     tree : Lists
         Path of each word from the root of the Huffman tree: ``2 * node + code`` of each node. Nodes
         are rows of gensim's ``syn1``. Empty without hierarchical softmax.
     lock : [rows], float32
-        Factor of each input row's update: gensim's ``vectors_lockf``. [0] if all are 1.
+        Factor of each input row's update: gensim's ``vectors_lockf``. Shape [0] if all are 1.
     subwords : Lists
         For each word, the rows of the table of inputs whose sum or mean is its input. Empty if the
         input of each word is its own row.
     weights : [rows], float32
-        Number of gensim's rows merged into each input row, because they always get equal updates.
-        [0] if none are merged.
+        Number of gensim's rows that are merged into each input row. Rows that always get equal
+        updates are merged. Shape [0] if none are.
     """
 
     keep: tf.Tensor

@@ -137,7 +137,7 @@ class Synchronous(RegimeOptions):
 class Deterministic(RegimeOptions):
     """Deterministic training: in rounds, whose changes are combined by direction.
 
-    The number of jobs per round is the same on any cluster. It is the regime of a cluster with
+    The number of jobs per round is the same on any cluster. This regime is used on a cluster with
     `deterministic`, and cannot be chosen by name.
     """
 
@@ -203,8 +203,8 @@ class SubModels(RegimeOptions):
         Fraction of the sentences in a sample, above 0 and at most 1; by default 1 / N.
     sampling : {"shuffle", "random", "equal"}
         Assignment of sentences to samples. ``"shuffle"`` draws new samples in each epoch, and puts
-        every sentence in at least one; ``"random"`` draws once; ``"equal"`` cuts the text into N
-        consecutive parts, and has no `rate`.
+        every sentence in at least one, unless `rate` is below 1 / N. ``"random"`` draws once.
+        ``"equal"`` cuts the text into N consecutive parts, and has no `rate`.
     merging : {"alir", "pca", "concat"}
         Method of `merge_models`. With ``"concat"`` the merged model has N times as many dimensions.
 
@@ -254,8 +254,8 @@ class Sandblaster(RegimeOptions):
     """Sandblaster L-BFGS: batch training on the whole corpus.
 
     Each epoch is one evaluation of the corpus's loss and its gradient. Dean et al. 2012, "Large
-    Scale Distributed Deep Networks", section 4.2. For skip-gram, or CBOW with `corrected_cbow`,
-    with negative sampling.
+    Scale Distributed Deep Networks", section 4.2. It trains skip-gram, or CBOW with
+    `corrected_cbow`, with negative sampling.
 
     Parameters
     ----------

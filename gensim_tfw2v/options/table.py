@@ -50,7 +50,7 @@ class Option:
 
         - identity: a checkpoint belongs to the same training only if the value is equal
         - argument: it is not an attribute of models
-        - needed: all models have it, of any version of gensim
+        - needed: models of all versions of gensim have it
         - merged: a merged model copies it from the first model
         - shown: TensorBoard shows it
         - switch: TensorBoard shows it as true or false

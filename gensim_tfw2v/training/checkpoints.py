@@ -41,7 +41,7 @@ _UNFINISHED = ".unfinished"
 class CheckpointError(ValueError):
     """Checkpoint folder that is in use, or whose checkpoints this training cannot resume.
 
-    They are then of a different training, or of a different version of this package.
+    Such checkpoints are of a different training, or of a different version of this package.
     """
 
 

@@ -33,9 +33,9 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
     Raises
     ------
     OSError, ValueError
-        As `find_texts`.
+        See `find_texts`.
     MissingTasks
-        As `find_readers`.
+        See `find_readers`.
     """
     tagged = tags is not None
     if (paths := text_files(source, tagged)) is None:

@@ -132,7 +132,7 @@ class EarlyStopping(CallbackAny2Vec):
                 for held, arrays in weights_of(model):
                     self._best.append((held, {n: array.copy() for n, array in arrays.items()}))
         waited = 0 if self.best_epoch is None else epoch - self.best_epoch
-        # also after the last epoch, so that the last checkpoint is of the best epoch
+        # stop after the last epoch, too, so that the last checkpoint is of the best epoch
         if waited >= max(1, self.patience) or epoch + 1 == model.epochs:
             model.stop_training = True
 

@@ -131,7 +131,7 @@ def unit_tasks(
 
 @dataclass
 class EpochLog:
-    """gensim's log lines of an epoch, or of several that are trained as one, and its duration."""
+    """gensim's log lines, and duration, of an epoch or of several that are trained as one."""
 
     model: Any
     epoch: int

@@ -194,8 +194,8 @@ class Training:
     def _tasks(self, epoch: int, expected: Expected) -> list[UnitTask]:
         """Return the tasks of an epoch's units, in the order of training.
 
-        Skip-gram shuffles them on a large corpus, which makes analogies a little better. CBOW is
-        as good in the order of the text, and then closer to gensim.
+        Skip-gram shuffles them on a large corpus, which makes analogies a little better. For CBOW,
+        the order of the text is as good, and results are closer to gensim's.
         """
         units = self.units
         config = self.config

@@ -20,7 +20,7 @@ ROWS_AT_A_TIME = 1 << 10
 
 @dataclass(frozen=True)
 class Subwords:
-    """Description of R rows, and for each of V words the list of rows that make up its input.
+    """R rows of inputs, and for each of V words the list of rows that make up its input.
 
     gensim has a row for each word (``wv.vectors_vocab``) and for each bucket of n-grams
     (``wv.vectors_ngrams``). Rows that are in the inputs of exactly the same words, as those of
@@ -62,7 +62,7 @@ class Subwords:
         )
         order = np.argsort(first)  # by the first merged row: rows of words come first
         row_of = np.argsort(order)[same]
-        # lists contain only the first bucket of each row that contains no word's own row
+        # a row that contains no word's own row is listed only for the first of its buckets
         is_listed = np.zeros(vectors.bucket, bool)
         is_listed[buckets[first[first >= words] - words]] = True
         kept = is_listed[entries]
@@ -117,7 +117,7 @@ class Subwords:
         vectors.vectors = self.means(rows)
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:
-        """Sum values of words over the words of each row: [R], float32."""
+        """Return, for each row, the sum of `of_words` over the words that have it: [R], float32."""
         sums: np.ndarray = self._of_words.T @ of_words
         return sums.astype(np.float32)
 

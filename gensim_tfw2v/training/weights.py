@@ -32,7 +32,7 @@ def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]
 
 
 def complete(model: Any) -> None:
-    """Complete the attributes of words that ``wv.add_vector`` has added, so that they can train.
+    """Complete the attributes of words that ``wv.add_vector`` has added, to train them.
 
     These words are neither subsampled nor drawn as negatives, and their output rows start from 0.
     Nothing changes if arrays do not fit the vocabulary for any other reason.
