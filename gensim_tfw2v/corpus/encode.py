@@ -61,7 +61,7 @@ class Machine(Protocol):
         tagged: bool,
         stopped: threading.Event,
     ) -> EncodedPart | None:
-        """Read a run, as `scan`.
+        """Read a run, like `scan`.
 
         Returns None if the run must be read locally. Raises an exception if the machine fails.
         """
@@ -98,7 +98,7 @@ def read_runs(
     known : Known, optional
         Existing vocabulary; by default words are counted and numbered.
     progress : callable, optional
-        Called in the calling thread.
+        Function that is called in the calling thread.
 
     Raises
     ------
@@ -170,10 +170,10 @@ class Scan(OnDisk):
     words : list
         Words by provisional id.
     raw_vocab : dict
-        Words to counts, in order of first occurrence, so that ties are sorted as in gensim.
+        Count of each word, in order of first occurrence, so that ties are sorted as in gensim.
     parts : list of (EncodedPart, Path or None)
-        Parts with their ids. If the ids are local to a part, its Path is a file with the
-        provisional id of each.
+        Parts with their ids. The Path is None if these are provisional ids. Otherwise the part
+        has numbered its own words, and the Path is a file with the provisional id of each.
     total_words : int
         gensim's `corpus_total_words`.
     corpus_count : int
@@ -194,7 +194,7 @@ class Scan(OnDisk):
         Parameters
         ----------
         key_to_index : dict
-            Words to ids from 0 up. Words that it lacks are dropped.
+            Id of each word, from 0 up. Missing words are dropped.
         rows : callable, optional
             Function from provisional numbers of tags to rows, for documents.
 
@@ -219,12 +219,12 @@ def scan_corpus(text: Text, parent: Parent = None, progress: Progress | None = N
     parent : path, optional
         Existing folder in which the corpus's temporary folder is made.
     progress : callable, optional
-        Called from time to time with the words, sentences, word types and bytes of files so far.
+        Function that is called from time to time; see `Progress`.
 
     Raises
     ------
     CorpusDecodeError
-        If a file is not UTF-8; a UnicodeDecodeError.
+        If a file is not UTF-8. It is a UnicodeDecodeError.
     OSError
         If a file can't be read, the folder can't be written, or the disk is full. The temporary
         folder is then removed.
@@ -246,7 +246,7 @@ def scan_corpus(text: Text, parent: Parent = None, progress: Progress | None = N
                 for part in read:  # closing stops all threads after an error
                     places = made.folder / f"part{len(parts):05}.places"
                     save_ids(places, counter.add(part.words, part.counts))
-                    parts.append((EncodedPart(*part[:3]), places))  # without its words: memory
+                    parts.append((EncodedPart(*part[:3]), places))  # drop its words to save memory
             joined, counts = words_of(counter.pointer)
             words = joined.decode().split("\n")[:-1]
         raw_vocab = dict(zip(words, counts.tolist(), strict=True))

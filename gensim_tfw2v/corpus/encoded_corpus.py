@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 Ids = NDArray[np.int32]
-#: Callback for the numbers of words, sentences, word types and bytes of files so far.
+#: Callback with the numbers so far: words, sentences, word types, bytes of files.
 Progress = Callable[[int, int, int, int], object]
 #: Parent of a temporary folder; None for the default of `tempfile` (see TMPDIR).
 Parent = str | os.PathLike[str] | None
@@ -28,14 +28,15 @@ END = -1  # entry after each sentence
 UNKNOWN = -2  # entry of a word outside the vocabulary
 FIRST_TAG = -3  # FIRST_TAG - number is the entry of a tag, before the words of its document
 SHARD = 1 << 22  # maximum entries of a shard, except for a single longer sentence
-MAX_SENTENCE = 10_000  # words at which lines are cut, as in LineSentence (MAX_WORDS_IN_BATCH)
+MAX_SENTENCE = 10_000  # maximum words, as in LineSentence; longer lines are cut
 
 
 @dataclass(frozen=True)
 class Shard:
     """File of whole sentences: raw little-endian int32 ids, with -1 after each sentence.
 
-    A sentence may be a document, whose tags do not count as tokens.
+    A sentence may be a document, whose tags do not count as tokens. After `EncodedCorpus.cut_anew`,
+    the first and the last sentence may be parts of a sentence.
     """
 
     path: str
@@ -77,7 +78,7 @@ class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
 
 
 def write_error(number: int | None, folder: Path) -> OSError:
-    """Return an error with this errno, the bytes and the folder written so far, and a remedy."""
+    """Return an error with this errno, the folder and the bytes written so far, and a remedy."""
     written = sum(map(_size, folder.glob("**/*")))
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "free space there, or"
@@ -101,7 +102,7 @@ def _size(path: Path) -> int:
 
 
 def check_shards(shards: Iterable[Shard]) -> None:
-    """Raise a ValueError if a shard's file is missing or does not have its length."""
+    """Raise a ValueError if a shard's file is missing or has a wrong length."""
     for shard in shards:
         size = os.path.getsize(shard.path) if os.path.exists(shard.path) else 0
         if size != shard.entries * ID.itemsize:
@@ -117,7 +118,7 @@ def without_unknown(run: Ids) -> Ids:
 
 
 def save_ids(path: Path, ids: Ids) -> None:
-    """Write ids to a file; an OSError is that of `write_error`."""
+    """Write ids to a file; if that fails, raise the OSError of `write_error`."""
     try:
         path.write_bytes(ids.astype(ID, copy=False).tobytes())
     except OSError as error:
@@ -125,7 +126,7 @@ def save_ids(path: Path, ids: Ids) -> None:
 
 
 def save_shard(path: Path, ids: Ids, raw_words: int, sentences: int) -> Shard:
-    """Write whole sentences, encoded from `raw_words` and `sentences` of the text, to a shard."""
+    """Write sentences to a shard; `raw_words` and `sentences` are their counts in the text."""
     save_ids(path, ids)
     tokens = int(np.count_nonzero(ids >= 0))
     return Shard(str(path), len(ids), tokens, raw_words, sentences)
@@ -146,7 +147,7 @@ class WorkUnit:
     The units of a corpus follow each other without gaps; their counts add up to its totals.
     """
 
-    index: int  # place in the order of the text
+    index: int  # index in the order of the text, from 0
     path: str  # shard file: raw little-endian int32, -1 after each sentence
     start: int  # in entries
     stop: int
@@ -162,7 +163,7 @@ class WorkUnit:
 class EncodedCorpus(OnDisk):
     """Corpus as ids, in shards on disk.
 
-    With `whole`, for documents, work units contain only whole sentences.
+    With `whole`, sentences are documents, and work units contain only whole documents.
 
     Attributes
     ----------
@@ -194,7 +195,7 @@ class EncodedCorpus(OnDisk):
                 words.append(words[-1] + shard.raw_words)
                 sentences.append(sentences[-1] + shard.sentences)
                 self.total_tokens += shard.tokens
-        # counts of shards already add up to the text's totals, unless a run of text became no
+        # counts of shards already add up to the text's totals, unless a run of text resulted in no
         # shard, or sentences were empty or cut
         self._share_out(shards, words, sentences)
 
@@ -357,11 +358,11 @@ class Sampling:
 
     @property
     def share(self) -> float:
-        """Expected fraction of a unit's sentences in a sample, if it has any of the unit."""
+        """Expected fraction of a unit's sentences in a sample, if the sample has any of them."""
         return 1.0 if self.kind == "equal" else self.rate
 
     def has_unit(self, sample: int, index: int, units: int) -> bool:
-        """Return whether a sample may have sentences of the unit with this index, of `units`."""
+        """Return whether a sample may have sentences of the unit `index` of `units` units."""
         return self.kind != "equal" or index * self.number // units == sample
 
     def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:

@@ -77,7 +77,10 @@ class WordCounter:
         weakref.finalize(self, library().tfw2v_words_free, self.pointer)
 
     def add(self, text: bytes, counts: NDArray[np.int64] | None = None) -> Ids:
-        """Count words, each followed by a newline; return the index of each among all words."""
+        """Count words, each followed by a newline; return the index of each among all words.
+
+        A word counts once, or `counts` times.
+        """
         indices = np.empty(text.count(b"\n"), np.int32)
         address = None if counts is None else counts.ctypes.data
         library().tfw2v_words_add(self.pointer, text, len(text), address, indices.ctypes.data)
@@ -133,8 +136,8 @@ def scan(
     """Write the ids of a run of text to shards, whose paths start with `prefix`.
 
     Without a known vocabulary, words are counted and numbered. In `tagged` text, each line is a
-    document whose tag is its number in the run. `tell` is called after each block of text. Errors
-    are as in `read_runs`.
+    document, whose tag is the number of the line in the run. `tell` is called after each block of
+    text. Errors are as in `read_runs`.
     """
     functions = library()
     vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)
@@ -148,7 +151,7 @@ def scan(
         first = 0  # bytes of the run before this text
         for text in run:
             at = text.start  # offset of `rest`
-            before = b""  # the last bytes before `rest`, for error messages
+            before = b""  # last bytes before `rest`, for error messages
             rest = b""  # bytes that were read, but not scanned yet
             block = b"\n"
             with open_text(text) as stream:
@@ -190,7 +193,7 @@ def scan(
 
 
 def _refuse(path: str, offset: int, before: bytes, wrong: bytes) -> None:
-    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text, behind `before`."""
+    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text, after `before`."""
     try:
         wrong.partition(b"\n")[0].decode()
     except UnicodeDecodeError as error:

@@ -41,8 +41,8 @@ pack = struct.Struct("<i").pack
 class Lines:
     """Sentences of runs of texts, for systems without the compiled scanner.
 
-    A sentence is a line, cut at 10,000 words; none is empty. In `tagged` text, each line is a
-    document: items are its packed tag, which is its number, and its words.
+    A sentence is a line, cut at 10,000 words; empty lines are skipped. In `tagged` text, each line
+    is a document: items are (packed tag, words), where the tag is the number of the line.
     """
 
     def __init__(self, runs: Iterable[Iterable[FileRange]], tagged: bool) -> None:

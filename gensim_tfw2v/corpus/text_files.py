@@ -13,7 +13,7 @@ from gensim_tfw2v import messages
 from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
-BYTES_A_RUN = 16 << 20  # about 0.1 s of scanning
+BYTES_A_RUN = 16 << 20  # scanned in about 0.1 s
 MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
 
 #: Name of gensim's class for the sentences of several files.
@@ -50,8 +50,8 @@ class CorpusDecodeError(UnicodeDecodeError):
 class FileRange(NamedTuple):
     """Whole lines of a text: bytes [start, stop) of a file.
 
-    A stream (a compressed or remote file, or a pipe) is one range. Its size is that on disk, 0 if
-    that is unknown.
+    A stream (a compressed or remote file, or a pipe) is one range. Its size is the size on disk, or
+    0 if this is unknown.
     """
 
     path: str
@@ -65,9 +65,9 @@ class Text(NamedTuple):
 
     Files are in the format of LineSentence: UTF-8, one sentence per line, words separated by white
     space. They may be compressed, with a suffix that smart_open supports (.gz, .bz2, …). Lines of
-    more than 10,000 words are cut into several sentences. So are longer sentences of an iterable;
-    gensim would drop their rest. Words of an iterable may be any objects that can be keys. As in
-    gensim, a warning is logged if the first sentence is a string.
+    more than 10,000 words are cut into several sentences. Such sentences of an iterable are cut,
+    too, while gensim would drop the words beyond 10,000. Words of an iterable may be any objects
+    that can be keys. As in gensim, a warning is logged if the first sentence is a string.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Text(NamedTuple):
         Token lists, if `runs` is None. Tagged documents are (packed tags, words).
     tagged : bool
         Whether the corpus consists of documents. Each line of a file, even an empty one, is then a
-        document, whose tag is its number.
+        document, whose tag is the number of the line.
     machines : list of encode.Machine
         Remote machines that also read runs, each listed once per core.
     unit : str
@@ -95,7 +95,7 @@ class Text(NamedTuple):
 
 
 def text_files(source: Any, tagged: bool = False) -> list[str] | None:
-    """Return the files of a source that are to be read whole; None for other iterables.
+    """Return the files of a source that consists of whole files; None for any other iterable.
 
     Files may be passed as a path, or as gensim's `LineSentence` or `PathLineSentences` with the
     default limits on number and length of sentences. `tagged` documents may also be a
@@ -125,7 +125,10 @@ def text_files(source: Any, tagged: bool = False) -> list[str] | None:
 
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is a pipe or a terminal, read only once; False if it is missing."""
+    """Return whether a path is a pipe or a terminal, which can be read only once.
+
+    Returns False if the path is missing.
+    """
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):  # a path with a null byte
@@ -192,7 +195,7 @@ def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
     runs: dict[int, list[FileRange]] = {}
     begin = 0
     for text in texts:
-        if text.is_stream:  # not cut: in the run that contains its middle
+        if text.is_stream:  # not cut, but a part of the run that contains its middle
             ranges = [(text.stop // 2, text)]
         else:
             inside = range(begin * number // total, (begin + text.stop) * number // total + 1)
@@ -229,7 +232,7 @@ def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
 
 
 def open_text(text: FileRange) -> AbstractContextManager[BinaryIO]:
-    """Open a text for reading bytes, decompressed, at its start."""
+    """Open a text for reading from its start, as decompressed bytes."""
     if text.is_stream:
         return _open_stream(text.path)
     file = open(text.path, "rb")
@@ -239,7 +242,7 @@ def open_text(text: FileRange) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def _open_stream(path: str) -> Iterator[BinaryIO]:
-    """Open a compressed or remote file or a pipe; name it in errors that are raised meanwhile.
+    """Open a compressed or remote file or a pipe, and name it in errors until it is closed.
 
     Raises
     ------

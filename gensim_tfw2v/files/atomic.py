@@ -19,7 +19,7 @@ STDOUT = 1
 
 
 def save_atomically(path: Path, write: Write) -> list[Path]:
-    """Let `write` make the file `path`, and the files that gensim puts next to it, or none of them.
+    """Call `write` to make the file `path`, and the files that gensim puts next to it: all or none.
 
     Files are written to a hidden folder under their final names, and moved when all are complete.
     `path` is moved last, so that it never exists without the arrays that it refers to. Links are
@@ -27,7 +27,8 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
     After an error, older files of these names are unchanged. Returns the written files, `path`
     last.
 
-    If `path` cannot be replaced, such as a device, `write` is called with an open file instead.
+    If `path` cannot be replaced, for example because it is a device, `write` is called with an open
+    file instead.
     """
     hidden = ""
     final_folder = str(path.parent.absolute())
@@ -94,7 +95,7 @@ def replaceable(path: Path) -> Path | None:
     except FileNotFoundError:
         return real
     is_file = stat.S_ISREG(found.st_mode) and not _is_stdout(found)
-    folders = real.parent, path.parent  # also the folder of a link: arrays are saved next to it
+    folders = real.parent, path.parent  # also a link's folder: arrays are saved next to it
     is_free = all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
     return real if is_file and is_free else None
 

@@ -56,8 +56,8 @@ def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
     """Make an array of zeros in a new ``.npy`` file, with all of its disk space allocated.
 
-    If the disk is full, it raises an OSError and leaves no file. Without the allocation, a later
-    write to the array would end the process by a signal. An older file is replaced; processes that
+    If the disk is full, it raises an OSError and leaves no file. Without the allocation, a signal
+    would kill the process at a later write to the array. An older file is replaced; processes that
     have mapped it keep its content.
     """
     path.unlink(missing_ok=True)

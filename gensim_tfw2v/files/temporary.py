@@ -40,8 +40,8 @@ class TemporaryFolder:
     """New folder, removed by `close`, when garbage collected, or at the interpreter's exit.
 
     `folder` is its absolute path. Its name contains `kind`, the purpose. `parent` is by default the
-    folder of `tempfile` (see TMPDIR). The first time that a process makes a folder in a parent, it
-    removes those that killed processes have left there.
+    folder of `tempfile` (see TMPDIR). Before a process makes its first folder in a parent, it
+    removes the folders that killed processes have left there.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ def check_folder(name: str, folder: str | os.PathLike[str]) -> None:
     Raises
     ------
     OSError
-        If not; it names the argument, the folder and the reason.
+        If the folder cannot be used; the message contains the argument, the folder and the reason.
     """
     if reason := why_unwritable(folder):
         said = f"{name}={os.fspath(folder)!r}: cannot be written to ({reason})"
@@ -98,7 +98,7 @@ def _own(folder: Path) -> BinaryIO | None:
     lock = fresh.open("wb")
     with fresh.open("wb") as another:
         if locked(lock) and not locked(another):
-            fresh.rename(folder / OWNED)  # so a file of this name is never seen unlocked
+            fresh.rename(folder / OWNED)  # locked first, so that no process finds it unlocked
             return lock
     lock.close()
     fresh.unlink()
@@ -128,7 +128,7 @@ def _end(folder: Path, owner: int, lock: BinaryIO | None) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, and its lock file last: after a kill, the rest can still be recognized."""
+    """Remove a folder, its lock file last: if killed before, the rest can still be recognized."""
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
             if path.is_dir() and not path.is_symlink():

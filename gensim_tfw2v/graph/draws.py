@@ -1,14 +1,15 @@
 """Random draws of a work unit: subsampling, window sizes and negatives.
 
-All draws come from stateless random numbers keyed by the unit's name. So a unit can be trained
-anywhere, and retried, with the same result.
+All draws come from stateless random numbers, with a key computed from the seed, the epoch and the
+unit's index. So a unit can be trained anywhere, and retried, with the same result.
 
 The pairs of a block share its negatives. With S shards, a target's negatives are words of its own
 shard (target negative sampling: Stergiou et al. 2017, "Distributed Negative Sampling for Word
-Embeddings"). Word r is in shard r mod S, as rows are distributed over ps tasks. Words are numbered
-by frequency, so shards have about equal weight. The negatives of a block are assigned to the shards
-round-robin, then each is drawn from the words of its shard. For each centre, only the negatives of
-its shard count; their weights are multiplied so that the expectation stays the same.
+Embeddings"). Word r is in shard r mod S; rows are distributed over ps tasks in the same way. Words
+are numbered by frequency, so shards have about equal weight. The negatives of a block are assigned
+to the shards round-robin, then each is drawn from the words of its shard. For each centre, only the
+negatives of the centre's shard count. Their weights are scaled up so that the expectation stays the
+same.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
 class Draws(NamedTuple):
-    """Unit cut into steps of T/B blocks: ids, and windows encoded as in `WindowBand`; int32."""
+    """Unit cut into steps of T/B blocks, int32. Windows are encoded as in `WindowBand`."""
 
     inputs: tf.Tensor  # [steps, T/B, I]
     centres: tf.Tensor  # [steps, T/B, O]
@@ -43,7 +44,7 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
     reach: tf.Tensor | int = shape.window
-    if config.shrink_windows:  # to a uniform 1..max_window per position, as in gensim
+    if config.shrink_windows:  # uniform in 1..max_window for each position, as in gensim
         max_window = config.max_window or shape.window
         reach = tf.random.stateless_uniform([kept], keys[1], 1, max_window + 1, tf.int32)
         reach = tf.minimum(reach, shape.window)
@@ -87,15 +88,15 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
 
 
 def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
-    """Cut values of tokens [n] into blocks: [blocks, B], padded by 0."""
+    """Cut values of tokens [n] into blocks [blocks, B], padded with 0."""
     return tf.reshape(_padded(x, shape, blocks, before=0), [-1, shape.block])
 
 
 def in_halos(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
-    """Cut values of tokens [n] into overlapping halos of blocks: [blocks, H], padded by 0."""
+    """Cut values of tokens [n] into the overlapping halos of blocks [blocks, H], padded with 0."""
     padded = _padded(x, shape, blocks + -(-shape.halo // shape.block), before=shape.window)
     by_block = tf.reshape(padded, [-1, shape.block])
-    parts = []  # of at most B columns each: slices cost less than gathering single tokens
+    parts = []  # at most B columns each, because slicing costs less than gathering
     for first in range(0, shape.halo, shape.block):
         columns = min(shape.block, shape.halo - first)
         parts.append(tf.slice(by_block, [first // shape.block, 0], [blocks, columns]))
@@ -109,13 +110,13 @@ def _padded(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor, before: int) -> t
 def _subsample(
     entries: tf.Tensor, key: tf.Tensor, keep_probability: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Return the ids of the kept tokens, and the number before and after each in its sentence.
+    """Return the ids of the kept tokens, and the number of kept tokens on either side of each.
 
-    All three are int32 [kept].
+    Only tokens of the same sentence count. All three are int32 [kept]: ids, before, after.
     """
     ends = tf.cast(entries < 0, tf.int32)
     chance = tf.random.stateless_uniform(tf.shape(entries), key)
-    # the end of a sentence looks up word 0; subtracting 1 drops it, as the limit is then 0 or less
+    # the end of a sentence gets the probability of word 0, minus 1: at most 0, so it is dropped
     limit = tf.gather(keep_probability, tf.maximum(entries, 0)) - tf.cast(ends, tf.float32)
     kept = tf.squeeze(tf.where(chance < limit), 1)
     ids = tf.gather(entries, kept)
@@ -143,7 +144,7 @@ def draw_negatives(
         bucket = drawn(keys[0], 0, vocabulary)
     else:
         shard = tf.tile(tf.constant(shards_of_negatives(shared, shards)), [blocks])
-        # int32 modulo the shard's size: a shard is too small for the bias to matter
+        # a random int32 modulo a size is biased, but too little to matter with the size of a shard
         size = (vocabulary - shard + shards - 1) // shards
         bucket = shard + shards * tf.math.floormod(drawn(keys[0], None, None), size)
     share, other = tf.unstack(tf.gather(noise, bucket), axis=1)
@@ -157,10 +158,11 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
 
 
 def counted_negatives(config: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
-    """Return the weights of each block's negatives for its centres; None if all are 1.
+    """Return the weight of each negative of a block for each of its centres; None if all are 1.
 
     `columns` are ids [T/B, C]; weights are float32 [T/B, C - O, O]. If targets are skipped, a
-    negative that equals a centre has weight 0 for it. With shards, so has one of a different shard.
+    negative that equals a centre has weight 0 for this centre. With shards, a negative has weight 0
+    for centres of different shards, and a larger weight for centres of its own.
     """
     shape = config.shape
     shards = config.negative_shards

@@ -18,9 +18,9 @@ Its loss is ``-log sigmoid(s)`` for label 1 and ``-log sigmoid(-s)`` for label 0
 the two rows by ``alpha * (label - sigmoid(s))`` times the opposite row (Mikolov et al. 2013,
 "Distributed Representations of Words and Phrases", section 2.2).
 
-Letters: D vector size, T/B blocks of a step, I inputs of a block, O its centres (of I and O one
-is B, the block, and one is H, its halo), C columns (the output rows of a block: its centres, then
-its shared negatives), P nodes of the longest path, U distinct rows.
+Letters: D vector size, T/B blocks of a step, I inputs of a block, O its centres (either I = B and
+O = H, or I = H and O = B), C columns (the output rows of a block: its centres, then its shared
+negatives), P nodes of the longest path, U distinct rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from gensim_tfw2v.kernel.kernel_config import Objective
 
 @dataclass(frozen=True)
 class WindowBand(Weights):
-    """Band matrices: 1 where an input is in a centre's window, 0 elsewhere: [T/B, O, I].
+    """Band matrices [T/B, O, I]: 1 where an input is in a centre's window, 0 elsewhere.
 
     Only the windows are sent to slices; each slice computes the matrices from them.
 
@@ -49,7 +49,7 @@ class WindowBand(Weights):
     ----------
     shape : StepShape
     mean : bool
-        Whether each row is divided by the number of tokens in the window.
+        Whether each row of a matrix is divided by the number of tokens in its window.
     dtype : DType
     """
 
@@ -72,7 +72,7 @@ class WindowBand(Weights):
 
 
 class NearPairs(Weights):
-    """Matrices [T/B, C, I] without the elements whose input and centre are too far apart to pair.
+    """Encoding of matrices [T/B, C, I] that omits inputs too far from a centre to be in its window.
 
     `number` is n, the number of remaining elements per block.
     """
@@ -83,7 +83,7 @@ class NearPairs(Weights):
         needed = np.concatenate([near, np.ones((shape.shared, shape.inputs), bool)])
         self._needed = np.flatnonzero(needed).astype(np.int32)
         self.number = len(self._needed)
-        # index of each element among these; n, where a 0 is appended, for the removed ones
+        # index of each element among the remaining ones; n, the index of an appended 0, if omitted
         self._index = np.full(needed.size, self.number, np.int32)
         self._index[self._needed] = np.arange(self.number)
 
@@ -93,7 +93,7 @@ class NearPairs(Weights):
         return tf.gather(flat, self._needed, axis=1)
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
-        """Return matrices [T/B, C, I] with elements [T/B, n], and 0 for the removed ones."""
+        """Return matrices [T/B, C, I] from elements [T/B, n], with 0 for omitted elements."""
         wide = tf.gather(tf.pad(packed, [[0, 0], [0, 1]]), self._index, axis=1)
         return tf.reshape(wide, [-1, self._shape.columns, self._shape.inputs])
 
@@ -110,11 +110,11 @@ class StepPlan(NamedTuple):
     windows : Tensor [T/B, O], int32
         Window of each centre; see `WindowBand`.
     inputs, outputs, nodes : RowGroups
-        Input rows of the blocks, their columns, and the nodes on the paths of their centres.
+        Rows of each block: its input rows, its columns, and the nodes on its centres' paths.
     words : Tensor [T/B, C], int32
-        Ids of the columns, if negatives have weights that depend on the centre.
+        Ids of the columns, if the weights of negatives depend on the centre.
     signs : Tensor [T/B, O * P], float32
-        Sign of the turn of each centre's path at each of its nodes; see `paths_of`.
+        Sign of each node on each centre's path; see `paths_of`.
     """
 
     alpha: tf.Tensor
@@ -181,8 +181,8 @@ class Gradients(NamedTuple):
         ``"outputs"`` or ``"nodes"``. They are still to be multiplied by the learning rate. The r of
         a list's parts add up to I, C or O * P.
     loss, predictions : Tensor []
-        Sum of the negative log likelihoods of the step's pairs and negatives, and its number of
-        predictions of a centre; both 0 unless the loss is computed.
+        Sum of the negative log likelihoods of the step's pairs and negatives, and number of the
+        step's predictions of a centre. Both are 0 unless the loss is computed.
     """
 
     updates: dict[str, list[Slices]]
@@ -191,7 +191,7 @@ class Gradients(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """Updates of a layer's input rows [blocks, I, D] and of its output rows, in parts; its loss."""
+    """Loss of a layer, and updates of its input rows [blocks, I, D] and, in parts, output rows."""
 
     inputs: Slices
     outputs: list[Slices]
@@ -199,9 +199,10 @@ class Layer(NamedTuple):
 
 
 def summed(layers: dict[str, Layer]) -> tuple[dict[str, list[Slices]], tf.Tensor]:
-    """Sum layers on the same inputs, which are keyed by the table of their output rows.
+    """Sum the updates and losses of layers with the same inputs.
 
-    Returns the updates by the name of their table, and the loss.
+    The layers are keyed by the table of their output rows. Returns the updates by the name of their
+    table, and the loss.
     """
     inputs = [layer.inputs for layer in layers.values()]
     if len({rows.dtype for rows in inputs}) > 1:
@@ -218,10 +219,10 @@ def predict(
     with_loss: bool,
     pairs: Weights = IDENTITY,
 ) -> Layer:
-    """Predict every output row of a block from every input row of it, by three batched products.
+    """Predict every output row of a block from every input row, by three batched products.
 
     `weights` [blocks, C, I] are the weights of the predictions, negative for label 0. `pairs`
-    selects the elements of products that are needed.
+    selects the elements of the products that are needed.
     """
     scores = tf.cast(outputs.products(inputs, pairs), tf.float32)
     g = pairs.pack(tf.cast(coefficients(scores, 0.5 * weights), inputs.dtype))
@@ -235,8 +236,9 @@ def predict(
 def coefficients(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Return ``2 * |weights| * (label - sigmoid(scores))``; negative weights have label 0.
 
-    It uses ``sigmoid(s) = (1 + tanh(s / 2)) / 2``, because tanh costs less than a sigmoid. Weights
-    are signed, because broadcasting signs over a matrix would cost more than everything else here.
+    Computed by ``sigmoid(s) = (1 + tanh(s / 2)) / 2``, because tanh costs less than a sigmoid.
+    Weights are signed, because broadcasting signs over a matrix would cost more than everything
+    else here.
     """
     return weights - tf.abs(weights) * tf.tanh(0.5 * scores)
 
@@ -301,7 +303,7 @@ def cbow_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradien
     `corrected` (Irsoy, Benton and Stratos 2021, "Corrected CBOW Performs as well as Skip-gram",
     section 2).
 
-    A centre without context has a hidden row of zeros and a band of zeros. So no row is updated,
+    A centre without context has a hidden row of zeros and a band of zeros. So it updates no row,
     whatever its coefficients are.
     """
     shape = step.shape
@@ -310,7 +312,7 @@ def cbow_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradien
     forward = WindowBand(shape, objective.mean, step.dtype)
     backward = WindowBand(shape, objective.mean == objective.corrected, step.dtype)
     hidden = step.gather("inputs").matmul(step.plan.windows, forward)  # [T/B, B, D]
-    used: tf.Tensor | None = None  # [T/B, B, 1], for the loss: 1 for a centre with context, else 0
+    used: tf.Tensor | None = None  # [T/B, B, 1], 1 for a centre with context, otherwise 0
     if with_loss:
         used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
     layers = {}

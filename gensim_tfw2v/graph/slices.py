@@ -1,10 +1,10 @@
-"""Rows in slices of their columns, each on the device that holds it.
+"""Rows cut into slices of their columns; each slice is on the device that stores its columns.
 
 The D columns of a row may be distributed over S devices, D / S columns each (Ordentlich et al.
 2016, "Network-Efficient Distributed Word2vec Training System for Large Vocabularies", section 4).
 `Slices.map` computes column-wise functions in each slice. `Slices.total` computes sums over the
-columns, such as dot products: partial sums in each slice, then their sum on the worker. Whole rows
-are one slice, on the worker.
+columns, such as dot products: each slice computes partial sums, and the worker adds them. Whole
+rows are one slice, on the worker.
 """
 
 from __future__ import annotations
@@ -71,9 +71,10 @@ class Link:
         return self._there[key]
 
     def send_together(self, together: Sequence[Payload]) -> None:
-        """Send integers in one message, before `send` needs them; each message costs some time.
+        """Send integers in one message, because each message takes some time.
 
-        Their dtypes are int32 or uint16. At most one dimension of each shape may be unknown.
+        A later `send` of these tensors sends nothing. Their dtypes are int32 or uint16. At most one
+        dimension of each shape may be unknown.
         """
         parts = [tf.reshape(tf.cast(*sent), [-1]) for sent in together]
         parts = [_halves(part) if part.dtype == tf.int32 else part for part in parts]
@@ -91,7 +92,7 @@ class Link:
                     arrived.append(tf.reshape(there, shape))
 
     def receive(self, parts: Sequence[tf.Tensor], dtype: tf.DType) -> tf.Tensor:
-        """Return the sum of parts, one on each device; each is sent here in this dtype."""
+        """Return the sum of parts, one per device; each is sent to the worker in this dtype."""
         arrived = []
         for device, part in zip(self.devices, parts, strict=True):
             with tf.device(device):
@@ -107,7 +108,7 @@ class Link:
 
 
 class Weights:
-    """Encoding of matrices that are sent to slices; this one is the identity."""
+    """Encoding of matrices that are sent to or from slices. This base class is the identity."""
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
         """Encode matrices for sending."""
@@ -143,7 +144,7 @@ class Slices:
         ----------
         make : function (part, parts of others, sent tensors) -> Tensor [..., D/S]
         sent : sequence of Tensor or Payload
-            Tensors of the worker. Floats that are no `Payload` are sent in the link's dtype.
+            Tensors of the worker. Floats are sent in the link's dtype unless they are a `Payload`.
         """
         return Slices(self._each(make, others, sent), self.link)
 

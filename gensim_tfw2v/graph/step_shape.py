@@ -13,7 +13,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.kernel_config import Objective
 
-#: Maximum tokens of a step. CBOW allows longer steps, because its tokens are in few pairs.
+#: Maximum tokens of a step. CBOW allows longer steps, because it makes one prediction per token.
 #: Hierarchical softmax needs shorter ones, because nodes near the root are on most paths.
 MAX_TOKENS = {"skipgram": 512, "cbow": 2048, "hierarchical softmax": 256}
 
@@ -134,13 +134,13 @@ def choose_step(
     # CBOW makes one prediction per position, skip-gram one per pair
     effective = sizes.effective_step(objective, pairs if objective.skipgram else 1, alpha)
     if objective.negative and effective > sizes.MAX_INPUT_STEP:
-        # a smaller step: clipping such large updates would distort rows
+        # a smaller step, because clipping such large updates would distort rows
         block = BLOCK
         while block > 1 and block * alpha > sizes.MAX_INPUT_STEP:
             block //= 2
         turns = math.ceil(min(effective / sizes.MAX_INPUT_STEP, 2 * window + 1))
         return StepShape(block, block, window, max(32, min_shared), turns=turns)
-    # small corpora have few words, each drawn often: more negatives reduce the variance
+    # small corpora have few distinct words, each drawn often: more negatives reduce the variance
     shared = 16 if step == longest else 32
     # With centres from the halo, skip-gram multiplies negatives by a block's B inputs, not by H:
     # 8 % fewer multiplications. With hierarchical softmax, centres need more rows than inputs.

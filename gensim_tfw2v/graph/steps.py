@@ -49,7 +49,7 @@ def prepare_unit(
     key : Tensor [2], int32
         Key of the unit's random draws.
     alphas : Tensor [2], float32
-        Learning rates at its start and at its end.
+        Learning rates at the unit's start and at its end.
     """
     if config.native:
         return draw_unit(config, words, entries, key, alphas)
@@ -59,7 +59,7 @@ def prepare_unit(
 
 @functools.lru_cache(maxsize=32)
 def _planning(config: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
-    """Return a function that is traced only once for all units that jobs prepare."""
+    """Return the planning function of a configuration; cached, so that it is traced only once."""
 
     @tf.function(autograph=False)
     def plan_unit(words, entries, key, alphas):  # type: ignore[no-untyped-def]
@@ -98,7 +98,7 @@ class PreparedUnit(NamedTuple):
         sums: tuple[tf.Tensor, ...],
         squares: Tables | None = None,
     ) -> tuple[tf.Tensor, ...]:
-        """Train the steps [first, last) sequentially, and return the sums including these.
+        """Train the steps [first, last) sequentially, and return `sums` including these steps.
 
         Parameters
         ----------
@@ -107,7 +107,8 @@ class PreparedUnit(NamedTuple):
         sums : tuple of Tensor
             Sums over the preceding steps of what `train_step` returns. Their dtypes are kept.
         squares : Tables of Tensor [], resource, optional
-            Handles of variables [V, 1] with Adagrad's sums, which are updated; None without it.
+            Handles of variables [V, 1] with Adagrad's sums, which are updated. None without
+            Adagrad.
         """
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:

@@ -1,7 +1,8 @@
 """Updates of a table's rows in a step: grouped by row, summed, clipped and added.
 
 Sorting a step's row ids and summing runs of equal ids is several times cheaper on CPUs than
-scattering every row. It leaves distinct rows, which can be overwritten without adding in place.
+scattering every row. The resulting rows are distinct, so each can be overwritten with its new
+value, which is cheaper than adding in place.
 
 A row that occurs often in a step gets the sum of its updates, all computed from the same value of
 the row. For a frequent word, that sum can overshoot. Limiting its norm keeps training stable with
@@ -27,7 +28,10 @@ EPSILON = 1e-6
 
 
 class RowSplits(NamedTuple):
-    """Slice of a step within a concatenation over all steps: [1]; or of each step: [steps, 1]."""
+    """Slice of a step in a concatenation over all steps.
+
+    The fields are [1] for one step, or [steps, 1] for all steps.
+    """
 
     begin: tf.Tensor
     number: tf.Tensor
@@ -135,14 +139,14 @@ def running_sum(x: tf.Tensor) -> tf.Tensor:
 def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     """Sum a step's updates by row: [U, D], float32.
 
-    Each part of the updates is [T/B, r, D]; the r add up to R B/T.
+    The parts of the updates are [T/B, r, D]. Their r add up to R B/T.
     """
 
     def of_part(*tensors: tf.Tensor) -> tf.Tensor:
         *parts, rank, segment = tensors
         widths = [part.shape[1] for part in parts]
         ranks = tf.split(rank, widths, 1) if len(widths) > 1 else [rank]
-        # copies row by row, and concatenates the parts in the same pass
+        # dynamic_stitch copies row by row, and concatenates the parts in the same pass
         in_order = tf.dynamic_stitch(ranks, parts)
         return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
 
@@ -187,7 +191,7 @@ def whole_rows(handles: Iterable[Any]) -> Tables:
 
 
 class WholeRows:
-    """Interface of a step to a variable [V, D] on the worker's own device, by its handle."""
+    """Access of a step to a variable [V, D] on the worker's own device, by its handle."""
 
     link = None
 
@@ -197,7 +201,7 @@ class WholeRows:
     def whole(self) -> tf.Tensor:
         """Return all rows, [V, D], in the variable's own memory, for ops that update it in place.
 
-        A variable whose rows were gathered or scattered returns a copy instead.
+        If rows of the variable have been gathered or scattered before, TensorFlow returns a copy.
         """
         return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.float32)
 

@@ -1,1 +1,1 @@
-"""Sizes, constants, tables and word arrays of both engines; and the compiled kernels."""
+"""Compiled kernels, and what they share with the TensorFlow fallback: sizes, tables, words."""

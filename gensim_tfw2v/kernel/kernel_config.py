@@ -8,7 +8,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native.by_ctypes import stride
 
-#: Bytes of the scale of a row that is sent in int8.
+#: Size in bytes of the scale that is sent with each row in int8.
 SCALE_BYTES = 4
 
 
@@ -19,17 +19,17 @@ class Objective:
     Parameters
     ----------
     skipgram : bool
-        Whether each word of a window predicts its centre word; otherwise the sum or mean of its
-        words does (CBOW).
+        True for skip-gram: each word of a window predicts the centre word. False for CBOW: the sum
+        or mean of the window's words predicts the centre word.
     negative : int
         Number of negatives per prediction; 0 without negative sampling.
     mean : bool
         gensim's `cbow_mean`; False in skip-gram.
     hierarchical : bool
-        Whether hierarchical softmax is trained: gensim's `hs`.
+        gensim's `hs`: whether hierarchical softmax is trained.
     corrected : bool
-        Whether each input row of CBOW gets the gradient of the loss; see
-        `gensim_tfw2v.graph.objectives.cbow_gradients`.
+        Whether input rows of CBOW get the gradient of the loss, from which gensim's updates differ;
+        see `gensim_tfw2v.graph.objectives.cbow_gradients`.
     """
 
     skipgram: bool
@@ -51,11 +51,12 @@ class KernelShape:
     Parameters
     ----------
     block, window : int
-        B, positions of a block, and w, maximum half-width of a window.
+        B, number of positions of a block; w, maximum number of words on either side of a centre.
     shared : int
         Number of negatives shared by the pairs of a block.
     sequential : bool
-        Whether windows are trained sequentially, instead of a block from the same rows.
+        Whether the windows of a block are trained sequentially, in groups. Otherwise all scores of
+        a block are computed from the same rows.
     group : int
         If sequential, number of windows (CBOW) or of words in a window (skip-gram) whose scores are
         computed from the same rows.
@@ -92,12 +93,12 @@ class KernelConfig:
         Compute the loss of every `loss_every`-th block of a unit; 0 for none. All blocks cost a
         tenth of the training time. The TensorFlow fallback computes all or none.
     skip_targets : bool
-        Whether a negative that equals a target is skipped for it, as in gensim. That matters in
-        small vocabularies, where most words are drawn often; elsewhere it only costs time.
+        Whether a negative that equals its target is skipped, as in gensim. In a small vocabulary,
+        such negatives are frequent. In a large one, the comparison only costs time.
     locked : bool
         Whether updates of input rows are multiplied by ``WordArrays.lock``.
     negative_shards : int
-        Number of shards of the noise. A target's negatives are words of its own shard.
+        Number of shards of the vocabulary. The negatives of a target are words of its own shard.
     product_dtype : {"float32", "bfloat16"}
         Precision of the factors and results of matrix products. Rows and sums of their updates are
         always float32.
@@ -110,8 +111,9 @@ class KernelConfig:
     threads : int
         Threads per worker: the number of work units that it trains in parallel.
     wire_dtype : {"int8", "bfloat16", "float32"}
-        Type in which rows and their changes are sent; with int8, each has a scale. The ps keep them
-        as float32, so rounding affects only a change and the rows that it is computed from.
+        Type in which rows and their changes are sent. In int8, each row has a scale. The ps tasks
+        store rows as float32. So only changes, and the rows from which workers compute them, are
+        rounded.
     shared_corpus : bool
         Whether workers read units from shared files; otherwise the coordinator sends them.
     layout : {"rows", "columns"}
@@ -124,15 +126,16 @@ class KernelConfig:
         Number of blocks of a unit that start from the same rows in a deterministic training; see
         `choose_round_blocks`.
     documents : bool
-        Whether tags of documents are inputs: in CBOW, of each window; in skip-gram, instead of
-        windows. Their rows follow the rows of words.
+        Whether tags of documents are inputs. In CBOW, they are additional inputs of each window. In
+        skip-gram, they predict the words of their documents. The rows of tags follow the rows of
+        words.
     train_words : bool
-        Whether skip-gram of documents trains windows, too.
+        Whether skip-gram of documents also trains windows of words.
     concatenated : int
-        Number of rows that are concatenated to a hidden layer of CBOW; 0 if it is their sum or
-        mean.
+        Number of input rows that are concatenated into a hidden layer of CBOW; 0 if a hidden layer
+        is the sum or mean of rows.
     padding : int
-        Input row that stands for positions outside of a document where rows are concatenated.
+        Index of the input row for positions outside of a document, if rows are concatenated.
     """
 
     objective: Objective
@@ -184,7 +187,7 @@ class KernelConfig:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes that are sent per row, including its sum of Adagrad."""
+        """Bytes that are sent per row, including its scale and its sum of Adagrad."""
         squares = tf.float32.size if self.adagrad else 0
         scale = SCALE_BYTES if self.wire_dtype == "int8" else 0
         return self.vector_size * tf.as_dtype(self.wire_dtype).size + scale + squares

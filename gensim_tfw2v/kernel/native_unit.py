@@ -1,4 +1,4 @@
-"""Work unit that is drawn and trained by ops of `gensim_tfw2v.kernel.native`."""
+"""Work unit whose random draws and training are ops of `gensim_tfw2v.kernel.native`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NativeUnit(NamedTuple):
         return tf.size(self.drawn.targets)
 
     def train(self, config: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
-        """Train it on `Tables` of `WholeRows`, which are updated in place."""
+        """Train the unit on `Tables` of `WholeRows`, which are updated in place."""
         objective = config.objective
         with tf.device("CPU"):
             nothing = tf.zeros([0, config.row_size])
@@ -58,7 +58,7 @@ def draw_unit(
             load_ops().tfw2v_draw(entries, key, words.keep, words.noise, options=Options.of(config))
         )
     if not config.documents:
-        nothing = tf.zeros([0], tf.int32)  # a constant: not passed from function to function
+        nothing = tf.zeros([0], tf.int32)  # a constant: functions need not pass it
         drawn = drawn._replace(documents=nothing, first_tags=nothing, tags=nothing)
     if not (config.documents and config.objective.skipgram):
         drawn = drawn._replace(inputs=drawn.targets)
@@ -68,10 +68,10 @@ def draw_unit(
 def number_rows(
     units: list[NativeUnit], words: WordArrays
 ) -> tuple[dict[str, tf.Tensor], list[NativeUnit], WordArrays]:
-    """Renumber the rows that drawn units use, from 0 in each table.
+    """Renumber the rows that drawn units use: consecutively, from 0 in each table.
 
-    Returns the ids [n] of each table in use, by its name, and the units and word arrays with the
-    new numbers. Row ``ids[i]`` has the new number i; ids are distinct and ascending.
+    Returns the ids [n] of the used rows, by the name of their table, then the units and the word
+    arrays with the new numbers. Row ``ids[i]`` gets the number i; ids are distinct and ascending.
     """
     number = tf.size(words.keep)
     drawn = [unit.drawn for unit in units]
@@ -99,7 +99,7 @@ def number_rows(
     if words.tree.entries.shape[0] != 0:
         first, paths = words.tree.of_words(own)
         ids["nodes"], (inverse,) = _numbered([paths // 2], number)
-        if "outputs" in ids:  # targets are indices of outputs; negatives among these have no path
+        if "outputs" in ids:  # targets index outputs; an output that is no target has no path
             lengths = tf.scatter_nd(
                 of_own[:, None], first[1:] - first[:-1], [tf.size(ids["outputs"])]
             )
@@ -117,7 +117,7 @@ def number_rows(
 
 
 def _numbered(parts: list[tf.Tensor], limit: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Return the distinct ids in some tensors, ascending, and the tensors as indices into them.
+    """Return the distinct ids in `parts`, ascending, and each part as indices into these ids.
 
     All ids are below `limit`.
     """

@@ -1,6 +1,7 @@
 """Sizes of blocks, groups, spans, windows and work units.
 
-They follow from gensim's parameters, from the size of the corpus and from measurements.
+The functions compute them from gensim's parameters and the size of the corpus. Most constants were
+chosen by measurements.
 
 The *effective step* of a row is alpha times the number of its updates that are computed from the
 same rows ("load" in docs/how-it-works.md, "Blocks or windows"). If it is too large, the row
@@ -30,26 +31,28 @@ PAIRED_ENTRIES = 1 << 12
 SMALL_VOCABULARY = 4096
 
 #: Positions of a full block of the compiled kernels, and minimum number of negatives that it
-#: shares. Blocks of CBOW, of subwords and of (tag, word) pairs may have fewer of either.
+#: shares. Blocks of CBOW, of subwords and of (tag, word) pairs may have fewer positions or
+#: negatives.
 NATIVE_BLOCK = NATIVE_SHARED = 32
 
-#: Effective step of an input with gensim's defaults, 0.9: alpha = 0.025, 6 words in a window on
-#: average, and a target and 5 negatives for each.
+#: Effective step of an input with gensim's defaults: 0.9. alpha is 0.025. A window has 6 words on
+#: average, each with a target and 5 negatives.
 DEFAULT_STEP = 0.025 * 6 * (1 + 5)
 
 #: Maximum effective step of one position's input for which skip-gram trains in blocks. Beyond it,
 #: the compiled kernels train window by window, and a step of the TensorFlow fallback is one block.
 MAX_INPUT_STEP = 1.0
 
-#: Maximum effective step of the most frequent word within a block.
+#: Maximum effective step of the most frequent word within a block. Beyond it, CBOW trains in
+#: shorter blocks or by windows, and skip-gram trains by windows.
 MAX_WORD_STEP = 2.0
 
 #: Maximum effective step of a centre's output row in skip-gram by windows: alpha times the words of
-#: a window that are trained as one group. With alpha = 0.025 these are 10 words.
+#: a window that are trained as one group. With alpha = 0.025, a group has at most 10 words.
 MAX_GROUP_STEP = 0.25
 
-#: Maximum expected number of the K negatives of a prediction that are the most frequent word. Above
-#: it, the groups of skip-gram by windows are shorter in proportion.
+#: Maximum expected number of one prediction's negatives that are the most frequent word. Above it,
+#: the groups of skip-gram by windows are smaller in proportion.
 MAX_SAME_NEGATIVES = 4
 
 #: Maximum effective step of a hidden layer of CBOW by windows: alpha times the predictions of the
@@ -62,48 +65,49 @@ MAX_GROUP = 4
 #: Number of predictions that a path of hierarchical softmax counts as in an effective step.
 PATH_PREDICTIONS = 6
 
-#: Maximum effective step of a hidden layer of CBOW for which it trains in blocks: alpha times the
-#: predictions of the positions of a block, or of two windows if these are fewer. It is 1.8 with
-#: gensim's defaults.
+#: Maximum effective step of a hidden layer for which CBOW trains in blocks. The step is alpha times
+#: the predictions of n positions. Here n is the size of the block, or the mean number of words in
+#: two windows if that is smaller. With gensim's defaults, the step is 1.8.
 MAX_BLOCK_HIDDEN_STEP = 2.0
 
 #: Minimum positions of a block of CBOW. With fewer, CBOW trains by windows.
 MIN_BLOCK = 8
 
 #: Maximum number of blocks that start from the same rows in a deterministic training on one
-#: machine: no more threads have work. The updates of more blocks do not fit into a core's cache,
-#: and CBOW, which computes little per update, suffers from that first.
+#: machine. No more threads than blocks have work. The updates of more blocks would not fit into a
+#: core's cache, which slows CBOW down first, because it computes little per update.
 ROUND_BLOCKS = {"skipgram": 8, "cbow": 4}
 
-#: Maximum effective step of the most frequent word in the blocks of such a round. As the blocks are
-#: distant parts of the text, twice `MAX_WORD_STEP` is as good; at four times, analogies get worse.
+#: Maximum effective step of the most frequent word in blocks that start from the same rows in a
+#: deterministic training. These blocks are distant parts of the text, so twice `MAX_WORD_STEP` is
+#: as good as `MAX_WORD_STEP`. With four times that step, accuracy on analogies is lower.
 MAX_ROUND_WORD_STEP = 4.0
 
-#: Number of jobs in a round of a deterministic training on a cluster, whatever its tasks: no more
-#: workers have work. With 8 jobs, which are shorter, four workers take 1.4 times as long.
+#: Number of jobs in a round of a deterministic training, on a cluster of any size. No more workers
+#: than jobs have work. With 8 jobs, which are shorter, four workers take 1.4 times as long.
 ROUND_JOBS = 4
 
-#: Approximate number of such rounds per epoch. With a quarter of them, CBOW rates word pairs far
-#: worse.
+#: Approximate number of rounds per epoch of a deterministic training on a cluster. With a quarter
+#: of these, CBOW's similarities agree far less with rated word pairs.
 ROUNDS = 32
 
-#: Weight of each job of such a round in the number of concurrent jobs. That number determines the
-#: learning rate and the pushed fraction of changes (`gensim_tfw2v.parameter_server.combining`).
-#: Asynchronous jobs have weight 1, but overlap only in part. Jobs of a round all start from the
-#: same rows.
+#: Weight of a job of a deterministic round in the number of concurrent jobs. This number determines
+#: the learning rate and the pushed fraction of changes (`gensim_tfw2v.parameter_server.combining`).
+#: Asynchronous jobs have weight 1, because they overlap only in part. The jobs of a round all start
+#: from the same rows.
 ROUND_TIMES = 6
 
-#: Positions of a block of CBOW that share K negatives and are trained as one group: kGroup in
-#: native/src/cbow_sums.h.
+#: Number of positions in a group of a CBOW block: kGroup in native/src/cbow_sums.h. They share K
+#: negatives, where K is gensim's `negative`.
 GROUP = 4
 
 #: Number of (tag, word) pairs that share K negatives. The kernel trains four pairs as one group, so
-#: four consecutive groups use the same negatives. With `GROUP` pairs, vectors are no better, and a
-#: cluster's traffic is 40 % higher.
+#: four consecutive groups use the same negatives. If only four pairs share negatives, vectors are
+#: no better, and a cluster's traffic is 40 % higher.
 TAG_GROUP = 16
 
-#: Maximum number of windows of CBOW that use the same negative of a block. Their hidden layers are
-#: alike, and more of them push the negative too far.
+#: Maximum number of windows of CBOW that use the same negative of a block. Hidden layers of nearby
+#: windows are alike, so updates by more windows would move the negative too far.
 MAX_NEGATIVE_USES = 5
 
 #: Maximum number of negatives that are drawn per position.
@@ -116,27 +120,29 @@ MAX_UNIT_NEGATIVES = 1 << 23
 #: A smaller one is trained window by window in the order of the text, as in gensim. If it were
 #: shuffled, each part would have a different learning rate with each seed, and words would have
 #: different neighbours. Blocks delay the first growth of output rows, which start from 0 and grow
-#: faster the longer they are. Little text cannot make up for that.
+#: faster the longer they are. In a small corpus, they do not catch up.
 SMALL_CORPUS = 1 << 22
 
 #: Maximum positions of a span of subwords; see `choose_span`.
 MAX_SPAN = 512
 
-#: Minimum positions of a span with gensim's alpha, window and negative. With a larger effective
-#: step it is smaller in proportion.
+#: Minimum positions of a span with gensim's default alpha, window and negative. With a larger
+#: effective step, it is smaller in proportion. For spans of one position, see `HIGH_OVERLAP`.
 MIN_SPAN = 64
 
-#: Maximum product of a span's positions and the n-gram overlap: from how many positions of its span
-#: a word's input gets updates that are computed from the same rows.
+#: Maximum product of a span's positions and the n-gram overlap. The product is about the number of
+#: positions whose updates are added to a word's input although they are computed from the same
+#: rows.
 MAX_OVERLAP = 4
 
-#: N-gram overlap above which words share most of their n-grams, so that each needs the update of
-#: the word before it. Spans are then one position in skip-gram, and in CBOW if its effective step
-#: exceeds `MAX_INPUT_STEP`.
+#: N-gram overlap above which words share so many n-grams that each needs the update of the word
+#: before it. A span then has one position in skip-gram, and in CBOW if the effective step exceeds
+#: `MAX_INPUT_STEP`.
 HIGH_OVERLAP = 0.05
 
-#: Maximum window that is not cut to the longest sentence of the corpus. Each width is a function of
-#: its own, which takes TensorFlow seconds to trace, and parts of a stream differ in this length.
+#: Maximum window that is not cut to the longest sentence of the corpus. Each window size needs its
+#: own function, which takes TensorFlow seconds to trace. If small windows were cut too, functions
+#: would often be traced, because the parts of a streamed corpus differ in their longest sentence.
 NARROW_WINDOW = 16
 
 #: Maximum of the option `window`. `gensim_tfw2v.graph.draws.draw` needs ``window + 1`` as an int32.
@@ -145,7 +151,7 @@ WIDEST_WINDOW = (1 << 31) - 2
 #: Maximum entries of a work unit on a cluster.
 CLUSTER_ENTRIES = 1 << 22
 
-#: Minimum entries of a work unit on a cluster, unless a regime's options ask for fewer.
+#: Minimum entries of a work unit on a cluster, unless a regime's options require fewer.
 MIN_ENTRIES = 1 << 12
 
 #: Number of work units per thread and epoch on a cluster. Fewer units cause less traffic, but
@@ -158,8 +164,8 @@ UNITS = 8
 MAX_UNITS = 32
 
 #: Maximum entries that one worker trains alone at the start of a training. Output rows start from 0
-#: and grow along with the inputs that they are predicted with. Workers that start concurrently lack
-#: each other's growth, and their vectors drift apart.
+#: and grow along with the inputs that predict them. Workers that start concurrently lack each
+#: other's growth, and their vectors drift apart.
 WARM_ENTRIES = 1 << 21
 
 #: Maximum fraction of an epoch's units that one worker trains alone.
@@ -171,7 +177,7 @@ MAX_CONCURRENT_STEP = 2.0
 
 
 def effective_step(objective: Objective, pairs: float, alpha: float) -> float:
-    """Effective step of an input: alpha times the predictions that one position takes part in.
+    """Return the effective step of an input at one position: alpha times its predictions.
 
     `pairs` is the mean number of words in a window.
     """
@@ -256,7 +262,7 @@ def choose_kernel_shape(
 
 
 def _group(max_step: float, step: float, most: int) -> int:
-    """Number of updates of size `step` whose sum is at most `max_step`, from 1 to `most`."""
+    """Return how many updates of size `step` fit into `max_step`, from 1 to `most`."""
     return int(max(1, min(max_step / step, most))) if step else most
 
 
@@ -265,8 +271,8 @@ def choose_round_blocks(
 ) -> int:
     """Choose how many blocks of a unit start from the same rows in a deterministic training.
 
-    The number is a power of two, so that threads get equal shares, and 1 where training is by
-    windows. `most_frequent` is as in `choose_kernel_shape`, `step` is the `effective_step`.
+    The number is a power of two, so that threads get equal numbers of blocks. It is 1 if training
+    is by windows. `most_frequent` is as in `choose_kernel_shape`, `step` is the `effective_step`.
     """
     number = 1 if shape.sequential else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
     while number > 1 and number * shape.block * most_frequent * step > MAX_ROUND_WORD_STEP:
@@ -296,10 +302,10 @@ def choose_span(ngram_overlap: float, step: float, skipgram: bool) -> int:
 
 
 def choose_window(window: int, longest_sentence: int) -> int:
-    """Choose the window: at most `window`, and no more than the longest sentence needs.
+    """Choose the window: `window`, unless the longest sentence needs less.
 
-    What the sentence needs is rounded up to a power of two. `longest_sentence` is its number of
-    tokens.
+    A sentence of n tokens needs a window of n - 1, which is rounded up to a power of two, and to at
+    least `NARROW_WINDOW`. `longest_sentence` is the number of tokens of the longest one.
     """
     furthest = 1 << max(0, longest_sentence - 2).bit_length()  # longest_sentence - 1, or above
     return min(window, max(NARROW_WINDOW, furthest))
@@ -315,9 +321,9 @@ def choose_unit_entries(
     tokens : int
         Tokens of the corpus.
     threads : int
-        Threads that train the same model, of all workers.
+        Number of threads that train the same model, summed over all workers.
     directed : bool
-        Whether their changes are combined by direction; see
+        Whether the changes of concurrent jobs are combined by direction; see
         `gensim_tfw2v.parameter_server.combining`.
     in_rounds : bool
         Whether training is in `ROUNDS` deterministic rounds per epoch.
@@ -328,7 +334,10 @@ def choose_unit_entries(
 
 
 def choose_warm_units(units: int, entries: int) -> int:
-    """Choose how many of an epoch's `units`, of `entries` each, one worker first trains alone."""
+    """Choose the number of units that one worker first trains alone.
+
+    An epoch has `units` work units of `entries` each.
+    """
     return min(-(-WARM_ENTRIES // entries), math.ceil(WARM_SHARE * units))
 
 

@@ -39,7 +39,7 @@ def all_finite(array: np.ndarray) -> bool:
 
 
 def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
-    """Return the key of a unit's random draws: a hash of its name, as int32 [2]."""
+    """Return the key of a unit's random draws: a hash of the arguments, as int32 [2]."""
     words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
     return words.view(np.int32)
 
@@ -52,9 +52,9 @@ class UnitTask(NamedTuple):
     epoch : int
         Index of the epoch, from 0.
     key : ndarray [2], int32
-        Key of its random draws.
+        Key of the unit's random draws.
     alphas : (float, float)
-        Learning rate at its start and at its end.
+        Learning rates at the unit's start and at its end.
     """
 
     unit: WorkUnit
@@ -76,7 +76,7 @@ class UnitResult(NamedTuple):
     kept : int32
         Number of tokens trained on, after subsampling.
     loss, predictions : float32
-        Summed loss of the blocks or steps whose loss is computed, and their number of predictions.
+        Summed loss of the blocks or steps whose loss is computed, and number of their predictions.
     magnitude : float32
         Not finite if training has diverged. In the TensorFlow fallback, the summed norms of the
         updates before clipping.
@@ -90,7 +90,7 @@ class UnitResult(NamedTuple):
     def reports(
         self, units: Sequence[WorkUnit], alphas: Iterable[float], epoch: int = 0
     ) -> list[UnitReport]:
-        """Return the reports of units, from a result whose fields are arrays [n].
+        """Return the reports of n units, from a result whose fields are arrays [n].
 
         `alphas` are the learning rates at the ends of the units.
         """
@@ -109,9 +109,9 @@ class UnitReport(NamedTuple):
     kept : int
         Number of tokens trained on, after subsampling.
     loss, predictions : float
-        Summed loss, and its number of predictions; 0 unless the loss is computed.
+        Summed loss, and the number of predictions in it; both 0 unless the loss is computed.
     alpha : float
-        Learning rate at its end.
+        Learning rate at the unit's end.
     epoch : int
         Index, from 0, among the epochs that a regime trains in one call.
     """

@@ -57,13 +57,14 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
     share = np.ones(len(size))
     other = np.arange(len(size))
     if len(light):
-        # [light + 1], total room of the first i light words
+        # [light + 1], element i is the total room of the first i light words
         room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])
         excess = np.cumsum(size[heavy] - 1.0)
         share[light] = size[light]
         filler = np.searchsorted(excess, room[:-1], side="right")
         other[light] = heavy[np.minimum(filler, len(heavy) - 1)]
-        # a heavy word used up within a light one's room leaves room itself, filled by the next
+        # A heavy word that is used up by a light word's room leaves room in its own bucket, which
+        # the next heavy word fills.
         filled = room[np.minimum(np.searchsorted(room, excess[:-1]), len(light))]
         share[heavy[:-1]] = 1.0 - (filled - excess[:-1])
         other[heavy[:-1]] = heavy[1:]
@@ -72,7 +73,7 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
 
 
 class Lists(NamedTuple):
-    """One list of integers per word, as int32 arrays or tensors; both are empty if unused."""
+    """One list of integers per word, as int32 arrays or tensors, which are empty if unused."""
 
     first: tf.Tensor  # [V + 1], offset of each word's list in `entries`
     entries: tf.Tensor  # all lists, concatenated
@@ -99,18 +100,19 @@ class WordArrays(NamedTuple):
     keep : [V], float32
         Probability of each word to survive subsampling (gensim's ``sample_int / 2**32``).
     noise : [V, 2], int32
-        Noise distribution of negatives, as an `alias_table`. [0, 2] without negative sampling.
+        Noise distribution of negatives, as an `alias_table`. Shape [0, 2] without
+        negative sampling.
     tree : Lists
-        ``2 * node + code`` of the nodes from the root of the Huffman tree to each word. Nodes are
-        rows of gensim's ``syn1``. Empty without hierarchical softmax.
+        Path of each word from the root of the Huffman tree: ``2 * node + code`` of each node. Nodes
+        are rows of gensim's ``syn1``. Empty without hierarchical softmax.
     lock : [rows], float32
-        Factor of each input row's update: gensim's ``vectors_lockf``. [0] if all are 1.
+        Factor of each input row's update: gensim's ``vectors_lockf``. Shape [0] if all are 1.
     subwords : Lists
-        Rows of the table of inputs whose sum or mean is each word's input. Empty if that is only
-        the word's own row.
+        For each word, the rows of the table of inputs whose sum or mean is its input. Empty if the
+        input of each word is its own row.
     weights : [rows], float32
-        Number of gensim's rows merged into each input row, because they always get equal updates.
-        [0] if none are merged.
+        Number of gensim's rows that are merged into each input row. Rows that always get equal
+        updates are merged. Shape [0] if none are.
     """
 
     keep: tf.Tensor
@@ -133,7 +135,7 @@ class WordArrays(NamedTuple):
     ) -> WordArrays:
         """Make the arrays. `noise_weights` [V] are proportional to the probabilities of negatives.
 
-        `paths` are the arguments of `huffman_tree`.
+        `paths` are `points` and `codes` of `huffman_tree`; None without hierarchical softmax.
         """
         noise = np.zeros((0, 2), np.int32)
         if noise_weights is not None:
@@ -149,7 +151,7 @@ class WordArrays(NamedTuple):
 
 
 def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.ndarray:
-    """Probability of each word as a negative of a random target: [V].
+    """Return the probability of each word as a negative of a random target: [V].
 
     Negatives are drawn in proportion to `noise` [V] from the target's shard. Targets occur in
     proportion to `frequency` [V].
@@ -168,7 +170,7 @@ def pair_rates(
     paths: Sequence[np.ndarray] | None,
     tags: np.ndarray | Sequence[float] = (),
 ) -> Tables:
-    """Mean number of predictions per position that each row takes part in.
+    """Return the mean number of predictions per position that each row takes part in.
 
     Positions are tokens after subsampling and (tag, token) pairs.
 
@@ -186,7 +188,7 @@ def pair_rates(
     paths : sequence of ndarray, optional
         Nodes of each word's path, with hierarchical softmax.
     tags : ndarray [N], optional
-        Fraction of the positions that have each tag of documents as an input.
+        For each tag of documents, the fraction of the positions that have it as an input.
 
     Returns
     -------
@@ -211,7 +213,7 @@ def pair_rates(
 
 
 def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Lists:
-    """Lay out gensim's Huffman tree for training, from ``point`` and ``code`` of its words."""
+    """Return `WordArrays.tree` from gensim's ``point`` and ``code`` of each word."""
     nodes = Lists.of(points)
     bits = Lists.of(codes)
     return Lists(nodes.first, 2 * nodes.entries + bits.entries)
@@ -220,7 +222,7 @@ def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] 
 def paths_of(words: tf.Tensor, tree: Lists) -> tuple[tf.Tensor, tf.Tensor]:
     """Look up the nodes on the paths of words [..., O], and their signs: [..., O * P] each.
 
-    P is the length of the longest path. A sign is 1 for the code 0 and -1 for the code 1. Behind
+    P is the length of the longest path. A sign is 1 for the code 0 and -1 for the code 1. Past
     the end of a path, nodes and signs are 0.
     """
     paths = tf.RaggedTensor.from_row_splits(tree.entries, tree.first, validate=False)

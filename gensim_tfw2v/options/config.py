@@ -27,7 +27,7 @@ class TrainingConfig:
     has_subwords: bool  # FastText: inputs include the rows of n-grams
     has_documents: bool  # Doc2Vec: inputs include the tags of documents
     dbow_words: bool  # skip-gram of documents also trains words
-    concatenated: int  # number of rows concatenated to a hidden layer; 0: their sum or mean
+    concatenated: int  # number of rows concatenated into a hidden layer; 0: sum or mean
     vector_size: int
     window: int
     alpha: float  # the maximum learning rate
@@ -38,7 +38,7 @@ class TrainingConfig:
     cluster: Cluster | LocalTasks | None
     regime: RegimeOptions | None  # None for the default: see `Plan`
     layout: str  # "rows" or "columns"
-    wire: str  # type in which rows travel: "int8", "bfloat16" or "float32"
+    wire: str  # type in which rows are sent: "int8", "bfloat16" or "float32"
     log: TensorBoardLog | None
     checkpoint_dir: Path | None
     checkpoint_seconds: float
@@ -53,7 +53,7 @@ class TrainingConfig:
         has_subwords: bool = False,
         has_documents: bool = False,
     ) -> "TrainingConfig":
-        """Validate options, each by its kind and in combination.
+        """Validate options, each by its kind, then in combination.
 
         `kinds` are `ARGUMENTS` for a constructor's arguments, or `attributes_of` a model's class.
 
@@ -67,7 +67,7 @@ class TrainingConfig:
         raw = SimpleNamespace(**{**DEFAULTS, **given})
         if has_documents and kinds is ARGUMENTS:  # Doc2Vec's constructor has dm in place of sg
             raw.sg = int(not raw.dm)
-        by_tags = has_documents and raw.sg and not raw.dbow_words  # only tags predict: no windows
+        by_tags = has_documents and raw.sg and not raw.dbow_words  # no windows, only tags predict
         if by_tags and raw.window == 0:  # some programs pass 0, as gensim ignores the window
             raw.window = 1
         values = vars(raw)
@@ -76,7 +76,7 @@ class TrainingConfig:
                 values[name] = kind(name, values[name])
         concatenates = raw.dm_concat and not raw.sg
         raw.window = 1 if by_tags else raw.window
-        raw.shrink_windows &= not concatenates  # each place of a window is a part of the layer
+        raw.shrink_windows &= not concatenates  # a hidden layer has a part for each position
         raw.negative_shards = raw.negative_shards if raw.negative else 1
         raw.alpha = max(raw.alpha, raw.min_alpha)
         skipgram = bool(raw.sg)
@@ -103,14 +103,14 @@ class TrainingConfig:
     def counting_threads(self) -> int:
         """Number of gensim's threads that would each read and count their own part of a file.
 
-        It is 1 for a sub-model, and where this process runs the workers of a regime.
+        The number is 1 for a sub-model, and for a regime whose workers run in this process.
         """
         is_one = self.cluster is None or self.regime_of_workers.trains_apart
         return 1 if self.regime is not None and is_one else self.workers
 
     @cached_property
     def regime_of_workers(self) -> RegimeOptions:
-        """Regime, or the default one if workers are to train."""
+        """Regime of a training by workers: the option, or the default regime."""
         return self.regime or (DETERMINISTIC if self.deterministic else ASYNCHRONOUS)
 
     @property

@@ -6,7 +6,7 @@ from gensim_tfw2v.options.table import DEFAULTS, named
 
 
 def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | str]:
-    """Return a model's options, gensim's and ours, its vocabulary size, and `words` of the text."""
+    """Return a model's options, its vocabulary size, and `words`, the size of the text."""
     values = {name: getattr(model, name) for name in named("shown")}
     values |= {name: bool(getattr(model, name)) for name in named("switch")}
     for name in named("unusual", "", "Doc2Vec"):

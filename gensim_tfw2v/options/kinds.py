@@ -1,6 +1,6 @@
 """Kinds of values: functions that check the value of an option, and return it as training uses it.
 
-A kind is called with an option's name and its value, unless that is the default. It raises a
+A kind is called with an option's name and its value, unless the value is the default. It raises a
 TypeError or ValueError if the value is of the wrong type or out of range.
 """
 
@@ -62,7 +62,7 @@ class Number:
 class Whole(Number):
     """Whole number: an integer, or, unless `exact`, a float that equals one."""
 
-    exact: bool = False  # no float: gensim uses it in range() or as a shape
+    exact: bool = False  # floats are invalid: gensim uses the number in range() or as a shape
     expected = "whole number"
 
     def convert(self, value: Any) -> int:
@@ -114,7 +114,7 @@ def comparable(name: str, value: Any) -> Any:
 
 
 def positive(name: str, value: Any) -> Any:
-    """Check an integer from 1 to the largest int32, TensorFlow's type of counts."""
+    """Check an integer from 1 to the largest int32, the type of TensorFlow's counters."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < 1:
         raise ValueError(f"{name} must be a whole number from 1 up, got {quoted(value)}")
@@ -140,14 +140,14 @@ def truth(name: str, value: Any) -> bool:
 
 
 def flag(name: str, value: Any) -> Any:
-    """Check a bool, 0 or 1; a string such as "no" would count as true."""
+    """Check a bool, 0 or 1. Strings are invalid, because even "no" would count as true."""
     if not isinstance(value, bool | np.bool_) and value not in (0, 1):
         raise TypeError(f"{name} must be True, False or None, got {quoted(value)}")
     return value
 
 
 def seed(name: str, value: Any) -> Any:
-    """Check a seed: anything that NumPy's RandomState accepts, as gensim draws from that."""
+    """Check a seed: anything that NumPy's RandomState accepts, because gensim uses it."""
     try:
         np.random.RandomState(value)
     except (TypeError, ValueError) as error:
@@ -158,7 +158,7 @@ def seed(name: str, value: Any) -> Any:
 
 
 def stored_seed(name: str, value: Any) -> Any:
-    """Check a model's seed: a whole number or a sequence of them. gensim trains with any."""
+    """Check a model's seed: None, a whole number of any size, or a sequence of whole numbers."""
     if value is None or isinstance(value, Integral | np.bool_):
         return value
     if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":

@@ -31,7 +31,8 @@ class RegimeOptions:
     trained_by : str
         Module and class that implement the regime, in `gensim_tfw2v.regimes`.
     has_kernels : bool
-        Whether the compiled kernels can train it: whole units, on local copies of all their rows.
+        Whether the compiled kernels can train. They need whole units, and local copies of all rows
+        of a unit.
     combines_by_direction : bool
         Whether concurrent changes are combined by direction; see
         `gensim_tfw2v.parameter_server.combining`. The regime then also supports tables in columns.
@@ -79,7 +80,7 @@ class RegimeOptions:
         Parameters
         ----------
         entries : int
-            Size chosen by traffic and staleness.
+            Size that balances traffic and staleness.
         step_tokens : float
             Tokens, before subsampling, per step of the TensorFlow fallback.
         """
@@ -134,9 +135,10 @@ class Synchronous(RegimeOptions):
 
 @dataclass(frozen=True)
 class Deterministic(RegimeOptions):
-    """Rounds of a fixed number of jobs, independent of the cluster's tasks, combined by direction.
+    """Deterministic training: in rounds, whose changes are combined by direction.
 
-    It is the regime of a cluster with `deterministic`, and cannot be chosen by name.
+    The number of jobs per round is the same on any cluster. This regime is used on a cluster with
+    `deterministic`, and cannot be chosen by name.
     """
 
     trained_by = "synchronous:SynchronousRegime"
@@ -196,13 +198,13 @@ class SubModels(RegimeOptions):
     Parameters
     ----------
     models : int
-        Number N of sub-models. Workers train them in turn.
+        Number N of sub-models. Each worker trains one at a time.
     rate : float, optional
         Fraction of the sentences in a sample, above 0 and at most 1; by default 1 / N.
     sampling : {"shuffle", "random", "equal"}
         Assignment of sentences to samples. ``"shuffle"`` draws new samples in each epoch, and puts
-        every sentence in at least one; ``"random"`` draws once; ``"equal"`` cuts the text into N
-        consecutive parts, and has no `rate`.
+        every sentence in at least one, unless `rate` is below 1 / N. ``"random"`` draws once.
+        ``"equal"`` cuts the text into N consecutive parts, and has no `rate`.
     merging : {"alir", "pca", "concat"}
         Method of `merge_models`. With ``"concat"`` the merged model has N times as many dimensions.
 
@@ -243,7 +245,7 @@ class SubModels(RegimeOptions):
         return 1 / self.models if self.sampling == "equal" else self.samples().rate
 
     def unit_entries(self, entries: int, step_tokens: float) -> int:
-        """Enlarge units so that a sample of one has `entries`; see `RegimeOptions.unit_entries`."""
+        """Enlarge units so that a sample of a unit has `entries`; see `RegimeOptions`."""
         return round(entries / self.samples().share)
 
 
@@ -252,8 +254,8 @@ class Sandblaster(RegimeOptions):
     """Sandblaster L-BFGS: batch training on the whole corpus.
 
     Each epoch is one evaluation of the corpus's loss and its gradient. Dean et al. 2012, "Large
-    Scale Distributed Deep Networks", section 4.2. For skip-gram, or CBOW with `corrected_cbow`,
-    with negative sampling.
+    Scale Distributed Deep Networks", section 4.2. It trains skip-gram, or CBOW with
+    `corrected_cbow`, with negative sampling.
 
     Parameters
     ----------
@@ -275,7 +277,7 @@ class Sandblaster(RegimeOptions):
 
 
 def check_gradient(objective: Objective) -> None:
-    """Raise a ValueError if updates are not the gradient of a loss, which a batch method needs."""
+    """Raise a ValueError unless updates follow the gradient of a loss, as a batch method needs."""
     if not objective.follows_gradient:
         raise ValueError(
             "a batch method needs the gradient of the loss, but gensim's CBOW (sg=0) computes "
@@ -284,7 +286,7 @@ def check_gradient(objective: Objective) -> None:
 
 
 def check_lock(lock: np.ndarray) -> None:
-    """Raise a ValueError for factors except 0 and 1: a batch method minimises over whole rows."""
+    """Raise a ValueError for factors other than 0 and 1, which a batch method cannot use."""
     other = lock[(lock != 0.0) & (lock != 1.0)]
     if len(other):
         raise ValueError(
@@ -294,7 +296,7 @@ def check_lock(lock: np.ndarray) -> None:
         )
 
 
-#: Classes by the names that users pass.
+#: Options of regimes, by the names that users pass.
 REGIMES: dict[str, type[RegimeOptions]] = {
     "asynchronous": Asynchronous,
     "synchronous": Synchronous,

@@ -44,17 +44,17 @@ class Option:
     kind : Kind
         Check of the argument.
     default : object
-        Default of gensim, or of models without the option. It is not checked.
+        gensim's default, or the value for models that lack the attribute. It is not checked.
     uses : str
         Properties of the option, separated by blanks:
 
-        - identity: checkpoints belong to the same training only if it is equal
+        - identity: a checkpoint belongs to the same training only if the value is equal
         - argument: it is not an attribute of models
-        - needed: all models have it, of any version of gensim
+        - needed: models of all versions of gensim have it
         - merged: a merged model copies it from the first model
         - shown: TensorBoard shows it
         - switch: TensorBoard shows it as true or false
-        - unusual: TensorBoard shows it if it is not the default
+        - unusual: TensorBoard shows it if its value is not the default
         - info: `tfw2v info` prints it
         - arrays: a model's arrays depend on it
         - folder: it is the path of a folder to write to

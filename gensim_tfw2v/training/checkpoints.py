@@ -1,8 +1,8 @@
 """Atomic checkpoints of a training: its arrays and its position.
 
 A checkpoint is a folder that is written under a temporary name, synced, and renamed when complete.
-Its description contains a checksum of each file and of itself. If they don't match, because a file
-was truncated or changed, the previous checkpoint is used, which is kept for that.
+Its description contains a checksum of each file and of itself. If a checksum doesn't match, because
+a file was truncated or changed, the previous checkpoint is used, which is kept for this case.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _UNFINISHED = ".unfinished"
 
 
 class CheckpointError(ValueError):
-    """Checkpoint folder that is in use, or that cannot be resumed from.
+    """Checkpoint folder that is in use, or whose checkpoints this training cannot resume.
 
-    Its checkpoints are of a different training, or of a different version of this package.
+    Such checkpoints are of a different training, or of a different version of this package.
     """
 
 
@@ -54,8 +54,8 @@ def lock_folder(folder: Path) -> BinaryIO:
     """Lock a folder for the checkpoints of one training, and create it if it is missing.
 
     The lock lasts until the returned file is closed or the process exits. Raises a
-    `CheckpointError` if a different training has the folder locked, and an OSError if it is not
-    writable.
+    `CheckpointError` if a different training has locked the folder, and an OSError if the folder is
+    not writable.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / LOCK, "ab")  # noqa: SIM115
@@ -69,7 +69,8 @@ def lock_folder(folder: Path) -> BinaryIO:
     return file
 
 
-#: Locks of this process. A forked child closes them, or it would hold them after this process.
+#: Locked files of this process. A forked child closes its copies. Otherwise it would keep the locks
+#: after this process exits.
 _locks: weakref.WeakSet[BinaryIO] = weakref.WeakSet()
 
 
@@ -86,8 +87,8 @@ class Checkpoints:
         Created if it is missing. An OSError is raised if it is not writable.
     training : dict
         Identity of the training, as values that JSON can encode. Only checkpoints with the same
-        values are resumed from. As an exception, ``epochs`` may be larger than in the checkpoint of
-        a finished training, whose state has its ``epochs`` as ``epoch``.
+        values are resumed, with one exception: ``epochs`` may be larger than in the checkpoint of a
+        finished training. A training is finished if ``epoch`` of its state equals its ``epochs``.
     """
 
     def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
@@ -135,7 +136,7 @@ class Checkpoints:
         Raises
         ------
         CheckpointError
-            If the checkpoint is of a different training, or of a different version of this package.
+            If a checkpoint is of a different training, or of a different version of this package.
         """
         self.wait()
         paths = self._paths()[::-1]
@@ -256,7 +257,7 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
     return {
         "vocabulary": _keys(model.wv, "words"),
-        # without a seed, each process draws one, and resuming with a different one is as good
+        # without a seed, each process draws a random one, so a training may resume with any
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in named("identity")},
         **{

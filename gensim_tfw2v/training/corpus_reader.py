@@ -1,4 +1,4 @@
-"""Reading of a model's corpus, once for counting its words and training on it."""
+"""Reading of a model's corpus: once, both to count its words and to train on it."""
 
 import logging
 import operator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # only models of documents need these
 logger = logging.getLogger(__name__)
 
 
-#: Units of progress, with the index of their argument of `Progress`.
+#: Unit of a progress bar, and the index of its count in the arguments of a `Progress` callback.
 PLACES = {"words": 0, "sentences": 1, "B": 3}
 
 
@@ -33,9 +33,9 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
     Raises
     ------
     OSError, ValueError
-        As `find_texts`.
+        See `find_texts`.
     MissingTasks
-        As `find_readers`.
+        See `find_readers`.
     """
     tagged = tags is not None
     if (paths := text_files(source, tagged)) is None:
@@ -49,7 +49,7 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
 
         with phase("waiting for workers that read the corpus", config.progress):
             machines = find_readers(config.cluster, paths, config.encoded_dir)
-    texts = find_texts(paths)  # after the machines: files may still grow
+    texts = find_texts(paths)  # after the wait, in which files may grow
     size = bytes_of(texts)
     unit = "B" if size else "words"
     return Text(cut_texts(texts), (), tagged, machines, unit, size or None)
@@ -61,8 +61,8 @@ class CorpusReader:
     Attributes
     ----------
     trains_at_once : bool
-        Whether training on the counted corpus follows immediately. The result for sentences is kept
-        only then, because an iterable may later yield different ones.
+        Whether training on the counted corpus follows immediately. Only then is the result for an
+        iterable kept, because it may later yield different sentences.
     """
 
     trains_at_once = False
@@ -113,12 +113,12 @@ class CorpusReader:
         config: TrainingConfig,
         tags: "KnownTags | None" = None,
     ) -> EncodedCorpus:
-        """Return the corpus as ids of the vocabulary, and rows of the `tags` of documents."""
+        """Return the corpus: words as ids of the vocabulary, and tags as rows of `tags`."""
         if self._scanned is not None:
             scan, counted, identity = self._scanned
             self._scanned = None
             is_same = identity == _identity_of(source)
-            with scan.temporary:  # the provisional ids are not needed any more
+            with scan.temporary:  # provisional ids, which are then removed
                 if is_same:
                     rows = None if counted is None or tags is None else counted.rows(tags.vectors)
                     with phase("encoding the corpus", config.progress):
@@ -150,6 +150,6 @@ def _identity_of(source: Source) -> object:
         return id(source), source  # keeping the object keeps its id from being reused
     status = os.stat(source)
     identity = (os.path.realpath(source), status.st_dev, status.st_ino)
-    if stat.S_ISREG(status.st_mode):  # not of a pipe, whose time changes with each byte
+    if stat.S_ISREG(status.st_mode):  # a pipe's time changes with each byte
         return (*identity, status.st_size, status.st_mtime_ns)
     return identity

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 INTEGERS = (int, np.integer)
 
-#: Provisional number of the first tag that is not an integer; each further one is lower by 1.
+#: Provisional number of the first tag that is not an integer; the next have TOP - 1, TOP - 2, …
 TOP = 2**31 - 4
 #: Provisional number of an integer tag that can't be a row: negative, or too large.
 NO_ROW = 2**30
@@ -91,14 +91,14 @@ class Tags:
         return counts[2]
 
     def rows(self, vectors: Any) -> Callable[[Ids], Ids]:
-        """Return a function from provisional numbers to rows of `vectors`, as its `get_index`.
+        """Return a function from provisional numbers of tags to their rows in `vectors`.
 
-        The row is -1 for unknown tags.
+        The row is that of `vectors.get_index` for the tag, and -1 for unknown tags.
         """
         others = np.array([vectors.get_index(tag, -1) for tag in self.counted], np.int64)
         keys = vectors.key_to_index.items()
-        # integers with an index of their own, as they were added behind tags that are not integers
-        # (sorted, with a sentinel at the end)
+        # [(tag, row)] of integer tags that are not their own rows, because they were added behind
+        # tags that are not integers; sorted, with a sentinel at the end
         own = sorted((int(key), row) for key, row in keys if isinstance(key, INTEGERS))
         added = np.array([*own, (2**62, -1)])
 
@@ -115,7 +115,7 @@ class Tags:
 
 
 class KnownTags(Tags):
-    """Tags of documents whose vectors exist already; their numbers are the rows."""
+    """Tags of documents whose vectors exist already; the number of a tag is its row."""
 
     def __init__(self, vectors: Any) -> None:
         super().__init__()
@@ -140,7 +140,8 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
         Number of counted documents: gensim's `corpus_count`.
     update : bool
         Keep the existing keys and their rows, add new keys behind them, and add to the counts.
-        Integers behind tags that are not integers have their rows in ``key_to_index``.
+        Integer tags behind tags that are not integers are not their own rows, so ``key_to_index``
+        contains their rows.
     """
     if len(tags.counted) > documents:
         logger.warning("More unique tags (%i) than documents (%i).", len(tags.counted), documents)

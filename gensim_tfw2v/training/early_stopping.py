@@ -112,14 +112,14 @@ class EarlyStopping(CallbackAny2Vec):
             )
 
     def on_epoch_end(self, model: Any) -> None:
-        """Score the epoch; copy the weights if it is the best; stop training if it is time.
+        """Score the epoch, and copy the weights if it is the best so far.
 
-        Training stops after `patience` epochs without improvement.
+        Training is stopped after `patience` epochs without improvement.
         """
         epoch = len(self.history)
         training = model._training
-        # the epoch was trained before a checkpoint, or along with later ones by sub-models: the
-        # vectors at its end are gone
+        # the vectors at the end of the epoch no longer exist: it was trained before a checkpoint,
+        # or along with later epochs by sub-models
         is_gone = training is not None and training.position.epoch != epoch + 1
         score = math.nan if is_gone else float(_score(self.monitor, model))
         self.history = [*self.history, score]
@@ -132,7 +132,7 @@ class EarlyStopping(CallbackAny2Vec):
                 for held, arrays in weights_of(model):
                     self._best.append((held, {n: array.copy() for n, array in arrays.items()}))
         waited = 0 if self.best_epoch is None else epoch - self.best_epoch
-        # also after the last epoch, so that the last checkpoint is of the best epoch
+        # stop after the last epoch, too, so that the last checkpoint is of the best epoch
         if waited >= max(1, self.patience) or epoch + 1 == model.epochs:
             model.stop_training = True
 
@@ -147,7 +147,7 @@ class EarlyStopping(CallbackAny2Vec):
 
 
 def _score(monitor: Any, model: Any) -> float:
-    """Return the score that `EarlyStopping` monitors; NaN if no pair or question counts."""
+    """Return the score that `EarlyStopping` monitors; NaN if no pair or question has a score."""
     if callable(monitor):
         return monitor(model)
     if monitor == "loss":

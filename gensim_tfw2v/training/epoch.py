@@ -36,7 +36,7 @@ class Position:
     sentences: int = 0  # number of sentences in these units
     trained: int = 0  # number of words in these units, after subsampling
     raw_words: int = 0  # number of raw words in these units
-    #: For each epoch that is being trained: summed loss of these units, number of predictions.
+    #: For each epoch that is being trained: summed loss of the units, number of predictions.
     losses: list[list[float]] = field(default_factory=list)
     #: For each finished epoch: words after subsampling, raw words, units.
     finished: list[tuple[int, int, int]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Position:
         self.losses[report.epoch][1] += report.predictions
 
     def means(self) -> list[float]:
-        """Return the mean loss per prediction of the epochs being trained that have one."""
+        """Return the mean loss per prediction of each epoch being trained that has predictions."""
         return [loss / predictions for loss, predictions in self.losses if predictions]
 
     def end_epochs(self, number: int, raw_words: int) -> None:
@@ -105,8 +105,8 @@ def unit_tasks(
     ratio = corpus.total_raw_words / (expected.words or 1)
     if expected.examples:
         ratio = corpus.total_sentences / expected.examples
-    # gensim trains a batch, of at least one sentence, with the learning rate at its start, so it
-    # never reaches the lowest rate
+    # gensim trains a batch, of at least one sentence, with the learning rate at the batch's start,
+    # so it never reaches the lowest rate
     batch = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
     batch = max(batch, all_words // max(1, corpus.total_sentences))
     last = 1 - min(batch, all_words) / all_words
@@ -121,8 +121,8 @@ def unit_tasks(
         reached = last * words / all_words * (ratio / (threads or 1))
         rate = float(model._get_next_alpha(reached, epoch))
         tasks.append(UnitTask.of(unit, (begin, rate), seed, epoch))
-    # gensim stores the learning rate at the start of its last batch, and nothing for files; it
-    # warns if a later training starts above that
+    # gensim stores the learning rate at the start of its last batch, except for files, and warns if
+    # a later training starts above the stored rate
     model._get_next_alpha(ratio * last, epoch)
     if threads is not None:
         model.min_alpha_yet_reached = lowest
@@ -131,7 +131,7 @@ def unit_tasks(
 
 @dataclass
 class EpochLog:
-    """gensim's log lines of an epoch, or of several that are trained as one, and its duration."""
+    """gensim's log lines, and duration, of an epoch or of several that are trained as one."""
 
     model: Any
     epoch: int
@@ -139,7 +139,7 @@ class EpochLog:
     restored: int  # words of this epoch restored from a checkpoint, not counted in words/s
     epochs: int = 1
     start: float = field(default_factory=default_timer)
-    due: float = 1.0  # time of the next progress line, in seconds after the start
+    due: float = 1.0  # seconds from the start to the next progress line
 
     def progress(self, position: Position) -> None:
         """Log the progress of the epoch, if a line is due."""

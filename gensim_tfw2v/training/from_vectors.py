@@ -1,4 +1,4 @@
-"""Models from vectors and counts of their words."""
+"""Models from vectors, and counts for the words of vectors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from gensim_tfw2v.messages import quoted
 def take_vectors(
     model: Word2Vec, vectors: KeyedVectors, counts: Mapping[str, int] | None = None
 ) -> None:
-    """Set words and vectors of a new model, in their order; its vector size must fit.
+    """Set the words and vectors of a new model, in the order of `vectors`.
 
-    `word_counts` chooses the counts.
+    The model's `vector_size` must match. `word_counts` chooses the counts.
     """
     in_order = model.sorted_vocab
     model.sorted_vocab = 0
@@ -31,9 +31,11 @@ def take_vectors(
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Return the count of each word: from `counts`, the vectors, or Zipf's law, in this order.
+    """Return the count of each word.
 
-    Zipf's law is applied to the order of the words, for example of files in word2vec's format.
+    Counts are from `counts` if it is passed, otherwise from `vectors` if they contain counts.
+    Otherwise, as for files in word2vec's format, the order of the words determines the counts, by
+    Zipf's law.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import complete
 
-#: Minimum words in a batch of documents, which a thread infers in one call.
+#: Minimum words in a batch of documents, except the last. A thread infers a batch in one call.
 PORTION = 1 << 15
 
 
@@ -27,7 +27,7 @@ PORTION = 1 << 15
 class Frozen:
     """Arrays and options of a model in inference, cached until the model changes."""
 
-    made_of: list[Any]  # key of the cache: the model's numbers, ids of its arrays, and the arrays
+    made_of: list[Any]  # key of the cache: numeric attributes, ids of arrays; then the arrays
     words: WordArrays
     options: by_ctypes.Options
 
@@ -41,7 +41,7 @@ class Frozen:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
             kernel_config = Plan(config, vocabulary, corpus=None, entries=0).config
-            # with the arrays, so that their ids are not reused
+            # the arrays are kept, so that their ids are not reused
             made_of += [arrays]
             model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(kernel_config))
         frozen: Frozen = model._frozen
@@ -65,7 +65,8 @@ def infer(
     frozen = Frozen.of(model)
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
     if frozen.options.concatenated not in (0, 2 * model.window + 1):
-        alphas = alphas[:0]  # needs several tags, but a document has one: as in gensim, no training
+        # an inferred document has one tag; as in gensim, it is not trained if dm_tag_count is not 1
+        alphas = alphas[:0]
     nothing = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
     outputs = model.syn1neg if model.negative else nothing
     given = model.wv.vectors, outputs, model.syn1 if model.hs else nothing
@@ -91,7 +92,7 @@ def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]
     number_of = model.wv.key_to_index.get
     words = list[int]()
     first = [0]
-    own = model.wv.index_to_key[0]  # not a str if the training text had different keys
+    own = model.wv.index_to_key[0]  # a str, unless words of the training text had a different type
     kinds = str, Integral if isinstance(own, Integral) else type(own)
     for document in documents:
         text = getattr(document, "words", document)  # a TaggedDocument has `words`

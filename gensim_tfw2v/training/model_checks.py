@@ -30,7 +30,7 @@ _OF_FASTTEXT = ("vectors_vocab", "vectors_ngrams", "min_n", "max_n", "bucket")
 def check_loaded(saved: Any) -> None:
     """Raise an AttributeError if a loaded model, or its vectors, lack attributes."""
     vectors = getattr(saved, "wv", saved)
-    # gensim's load sets attributes to None that it doesn't find under older names either
+    # gensim's load sets an attribute to None if it finds neither the attribute nor an older name
     missing = [f"wv.{name}" for name in _OF_VECTORS if getattr(vectors, name, None) is None]
     if isinstance(vectors, FastTextKeyedVectors):
         missing += [f"wv.{name}" for name in _OF_FASTTEXT if not hasattr(vectors, name)]
@@ -183,12 +183,13 @@ def _check_lock(model: Any, name: str, rows: int, what: str, config: TrainingCon
 
 
 def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:
-    """Raise an error for a corpus that a model of V words, `words`, cannot be trained on.
+    """Raise an error for a corpus on which a model with a vocabulary of `words` cannot be trained.
 
     Raises
     ------
     RuntimeError
-        If the corpus has no word of the vocabulary; gensim raises it if no vocabulary was built.
+        If the corpus has no word of the vocabulary. (gensim raises a RuntimeError if no vocabulary
+        was built.)
     ValueError
         If the corpus is so small that a sub-model would have no sentence.
     """

@@ -37,21 +37,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: TensorBoard's log samples the loss of every `LOGGED_EVERY`-th block, at 1 % of training time.
+#: TensorBoard's log samples the loss of every `LOGGED_EVERY`-th block. Its computation takes 1 % of
+#: the training time.
 LOGGED_EVERY = 16
 
-#: Maximum number of losses of a cluster without a checkpoint in between.
+#: Maximum number of times that a cluster may be lost without a checkpoint in between.
 LOSSES = 5
 
-#: Seconds after a loss in which reopening the cluster is retried.
+#: Seconds after the loss of a cluster in which reopening it is retried.
 RETURN_SECONDS = 25.0
 
 
 class Training:
     """State of one call of `train`: encoded corpus, regime, checkpoints and progress bar.
 
-    It reads and writes the arrays of a `TFWord2Vec`. `close` removes the corpus, in whose folder a
-    cluster exchanges files. The launcher starts the tasks of a local cluster.
+    It reads and writes the arrays of a `TFWord2Vec`. `close` removes the folder of the corpus,
+    through which a cluster also exchanges files. The launcher starts the tasks of a local cluster.
     """
 
     def __init__(
@@ -70,8 +71,8 @@ class Training:
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
-        self._losses = 0  # losses of the cluster since the last checkpoint
-        self._traffic: Traffic | None = None  # of clusters that were lost
+        self._losses = 0  # number of times the cluster was lost since the last checkpoint
+        self._traffic: Traffic | None = None  # of regimes that were closed
         self._fixed = FIXED
         self._checkpoints: Checkpoints | None = None
         self._process_launcher = process_launcher
@@ -136,7 +137,7 @@ class Training:
 
         model = self._model
         made_with = hyperparameters(model, self.corpus.total_raw_words)
-        # whether this run continues one in the log: of this model, or of a resumed training
+        # whether this run continues a run in the log, of this model or of a resumed training
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
         kernel_config = plan.config
@@ -179,7 +180,7 @@ class Training:
         """
         log = EpochLog(self._model, epoch, expected, self.position.trained)
         tasks = self._tasks(epoch, expected)
-        if epoch < self.position.epoch:  # before a checkpoint, or along with an earlier epoch
+        if epoch < self.position.epoch:  # trained before a checkpoint, or with an earlier epoch
             return self.position.finished[epoch]
         while True:
             try:
@@ -193,8 +194,8 @@ class Training:
     def _tasks(self, epoch: int, expected: Expected) -> list[UnitTask]:
         """Return the tasks of an epoch's units, in the order of training.
 
-        Skip-gram shuffles them on a large corpus, which makes analogies a little better. CBOW is
-        as good in the order of the text, and then closer to gensim.
+        Skip-gram shuffles them on a large corpus, which makes analogies a little better. For CBOW,
+        the order of the text is as good, and results are closer to gensim's.
         """
         units = self.units
         config = self.config
@@ -215,7 +216,7 @@ class Training:
         """Train the remaining units of an epoch, starting from the model's vectors.
 
         At least one unit is trained between two checkpoints. Otherwise units that take longer than
-        the time between checkpoints would never end.
+        the time between checkpoints would never be finished.
 
         Raises
         ------
@@ -258,14 +259,14 @@ class Training:
             self.log.projector(self._model)
 
     def count(self, report: UnitReport) -> None:
-        """Count a trained unit; from any thread, and only once per unit."""
+        """Count a trained unit, only once per unit. It may be called from any thread."""
         model = self._model
         with self._counting:
             position = self.position
             if report.unit.index in position.done:
-                return  # trained again after a loss
+                return  # trained again after the cluster was lost
             position.add(report)
-            if model.compute_loss:  # otherwise the loss is a sample, for the log
+            if model.compute_loss:  # otherwise only some blocks have a loss, for the log
                 position.total_loss += report.loss
                 model.running_training_loss += report.loss  # a callback may have reset it
             if self.log is not None:
@@ -276,7 +277,7 @@ class Training:
 
     @property
     def traffic(self) -> Traffic | None:
-        """Traffic of the cluster, including lost ones; None without a cluster."""
+        """Traffic of the cluster since the start of training; None without a cluster."""
         of_regime: Traffic | None = getattr(self.regime, "traffic", None)
         if of_regime is None or self._traffic is None:
             return of_regime
@@ -301,7 +302,8 @@ class Training:
     def _reopen(self, lost: ClusterLost) -> None:
         """Reopen the cluster, with retries, because tasks may also fail while it starts.
 
-        Raises a `ClusterLost` after `LOSSES` losses or `RETURN_SECONDS`.
+        Raises a `ClusterLost` if `RETURN_SECONDS` have passed, or if the cluster was lost more than
+        `LOSSES` times.
         """
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
@@ -371,7 +373,7 @@ class Training:
 
 
 def _note_kernel(model: Any) -> None:
-    """Store which kernel a deterministic training uses, and warn if it has changed.
+    """Store the name of the kernel that a deterministic training uses; warn if it has changed.
 
     Kernels for different processors round sums differently.
     """

@@ -1,4 +1,4 @@
-"""Settings of a model that training reads, and which of them may change meanwhile."""
+"""Settings of a model that training reads, and rules for changing them during training."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,7 +25,7 @@ def settings_of(model: Any) -> dict[str, Any]:
     arrays["sample_int"] = model.wv.expandos.get("sample_int")
     for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
         settings["words"].append(held.get("key_to_index"))
-        for name in tuple(held):  # a concurrent thread may add some
+        for name in tuple(held):  # a concurrent thread may add attributes
             if "_lockf" in name:
                 arrays[place + name] = held[name]
     for name, array in arrays.items():
@@ -34,7 +34,7 @@ def settings_of(model: Any) -> dict[str, Any]:
 
 
 def refusal(changed: Iterable[str]) -> RuntimeError:
-    """Return the error for settings, by their names, that were changed during training."""
+    """Return the error for settings, named in `changed`, that must not change during training."""
     return RuntimeError(
         "a callback or another thread has changed what must stay the same during training: "
         f"{', '.join(sorted(changed))}. The model keeps what was trained. Change words, shapes of "

@@ -33,17 +33,17 @@ class SubModelTraining(Training):
     """Training of all sub-models through all epochs; the model gets the merged vectors.
 
     A sub-model has fewer updates than a single model, and merging removes a part of its noise. So
-    its learning rates are larger, and end larger; see `step_sizes`.
+    its learning rates are larger, above all at the end; see `step_sizes`.
     """
 
     def __init__(self, model: Any, *args: Any) -> None:
         super().__init__(model, *args)
         assert isinstance(self.config.regime, SubModels)
         self._options = self.config.regime
-        self._done: set[int] = set()  # sub-models that are in their files
+        self._done: set[int] = set()  # indices of the trained sub-models
 
     def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
-        """Train all epochs in the first call; later calls return its counts."""
+        """Train all epochs in the first call; return the counts of one epoch."""
         if epoch < self.position.epoch:
             return super().train_epoch(epoch, expected)
         model = self._model
@@ -61,7 +61,7 @@ class SubModelTraining(Training):
         return self._end_epochs(number, log)
 
     def _train_models(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
-        """Train all sub-models and merge them; those with a checkpoint on disk are restored."""
+        """Restore sub-models that have a checkpoint, train the remaining ones, and merge all."""
         self.regime.load(self.weights.load())
         options = self._options
         folder = self.corpus.folder
@@ -96,7 +96,7 @@ class SubModelTraining(Training):
         _merge(self._model, self.weights.subwords, options, folder)
 
     def export(self) -> None:
-        """Leave the model's arrays: sub-models start from them, and merging replaces them."""
+        """Leave the model's arrays unchanged: sub-models start from them until merging."""
         self._model_position = copy.deepcopy(self.position)
 
     def save(self) -> None:
@@ -108,7 +108,7 @@ class SubModelTraining(Training):
         """Return the checkpoint of a finished sub-model; None without a folder for checkpoints."""
         if self._checkpoints is None:
             return None
-        options = self._options  # without the merging, which may differ when resumed
+        options = self._options  # without `merging`, which may differ when resumed
         named = f"{options.models} by {options.sampling}, rate {options.rate}"
         return Checkpoints(
             self._checkpoints.folder / f"sub-model-{number:03}",
@@ -130,9 +130,9 @@ def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[
     """Return the learning rates of one of N sub-models at the start and at the end of a unit.
 
     `of_one` are the rates of a single model, which starts with `alpha`. For N > 1, a rate r
-    becomes ``N ** (2/3) * (0.1 * alpha + 0.9 * r)``, so the last ones stay larger. Merging averages
-    the remaining noise, like averaging weights along the way (Izmailov et al. 2018, "Averaging
-    Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in
+    becomes ``N ** (2/3) * (0.1 * alpha + 0.9 * r)``, so the last rates stay larger. Merging
+    averages the remaining noise, like averaging weights over steps (Izmailov et al. 2018,
+    "Averaging Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in
     docs/regimes/sub-models.md.
     """
     begin, end = (
@@ -143,13 +143,13 @@ def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[
 
 
 def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
-    """Map a sub-model's files copy-on-write; unused tables have none."""
+    """Map a sub-model's files copy-on-write; unused tables have no file."""
     paths = {name: file_of(folder, number, name) for name in ("inputs", "outputs", "nodes", "seen")}
     return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
 
 
 def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Path) -> None:
-    """Merge the sub-models in the files into the model's arrays."""
+    """Merge the sub-models, which are in files of `folder`, into the model's arrays."""
     sub_models = []
     for number in range(options.models):
         arrays = _arrays(folder, number)

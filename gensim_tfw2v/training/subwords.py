@@ -20,21 +20,21 @@ ROWS_AT_A_TIME = 1 << 10
 
 @dataclass(frozen=True)
 class Subwords:
-    """Description of R rows, and for each of V words the list of rows that make up its input.
+    """R rows of inputs, and for each of V words the list of rows that make up its input.
 
     gensim has a row for each word (``wv.vectors_vocab``) and for each bucket of n-grams
-    (``wv.vectors_ngrams``). Rows that are in the inputs of the same words, as ``<numb`` and
-    ``umber`` nearly always are, always get equal updates. Here they are merged into one row, their
-    sum. Unused buckets have no row. Row w < V is word w's own, merged with buckets that only this
-    word has. The rows of the remaining buckets follow, the most frequent first, so that rows that
-    are read often are close in memory.
+    (``wv.vectors_ngrams``). Rows that are in the inputs of exactly the same words, as those of
+    ``<numb`` and ``umber`` usually are, always get equal updates. Here such rows are merged into
+    one row, their sum. Unused buckets have no row. Row w < V is the own row of word w, merged with
+    the buckets that only this word has. The rows of the remaining buckets follow, the most frequent
+    first, so that rows that are read often are close in memory.
 
     Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information", section 3.2.
     """
 
     lists: Lists  # rows of each word, its own first
     buckets: np.ndarray  # [U], the buckets in use, the most frequent first
-    of_buckets: np.ndarray  # [U], row that each of these is merged into
+    of_buckets: np.ndarray  # [U], row into which each of `buckets` is merged
     weights: np.ndarray  # [R], float32: number of gensim's rows merged into each row
     lock: np.ndarray  # [R], float32: gensim's factors of updates
     frequency: np.ndarray  # [V], relative frequency of each word after subsampling
@@ -52,7 +52,7 @@ class Subwords:
             np.resize(vectors.vectors_vocab_lockf, words),
             np.asarray(vectors.vectors_ngrams_lockf)[buckets % len(vectors.vectors_ngrams_lockf)],
         ).astype(np.float32)
-        # rows with equal sums have the same words: each word adds its own random 64-bit number
+        # each word adds its own random 64-bit number, so rows with equal sums have the same words
         marks = np.random.default_rng(0).integers(1 << 63, size=words, dtype=np.uint64)
         sums = np.zeros(vectors.bucket, np.uint64)
         np.add.at(sums, entries, np.repeat(marks, lengths))
@@ -60,9 +60,9 @@ class Subwords:
         _, first, same, sizes = np.unique(
             sums, return_index=True, return_inverse=True, return_counts=True
         )
-        order = np.argsort(first)  # by the first of the merged rows, so rows with a word come first
+        order = np.argsort(first)  # by the first merged row: rows of words come first
         row_of = np.argsort(order)[same]
-        # lists name only the first bucket of each row without a word's own
+        # a row that contains no word's own row is listed only for the first of its buckets
         is_listed = np.zeros(vectors.bucket, bool)
         is_listed[buckets[first[first >= words] - words]] = True
         kept = is_listed[entries]
@@ -82,10 +82,10 @@ class Subwords:
 
     @property
     def ngram_overlap(self) -> float:
-        """Expected n-gram overlap of a word with the word of a different random position.
+        """Expected n-gram overlap of a word with the word at a different, random position.
 
-        Fraction of the rows of a word's input, weighted by `weights`, that the second word has too.
-        Equal words do not count.
+        The overlap is the fraction of the first word's rows, weighted by `weights`, that the second
+        word has, too. It counts as 0 for equal words.
         """
         rows = self.spread(self.frequency)
         of_words = self._of_words
@@ -117,7 +117,7 @@ class Subwords:
         vectors.vectors = self.means(rows)
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:
-        """Sum values of words over the words of each row: [R], float32."""
+        """Return, for each row, the sum of `of_words` over the words that have it: [R], float32."""
         sums: np.ndarray = self._of_words.T @ of_words
         return sums.astype(np.float32)
 
@@ -142,7 +142,7 @@ def adjust_vectors(vectors: Any) -> None:
     used, places = np.unique(entries, return_inverse=True)
     first = np.append(0, np.cumsum(lengths))
     number = len(vectors)
-    # the word's own row first: gensim's order of summation
+    # the word's own row comes first, because gensim sums in this order
     places = np.insert(places + number, first[:-1], np.arange(number))
     rows = np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[used]])
     sums = _ones(first + np.arange(number + 1), places, len(rows)) @ rows
@@ -157,6 +157,6 @@ def _buckets(vectors: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ones(first: np.ndarray, entries: np.ndarray, columns: int) -> sparse.csr_array:
-    """Make a sparse matrix with ones in the columns ``entries[first[i]:first[i + 1]]`` of row i."""
+    """Make a sparse matrix: row i has ones in the columns ``entries[first[i]:first[i + 1]]``."""
     ones = np.ones(len(entries), np.float32)
     return sparse.csr_array((ones, entries, first), (len(first) - 1, columns))

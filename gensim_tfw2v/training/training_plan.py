@@ -65,8 +65,9 @@ class Plan:
     def native(self) -> bool:
         """Return whether compiled kernels train. They need whole rows and whole units, on CPUs.
 
-        Tasks of a local cluster see no GPU, and have the kernels' ops if this process has the
-        kernels. So this process need not import TensorFlow for the check; its coordinator does.
+        Tasks of a local cluster can use no GPU, and have the kernels' ops if this process has the
+        kernels. So the check does not import TensorFlow into this process; only the process of the
+        coordinator needs it.
         """
         if self.shares_rows:
             return True
@@ -78,7 +79,7 @@ class Plan:
 
     @cached_property
     def regime(self) -> RegimeOptions:
-        """Regime that trains, unless threads of this process share the rows."""
+        """Options of the regime that trains, unless threads of this process share the rows."""
         return self.options.regime_of_workers
 
     @cached_property
@@ -91,7 +92,7 @@ class Plan:
 
     @cached_property
     def window(self) -> int:
-        """Maximum number of positions on either side of a window."""
+        """Maximum number of positions on either side of a window's centre."""
         window = self.options.window
         if window <= sizes.NARROW_WINDOW or self.options.concatenated or self.corpus is None:
             return window
@@ -138,10 +139,10 @@ class Plan:
 
     @cached_property
     def workers_and_threads(self) -> tuple[int, int]:
-        """Number of workers, and of threads per worker; workers on one machine share its cores.
+        """Number of workers, and of threads per worker. Workers on one machine share its cores.
 
-        A deterministic training has the same number of parallel jobs, of one thread each, on any
-        cluster.
+        A deterministic training on a cluster has the same number of parallel jobs, of one thread
+        each, whatever the number of workers.
         """
         options = self.options
         if options.deterministic and not self.shares_rows:
@@ -266,9 +267,9 @@ def open_regime(
 ) -> Regime:
     """Open the regime, which trains `units` work units per epoch.
 
-    The stack `opened` closes it, and the tasks that were started for it. The launcher starts the
-    tasks of a local cluster. If this process cannot run workers (`why_elsewhere`), a process that
-    is started for it does.
+    The stack `opened` closes the regime, and the tasks that were started for it. The launcher
+    starts the tasks of a local cluster. If this process cannot run workers (see `why_elsewhere`), a
+    separate process runs them.
 
     Raises
     ------

@@ -74,7 +74,8 @@ class Vocabulary:
     def most_frequent(self) -> float:
         """Fraction of the tokens, after subsampling, that are the most frequent word.
 
-        It is at least 1 / N for N tags: the fraction of the most frequent tag cannot be lower.
+        With N tags of documents, it is at least 1 / N, the minimum fraction of the most frequent
+        tag.
         """
         kept = self.counts * self.keep
         of_words = float(kept.max(initial=0.0) / max(1e-9, kept.sum()))
@@ -99,7 +100,8 @@ class Vocabulary:
     def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
         """Return the number of predictions per position of each row; see `pair_rates`.
 
-        It is negated for tags of a single document, because no two jobs train these concurrently.
+        The number is negative for tags of a single document, which marks that no two jobs train
+        these tags concurrently.
         """
         frequency = self.counts * self.keep
         skipgram = config.objective.skipgram
@@ -130,7 +132,7 @@ class Vocabulary:
 
 
 def seed_of(model: Any) -> int:
-    """Return the model's seed as an integer from 0 up; without a seed, a random one in each call.
+    """Return the model's seed as an integer from 0 up; a random one per call if it has no seed.
 
     As in gensim, which passes it to NumPy, the seed may also be a sequence of integers.
     """

@@ -32,10 +32,10 @@ def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]
 
 
 def complete(model: Any) -> None:
-    """Complete the attributes of words that ``wv.add_vector`` has added, so that they can train.
+    """Complete the attributes of words that ``wv.add_vector`` has added, to train them.
 
     These words are neither subsampled nor drawn as negatives, and their output rows start from 0.
-    Nothing changes if further arrays do not fit the vocabulary.
+    Nothing changes if arrays do not fit the vocabulary for any other reason.
     """
     vectors = model.wv
     words = len(vectors)
@@ -49,7 +49,7 @@ def complete(model: Any) -> None:
         return
     attributes = vectors.expandos
     if any(np.ndim(path) for path in attributes.get("point", ())[known:]):
-        return  # these words have paths, so they were counted: syn1 lacks their nodes
+        return  # added words with paths were counted in a corpus: syn1 lacks their nodes
     vectors.allocate_vecattrs()
     if "sample_int" in attributes:
         attributes["sample_int"][known:] = 2**32 - 1
@@ -72,7 +72,7 @@ def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]
     """Return the attributes of a model and of each of its vectors, each with a copy to restore.
 
     Arrays are not copied, because gensim replaces them. The exceptions are the keys and attributes
-    of words, which it changes in place.
+    of words, which gensim changes in place.
     """
     copies = []
     for held, _ in weights_of(model):
@@ -141,7 +141,7 @@ class Weights:
         """Call `fill` with the model's tables, then update everything that is derived from them.
 
         Returns False if shapes of arrays have changed since they were loaded. The loaded arrays are
-        then restored, with vectors that were added meanwhile behind the trained ones.
+        then restored, and vectors that were added meanwhile follow the trained vectors.
         """
         model = self.model
         current = weights_of(model)
@@ -174,7 +174,7 @@ def shapes(weights: list[Any]) -> list[tuple[int, ...]]:
 def renew_norms(model: Any) -> None:
     """Recompute the norms of vectors, if they have been computed.
 
-    They are never set to None in between. gensim's queries compute missing norms, then rely on
+    Norms are never set to None in between. gensim's queries compute missing norms, then rely on
     them, so a None from a concurrent thread would make them fail.
     """
     keyed: list[KeyedVectors] = [model.wv, model.dv] if model.has_documents else [model.wv]
