@@ -156,7 +156,7 @@ class ForkServer:
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the server was killed, or ended after a fork, so that a new one may work."""
+        """Return whether the server was killed, or ended after a fork: then a new one may work."""
         status = self.process.poll()
         return status is not None and (status < 0 or self._has_forked)
 

@@ -1,4 +1,4 @@
-"""Threads that work until nothing is left to do, or yield results in order; number of cores."""
+"""Threads that work until nothing is left to do, or yield results in order; the usable cores."""
 
 import contextlib
 import os
