@@ -25,7 +25,7 @@ PATH_SECONDS = 5.0
 #: Number of paths from workers to ps tasks that are checked in parallel.
 PATH_THREADS = 32
 
-#: Environment variables from which gRPC reads a proxy. It uses it inside a cluster too.
+#: Environment variables for a proxy, which gRPC also uses for addresses inside a cluster.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
 #: gRPC options for the check of tasks: short waits between attempts (by default up to two minutes),

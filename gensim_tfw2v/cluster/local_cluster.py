@@ -76,7 +76,7 @@ class LocalCluster(StartedCluster):
     def _start_process(self, task: Task) -> Process:
         own = {
             "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
-            "CUDA_VISIBLE_DEVICES": "",  # else each task would allocate memory of the GPU
+            "CUDA_VISIBLE_DEVICES": "",  # otherwise each task would occupy the GPU
             LOG_DIR: self._tensorboard_dir or "",
         }
         # By default a TensorFlow process has one thread per core. If workers share cores, handing a

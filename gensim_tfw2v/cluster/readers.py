@@ -63,7 +63,7 @@ UNDECODABLE = -1
 
 
 class WorkerMachine:
-    """A worker's machine, which reads runs by the kernels' ops.
+    """A worker's machine, which reads runs with ops of the kernels' library.
 
     `at_once` is the number of runs that all machines read in parallel.
     """

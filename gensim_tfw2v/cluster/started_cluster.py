@@ -308,7 +308,7 @@ class _StartedTask:
         self.close_input()
         self.process.wait()
         self.reader.join(1.0)
-        # if another process still holds the stream open, the reader runs, and may use the stream
+        # the reader still uses the stream if another process holds it open
         if not self.reader.is_alive():
             assert self.process.stdout is not None
             self.process.stdout.close()

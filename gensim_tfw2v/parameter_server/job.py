@@ -320,7 +320,7 @@ class WorkerJob:
 
 
 def _after(done: Iterable[Any]) -> tf.Tensor:
-    """Time at which these have been computed."""
+    """Time at which all elements of `done` have been computed."""
     with tf.control_dependencies(list(done)):
         return tf.timestamp()
 
@@ -348,7 +348,7 @@ def read_entries(source: tf.Tensor, of_file: tf.Tensor, is_shared: bool) -> tf.T
     source : Tensor [], string
         Entries as little-endian int32; if `is_shared`, the path of the file that contains them.
     of_file : Tensor [2], int32
-        Range of the entries in the file: first, and end.
+        First entry and end of the unit's range in the file.
 
     Returns
     -------

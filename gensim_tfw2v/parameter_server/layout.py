@@ -151,7 +151,7 @@ class Layout:
             array[part] = self._read(shard, rows)
 
     def check(self) -> None:
-        """Read from each shard; raises TensorFlow's error if one is lost."""
+        """Read from each shard; raises TensorFlow's error if its ps is lost."""
         for shard in self.shards:
             self._read(shard, np.zeros(min(1, int(shard.shape[0])), np.int32))
 

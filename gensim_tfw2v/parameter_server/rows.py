@@ -204,7 +204,7 @@ def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
 class RowJob(WorkerJob):
     """Adds changes, or a fraction of each, to the rows on the ps tasks; see `WorkerJob`."""
 
-    #: Parts per shard, so that one part is sent while the next is gathered or added.
+    #: Number of parts per shard. One part is sent while the next is gathered or added.
     parts = 4
     by_direction = True
 

@@ -109,7 +109,7 @@ def _tensors(
 
 
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
-    """Return a unit for reports; its counts, over all sub-models, add up to the corpus's."""
+    """Return a unit for reports. Over all sub-models, its counts add up to those of `unit`."""
     parts = {}
     if sampling.kind != "equal":
         for name in ("raw_words", "sentences", "tokens"):
@@ -123,7 +123,7 @@ Function = Callable[..., Any]
 
 
 def results_of(packed: np.ndarray) -> UnitResult:
-    """Return the results [n] of a job's units; 0 if it was refused, or was trained before."""
+    """Return the results [n] of a job's units; 0 for a job that was refused or trained before."""
     return UnitResult(*np.split(packed[1:], len(UnitResult._fields)))
 
 

@@ -119,7 +119,7 @@ class LocalWorkers:
         return pool.submit(lambda: function(*arguments).numpy())
 
     def sees(self, folder: Path) -> bool:
-        """Return False, so that jobs are passed their entries: reading them reads a whole file."""
+        """Return False: entries are passed to jobs, which would otherwise read the whole file."""
         return False
 
     def close(self) -> None:

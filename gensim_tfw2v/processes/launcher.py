@@ -54,7 +54,7 @@ class Forked:
                 try:
                     self.returncode = self._answers.recv()
                 except EOFError:
-                    # the server has ended, and Linux has killed its forks
+                    # the server has ended, which kills its forks
                     self.returncode = -signal.SIGKILL
         return self.returncode
 

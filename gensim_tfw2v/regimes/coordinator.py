@@ -95,7 +95,7 @@ class CoordinatedRegime:
     check : callable
         Called while waiting for the coordinator; raises ConnectionError if a local task is lost.
     start : callable, optional
-        Starts the coordinator in the network of its tasks; like `start_module`.
+        Starts the coordinator in the network of the cluster's tasks; like `start_module`.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 MIN_DECREASE = 1e-4
 
 #: Factor by which a rejected step is shortened. In a comparison with 0.5 and with the minimum of a
-#: fitted parabola, 0.3 gave the lowest f after 20 epochs. The three differed by less than seeds do.
+#: fitted parabola, 0.3 gave the lowest f after 20 epochs; different seeds differed by more.
 SHORTER = 0.3
 
 #: Maximum number of evaluations of f along a direction; then the search restarts at the best point.
@@ -132,7 +132,7 @@ class LBFGS:
         """Set a new direction, and the first trial along it."""
         self._set_direction()
         self._slope = self.gradient.dot(self._direction)
-        if self._pairs and not self._slope < 0.0:  # rounding errors: f does not descend
+        if self._pairs and not self._slope < 0.0:  # not a descent direction (rounding)
             self._forget_pairs()
             self._set_direction()
             self._slope = self.gradient.dot(self._direction)
@@ -183,7 +183,7 @@ class LBFGS:
         y.copy(self.gradient)
         y.add(-1.0, self._first_gradient)
         self._pairs.append(Pair(s, y, sy))
-        self.trial.copy(y)  # scratch: the trial is no longer needed
+        self.trial.copy(y)  # `trial` as scratch: its value is no longer needed
         self._precondition(self.trial)
         self._factor = sy / y.dot(self.trial)
 

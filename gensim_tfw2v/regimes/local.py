@@ -1,7 +1,7 @@
 """One machine: threads run the compiled kernels on shared tables (Niu et al. 2011, "Hogwild!").
 
-TensorFlow is not imported: the kernels are called through ctypes. On a cluster they are TensorFlow
-ops.
+TensorFlow is not imported: the kernels are called through ctypes. On a cluster, TensorFlow ops call
+them.
 """
 
 from collections.abc import Sequence

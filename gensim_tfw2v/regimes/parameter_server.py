@@ -100,7 +100,7 @@ class ParameterServerRegime:
         return job(self.config, self.server)
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
-        """Return how many of an epoch's remaining units a single worker trains, before the rest."""
+        """Return how many of an epoch's remaining units are trained first, by a single worker."""
         if self.config.one_at_a_time:
             return len(tasks)
         if not tasks or tasks[0].epoch or self.config.workers == 1:

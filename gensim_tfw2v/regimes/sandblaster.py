@@ -38,7 +38,7 @@ ADD_BATCH = 8
 
 
 class FixedRows(WholeRows):
-    """Constant rows [n, D] that a step reads; its updates are summed in a variable [n, D]."""
+    """Constant rows [n, D] that steps read; their updates are summed in a variable [n, D]."""
 
     def __init__(self, rows: tf.Tensor, sums: tf.Tensor) -> None:
         super().__init__(sums)
@@ -65,7 +65,7 @@ class GradientJob(WorkerJob):
     point : Tables of RowLayout
         Point of evaluation.
     gradient : Tables of RowLayout
-        Tables at which the sum of the updates is staged; see `RowLayout.stage`.
+        Tables for which the sum of the updates is staged; see `RowLayout.stage`.
     """
 
     counts = False

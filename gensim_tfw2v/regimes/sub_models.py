@@ -1,7 +1,7 @@
 """Sub-models: N models, each trained by one worker on a sample of the corpus.
 
 Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM). No rows
-are exchanged during training. The ids of the text are sent to the workers, and each finished
+are exchanged during training. The text is sent to the workers as word ids, and each finished
 sub-model is fetched once.
 """
 
@@ -173,7 +173,7 @@ class SubModelsRegime(ParameterServerRegime):
         is_met: Callable[[np.ndarray], object],
         tries: float,
     ) -> np.ndarray:
-        """Schedule a job until the worker that holds its sub-model runs it; return its result.
+        """Retry a job until the worker that holds its sub-model runs it; return its result.
 
         Raises
         ------

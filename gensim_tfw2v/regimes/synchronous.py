@@ -100,8 +100,8 @@ class BackupScheduler:
         Yields
         ------
         (item, number, result, bool)
-            For each successful attempt, also of earlier batches: its item, its number, the result
-            of `run`, and whether the result counts. Only the first result of an item counts.
+            For each successful attempt, including attempts of earlier batches: its item, its
+            number, its result, and whether the result counts. Only an item's first result counts.
 
         Raises
         ------
