@@ -16,7 +16,7 @@ from gensim_tfw2v.processes.connections import keep_alive, port_user
 #: Seconds that an earlier task, which is being killed, has to free the port.
 PORT_SECONDS = 5.0
 
-#: Part of the message of an error for a port in use.
+#: Part of the error message for a port in use.
 CANNOT_LISTEN = "cannot listen at port"
 
 #: Seconds that a worker has to reach a ps.
@@ -25,11 +25,11 @@ PATH_SECONDS = 5.0
 #: Number of paths from workers to ps tasks that are checked in parallel.
 PATH_THREADS = 32
 
-#: Environment variables from which gRPC takes a proxy, also for addresses inside a cluster.
+#: Environment variables for a proxy, which gRPC also uses for addresses inside a cluster.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
-#: gRPC options for the check of tasks: frequent attempts, where gRPC by default waits up to two
-#: minutes after a failure; no proxy; and connections that no other channel shares.
+#: gRPC options for the check of tasks: short waits between attempts (by default up to two minutes),
+#: no proxy, and no connections that are shared with other channels.
 _OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),
@@ -158,7 +158,7 @@ def prepare_connections(tasks: Iterable[Task]) -> None:
 
 
 def bypass_proxies(tasks: Iterable[Task]) -> None:
-    """Exclude tasks from gRPC's proxy, by the only variable that no other library reads."""
+    """Exclude tasks from gRPC's proxy, in ``no_grpc_proxy``, which no other library reads."""
     if not any(map(os.environ.get, PROXIES)):
         return
     excepted = os.environ.get("no_grpc_proxy", os.environ.get("no_proxy", ""))

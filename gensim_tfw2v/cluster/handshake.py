@@ -42,7 +42,10 @@ SEPARATOR = " / "
 
 
 def own_versions() -> list[str]:
-    """Return the versions of TensorFlow and this package, and a hash of the ops, "" without ops."""
+    """Return the versions of TensorFlow and of this package, and a hash of the compiled ops.
+
+    The hash is empty if the ops are missing.
+    """
     package = sys.modules["gensim_tfw2v"].__version__  # an import here would be circular
     return [tf.version.VERSION, package, native.ops_hash()]
 
@@ -81,8 +84,8 @@ def publish_version(server: Any, task: Task) -> None:
 def check_versions(tasks: Iterable[Task]) -> None:
     """Check that the tasks to which this process is connected have its versions.
 
-    TensorFlow 2.21.0 and 2.21.1 count as equal. Tasks that have published no versions were not
-    started by this package; they cause a warning only.
+    Versions of TensorFlow such as 2.21.0 and 2.21.1 count as equal. Tasks that have published no
+    versions were not started by this package; they cause a warning only.
 
     Raises
     ------
@@ -146,11 +149,19 @@ def session(
     target: str | None = None,
     operation_seconds: float = OPERATION_SECONDS,
 ) -> Iterator[Callable[..., Any]]:
-    """Open a session on `target`, by default the first of these tasks, that connects to these only.
+    """Open a session that connects only to these tasks.
 
-    An unrestricted session would wait for all tasks of the cluster. The context is a function that
-    runs an operation of the graph with a feed dict and a time limit in seconds. Opening and closing
-    may take `operation_seconds` each.
+    An unrestricted session would wait for all tasks of the cluster. The context's value is a
+    function that runs an operation of the graph, with a feed dict and a time limit in seconds.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    graph : tf.Graph
+    target : str, optional
+        Target of the session; by default the first task.
+    operation_seconds : float
+        Time limit for opening the session, and for closing it.
     """
     config = tf.compat.v1.ConfigProto(
         device_filters=[f"/job:{task.role}/task:{task.index}" for task in tasks],
@@ -170,7 +181,7 @@ def session(
 
 
 def is_blocked(pair: tuple[Task, Task], seconds: float) -> bool:
-    """Return whether sending a number from a worker to a ps and back fails, within this time."""
+    """Return whether sending a number from a worker to a ps and back fails or takes too long."""
     worker, ps = pair
     with tf.Graph().as_default() as graph:
         number = tf.constant(0.0)
@@ -203,10 +214,10 @@ def _series(version: str) -> str:
 #: Name of a task's queue in which trainings announce themselves by name.
 ARRIVALS = "tfw2v-arrivals"
 
-#: Seconds between two checks that the call, which announces the training first, still runs.
+#: Seconds between two checks that a call still runs, while its announcement is awaited.
 ANNOUNCED_SECONDS = 5.0
 
-#: Seconds between two calls to a task after the first has failed.
+#: Seconds from the failure of a call to a task until the next call.
 AGAIN_SECONDS = 2.0
 
 
@@ -249,7 +260,7 @@ def _hold_presence_at(task: Task, name: str, arrived: threading.Event) -> None:
         with _log_errors(task), session([task], graph) as run:
             call = threading.Thread(target=_log_errors(task)(run), args=(staying,), daemon=True)
             call.start()
-            while call.is_alive():  # otherwise the announcement will never come
+            while call.is_alive():  # if it has ended, no announcement will come
                 with contextlib.suppress(tf.errors.DeadlineExceededError):
                     run(is_here, seconds=ANNOUNCED_SECONDS)
                     arrived.set()

@@ -1,4 +1,4 @@
-"""The cluster that a user names; a local one consists of processes of this machine."""
+"""Opening the cluster that a user names. A local cluster is a set of processes on this machine."""
 
 import contextlib
 import functools
@@ -21,18 +21,20 @@ logger = logging.getLogger("gensim_tfw2v.cluster")
 #: Environment variable with the number of operations that a TensorFlow process runs in parallel.
 OP_THREADS = "TF_NUM_INTEROP_THREADS"
 
-#: Maximum number of attempts to start a local cluster, if ports are taken meanwhile.
+#: Maximum number of attempts to start a local cluster, if other processes take its ports meanwhile.
 STARTS = 3
 
-#: Messages about a taken port: from `check_port`, and from TensorFlow if it was taken afterwards.
+#: Parts of error messages for a port in use: from `check_port`, and from TensorFlow if a process
+#: has taken the port after the check.
 PORT_TAKEN = (CANNOT_LISTEN, "Could not start gRPC server")
 
 
 class LocalCluster(StartedCluster):
     """ps and worker tasks as processes of this machine, which end with this process.
 
-    Their output is written to files of a temporary folder, and logged by ``gensim_tfw2v.cluster``
-    at level INFO. While the cluster is `restarting`, workers that end are restarted.
+    Their output is written to files of a temporary folder, and to the log of
+    ``gensim_tfw2v.cluster`` at level INFO. While the cluster is `restarting`, workers that end are
+    restarted.
 
     Parameters
     ----------
@@ -74,12 +76,12 @@ class LocalCluster(StartedCluster):
     def _start_process(self, task: Task) -> Process:
         own = {
             "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
-            "CUDA_VISIBLE_DEVICES": "",  # all tasks of the machine would allocate its GPU's memory
+            "CUDA_VISIBLE_DEVICES": "",  # otherwise each task would occupy the GPU
             LOG_DIR: self._tensorboard_dir or "",
         }
         # By default a TensorFlow process has one thread per core. If workers share cores, handing a
-        # unit's operations from thread to thread only costs time: no core is idle. A number set by
-        # the user is kept.
+        # unit's operations from thread to thread only costs time: no core is idle. If the user has
+        # set a number, it is kept.
         if task.role == "worker" and OP_THREADS not in os.environ:
             own[OP_THREADS] = str(cores_each(len(self.cluster.worker)))
         return self.start_module(

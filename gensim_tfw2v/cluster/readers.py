@@ -32,11 +32,12 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 logger = logging.getLogger(__name__)
 
-#: Minimum size in bytes of a corpus that several machines read. This machine alone reads a smaller
-#: one before the workers' machines could start.
+#: Minimum size in bytes of a corpus that several machines read. This machine reads a smaller corpus
+#: in less time than the workers' machines need to start.
 MIN_BYTES = 1 << 28
 
-#: Maximum number of runs that a machine reads in parallel: the threads of a TensorFlow server.
+#: Maximum number of runs (lists of file ranges) that a machine reads in parallel. The server of a
+#: task has at least this many threads.
 MAX_RUNS = 4
 
 #: Seconds that a machine has to check the files.
@@ -45,10 +46,10 @@ LOOK_SECONDS = 30.0
 #: Additional seconds for each file to check.
 FILE_SECONDS = 0.01
 
-#: Seconds that a machine has for a run, in addition to the time of the storage; see `MIN_SPEED`.
+#: Seconds that a machine has to read a run, plus the time that the storage needs; see `MIN_SPEED`.
 RUN_SECONDS = 120.0
 
-#: Assumed minimum speed of the storage in bytes per second, which all machines share.
+#: Assumed minimum speed, in bytes per second, of the storage that all machines share.
 MIN_SPEED = 1e6
 
 #: Seconds between two probes of a task that reads.
@@ -62,7 +63,7 @@ UNDECODABLE = -1
 
 
 class WorkerMachine:
-    """A worker's machine, which reads runs by the kernels' ops.
+    """A worker's machine, which reads runs with ops of the kernels' library.
 
     `at_once` is the number of runs that all machines read in parallel.
     """
@@ -136,7 +137,7 @@ class WorkerMachine:
         )
 
     def _asked(self, what: Any, given: dict[Any, Any], seconds: float, stopped: Any) -> Any:
-        """Run an op on the machine, while its task answers and `stopped` is not set."""
+        """Run an op on the machine; raise an error if its task is lost or `stopped` is set."""
         answer: Future[Any] = Future()
 
         def run() -> Any:
@@ -185,7 +186,7 @@ def find_readers(
     paths : sequence of str
         Files of the corpus.
     parent : path, optional
-        Folder in which the folder that they will write to is created.
+        Folder in which the folder for the machines' output will be created.
     seconds : float
         Time limit for workers to start.
 
@@ -193,7 +194,7 @@ def find_readers(
     -------
     sequence of WorkerMachine
         Machines other than this one, each repeated for the number of runs that it can read in
-        parallel. Empty if this machine should read the corpus alone, because it is small.
+        parallel. Empty if the corpus is small, or no other machine can read it.
 
     Raises
     ------
@@ -218,8 +219,8 @@ def find_readers(
 def _select_machines(
     machines: Sequence[WorkerMachine], texts: Sequence[FileRange], folder: Path
 ) -> list[WorkerMachine]:
-    """Query all machines in parallel; return the first task of each, without this machine."""
-    sizes = {str(folder): 0}  # its name is unique
+    """Query all workers in parallel; return machines as `find_readers` does."""
+    sizes = {str(folder): 0}  # its name is unique, so only shared storage has it
     for text in texts:
         if "://" not in text.path:
             sizes[os.path.abspath(text.path)] = text.stop

@@ -36,7 +36,7 @@ BEAT_SECONDS = 5.0
 #: Seconds without a heartbeat after which a parent on another host counts as lost.
 SILENT_SECONDS = 60.0
 
-#: Seconds that a task then has to exit. Only a hanging task needs more.
+#: Seconds that a task has to exit after its parent is lost. Only a hanging task needs more.
 ENDING_SECONDS = 1.5
 
 #: Signals that end a task.
@@ -50,8 +50,8 @@ CLOSING_SECONDS = 1.0
 def serve(with_parent: bool = False) -> NoReturn:
     """Run TensorFlow's server for a ps or worker until a signal ends it; then exit.
 
-    The environment variable ``TF_CONFIG`` defines the task. `LOG_DIR` is the variable with the
-    folder for its TensorBoard run, with its use of CPU, memory and network.
+    The environment variable ``TF_CONFIG`` defines the task. The variable that `LOG_DIR` names
+    contains the folder for its TensorBoard run, which records its use of CPU, memory and network.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def serve(with_parent: bool = False) -> NoReturn:
     from gensim_tfw2v.kernel.native import load_ops
     from gensim_tfw2v.monitor.events import TaskLog
 
-    load_ops()  # for the functions that it will be sent
+    load_ops()  # functions that are sent to this task use the ops
     # With one inter-op thread, TensorFlow's default on one core, a server deadlocks in the first
     # function that uses a ps variable.
     config = tf.compat.v1.ConfigProto(

@@ -37,7 +37,7 @@ ADDRESS = re.compile(r"(\[[\w:.%]+\]|\w[\w.-]*):[0-9]{1,5}")
 #: Name of a cluster on this machine.
 _LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
-#: Environment variable of a task with the folder of its training's TensorBoard log.
+#: Name of the environment variable with the folder in which a task writes its TensorBoard run.
 LOG_DIR = "TFW2V_LOG_DIR"
 
 

@@ -9,14 +9,15 @@ from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, Task
 from gensim_tfw2v.cluster.started_cluster import StartedCluster, is_noise
 
-#: Options for OpenSSH's client. The user's options come first, and take precedence. ssh then asks
-#: for no password, detects within half a minute that a host is lost, and shares no connection.
+#: Options for OpenSSH's client. The user's options come first, and take precedence. With
+#: these, ssh does not ask for a password, detects within half a minute that a host is lost, and
+#: shares no connection.
 OPTIONS = (
     *("-T", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none"),
     *("-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"),
 )
 
-#: Meaning of exit statuses, of ssh itself and of a shell.
+#: Meaning of exit statuses: of ssh itself, and of the remote shell.
 _MEANING = {
     255: " (ssh could not connect, the connection broke, or the task was killed)",
     127: " (the command was not found there: set --command to one that runs tfw2v on that host)",
@@ -41,7 +42,7 @@ class SshCluster(StartedCluster):
     ready_seconds : float
         Time limit for the tasks to start.
     tensorboard_dir : str, optional
-        Folder on each host in which its tasks write a TensorBoard run each.
+        Folder on each host in which each of its tasks writes a TensorBoard run.
     """
 
     pause_seconds = 2.0
@@ -64,7 +65,7 @@ class SshCluster(StartedCluster):
     def _start_process(self, task: Task) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             self.arguments(task),
-            stdin=subprocess.PIPE,  # closes when this process ends, and with it the task's
+            stdin=subprocess.PIPE,  # closes, like the task's, when this process ends
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C does not reach it: the training ends first
@@ -73,8 +74,8 @@ class SshCluster(StartedCluster):
     def arguments(self, task: Task) -> list[str]:
         """Return the command that starts a task from here.
 
-        Its last argument is one line of quoted words only, for any login shell that the host may
-        have.
+        Its last argument is a line that consists only of words quoted for a shell, so that any
+        login shell of the host understands it.
         """
         line = f"{self._command} task --with-parent"
         config = self.cluster.tf_config(task.role, task.index)
@@ -93,7 +94,7 @@ class SshCluster(StartedCluster):
         return f"status {status}{_MEANING.get(status, '')}{said}"
 
     def wait(self, tasks: Sequence[Task]) -> None:
-        """Wait until tasks report that they serve, and answer.
+        """Wait until tasks report that they serve, and answer calls.
 
         Raises
         ------

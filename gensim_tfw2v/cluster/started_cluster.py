@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 #: Maximum number of restarts of a task per minute.
 RESTARTS = 5
 
-#: File in a cluster's folder with logs. It contains the process id of the program that has started
-#: the cluster, the numbers of ps and worker tasks, and the command line.
+#: Name of a file in the folder with a cluster's logs. It contains the process id of the program
+#: that has started the cluster, the numbers of ps and worker tasks, and the program's command line.
 PROGRAM = "program.json"
 
 #: Seconds between two checks whether a task has ended.
@@ -62,7 +62,7 @@ class TaskEnded(ConnectionError):
     task : Task
         The task.
     status : int
-        Exit status of its process on this machine; a negative value is the signal that ended it.
+        Exit status of its process on this machine; -n if signal n has ended it.
     """
 
     def __init__(self, task: Task, status: int, how: str) -> None:
@@ -259,7 +259,8 @@ class _StartedTask:
         self.started = time.monotonic()
         self.serves = threading.Event()
         self.last_line = ""
-        # seconds since the last heartbeat during which this process ran too; -inf before the first
+        # seconds since the last heartbeat, counted only while this process runs; -inf before the
+        # first heartbeat
         self.silence = -math.inf
         self.is_hung = False
 
@@ -291,7 +292,7 @@ class _StartedTask:
             self.send(signal.SIGKILL)
 
     def close_input(self) -> None:
-        """Close the task's standard input, upon which it exits."""
+        """Close the task's standard input; the task then exits."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
@@ -307,7 +308,7 @@ class _StartedTask:
         self.close_input()
         self.process.wait()
         self.reader.join(1.0)
-        # another process may still hold the stream open; then leave the reader alone
+        # the reader still uses the stream if another process holds it open
         if not self.reader.is_alive():
             assert self.process.stdout is not None
             self.process.stdout.close()

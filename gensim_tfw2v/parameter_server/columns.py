@@ -4,10 +4,10 @@ Ordentlich et al. 2016, "Network-Efficient Distributed Word2vec Training System 
 Vocabularies", section 4. Products of rows are computed where the slices are. Each step sends parts
 of these products, and the coefficients that rows are multiplied by, but no rows.
 
-The worker draws and plans, and computes the coefficients from the products. The ps tasks compute
-their parts of the products, and update their columns (see `gensim_tfw2v.graph.slices`). The threads
-of a worker train their units in parallel, so that one thread computes while another waits for the
-network.
+The worker draws and plans its units, and computes the coefficients from the products. The ps tasks
+compute their parts of the products, and update their columns (see `gensim_tfw2v.graph.slices`). The
+threads of a worker train their units in parallel, so that one thread computes while another waits
+for the network.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ColumnLayout(Layout):
         super().__init__(rows, size, shapes, access)
 
     def link(self, wire: tf.DType) -> Link:
-        """Return a link to the shards, for all tables that are distributed over the same tasks."""
+        """Return a link to the shards. It serves all tables that are on the same ps tasks."""
         return Link([shard.device for shard in self.shards], wire)
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
@@ -83,7 +83,10 @@ class SlicedRows:
         return Slices(self._layout.on_shards(read, self.link.send(ids, tf.int32)), self.link)
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
-        """Add changes [U, D] to rows with distinct ids, times the rows' factors in `lock` [V]."""
+        """Add changes [U, D] to rows with distinct ids.
+
+        Each change is multiplied by its row's factor in `lock` [V], if there is a `lock`.
+        """
         if lock is not None:
             factors = as_is(tf.gather(lock, ids)[:, None])
             changes = changes.map(tf.multiply, sent=[factors])
@@ -94,8 +97,8 @@ class SlicedRows:
 class ColumnJob(WorkerJob):
     """Trains on tables in columns, of `ColumnLayout`; see `WorkerJob`.
 
-    The time of fetching is spent drawing and planning. Communication with the ps tasks is part of
-    the time of training.
+    Its fetching time is spent on drawing and planning. Its training time includes communication
+    with the ps tasks.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Combining the changes that N concurrent jobs make to a row, so that N workers are as good as one.
 
 A job moves a row by the effective step z = alpha * (number of the row's predictions), along the
-gradient. The gradient changes by the curvature M = E[sigmoid'(u . v) u u^T], over the rows u that
-the row is predicted with. Most of these are negatives, so M is nearly the same for all rows of a
-table. Along an eigenvector of M with eigenvalue L, a job moves a row by the fraction
+gradient. The curvature of the loss in a row v is M = E[sigmoid'(u . v) u u^T], over the rows u that
+v is predicted with. Most rows u are negatives, so M is nearly the same for all rows of a table.
+Along an eigenvector of M with eigenvalue L, a job moves a row by the fraction
 ``1 - exp(-z L)`` of the distance to its optimum, and N sequential jobs by ``1 - exp(-N z L)``.
 N concurrent jobs start at the same point. They move the row as far as N sequential jobs if the
 fraction ``(1 - exp(-N z L)) / (N (1 - exp(-z L)))`` of each change is pushed.
@@ -24,9 +24,10 @@ from gensim_tfw2v.kernel.kernel_config import KernelConfig
 
 
 def averaged_words(unit: KernelConfig) -> float:
-    """Number of input rows whose mean predicts: in CBOW the mean window plus a tag, otherwise 1.
+    """Number of input rows whose mean predicts a word.
 
-    It divides the curvature of input rows and of the rows that they predict.
+    In CBOW with means, it is the mean number of words in a window, plus 1 for a document's tag;
+    otherwise it is 1. The curvature of each table is divided by it.
     """
     if not unit.objective.mean:
         return 1.0
@@ -51,8 +52,8 @@ def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
     return share(one) * one + share(other) * other
 
 
-#: Number of steepest directions with a pushed fraction each; the compiled kernels use the same
-#: number. The remaining directions, none much steeper than their mean, share one fraction.
+#: Number of steepest directions, each with its own pushed fraction. The compiled kernels use the
+#: same number. The remaining directions share one fraction: none is much steeper than their mean.
 DIRECTIONS = 16
 
 #: Number of pairs of rows from which the curvature is estimated.
@@ -62,7 +63,7 @@ SAMPLE = 2048
 #: the nearest tabulated step.
 FIRST_OCTAVE = -16
 
-#: Base-2 logarithm of the end of the tabulated steps, which is not in the table.
+#: Base-2 logarithm of the upper end of the tabulated steps, which is not in the table.
 LAST_OCTAVE = 24
 
 #: Number of tabulated steps per factor of 2.
@@ -74,11 +75,11 @@ def larger_step_sizes(
 ) -> tf.Tensor:
     """Return the learning rates of N concurrent workers: larger by the fourth root of N.
 
-    Rows start at 0, and grow with the rows that they are predicted with, which grow themselves.
-    Sequential jobs see each other's growth, concurrent jobs do not. A larger learning rate makes up
-    for it. Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory", raise it too.
-    The exponent is empirical: between 1/6 and 1/3, with 4 and with 32 workers, there is no lasting
-    difference.
+    Rows start at or near 0. The longer the rows that a row is predicted with, the faster it grows.
+    Sequential jobs use each other's longer rows, concurrent jobs do not. A larger learning rate
+    compensates for this. Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory",
+    raise it too. The exponent is empirical: with 4 and with 32 workers, exponents from 1/6 to 1/3
+    made no lasting difference.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class DirectedShare(NamedTuple):
     Attributes
     ----------
     basis : Tensor [DIRECTIONS, D]
-        Orthonormal directions. If D is smaller than DIRECTIONS, the last ones are zeros.
+        Orthonormal directions. If D is smaller than DIRECTIONS, the last rows are zeros.
     shares : Tensor [L, 1 + DIRECTIONS]
         Fractions for each of L levels (tabulated effective steps): first the fraction outside of
         these directions, then the fraction along each.
@@ -142,7 +143,7 @@ class Directions(NamedTuple):
         return cls(basis, -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x)))
 
     def of_rows(self, steps: tf.Tensor) -> DirectedShare:
-        """Return the fractions for rows with effective steps z [n] per job; 1 if z is negative."""
+        """Return the fractions for rows with effective steps z [n] per job; about 1 for z < 0."""
         level = (tf.math.log(tf.maximum(steps, 0.0)) / tf.math.log(2.0) - FIRST_OCTAVE) * OF_OCTAVE
         last = tf.cast(tf.shape(self.shares)[0] - 1, tf.float32)
         level = tf.cast(tf.round(tf.clip_by_value(level, 0.0, last)), tf.int32)
@@ -163,9 +164,9 @@ def directions(
     rows : dict of str to Tensor [n, D]
         Rows by table name, in the order of the job's ids.
     rates : dict of str to Tensor [n]
-        Predictions per token that each row takes part in.
+        Mean number of predictions per token that each row takes part in.
     key : Tensor [2], int32
-        Key of the job's first unit, from which the random draws follow.
+        Key of the job's first unit, which seeds the random draws.
     workers : Tensor []
         Number of concurrent jobs N.
     averaged : float
@@ -176,8 +177,8 @@ def directions(
     total = tf.add_n(list(targets.values()))
     found = {}
     for name in rows:
-        # inputs are predicted with all other tables, in proportion to their targets; the other
-        # tables are predicted with inputs only
+        # inputs are predicted with each other table, in proportion to the table's targets; the
+        # other tables are predicted with inputs only
         others = {"inputs": total} if name in targets else targets
         pairs = [
             (tf.math.divide_no_nan(part, total), drawn[other]) for other, part in others.items()

@@ -31,10 +31,10 @@ from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 #: Number of elements of a packed `JobResult` that follow the results of its units.
 OF_JOB = 7
 
-#: Bytes of a row id, counted once per row, with its pushed change.
+#: Bytes of a row id. Counts of traffic include it in the pushed change, not in the fetched row.
 ID_BYTES = 4
 
-#: Source and range of an empty unit, as from `source_of`. It fills up jobs with too few units.
+#: Source and range of an empty unit, as from `source_of`; padding for jobs with too few units.
 NOTHING = (b"", (0, 0))
 
 
@@ -67,8 +67,8 @@ class ParameterServer(NamedTuple):
     Attributes
     ----------
     tables : Tables of RowLayout
-    words, rates : of Variable
-        Constants, copied once by each worker. `rates` is the result of `pair_rates`.
+    words, rates : WordArrays and Tables of Variable
+        Constants, which each worker copies once. `rates` is the result of `pair_rates`.
     push_counter : PushCounter
     of_workers : WorkerVariables
         Variables that are on the workers instead.
@@ -104,7 +104,7 @@ class JobResult(NamedTuple):
     times: tf.Tensor
 
     def packed(self) -> tf.Tensor:
-        """Concatenate all fields, as float64: each tensor that a worker returns costs a call."""
+        """Concatenate all fields, as float64: each returned tensor costs a call to the worker."""
         return tf.concat(
             [tf.reshape(tf.cast(part, tf.float64), [-1]) for part in tf.nest.flatten(self)], 0
         )
@@ -126,7 +126,7 @@ def packed_size(threads: int) -> int:
 
 
 class Job(NamedTuple):
-    """A job that has been drawn and planned, while its function is traced.
+    """Tensors of a job whose units have been drawn and planned, in the trace of its function.
 
     Attributes
     ----------
@@ -160,9 +160,10 @@ class Job(NamedTuple):
 class WorkerJob:
     """Work of a worker for a job, in two halves: `prepare`, which may be done ahead, and `run`.
 
-    Subclasses override `fetch`, `train` and `push`. Each of these is traced after the time of the
-    previous phase, and finds the `Job` in ``self.job``. `run` works on a copy of the object, so
-    attributes that a phase sets belong to one trace.
+    Subclasses override the phases `fetch`, `train` and `push`, which find the `Job` in
+    ``self.job``. In the graph, `train` and `push` depend on the timestamp at the end of the
+    previous phase. `run` works on a copy of the object, so attributes that a phase sets belong to
+    one trace.
 
     Parameters
     ----------
@@ -170,9 +171,10 @@ class WorkerJob:
     server : ParameterServer
     """
 
-    fetches_rows: ClassVar[bool] = True  # units get indices into the job's distinct ids
-    counts: ClassVar[bool] = True  # its units are counted as pushed
-    by_direction: bool = False  # a fraction is pushed, and alphas are raised: see `combining`
+    fetches_rows: ClassVar[bool] = True  # whether units contain indices into `Job.ids`
+    counts: ClassVar[bool] = True  # whether its units are counted as pushed
+    # whether alphas are raised, and a fraction of each change is pushed: see `combining`
+    by_direction: bool = False
     job: Job
 
     def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
@@ -201,11 +203,11 @@ class WorkerJob:
         return self.row_traffic(rows, rows)
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """Return the job's staleness; `others` counts the units that others pushed during it."""
+        """Return the staleness; `others` is the number of units that other workers pushed."""
         return others
 
     def rates(self) -> dict[str, tf.Tensor]:
-        """Predictions per token that each row of the job takes part in, by table name: [n]."""
+        """Mean number of predictions per token that each row takes part in: [n], by table name."""
         rates = self._rates()
         return {name: tf.gather(getattr(rates, name), ids) for name, ids in self.job.ids.items()}
 
@@ -217,7 +219,7 @@ class WorkerJob:
         return combining.directions(rows, rates, self.job.key, self.job.replicas, averaged)
 
     def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the bytes of these numbers of rows, fetched and pushed."""
+        """Return the bytes of `fetched` rows, and of `pushed` changes with their ids."""
         row = self.config.row_bytes
         return tf.cast(fetched, tf.float64) * row, tf.cast(pushed, tf.float64) * (row + ID_BYTES)
 
@@ -230,7 +232,7 @@ class WorkerJob:
         replicas: tf.Tensor,
         number: tf.Tensor,
     ) -> Job:
-        """Draw and plan the units, which needs no rows; arguments as of `function`."""
+        """Draw and plan the units, which needs no rows; for the arguments, see `function`."""
         config = self.config
         words = self.words()
         ids: dict[str, tf.Tensor] = {}
@@ -249,8 +251,8 @@ class WorkerJob:
     def run(self, job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
         """Run the phases of a job, which started at time `began`.
 
-        Control dependencies order the phases: each waits for the timestamp of the one before, which
-        waits for all of its results.
+        Control dependencies order the phases. Each waits for the timestamp at the end of the
+        previous phase, which waits for all results of that phase.
 
         Returns
         -------
@@ -280,7 +282,9 @@ class WorkerJob:
 
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:
-        """Function of both halves. The first access is not thread-safe.
+        """``tf.function`` that prepares and runs a job, and returns its packed `JobResult`.
+
+        The first access is not thread-safe. The arguments are:
 
         sources : Tensor [n], string
         ranges : Tensor [n, 2], int32
@@ -316,7 +320,7 @@ class WorkerJob:
 
 
 def _after(done: Iterable[Any]) -> tf.Tensor:
-    """Time at which these have been computed."""
+    """Time at which all elements of `done` have been computed."""
     with tf.control_dependencies(list(done)):
         return tf.timestamp()
 
@@ -344,7 +348,7 @@ def read_entries(source: tf.Tensor, of_file: tf.Tensor, is_shared: bool) -> tf.T
     source : Tensor [], string
         Entries as little-endian int32; if `is_shared`, the path of the file that contains them.
     of_file : Tensor [2], int32
-        Range of the entries in the file: first, and end.
+        First entry and end of the unit's range in the file.
 
     Returns
     -------

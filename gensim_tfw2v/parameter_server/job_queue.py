@@ -2,8 +2,8 @@
 
 A worker's call lasts an epoch. The coordinator fills the queue and polls it for finished jobs; it
 takes no part in a job. The job of a failed worker stays unfinished, and is put into the queue again
-under a new sequence number, because a worker that was only unreachable may still report the old
-one.
+under a new sequence number. A worker that was only unreachable may still report a result under the
+old number.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gensim_tfw2v.parameter_server.job import NOTHING, Job, WorkerJob, packed_si
 
 Item = TypeVar("Item")
 
-#: Bytes of text staged for the next jobs, if workers cannot read the files: more than is trained
-#: between two calls of `JobQueue.stage`.
+#: Bytes of text that are staged for the next jobs, if workers cannot read the files. Workers train
+#: on less text between two calls of `JobQueue.stage`.
 AHEAD_BYTES = 64 << 20
 
 #: Distance between the first sequence numbers of two refills. It is large because workers also draw
@@ -39,7 +39,10 @@ def runs_of(items: Sequence[Item], length: int) -> list[Sequence[Item]]:
 
 
 def jobs_of(tasks: Sequence[UnitTask], threads: int) -> list[Sequence[UnitTask]]:
-    """Group tasks into jobs of similar lengths, so that no thread waits; roughly in order."""
+    """Group tasks of similar lengths into jobs, so that the threads of a job end together.
+
+    Tasks in a job are in order, and jobs in the order of their first tasks.
+    """
     if threads == 1:
         return runs_of(tasks, 1)
     by_length = sorted(range(len(tasks)), key=lambda at: tasks[at].unit.start - tasks[at].unit.stop)
@@ -70,8 +73,8 @@ class JobQueue:
         self._drawn = variable([], tf.int64)
         # first sequence number, and the one after the last
         self._range = variable([2], tf.int64)
-        # one row per job, in the order of sequence numbers, and an empty one at the end. For each
-        # unit: index of its file, first entry, end of its entries, index, and key (two numbers)
+        # one row per job, in the order of sequence numbers, and an empty row at the end. For each
+        # unit: index of its file, first entry, end of its entries, index in the epoch, and key (2)
         self._units = variable([jobs + 1, threads, 6], tf.int32)
         self._alphas = variable([jobs + 1, threads, 2], tf.float32)
         # for each finished job: its packed `JobResult`, then its sequence number
@@ -115,7 +118,7 @@ class JobQueue:
         return tf.constant(list(files), tf.string)
 
     def close(self) -> None:
-        """Let workers draw no more jobs."""
+        """Close the queue, so that workers draw no more jobs."""
         self._range.assign([self._first, self._first])
 
     def stage(self) -> None:
@@ -172,7 +175,10 @@ class JobQueue:
         """
 
         def look_up(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            """Return whether a job is still in the queue, and its row, the empty one if unknown."""
+            """Return whether a job is still in the queue, and the index of its row.
+
+            For an unknown sequence number, it is the index of the empty row.
+            """
             first, end = tf.unstack(tf.identity(self._range))
             none = self._results.shape[0] - 1
             is_known = (first <= number) & (number < first + none)

@@ -32,9 +32,9 @@ class GraphAccess:
     def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
         """Add changes to distinct rows; pushes are serialized.
 
-        Reading, adding and writing takes half the time of ``ResourceScatterAdd``. A mutex on the ps
-        protects the rows between the read and the write from concurrent pushes. It is locked after
-        the changes have arrived, so that no worker can end while it holds the mutex.
+        Separate ops that read, add and write take half the time of ``ResourceScatterAdd``. A mutex
+        on the ps protects the rows between the read and the write from concurrent pushes. It is
+        locked after the changes have arrived, so that no worker can end while it holds the mutex.
         """
         with tf.control_dependencies([changes]):
             lock = tf.raw_ops.MutexLock(mutex=self._handle())
@@ -47,7 +47,7 @@ class GraphAccess:
             return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
 
     def free(self) -> None:
-        """Free the mutex on the current device, which occupies a thread."""
+        """Free the mutex on the current device; it occupies a thread there."""
         tf.raw_ops.DestroyResourceOp(resource=self._handle())
 
     def _handle(self) -> tf.Tensor:
@@ -55,10 +55,10 @@ class GraphAccess:
 
 
 class NativeAccess:
-    """Access by compiled ops, on CPUs; each makes a single pass over the rows.
+    """Access by compiled ops, on CPUs; each op makes a single pass over the rows.
 
-    They change the shard's memory in place. Never use TensorFlow's own ops on single rows of the
-    shard: after one of them, reading the shard returns a copy.
+    The ops change the shard's memory in place. Never use TensorFlow's own ops on single rows of the
+    shard: after such an op, `_whole` returns a copy, and changes to the copy are lost.
     """
 
     def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
@@ -128,7 +128,7 @@ class Layout:
     def on_shards(self, run: Callable[..., Any], *parts: Iterable[Any]) -> list[Any]:
         """Call a function on each shard's device, with the shard and its element of each list.
 
-        If the lists are longer, their next elements belong to the first shard again.
+        Lists may be longer than the number S of shards: element i belongs to shard i % S.
         """
         done = []
         for shard, *of_shard in zip(itertools.cycle(self.shards), *parts, strict=False):
@@ -137,7 +137,7 @@ class Layout:
         return done
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
-        """Yield shard, row indices in it, and their slices of the table, in chunks of rows."""
+        """Yield chunks of rows: their shard, their indices in it, and their slices of the table."""
         raise NotImplementedError
 
     def load(self, array: np.ndarray) -> None:
@@ -151,7 +151,7 @@ class Layout:
             array[part] = self._read(shard, rows)
 
     def check(self) -> None:
-        """Read from each shard; raises TensorFlow's error if one is lost."""
+        """Read from each shard; raises TensorFlow's error if its ps is lost."""
         for shard in self.shards:
             self._read(shard, np.zeros(min(1, int(shard.shape[0])), np.int32))
 

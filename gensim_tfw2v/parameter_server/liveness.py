@@ -66,7 +66,7 @@ class Liveness:
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
-        """Check the tasks in this context, in which calls to them run."""
+        """Let `watch` check the tasks during this context, in which calls to them run."""
         self.progress()
         self._is_busy = True
         try:
@@ -139,7 +139,7 @@ class Liveness:
 
 @contextlib.contextmanager
 def convert_task_errors() -> Iterator[None]:
-    """Convert `lost_errors` and errors that contain `FORGOTTEN` to one type.
+    """Convert `lost_errors` and errors that contain `FORGOTTEN` to `ClusterLost`.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def convert_task_errors() -> Iterator[None]:
 
 
 def _lost(error: tf.errors.OpError) -> ClusterLost:
-    # the first line only says that a graph failed; the last line contains the reason
+    # the first line only names the graph that failed; the last line contains the reason
     lines = [line.strip() for line in error.message.splitlines() if line.strip()]
     said = lines[-1] if lines else type(error).__name__
     return ClusterLost(f"the cluster lost a task, or a task lost its parameters ({said})")

@@ -70,7 +70,7 @@ class RowLayout(Layout):
         self._stages = [f"{stage}-{number}" for number in range(shards)]
 
     def split(self, ids: tf.Tensor, parts: int = 1) -> Split:
-        """Locate rows, in this number of parts per shard; for `fetch` and `push`."""
+        """Locate rows by their ids, in `parts` parts per shard; for `fetch` and `push`."""
         number = len(self.shards)
         places = tf.range(tf.size(ids))
         if number * parts == 1:
@@ -100,7 +100,7 @@ class RowLayout(Layout):
         return tf.group(self.on_shards(self.access.add, split.rows, parts))
 
     def stage(self, split: Split, parts: list[tf.Tensor], number: tf.Tensor) -> tf.Operation:
-        """Store the changes of each shard's rows there, under a number, for `add_staged`."""
+        """Store changes at the ps tasks of their rows, under a number, for `add_staged`."""
 
         def lay(_: tf.Variable, stage: str, *rows_and_changes: tf.Tensor) -> tf.Operation:
             return tf.raw_ops.MapStage(
@@ -187,7 +187,7 @@ def adder_of_staged(
 ) -> tf.types.experimental.PolymorphicFunction:
     """Build a ``tf.function`` of job numbers that calls `add_staged` for all tables in use."""
 
-    @tf.function(autograph=False)  # traced once per number of jobs; there are few different ones
+    @tf.function(autograph=False)  # traced once per length of `numbers`; few lengths occur
     def add_staged(numbers):  # type: ignore[no-untyped-def]
         added = [t.add_staged(numbers, dtype, combine, drop_others) for t in tables if t.rows]
         with tf.control_dependencies(added):
@@ -202,9 +202,9 @@ def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
 
 
 class RowJob(WorkerJob):
-    """Adds row changes, or a fraction of each, to the ps tasks; see `WorkerJob`."""
+    """Adds changes, or a fraction of each, to the rows on the ps tasks; see `WorkerJob`."""
 
-    #: Parts per shard, so that one part is sent while the next is gathered or added.
+    #: Number of parts per shard. One part is sent while the next is gathered or added.
     parts = 4
     by_direction = True
 
@@ -235,7 +235,7 @@ class RowJob(WorkerJob):
 
     def train(self) -> list[UnitResult]:
         """Train the units in parallel."""
-        # new handles for each thread: TensorFlow would serialize threads that share one
+        # new handles for each thread: TensorFlow would serialize threads that share a handle
         return [
             unit.train(
                 self.config,
@@ -267,7 +267,7 @@ class RowJob(WorkerJob):
         rates = self.rates()
         # effective step z of a row: alpha * tokens * rate
         size = self.job.alpha * self.job.tokens
-        # in the order of the ids, which does not depend on the number of ps tasks
+        # in the order of the ids, so that draws do not depend on the number of ps tasks
         rows = {
             name: decoded(joined(split.places, self._fetched[name]))
             for name, split in self._splits.items()

@@ -42,7 +42,7 @@ class WorkerVariables:
         self._names: list[str] = []
 
     def name(self, what: str) -> str:
-        """Return a `unique_name` for a variable that the workers of a process share."""
+        """Return a `unique_name` for a variable that all workers of a process share."""
         self._names.append(unique_name(what))
         return self._names[-1]
 
@@ -68,8 +68,8 @@ class WorkerVariables:
         dtype : DType, optional
             By default float32.
         device : str, optional
-            Device of the variables of threads, which start with zeros. Variables of a cluster's
-            workers are not initialized, and are placed where they are used.
+            Device of the threads' variables, which are initialized with zeros. Variables of a
+            cluster's workers are not initialized, and are placed where they are used.
         """
         dtype = dtype or tf.float32
         if not self._of_threads:
@@ -93,7 +93,7 @@ class WorkerVariables:
             while getattr(graph, "outer_graph", None) and graph.outer_graph.building_function:
                 graph = graph.outer_graph  # from a loop's body up to the function
             with graph.as_default():
-                # each call of the function calls `mine` in its thread, and passes the handle
+                # a call of the function first calls `mine` in its thread, and passes that handle
                 given = graph.capture_call_time_value(mine, like.handle, key=mine)
             return tf.identity(given)
 
@@ -117,12 +117,12 @@ def named_handle(name: str, shape: Sequence[int | None], dtype: tf.DType) -> Han
 class Scratch:
     """A float32 variable [n, D] of the worker that runs the function.
 
-    Its rows persist between the calls of a worker.
+    Its rows persist between the function calls of a worker.
 
     Parameters
     ----------
     of_workers : WorkerVariables
-        Variables that it is added to.
+        Collection to which the variable is added.
     what : str
         Part of its name.
     size : int
@@ -168,8 +168,9 @@ class Scratch:
         share: DirectedShare | None,
         key: tf.Tensor,
     ) -> list[tf.Tensor]:
-        """Return rows minus `known`, the placed rows, or a fraction of it, in their dtype.
+        """Return the rows minus `known`, or the fraction `share` of the difference.
 
+        `known` contains the parts that `place` has set; the result has the same parts and dtype.
         `key` [2], int32, seeds the rounding to int8.
         """
         if self._native:
@@ -215,7 +216,7 @@ class Scratch:
         return tf.raw_ops.ResourceScatterUpdate(resource=self.handle(), indices=ids, updates=rows)
 
     def read_part(self, first: tf.Tensor, most: int) -> tf.Tensor:
-        """Return at most `most` rows that start at index `first`, int64: [n, D]."""
+        """Return at most `most` rows [n, D], starting at index `first`, int64."""
         handle = self.handle()
         rows = tf.raw_ops.VariableShape(input=handle, out_type=tf.int64)[0]
         last = tf.minimum(rows, first + most)
@@ -251,7 +252,7 @@ def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tens
         ):
             return tf.constant(True)
 
-    # one function sets all of them, but not atomically
+    # `fetch` sets all variables, but not atomically: check each
     known = [tf.raw_ops.VarIsInitializedOp(resource=handle()) for handle in handles]
     with tf.control_dependencies([tf.cond(tf.reduce_all(known), lambda: tf.constant(True), fetch)]):
         return [

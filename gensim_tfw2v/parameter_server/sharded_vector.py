@@ -1,7 +1,7 @@
 """One vector that consists of all tables, in shards; operations run where the shards are.
 
 A dot product receives one number from each shard. The remaining operations send at most one number
-(Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
+to each shard (Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.parameter_server.rows import RowLayout
 
-#: Arguments of traced functions. One trace serves all vectors with the same shapes and devices.
+#: Shards of a vector, as an argument of traced functions. One trace serves all vectors with the
+#: same shapes and devices.
 Shards = list[tf.Variable]
 
 
@@ -78,7 +79,8 @@ def _dot(devices: Sequence[str], ones: Shards, others: Shards) -> tf.Tensor:
     return tf.add_n(parts)
 
 
-#: New value of a shard, from its current value, the argument's shard, and a factor.
+#: Functions that return the new value of a shard, from its current value, the corresponding shard
+#: of a second vector, and a factor.
 CHANGES: dict[str, Callable[..., tf.Tensor]] = {
     "add": lambda one, other, factor: one + factor * other,
     "scale": lambda one, other, factor: factor * one,

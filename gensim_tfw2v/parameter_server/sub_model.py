@@ -37,7 +37,8 @@ class SubModelTask(NamedTuple):
     ) -> Iterator[tuple[int, list[WorkUnit], tuple[Any, ...]]]:
         """Yield each job: its epoch, its units for reports, and arguments of the worker's function.
 
-        There is at least one job, possibly without units: a worker acquires the sub-model by it.
+        At least one job is yielded, possibly without units: a worker acquires the sub-model with
+        the first job.
 
         Parameters
         ----------
@@ -98,7 +99,7 @@ def file_of(folder: Path, number: int, name: str) -> Path:
 def _tensors(
     threads: int, entries: list[bytes], keys: list[Any], alphas: list[Any]
 ) -> tuple[Any, ...]:
-    """Convert units to arguments of the worker's function; empty units for idle threads."""
+    """Convert units to arguments of the worker's function, padded with empty units."""
     empty = threads - len(entries)
     return (
         tf.constant(entries + [b""] * empty),
@@ -108,7 +109,7 @@ def _tensors(
 
 
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
-    """Return a unit for reports: the counts of all sub-models add up to the corpus's counts."""
+    """Return a unit for reports. Over all sub-models, its counts add up to those of `unit`."""
     parts = {}
     if sampling.kind != "equal":
         for name in ("raw_words", "sentences", "tokens"):
@@ -122,7 +123,7 @@ Function = Callable[..., Any]
 
 
 def results_of(packed: np.ndarray) -> UnitResult:
-    """Return the results [n] of a job's units: 0 if it was refused, or had been trained before."""
+    """Return the results [n] of a job's units; 0 for a job that was refused or trained before."""
     return UnitResult(*np.split(packed[1:], len(UnitResult._fields)))
 
 
@@ -132,8 +133,8 @@ class SubModelFunctions(NamedTuple):
     Attributes
     ----------
     train : function (entries, keys, alphas, attempt, job, others) -> Tensor [1 + 4 n]
-        Returns 1 if the worker holds the sub-model, else 0; then the results of the job's units,
-        for `results_of`: float64.
+        Returns, in float64, 1 if the worker has trained the job, now or before, or 0 if it refuses
+        the job; then the results of the job's units, for `results_of`.
 
         entries : Tensor [n], string
             Entries of each of n units, one per thread: little-endian int32.
@@ -206,7 +207,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
         is_mine = tf.equal(held[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
         is_next = tf.cond(is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(held[1], job))
-        # the job was trained before, but its answer has not arrived
+        # the job was trained before, but its answer did not arrive
         was_trained = is_mine & tf.equal(held[1], job + 1)
 
         def train_units() -> tf.Tensor:
@@ -220,7 +221,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
             numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*trained, strict=True)]
             return tf.concat(numbers, 0)
 
-        # a worker without a sub-model has no rows: if it refuses, do not read any
+        # do not read any rows for a refused job: a worker without a sub-model has none
         results = tf.cond(
             is_next, train_units, lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64)
         )

@@ -1,9 +1,9 @@
 """Types in which rows are sent between workers and ps tasks.
 
 A row in int8 is D elements q and the four bytes of a float32 scale s, and stands for s q. Only the
-compiled ops convert rows to int8. They round a fetched row to nearest, and a pushed change up or
-down at random, so that its expectation is exact (Alistarh et al. 2017, "QSGD:
-Communication-Efficient SGD via Gradient Quantization and Encoding", section 3.1).
+compiled ops convert rows to int8. Fetched rows are rounded to the nearest integers q. Pushed
+changes are rounded up or down at random, so that their expectation is exact (Alistarh et al. 2017,
+"QSGD: Communication-Efficient SGD via Gradient Quantization and Encoding", section 3.1).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES
 
 
 def columns(size: int, dtype: tf.DType) -> int:
-    """Return the number of columns of a row of D elements that is sent in a type."""
+    """Return the number of columns of a row of D elements when it is sent in `dtype`."""
     return size + SCALE_BYTES if dtype == tf.int8 else size
 
 

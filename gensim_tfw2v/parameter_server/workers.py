@@ -56,7 +56,7 @@ class ClusterWorkers:
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
         """Run a job on the next free worker; `slot` is ignored.
 
-        ``result()`` of the returned object waits for the job's result, an ndarray.
+        ``result()`` of the returned object waits for the job's result and returns it, an ndarray.
         """
         while True:
             try:
@@ -99,7 +99,8 @@ class LocalWorkers:
     shards = 1
 
     def __init__(self, number: int) -> None:
-        # Jobs run in parallel, so ops need not. TensorFlow allows this only before its first op.
+        # Jobs run in parallel, so one thread per op is enough. TensorFlow allows this setting only
+        # before its first op.
         with contextlib.suppress(RuntimeError):
             if not tf.config.threading.get_intra_op_parallelism_threads():
                 tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -118,7 +119,7 @@ class LocalWorkers:
         return pool.submit(lambda: function(*arguments).numpy())
 
     def sees(self, folder: Path) -> bool:
-        """Return False: jobs are passed their entries, since a job reads whole files."""
+        """Return False: entries are passed to jobs, which would otherwise read the whole file."""
         return False
 
     def close(self) -> None:

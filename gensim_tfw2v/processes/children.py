@@ -70,7 +70,8 @@ def run_and_exit(run: Callable[[], object]) -> None:
         raise
     finally:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt would only be printed
+            # Ctrl-C during the exit would only print a traceback
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def python() -> str:

@@ -24,17 +24,17 @@ IDLE_SECONDS = 10  # idle time after which a connection is probed
 #: packet, which may be `IDLE_SECONDS` before the host fell silent.
 GIVE_UP_SECONDS = SILENT_SECONDS + IDLE_SECONDS
 
-#: Maximum number of seconds between two retransmissions. By default the interval doubles without
-#: limit, and the last retransmission before the connection is given up may come long before the
-#: host is back.
+#: Maximum number of seconds between two retransmissions. By default the interval doubles each time,
+#: so the last retransmission before the connection is given up may come long before the host is
+#: back.
 RESEND_SECONDS = 5
 
 LOOK_SECONDS = 2.0  # seconds between two searches for new connections
 
 _TCP_RTO_MAX_MS = 44  # option in linux/tcp.h, since Linux 6.15
 
-# offset in ``struct tcp_info`` of linux/tcp.h of tcpi_bytes_acked and tcpi_bytes_received, 64 bits
-# each, and the offset of their end
+# ``struct tcp_info`` of linux/tcp.h: offset of the fields tcpi_bytes_acked and tcpi_bytes_received,
+# 64 bits each, and offset of their end
 _BYTES_AT = 120
 _INFO_BYTES = 136
 
@@ -54,8 +54,8 @@ def port_user(port: int) -> str:
 def own_connections() -> Iterator[tuple[str, socket.socket]]:
     """Yield the TCP sockets of this process, each with a name that is unique while it is open.
 
-    A socket object is open until the next one is requested. Only Linux is supported: elsewhere
-    there are none.
+    A socket object is open until the next one is requested. Only Linux is supported:
+    elsewhere nothing is yielded.
     """
     if sys.platform != "linux":
         return
@@ -107,9 +107,10 @@ def _start_keeping(all_hosts: bool) -> None:
 
 
 def keep_new_alive(kept: set[str], hosts: set[tuple[str, int]] | None) -> set[str]:
-    """Enable keep-alive on new connections to these hosts; return the names of all with it.
+    """Enable keep-alive on new connections to these hosts; None stands for all hosts.
 
-    `kept` contains the names of the connections that have it already.
+    `kept` contains the names of the connections that have it already. Returns the names of all open
+    connections that have it now.
     """
     options = (
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),

@@ -3,7 +3,7 @@
 It imports TensorFlow once, and starts no threads; see `gensim_tfw2v.processes.launcher`. Requests
 come through the socket that is its standard input. Each request passes the standard files of the
 new process, and a pipe for two answers: the id of the new process, and later its exit status. If
-the pipe closes before that, the fork server has ended.
+the pipe closes before the exit status has come, the fork server has ended.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def main() -> None:
     with without_collection():
         for module in MODULES:
             importlib.import_module(module)
-        # TensorFlow is imported lazily: an attribute imports it here, instead of in each fork
+        # TensorFlow is imported lazily: reading an attribute imports it here, not in each fork
         importlib.import_module("gensim_tfw2v._tensorflow").tf.float32  # noqa: B018
         gc.freeze()  # otherwise garbage collection in a fork would copy the shared memory
     running: dict[int, Connection] = {}
@@ -57,7 +57,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
 
     `running` maps the id of each running fork to the pipe for its exit status.
     """
-    woken, wake = os.pipe()  # each SIGCHLD writes to it, which wakes up `select`
+    woken, wake = os.pipe()  # each SIGCHLD writes to the pipe, which wakes up `select`
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)

@@ -54,7 +54,8 @@ class Forked:
                 try:
                     self.returncode = self._answers.recv()
                 except EOFError:
-                    self.returncode = -signal.SIGKILL  # it has ended with the server
+                    # the server has ended, which kills its forks
+                    self.returncode = -signal.SIGKILL
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -155,7 +156,7 @@ class ForkServer:
 
     @property
     def is_lost(self) -> bool:
-        """Return whether it was killed, or ended after a successful fork: a new one may work."""
+        """Return whether the server was killed, or ended after a fork: then a new one may work."""
         status = self.process.poll()
         return status is not None and (status < 0 or self._has_forked)
 
@@ -175,8 +176,8 @@ class ForkServer:
 class ProcessLauncher:
     """Starts processes of this package as forks, in a separate network.
 
-    It ends by `close`, by garbage collection, or with this process. If the fork server is killed,
-    its forks end with it, and a new server is started for the next process.
+    Its fork server is stopped by `close`, by garbage collection, or when this process ends. If the
+    server is killed, its forks end with it, and a new server is started for the next process.
 
     If the system allows no network namespaces, a warning is logged, and the network is not
     separate. On systems other than Linux nothing is forked, and each process imports TensorFlow
@@ -211,7 +212,7 @@ class ProcessLauncher:
         return self._cleanup.enter_context(contextlib.closing(server))
 
     def start_module(self, module: str, *arguments: str, **options: Any) -> Process:
-        """Run a module of this package in that network; see `children.start_module`."""
+        """Run a module of this package in the separate network; see `children.start_module`."""
         with self._lock:
             if self._forks is not None and self._forks.is_lost:
                 logger.warning("the fork server has ended; it is started again")
@@ -235,7 +236,10 @@ def _unshare() -> tuple[str, ...]:
 
 
 def why_no_namespace() -> str:
-    """Return why this user can create no network namespace, as in most containers; "" if it can."""
+    """Return why this user cannot create a network namespace; "" if that is possible.
+
+    In most containers it is not.
+    """
     try:
         tried = subprocess.run(
             [*_unshare(), *_python(), "-c", ""],

@@ -97,5 +97,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def tensorflow_is_lost() -> bool:
-    """Return whether this process was forked after TensorFlow had run: then its operations hang."""
+    """Return whether this process was forked after TensorFlow had run.
+
+    Then TensorFlow's operations hang in it.
+    """
     return _is_lost

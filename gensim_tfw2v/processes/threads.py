@@ -1,4 +1,4 @@
-"""Threads that work until nothing is left, or yield results in order; and the usable cores."""
+"""Threads that work until nothing is left to do, or yield results in order; the usable cores."""
 
 import contextlib
 import os
@@ -13,13 +13,13 @@ from typing import TypeVar
 
 from gensim_tfw2v.processes.process_guards import defer_interrupts
 
-#: Seconds between two reports.
+#: Seconds between two calls of `report` by `in_threads`.
 PAUSE = 0.2
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-#: Seconds of a wait: a wait without a timeout cannot be interrupted on every platform.
+#: Timeout of a wait in seconds: on some platforms, a wait without a timeout cannot be interrupted.
 LOOK_SECONDS = 0.25
 
 
@@ -117,8 +117,9 @@ def in_threads(
 
     `work` is called with an item, and with an event that is set when its result is no longer
     needed. `report` is called in this thread while waiting, and at the end. At most `ahead` items
-    are started before the first pending result is requested; by default all. `stop` is called
-    before each item; once it returns True, the remaining items are skipped.
+    are in progress, or have results that have not been yielded; by default, all items are started
+    immediately. `stop` is called before each item; once it returns True, the remaining items are
+    skipped.
     """
     stopped = threading.Event()
     left = takewhile(lambda _: not stop(), items)

@@ -21,7 +21,7 @@ def never() -> bool:
 
 
 class Setup(NamedTuple):
-    """Everything that a regime is made from.
+    """Inputs from which a regime is created.
 
     Attributes
     ----------
@@ -29,9 +29,10 @@ class Setup(NamedTuple):
     words : WordArrays
         Arrays of the vocabulary.
     rates : Tables of ndarray [rows]
-        Predictions per trained token that each row takes part in; see `pair_rates`.
+        Mean number of predictions per trained token that each row takes part in; see
+        `pair_rates`.
     rows : Tables of int
-        Number of rows of each table; 0 for an unused one.
+        Number of rows of each table; 0 for an unused table.
     units : int
         Maximum number of units per epoch.
     seed : int

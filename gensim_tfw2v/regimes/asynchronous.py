@@ -102,9 +102,9 @@ class AsynchronousRegime(ParameterServerRegime):
                 files = self._queue.refill(jobs)
             try:
                 run_threads(work, replicas, "tfw2v-worker", look, ENDING_SECONDS, end)
-            finally:  # after Ctrl-C too: workers have pushed the jobs that they were training
+            finally:  # also after Ctrl-C: report the jobs that have finished meanwhile
                 look()
-            # jobs drawn by failed workers; their changes may have been pushed in part
+            # jobs without a result; failed workers may have pushed a part of their changes
             if len(left := self._queue.left()) == len(jobs) and not stop():
                 raise ClusterLost(f"no worker could train any of the remaining jobs{why}")
             jobs = left

@@ -1,13 +1,14 @@
 """Training on a cluster through a coordinator process: both ends of the pipe to it.
 
-TensorFlow connects a process to one cluster for good. Functions traced before fail afterwards, and
-a call that waits for a lost task cannot be cancelled. A separate process can be killed and started
-again, whatever it waits for, and the user's process stays as it was. Without a cluster, the
-coordinator itself trains, if TensorFlow cannot be used in the user's process.
+A process can connect TensorFlow to one cluster only, and cannot disconnect it. Functions that were
+traced before the connection fail after it, and a call that waits for a lost task cannot be
+cancelled. A separate process can be killed and restarted, whatever it waits for, and the user's
+process stays as it was. If TensorFlow cannot be used in the user's process, a coordinator is
+started without a cluster, and trains in its own threads.
 
-`CoordinatedRegime` writes pickled requests to the standard input of the process, which exits when
-that closes. There `main` creates a regime and calls the requested methods. Rows are exchanged
-through files.
+`CoordinatedRegime` writes pickled requests to the coordinator's standard input, and reads pickled
+answers from its standard output. In the coordinator, `main` creates a regime and calls the
+requested methods; it exits when standard input closes. Rows are exchanged through files.
 """
 
 import contextlib
@@ -64,12 +65,13 @@ ALIVE_SECONDS = 5.0
 #: heartbeats are the only sign of it.
 SILENT_SECONDS = 75.0
 
-#: Seconds between two messages with counts of the cluster's work, if training is logged.
+#: Minimum number of seconds between two messages with counts of the cluster's work. They are sent
+#: only if a TensorBoard log is written.
 TRAFFIC_SECONDS = 1.0
 
 
 class ClusterSetup(NamedTuple):
-    """First request to a coordinator: what to connect to, and the regime to create."""
+    """First request to a coordinator: the cluster to connect to, and the regime to create."""
 
     cluster: Cluster | None  # None: the coordinator itself trains, with threads
     ready_seconds: float  # time limit for the tasks to start
@@ -93,7 +95,7 @@ class CoordinatedRegime:
     check : callable
         Called while waiting for the coordinator; raises ConnectionError if a local task is lost.
     start : callable, optional
-        Starts the coordinator in the network of its tasks; like `start_module`.
+        Starts the coordinator in the network of the cluster's tasks; like `start_module`.
 
     Raises
     ------
@@ -159,7 +161,7 @@ class CoordinatedRegime:
             for array, in_file in zip(arrays, _rows_in(self._folder, "r"), strict=True)
             for part, rows in zip(pieces(array), pieces(in_file), strict=True)
         ):
-            return  # equal to the last export, and nothing was trained since
+            return  # equal to the files, and nothing was trained since they were written
         for name, array in arrays._asdict().items():
             save_array(self._folder / f"{name}.npy", array)
         self._ask("load")
@@ -187,7 +189,7 @@ class CoordinatedRegime:
         self._process.wait()
 
     def _ask(self, *request: Any, report: Reporter | None = None, stop: Stop = never) -> None:
-        """Send a request; handle reports until its answer has come."""
+        """Send a request, and handle messages until its answer arrives."""
         self._say(*request)
         self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
 
@@ -256,7 +258,8 @@ class CoordinatedRegime:
 
 def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
     """Create the requested regime."""
-    if asked.setup.config.native and load_ops() is None:  # the other process may not have tried
+    # the user's process may not have loaded these ops
+    if asked.setup.config.native and load_ops() is None:
         raise RuntimeError(why_not())
     # optimizing the graphs takes as long as building them, and does not make them faster
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
@@ -296,7 +299,7 @@ def main() -> None:
                 stopped.set()
                 continue
             if request[0] == "train_epoch":
-                stopped.clear()  # set by a stop that came after the end of the last epoch
+                stopped.clear()  # a stop may have come after the end of the previous epoch
             requests.put(request)
 
     def live() -> None:
@@ -312,7 +315,7 @@ def main() -> None:
     is_logged = asked.log_dir is not None
     liveness = Liveness([] if asked.cluster is None else asked.cluster.servers())
     if asked.cluster is not None:
-        # the process that gets this error kills this one, whatever it waits for
+        # the process that receives this error kills this one, even if a call hangs here
         liveness.watch(lambda lost: say("error", lost))
     regime: Any = None
     updated = 0.0

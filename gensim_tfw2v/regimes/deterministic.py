@@ -14,8 +14,8 @@ class DeterministicRegime(LocalRegime):
     """Trains units in order, each with all threads; see `LocalRegime`.
 
     The blocks of a round start from the same rows, and their updates are added in a fixed order.
-    With one block per round (`KernelConfig.round_blocks`), a single thread trains. Meanwhile
-    ``workers`` threads draw the next units.
+    With one block per round (`KernelConfig.round_blocks`), a single thread trains. In either case,
+    ``workers`` threads draw the next units meanwhile.
     """
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:

@@ -1,12 +1,14 @@
 """Downpour SGD: replicas that fetch rows and push changes every few steps, without synchronization.
 
-Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1. Adagrad is optional, with
-its sums on the ps tasks, and so is a warm start, during which one replica trains alone.
+Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1. Adagrad is optional;
+its sums of squares are on the ps tasks. A warm start is also optional: at first, only one replica
+trains.
 
 A worker is a replica. Its threads train the units of a job in parallel on one copy of their rows,
 while other replicas change the same rows on the ps tasks. A replica holds two values of each row.
-The current value is the one that it trains. The known value is the last one fetched, plus the
-changes pushed since. Current minus known is the change that has not been pushed.
+The current value is the one that it trains. The known value is the last fetched value, plus the
+changes that the replica has pushed since. Current minus known is the change that has not been
+pushed.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.regimes import Setup
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 
-#: Distinct rows that some steps use: by table name, Tensor [n], int32, indices into the job's ids.
+#: Distinct rows that a range of steps uses. For each table name, their indices into the job's ids:
+#: Tensor [n], int32.
 Window = dict[str, tf.Tensor]
 
 
@@ -101,7 +104,7 @@ class ReplicaJob(WorkerJob):
     n_fetch, n_push : int
         Number of steps from one fetch or push to the next.
     squares : Tables of RowLayout [V, 1], optional
-        Adagrad's sum for each row of the tables; None without Adagrad.
+        Adagrad's sum of squares for each row of the tables; None without Adagrad.
     """
 
     by_direction = True
@@ -118,7 +121,7 @@ class ReplicaJob(WorkerJob):
         self._n_fetch = n_fetch
         self._n_push = n_push
         self._every = math.gcd(n_fetch, n_push)
-        # by name in `Tables`; the lists built from these hold the tables, then their squares
+        # by table name; in lists built from both, the tables come first, then Adagrad's sums
         self._tables, self._squares = (
             {
                 name: ReplicaTable(layout, dtype, server.of_workers)
@@ -172,7 +175,7 @@ class ReplicaJob(WorkerJob):
         return [UnitResult(unit.kept, *of) for unit, of in zip(self.job.units, sums, strict=True)]
 
     def push(self) -> list[tf.Operation]:
-        """Push the changes that have not been pushed."""
+        """Push the remaining changes."""
         pushed = tf.maximum(0, self._steps - 1) // self._n_push * self._n_push
         window = self._window(pushed, self._steps)
         self._pushed += rows_of(window)
@@ -185,13 +188,13 @@ class ReplicaJob(WorkerJob):
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
         """Mean number of units that other replicas push during one window.
 
-        It is the number of units pushed during the whole job, times the fraction of the job's
-        steps that the longer of the two kinds of window covers.
+        It is `others`, their number during the whole job, times the fraction of the job's steps
+        that one window covers. Of the windows to fetch and to push, the longer one counts.
         """
         return tf.cast(others, tf.float32) * self._share
 
     def _window(self, first: Any, last: Any) -> Window:
-        """Rows that the steps in [`first`, `last`) use; empty if the range is."""
+        """Rows that the steps in [`first`, `last`) use; empty if the range is empty."""
         window = {}
         for name in self.job.ids:
             parts = []
@@ -203,7 +206,7 @@ class ReplicaJob(WorkerJob):
         return window
 
     def _phase(self, step: tf.Tensor, sums: Any, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
-        """Train the phase that starts at `step`; push and fetch what is due meanwhile."""
+        """Train the phase that starts at `step`; meanwhile, push and fetch windows that are due."""
         then = step + self._every
         pushes = (step > 0) & tf.equal(step % self._n_push, 0)
         behind = self._window(tf.where(pushes, step - self._n_push, step), step)
@@ -212,7 +215,7 @@ class ReplicaJob(WorkerJob):
         changes = self._take(behind)
         with tf.control_dependencies(changes):
             # TensorFlow orders the operations on a ps variable at the ps. So the rows fetched here
-            # include these changes, though the request does not wait for the push.
+            # include the changes pushed here, though the worker does not wait for the push.
             landed = self._push(behind, changes)
             rows = self._fetch(ahead)
             sums = [
@@ -231,7 +234,7 @@ class ReplicaJob(WorkerJob):
         return part.train_steps(self.config, tables, self.job.words, step, last, sums, squares)
 
     def _handles(self) -> tuple[Tables, Tables | None]:
-        """New handles of tables and squares: TensorFlow would serialize threads that share one."""
+        """New handles of tables and squares: TensorFlow would serialize threads that share them."""
         tables, squares = (
             Tables(
                 *(held[name].current.handle() if name in held else None for name in Tables._fields)
@@ -275,8 +278,8 @@ class ReplicaJob(WorkerJob):
 class DownpourRegime(AsynchronousRegime):
     """Asynchronous jobs that fetch rows and push changes during training; see `ReplicaJob`.
 
-    Adagrad's sums are 0 when the regime is created. `load` does not reset them, and `export` does
-    not include them.
+    Adagrad's sums of squares are 0 when the regime is created. `load` does not reset them, and
+    `export` does not include them.
 
     Parameters
     ----------
@@ -287,7 +290,7 @@ class DownpourRegime(AsynchronousRegime):
     Attributes
     ----------
     squares : Tables of RowLayout [V, 1], optional
-        Adagrad's sum for each row; None without Adagrad.
+        Adagrad's sum of squares for each row; None without Adagrad.
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Downpour) -> None:

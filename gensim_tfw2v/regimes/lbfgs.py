@@ -5,8 +5,8 @@ methods: addition, scaling, copying and the dot product. Their elements may be s
 machines, as in Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Only scalars
 are handled here.
 
-The line search backtracks: steps are shortened until f has decreased enough for their length
-(sufficient decrease condition, section 3.1).
+The line search backtracks: it shortens a step until the decrease of f is large enough for the
+step's length (sufficient decrease condition, section 3.1).
 """
 
 import math
@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 #: Minimum decrease of f, as a fraction of the decrease that the slope predicts (c1 in section 3.1).
 MIN_DECREASE = 1e-4
 
-#: Factor by which a rejected step is shortened. Of 0.5, 0.3 and the minimum of a fitted parabola,
-#: 0.3 gave the lowest f after 20 epochs, by less than the difference between seeds.
+#: Factor by which a rejected step is shortened. In a comparison with 0.5 and with the minimum of a
+#: fitted parabola, 0.3 gave the lowest f after 20 epochs; different seeds differed by more.
 SHORTER = 0.3
 
 #: Maximum number of evaluations of f along a direction; then the search restarts at the best point.
 MAX_TRIALS = 20
 
-#: Minimum of ``s.y`` as a fraction of ``-s.g``. Pairs below it do not determine the curvature, and
-#: are not stored.
+#: Minimum of ``s.y`` as a fraction of ``-s.g``, where g is the gradient before the step. Pairs
+#: below it do not determine the curvature, and are not stored.
 MIN_CURVATURE = 1e-10
 
 
@@ -52,7 +52,7 @@ class Pair(NamedTuple):
 class LBFGS:
     """Minimizes a function f, one evaluation at a time.
 
-    Repeat: evaluate f at `trial`, write its gradient there to `gradient`, and `report` the value.
+    Call in a loop: evaluate f at `trial`, write its gradient there to `gradient`, and `report` f.
 
     Parameters
     ----------
@@ -72,8 +72,9 @@ class LBFGS:
     Attributes
     ----------
     trial, gradient : Vector
+        Point at which to evaluate f next, and the gradient there, which the caller writes.
     step : float
-        Multiple of the search direction in the trial step; 0 at the starting point.
+        The trial is `point` plus `step` times the search direction; 0 at the starting point.
     loss : float, optional
         f at `point`; None before it has been reported.
     """
@@ -131,7 +132,7 @@ class LBFGS:
         """Set a new direction, and the first trial along it."""
         self._set_direction()
         self._slope = self.gradient.dot(self._direction)
-        if self._pairs and not self._slope < 0.0:  # not a descent direction: rounding errors
+        if self._pairs and not self._slope < 0.0:  # not a descent direction (rounding)
             self._forget_pairs()
             self._set_direction()
             self._slope = self.gradient.dot(self._direction)
@@ -166,7 +167,10 @@ class LBFGS:
         direction.scale(-1.0)
 
     def _keep_pair(self, slope: float) -> None:
-        """Store the pair of an accepted step if its curvature is large enough; drop the oldest."""
+        """Store the pair of an accepted step, if its curvature is large enough.
+
+        If `history` pairs are stored, it replaces the oldest.
+        """
         sy = self.step * (slope - self._slope)
         if not sy > -MIN_CURVATURE * self.step * self._slope:
             return
@@ -179,7 +183,7 @@ class LBFGS:
         y.copy(self.gradient)
         y.add(-1.0, self._first_gradient)
         self._pairs.append(Pair(s, y, sy))
-        self.trial.copy(y)  # scratch: the trial is no longer needed
+        self.trial.copy(y)  # `trial` as scratch: its value is no longer needed
         self._precondition(self.trial)
         self._factor = sy / y.dot(self.trial)
 

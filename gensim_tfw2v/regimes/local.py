@@ -1,7 +1,7 @@
 """One machine: threads run the compiled kernels on shared tables (Niu et al. 2011, "Hogwild!").
 
-TensorFlow is not imported: the kernels are called through ctypes. On a cluster they are TensorFlow
-ops.
+TensorFlow is not imported: the kernels are called through ctypes. On a cluster, TensorFlow ops call
+them.
 """
 
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ class LocalRegime:
         alphas = np.asarray(task.alphas, np.float32)
         loss_every = self.config.loss_every
         result = self._tables.train(self._options, unit, alphas, loss_every=loss_every, pool=pool)
-        if any(task.alphas) and not np.isfinite(result.magnitude):  # alpha 0: only the loss counts
+        if any(task.alphas) and not np.isfinite(result.magnitude):  # alpha 0: no updates
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.config, task.alphas[0])
         return UnitReport(

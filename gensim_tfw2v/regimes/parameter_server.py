@@ -100,7 +100,7 @@ class ParameterServerRegime:
         return job(self.config, self.server)
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
-        """Return how many of an epoch's remaining units one worker is to train alone."""
+        """Return how many of an epoch's remaining units are trained first, by a single worker."""
         if self.config.one_at_a_time:
             return len(tasks)
         if not tasks or tasks[0].epoch or self.config.workers == 1:
@@ -124,7 +124,7 @@ class ParameterServerRegime:
         Raises
         ------
         Divergence
-            If its rows are not finite, or too long to be meaningful.
+            If its training has diverged; see `UnitResult.magnitude`.
         """
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():

@@ -32,12 +32,13 @@ from gensim_tfw2v.regimes.synchronous import ScheduledRegime
 #: Hessian.
 MIN_RATE = 1e-3
 
-#: Number of items whose gradients are added per call. Until then they are staged at the ps tasks.
+#: Number of work items whose gradients are added in one call. Until that call, the gradients are
+#: staged at the ps tasks.
 ADD_BATCH = 8
 
 
 class FixedRows(WholeRows):
-    """Constant rows [n, D] that a step reads; its updates are summed in a variable [n, D]."""
+    """Constant rows [n, D] that steps read; their updates are summed in a variable [n, D]."""
 
     def __init__(self, rows: tf.Tensor, sums: tf.Tensor) -> None:
         super().__init__(sums)
@@ -59,12 +60,12 @@ class GradientJob(WorkerJob):
     Parameters
     ----------
     config : KernelConfig
-        With ``max_norm=inf``, so that no update is clipped. Each alpha of its jobs must be 1.
+        Its ``max_norm`` is inf, so that no update is clipped. The alphas of all units must be 1.
     server : ParameterServer
     point : Tables of RowLayout
         Point of evaluation.
     gradient : Tables of RowLayout
-        Tables at which the sum of the updates is staged; see `RowLayout.stage`.
+        Tables for which the sum of the updates is staged; see `RowLayout.stage`.
     """
 
     counts = False
@@ -75,7 +76,7 @@ class GradientJob(WorkerJob):
         super().__init__(config, server)
         self._point = point._asdict()
         self._gradient = gradient._asdict()
-        # one sum per thread: concurrent additions to the same sum would be lost
+        # one sum per thread: if threads shared a sum, some of their additions would be lost
         self._sums = [
             {
                 name: Scratch(server.of_workers, name, config.vector_size)
@@ -271,8 +272,8 @@ class SandblasterRegime(ScheduledRegime):
 def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:
     """Diagonal estimate of the inverse Hessian, up to a factor: one number per row.
 
-    The curvature of f in a row is a sum over the predictions that the row takes part in. Their
-    expected number is known (see `pair_rates`).
+    The curvature of f in a row is a sum over the predictions that the row takes part in. So the
+    estimate is the reciprocal of the expected number of these predictions; see `pair_rates`.
     """
     weights = point.like(1)
     for table, rate in zip(weights.tables, rates, strict=True):

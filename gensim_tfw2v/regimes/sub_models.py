@@ -1,7 +1,7 @@
 """Sub-models: N models, each trained by one worker on a sample of the corpus.
 
 Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM). No rows
-are exchanged during training. The ids of the text are sent to the workers, and each finished
+are exchanged during training. The text is sent to the workers as word ids, and each finished
 sub-model is fetched once.
 """
 
@@ -33,10 +33,11 @@ from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: Number of tries per worker to reach the one that holds a sub-model. After that it counts as lost.
+#: Number of retries to reach the worker that holds a sub-model, for each worker of the cluster.
+#: After that many, the sub-model counts as lost.
 TRIES_A_WORKER = 50
 
-#: Seconds between the first two tries; each wait is 1.1 times the one before.
+#: Seconds between the first two tries. Each wait is 1.1 times the previous one.
 FIRST_WAIT = 0.001
 
 #: Maximum number of seconds between two tries.
@@ -48,15 +49,15 @@ class _Lost(Exception):
 
 
 class SubModelsRegime(ParameterServerRegime):
-    """Trains one sub-model per worker at a time; ps tasks hold the initial rows of all."""
+    """Trains one sub-model per worker at a time, each from the initial rows on the ps tasks."""
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         self._folder = setup.folder
         self._words = len(setup.words.keep)
         self._attempts = itertools.count(1)
-        self._current: dict[int, int] = {}  # running attempt of each sub-model in training
-        self._local = threading.local()  # `slot`: the worker of each thread in `train_epoch`
+        self._current: dict[int, int] = {}  # number of each sub-model's running attempt
+        self._local = threading.local()  # `slot`: index of the worker that a thread uses
         self._functions = sub_model_functions(self.config, self.server)
 
     def train_epoch(
@@ -71,9 +72,9 @@ class SubModelsRegime(ParameterServerRegime):
         ----------
         tasks : sequence of SubModelTask
         report : callable
-            Called after each unit and after each sub-model, from any thread. The words and
-            sentences of a unit's report are a share of the unit's, so that the shares of all
-            sub-models add up to the corpus.
+            Called after each unit and after each sub-model, from any thread. Each report of a unit
+            counts a part of the unit's words and sentences, so that the counts of all sub-models
+            add up to those of the corpus.
         stop : callable
             Called before each job. Once it returns True, the remaining jobs are skipped.
 
@@ -172,7 +173,7 @@ class SubModelsRegime(ParameterServerRegime):
         is_met: Callable[[np.ndarray], object],
         tries: float,
     ) -> np.ndarray:
-        """Schedule a job until the worker that holds its sub-model runs it; return its result.
+        """Retry a job until the worker that holds its sub-model runs it; return its result.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""Synchronous training in rounds: workers train from one snapshot; a barrier merges their changes.
+"""Synchronous training in rounds: workers train from one snapshot, then their changes are merged.
 
-With one ps this is the design with a single parameter actor. The result of a round depends neither
-on the speed of workers nor on how often a job was run.
+With one ps, a single task holds all parameters and merges all changes. The result of a round does
+not depend on the speed of workers, or on how often a job was run.
 
 A round, like a pass of Sandblaster, is a batch of work items. Each item goes to the next free
 worker. When no items are left, idle workers run backup copies of unfinished items, and the first
@@ -36,11 +36,11 @@ from gensim_tfw2v.processes.threads import LOOK_SECONDS
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: A patient scheduler copies an unfinished item, once, after this multiple of the median time of
-#: the batch's finished items, if these are at least half of the batch.
+#: Multiple of the median time of a batch's finished items. After that time, a patient scheduler
+#: copies an unfinished item, once, if at least half of the batch's items have finished.
 STRAGGLER_TIMES = 3.0
 
-#: Seconds after the start of a batch before a patient scheduler copies any item.
+#: Minimum number of seconds from the start of a batch until a patient scheduler copies an item.
 STRAGGLER_SECONDS = 1.0
 
 
@@ -54,9 +54,10 @@ class WorkItem:
 
 
 class BackupScheduler:
-    """Runs batches of work items on workers, sequentially, with backup copies of unfinished items.
+    """Runs batches of work items on workers, with backup copies of unfinished items.
 
-    A worker that still runs an obsolete copy, even of an earlier batch, gets no new item.
+    Batches are run sequentially. A worker that still runs an obsolete copy, even of an earlier
+    batch, gets no new item.
 
     Parameters
     ----------
@@ -67,7 +68,8 @@ class BackupScheduler:
     intact : function () -> bool
         Called after a failed attempt: returns whether the results of earlier attempts still exist.
     patient : bool
-        Copy only stragglers. Otherwise any idle worker copies an unfinished item.
+        Copy only stragglers, which are slow items. Otherwise any idle worker copies an unfinished
+        item.
     """
 
     def __init__(
@@ -98,7 +100,8 @@ class BackupScheduler:
         Yields
         ------
         (item, number, result, bool)
-            For each finished attempt; the last is whether its result counts for the item.
+            For each successful attempt, including attempts of earlier batches: its item, its
+            number, its result, and whether the result counts. Only an item's first result counts.
 
         Raises
         ------
