@@ -399,7 +399,7 @@ class TFWord2Vec(Word2Vec):
         self.cum_table = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
 
     def to_gensim(self) -> Word2Vec:
-        """Return the model as gensim's class, which can be loaded without this package when saved.
+        """Return the model as gensim's class, so that its file loads without this package.
 
         Returns
         -------
@@ -740,7 +740,7 @@ class TFWord2Vec(Word2Vec):
     def _reason_for_gensims_code(self) -> str:
         """Return why gensim's own code has to train; empty if it does not.
 
-        It has to if the class or object overrides methods that only gensim's training code calls.
+        The reason is that the class or object overrides methods that only gensim's code calls.
 
         Raises
         ------

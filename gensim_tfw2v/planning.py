@@ -29,7 +29,7 @@ SCALE = 4  # scale of a row
 ID = 4  # id of a row
 NUMBER = 2  # dot product over the columns of a ps, or its coefficient
 PLACE = 2  # index of a row within a step
-SIZE = 4  # squared norm of a row's update, or the factor that clips the update
+SIZE = 4  # squared norm of a row's update, or the factor that it is multiplied by
 # Bytes in memory.
 FLOAT = 4  # element of a table
 ENTRY = 4  # word of the encoded text
@@ -57,8 +57,8 @@ WINDOW = 310e3  # bytes that arrive per round trip, limited by gRPC and TCP
 #: Name of training without a cluster.
 ALONE = "one machine"
 
-# Quality. Minimum number of words per sub-model: with 3 M, merging costs a tenth of the quality;
-# with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
+# Quality. Minimum number of words of text per sub-model. With 3 M words, merging costs a tenth of
+# the quality; with some 200 M, as in the paper, nothing (docs/regimes/sub-models.md).
 MIN_SUB_MODEL_TOKENS = 1e8
 
 
@@ -294,7 +294,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     rows = row_bytes(work, job)
     waits = transfer_seconds(kept * sum(rows), machines)
     columns = column_bytes(work, machines.shards)
-    # the text, sent by the coordinator; each sub-model is transferred only once, which is neglected
+    # traffic of the text, from the coordinator; the single transfer of a sub-model is neglected
     option = f'regime="submodels:models={workers}"'
     text = (ENTRY / kept, 0.0)
     apart = _choice("sub-models", option, work, machines, text, work.tables, senders=1)

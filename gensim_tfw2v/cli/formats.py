@@ -266,8 +266,8 @@ def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
         table.astype("<f4").tofile(file)
 
 
-# Words that formats cannot hold: words with blanks, words with NUL, and the word for unknown words
-# and the empty word. In addition, words with surrogates, which cannot be encoded in UTF-8.
+# Words that formats cannot hold: with blanks; with NUL; the word for unknown words and the empty
+# word. No format can hold words with surrogates, which cannot be encoded in UTF-8.
 _BLANKS = rf"[\t-\r {SURROGATE}]"
 _NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"

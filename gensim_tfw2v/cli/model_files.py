@@ -160,7 +160,7 @@ def vectors_format(vectors: Path, binary: bool) -> formats.Format:
 def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
-    """Save a model, and optionally its vectors again; yield each path when it has been saved."""
+    """Save a model, and optionally its vectors separately; yield each path after saving it."""
     yield from save_atomically(output, model.save, progress)
     if vectors is not None:
         form = vectors_format(vectors, binary)

@@ -421,7 +421,7 @@ def train_model(
 ) -> tuple[TFWord2Vec, float]:
     """Make a model and train it; return the model and the seconds that both took.
 
-    `make` replaces the class of the model, for a model that is not new.
+    If `make` is set, it is called instead of the class, for a model that is not new.
     """
     start = time.perf_counter()
     if doc2vec and make is None:

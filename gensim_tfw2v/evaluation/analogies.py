@@ -57,7 +57,7 @@ class AnalogyScore:
     Attributes
     ----------
     metric : {"gensim", "all"}
-        Metric, which selects the questions that accuracies divide by; see `evaluate_analogies`.
+        Metric, which selects the questions that count in accuracies; see `evaluate_analogies`.
     sections : tuple of SectionScore
         Scores of the sections, in the order of the file.
     """

@@ -118,8 +118,8 @@ class NeighbourAgreement:
     overlap : float
         Fraction of the k neighbours that the models share, in [0, 1], mean over the probe words.
     jaccard : float
-        Number of shared neighbours divided by the number of distinct neighbours in both models, in
-        [0, 1], mean over the probe words.
+        Number of shared neighbours divided by the number of words that are a neighbour in either
+        model, in [0, 1], mean over the probe words.
     k : int
         Number of neighbours per probe word.
     probes : tuple of str

@@ -318,8 +318,8 @@ class ALiR(Merging):
         maps = right_singular_vectors(products, self.size, seed)
         for _ in range(ITERATIONS):
             targets = products @ maps
-            # the polar factor solves the Procrustes problem (Schönemann 1966); where the two sizes
-            # differ, it has orthonormal rows or columns
+            # the polar factor solves the Procrustes problem (Schönemann 1966); if D_i and D differ,
+            # it has orthonormal rows or columns
             maps = np.concatenate([polar(targets[part])[0] for part in inputs.parts])
         first = maps[inputs.parts[0]]
         self._maps = (maps @ first.T if len(first) == self.size else maps).astype(np.float32)

@@ -38,7 +38,7 @@ LAST_RANK = 20_000
 #: Number of most frequent words among which neighbours are searched.
 NEIGHBOURS_AMONG = 50_000
 
-#: Suffix of an evaluation's event file, by which a later evaluation replaces it.
+#: Suffix of an evaluation's event file, by which a later evaluation finds and replaces the file.
 EVALUATED = ".evaluated"
 
 logger = logging.getLogger(__name__)

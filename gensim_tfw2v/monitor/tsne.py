@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-#: Number of first vectors, which are optimized. Each later vector is placed between the three
-#: nearest of them.
+#: Number of vectors, from the first, that are optimized. Each later vector is placed between the
+#: three of them that are nearest to it.
 LAID_OUT = 4_000
 
 #: Number of nearest neighbours with an affinity.
