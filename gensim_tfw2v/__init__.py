@@ -56,11 +56,11 @@ _MODULES = {
     "EarlyStopping": "training.early_stopping",
 } | dict.fromkeys(_REGIMES, "options.regimes")
 
-open_standard_files()  # first, so that no file opened later is given descriptor 0, 1 or 2
+open_standard_files()  # first, so that no file opened later gets descriptor 0, 1 or 2
 
 
 def __getattr__(name: str) -> Any:
-    # importing TensorFlow takes seconds, and helper processes and `tfw2v --help` don't need it
+    # lazy: TensorFlow takes seconds to import; helper processes and `tfw2v --help` don't need it
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with without_collection(), defer_interrupts():

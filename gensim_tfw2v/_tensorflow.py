@@ -1,7 +1,7 @@
 """Lazy import of TensorFlow, without its start-up messages, after a check of its version.
 
-Every module that needs TensorFlow uses ``from gensim_tfw2v._tensorflow import tf``. Modules that
-short trainings import too must use `tf` only inside functions, so that those need no TensorFlow.
+Every module that needs TensorFlow uses ``from gensim_tfw2v._tensorflow import tf``. A module that
+is also imported for trainings without TensorFlow must use `tf` only inside functions.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def require(package: str) -> None:
             found = importlib.metadata.version(distribution)
             break
     if found is None:
-        return  # missing, or a build under a different name: the import decides
+        return  # a build under a different name, or missing: then the import raises
     if tuple(int(part) for part in found.split(".")[:2]) < needed:
         raise ImportError(
             f"gensim-tfw2v needs {package} {wanted} or later, but {package} {found} is installed. "
@@ -65,13 +65,13 @@ def _without_keras() -> Iterator[None]:
     """Postpone the import of Keras until ``tf.keras`` is used.
 
     TensorFlow's import ends with ``import keras.src.optimizers``, which registers classes that
-    saved models may contain; TensorFlow ignores its failure. It takes a sixth of the import time,
-    and two fifths where scikit-learn and matplotlib are installed, which Keras imports too.
+    saved models may contain. If this fails, TensorFlow ignores it. Importing Keras takes a sixth of
+    the time, and two fifths where scikit-learn and matplotlib are installed, which it imports too.
     """
     if "keras.src" in sys.modules or "tensorflow" in sys.modules:
         yield
         return
-    sys.modules["keras.src"] = types.ModuleType("keras.src")  # no package: no submodules
+    sys.modules["keras.src"] = types.ModuleType("keras.src")  # without submodules to import
     try:
         yield
     finally:

@@ -40,9 +40,9 @@ class _WithoutOffsets(Doc2Vec):
 class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     """gensim's Doc2Vec, trained like `TFWord2Vec`.
 
-    Each document has tags, and each tag a vector, which is trained to predict the words of its
-    documents (Le and Mikolov 2014, "Distributed Representations of Sentences and Documents",
-    section 2).
+    Each document has tags, and each tag has a vector, which is trained to predict the words of the
+    documents with this tag (Le and Mikolov 2014, "Distributed Representations of Sentences and
+    Documents", section 2).
 
     It accepts the parameters below and those of `TFWord2Vec` except `sentences`, `sg` and
     `null_word`. `regime` is limited to ``"asynchronous"`` and ``"synchronous"``, and `layout`
@@ -57,11 +57,11 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         The corpus in a file. Each line, even an empty one, is a document, and its tag is the line
         number, counted from 0.
     dm : {1, 0}
-        Distributed memory (DM): CBOW with the tags as additional context words. Or distributed bag
-        of words (DBOW): skip-gram from the tags.
+        1: distributed memory (DM), which is CBOW with the tags as additional context words.
+        0: distributed bag of words (DBOW), which is skip-gram from the tags.
     dm_mean : {1, 0}, optional
-        Use the mean of DM's inputs, or their sum; by default `cbow_mean`. In gensim, `dm_mean`
-        has no effect.
+        Use the mean (1) or the sum (0) of DM's inputs; by default the value of `cbow_mean`. In
+        gensim, `dm_mean` has no effect.
     dm_concat, dm_tag_count : int
         With `dm_concat`, DM concatenates its inputs, which are `dm_tag_count` tags and
         2 * `window` words.
@@ -115,7 +115,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
         given = self._bound(*args, **kwargs)
-        if given["dm_mean"] is not None:  # gensim overwrites dm_mean by its default
+        if given["dm_mean"] is not None:  # gensim overwrites it by cbow_mean
             given["cbow_mean"] = given["dm_mean"]
         super().__init__(**given)
 
@@ -138,8 +138,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         corpus_iterable, corpus_file
             Documents, as for the constructor's `documents` and `corpus_file`.
         update : bool
-            Add new words and tags, and keep the rows of known ones; gensim forgets its tags. The
-            lines of a file keep their tags, so pass the old file with new lines appended.
+            Add new words and tags, and keep the rows of known ones; gensim drops the known tags.
+            The tags of a file are its line numbers, so pass the old file with new lines appended.
         *args, **kwargs
             As for gensim's `Doc2Vec`.
         """
@@ -149,7 +149,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         finally:
             del self._adds_tags
 
-    def scan_vocab(  # type: ignore[override]  # gensim's Doc2Vec has no workers here
+    def scan_vocab(  # type: ignore[override]  # gensim's Doc2Vec has no `workers` parameter here
         self,
         corpus_iterable: Iterable[TaggedDocument] | None = None,
         corpus_file: str | os.PathLike[str] | None = None,
@@ -165,7 +165,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
             words, documents = super().scan_vocab(
                 corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
             )
-            tags = Tags.of(self.dv) if len(self.dv) else self._tags  # by gensim's code, or by ours
+            # gensim's code counts into `dv`, ours into `_tags`
+            tags = Tags.of(self.dv) if len(self.dv) else self._tags
         finally:
             self.dv = known
             del self._tags
@@ -223,7 +224,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     ) -> np.ndarray:
         """Infer vectors for documents, on up to `workers` threads; the model does not change.
 
-        Documents share negative samples, so each vector depends slightly on its neighbours.
+        Documents share negative samples, so each vector depends slightly on the other documents.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         Lengths of the n-grams in characters, and the number of rows that they are hashed to, as
         for gensim's `FastText`. `word_ngrams` must be 1, as in gensim.
     compute_loss : bool
-        Compute the loss, as gensim's `Word2Vec` does; its `FastText` reports 0.
+        Compute the loss, as gensim's `Word2Vec` does; gensim's `FastText` reports 0.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         self, *args: Any, compute_loss: bool = False, **kwargs: "Unpack[FastTextOptions]"
     ) -> None:
         self.compute_loss = compute_loss
-        options: dict[str, Any] = dict(kwargs)  # the type checker accepts only TFWord2Vec's
+        options: dict[str, Any] = dict(kwargs)  # otherwise the type checker rejects FastText's
         super().__init__(*args, **options)
 
     @classmethod

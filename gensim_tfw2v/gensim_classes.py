@@ -1,7 +1,8 @@
 """gensim's own classes, even if gensim's modules have been patched to contain different ones.
 
 A program may replace the names in gensim's modules, as `gensim_tfw2v.patch_gensim` does. gensim's
-methods and pickles look up their own class by such a name. This module makes both find gensim's.
+methods and pickles look up their own class by such a name. This module makes both find gensim's
+own class.
 """
 
 import copyreg
@@ -78,4 +79,4 @@ def _reduce(model: Any) -> Any:
 
 for _class in _CLASSES:
     _keep(_class)
-    copyreg.pickle(_class, _reduce)  # not used for subclasses
+    copyreg.pickle(_class, _reduce)  # does not apply to subclasses

@@ -24,7 +24,7 @@ ROWS = 1000
 #: Bytes per read.
 CHUNK = 1 << 20
 
-#: Maximum length in bytes of a line of text, and of a word in a binary file.
+#: Maximum length in bytes of a line of text, and of a word with its numbers in a binary file.
 LONGEST_LINE = 1 << 24
 
 HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
@@ -38,7 +38,7 @@ Rows = tuple[list[str], "array[float]"]
 class _Unreadable(ValueError):
     """File that is not in the expected format; the message names the place and the reason.
 
-    The message is empty if already the first line is not in the format.
+    The message is empty if even the first line is not in the format.
     """
 
 
@@ -66,7 +66,7 @@ def with_keys(
         if word is not None:
             first.setdefault(word, row)
     kept = np.fromiter(first.values(), np.int64, len(first))
-    if len(kept) == len(words):  # integer keys have no index
+    if len(kept) == len(words):  # all rows have keys; integer keys are not in `key_to_index`
         return vectors
     warn(
         f"left out {len(words) - len(kept)} of {len(words)} rows, which have no word of their own: "
@@ -119,15 +119,16 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     """Read word2vec's text format, with or without its header line, or its binary format.
 
     The file is text if each line is a word and D decimal numbers, separated by single blanks or
-    by tabs. It is binary only if all of it is: V words in `encoding`, each followed by D floats,
-    with nothing after them, and with bytes among the floats that are not text. Words and numbers
-    equal those of gensim's ``load_word2vec_format``, which also accepts some files that are
-    rejected here. Duplicate words are kept: see `with_keys`.
+    by tabs. It is binary if it consists of V words in `encoding`, each followed by D floats, if
+    nothing follows them, and if the floats contain bytes that are not text. The result equals that
+    of gensim's ``load_word2vec_format``, which also accepts some files that are rejected here.
+    Duplicate words are kept: see `with_keys`.
 
     Raises
     ------
     _Unreadable
-        If the file is neither; the message names the line or the word, and the reason.
+        If the file is neither text nor binary; the message names the line or the word, and the
+        reason.
     ValueError
         If a word is not in `encoding`.
     """
@@ -156,7 +157,7 @@ def read_text(file: BinaryIO, encoding: str) -> Rows:
     """Read an open text file; see `read_word2vec`."""
     words: list[str] = []
     numbers = array("f")
-    rows = -1  # from the header; -1 without one
+    rows = -1  # number of rows in the header; -1 without a header
     size = 0
     at = 0
     lines = iter(partial(file.readline, LONGEST_LINE), b"")
@@ -191,7 +192,7 @@ def read_text(file: BinaryIO, encoding: str) -> Rows:
 
 
 def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
-    """Append D numbers; return a description of the fault, empty if they are valid."""
+    """Append D numbers; return a description of what is wrong, empty if they are valid."""
     if len(fields) != size or not size:
         return f"has {len(fields):,} numbers after its word, instead of {size or 'some'}"
     try:
@@ -205,7 +206,7 @@ def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
 
 
 def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
-    """Read V words with D floats each, from `data`, which follows the header, and the open file."""
+    """Read V words with D floats each, from `data` and then from the rest of the open file."""
     words: list[str] = []
     numbers = array("f")
     start = 0

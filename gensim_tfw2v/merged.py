@@ -28,8 +28,8 @@ def merge_models(
     merged only if all models have the same words and counts.
 
     Word counts are summed, as if each model had been trained on a different sample. If the models
-    agree on the count of every word that they share, these counts are kept. If a model has no
-    counts, all counts are estimated by Zipf's law from the order of the words.
+    agree on the count of every word that they share, these counts are kept instead. If a model has
+    no counts, all counts are estimated by Zipf's law from the order of the words.
 
     Parameters
     ----------
@@ -126,8 +126,9 @@ def unite(
 ) -> tuple[list[str], np.ndarray, list[np.ndarray]]:
     """Unite vocabularies, each with the counts of its words, [n_i].
 
-    Returns the V words of the union by descending count, or in their own order if all vocabularies
-    are equal; the counts [V]; and for each vocabulary the row of each of its words, [n_i].
+    Returns the V words of the union, their counts [V], and for each vocabulary the row of each of
+    its words, [n_i]. Words are sorted by descending count. If all vocabularies are equal, their
+    order is kept.
 
     Counts are summed, as counts of different samples. If the vocabularies agree on the count of
     every word that they share, they were counted on the same corpus, and the counts are kept.

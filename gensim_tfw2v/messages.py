@@ -1,7 +1,7 @@
 """Messages about invalid values and files of users, and strict parsing of numbers.
 
-Python's ``int`` and ``float`` also accept ``1_0``, ``nan``, ``inf``, blanks around a number and
-digits of other scripts.
+Python's ``int`` and ``float`` are not strict: they also accept ``1_0``, ``nan``, ``inf``, blanks
+around a number and digits of other scripts.
 """
 
 import codecs
@@ -16,7 +16,7 @@ from typing import Any
 MAX_LENGTH = 200  # characters
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # suffixes that smart_open decompresses
-MAGIC = {
+MAGIC = {  # first bytes of compressed files, with suffix and name of the format
     b"\x1f\x8b": (".gz", "gzip"),
     b"BZh": (".bz2", "bzip2"),
     b"\xfd7zXZ\x00": (".xz", "xz"),
@@ -66,7 +66,7 @@ def number(text: str) -> float:
 
 
 _MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32",  # first, because UTF-16's mark is a prefix of it
+    codecs.BOM_UTF32_LE: "UTF-32",  # first, because BOM_UTF16_LE is a prefix of it
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
@@ -133,7 +133,7 @@ def converting(encoding: str) -> str:
 
 
 def undecodable(error: UnicodeDecodeError, offset: int, cure: str = "") -> str:
-    """Return a message that locates bytes that cannot be decoded, and the remedy.
+    """Return a message with the place of bytes that cannot be decoded, and with advice.
 
     Parameters
     ----------

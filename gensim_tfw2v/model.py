@@ -64,7 +64,7 @@ _OWN_PARAMETERS = [
     for name in (*OWN, *RUNNING)
 ]
 
-#: Options that gensim's code lacks, with the values under which it may train nevertheless.
+#: Options that gensim's code lacks, with the only values under which it may train.
 UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
 
 #: Further attributes that are not saved: state of a training, and results of the last one.
@@ -118,27 +118,28 @@ class TFWord2Vec(Word2Vec):
     workers : int
         Number of threads; on a cluster, of threads per worker task.
     batch_words : int
-        Work units replace gensim's batches: only the last learning rate depends on it.
+        Size of gensim's batches. It affects only the last learning rate, because training uses
+        work units instead.
     min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
         The vocabulary, as for gensim's.
     corrected_cbow : bool
-        Update CBOW's input rows by the exact gradient of the loss. With `cbow_mean`, it is divided
-        by the number of words in the window; gensim omits this factor (Irsoy, Benton and Stratos
-        2021, "Corrected CBOW Performs as well as Skip-gram"). It needs a larger `alpha`: the
-        authors' program, kōan, uses 0.075 in its example.
+        Update CBOW's input rows by the exact gradient of the loss. With `cbow_mean`, the gradient
+        contains the factor 1 / (number of words in the window), which gensim omits (Irsoy, Benton
+        and Stratos 2021, "Corrected CBOW Performs as well as Skip-gram"). The smaller updates need
+        a larger `alpha`: the authors' program, kōan, uses 0.075 in its example.
     deterministic : bool
         Produce bit-identical results from the same `seed` with any number of `workers` and of
-        tasks of a `cluster`. (Results on one machine and on a cluster differ.) It is slower, and
-        excludes `regime`.
+        tasks of a `cluster`. (Results on one machine and on a cluster differ.) Training is slower.
+        Cannot be combined with `regime`.
     cluster : str or Cluster, optional
         Where to train. ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
         `train`. ``"TF_CONFIG"`` uses the running tasks that the environment variable describes,
         and a `Cluster` uses the tasks at its addresses. By default, this process trains.
     regime : RegimeOptions or str, optional
         Distributed training strategy: `Asynchronous`, `Synchronous`, `Downpour`, `SubModels` or
-        `Sandblaster`, or its name, with or without options (``"downpour:n_fetch=8"``). By default
-        threads share the rows; on a cluster, ``"asynchronous"``. Without a cluster,
-        `workers` threads replace its worker tasks.
+        `Sandblaster`, or its name, with or without options (``"downpour:n_fetch=8"``). The default
+        on a cluster is ``"asynchronous"``; without a cluster, threads share the rows by default.
+        If a regime is set without a cluster, `workers` threads replace the worker tasks.
     layout : {"rows", "columns"}
         Distribution of the arrays over a cluster's ps tasks. With ``"rows"``, workers fetch and
         push rows. With ``"columns"``, each ps holds some columns of every row and computes with
@@ -153,9 +154,9 @@ class TFWord2Vec(Word2Vec):
         vocabulary and options are compared), `train` resumes from it: after a crash, run the
         program again.
     checkpoint_minutes : float
-        Minutes between checkpoints, above 0; further checkpoints are made after each epoch. A
-        cluster that loses its parameters returns to the last checkpoint in memory, even without a
-        folder.
+        Minutes between checkpoints, above 0; further checkpoints are made after each epoch. Even
+        without a folder, checkpoints are kept in memory: if a cluster loses its parameters,
+        training returns to the last one.
     log_dir : str or TensorBoardLog, optional
         Folder where `train` logs for TensorBoard: loss, learning rate, words/s, neighbours of some
         words, the vectors for its projector, and each process's CPU time, memory and network
@@ -170,8 +171,8 @@ class TFWord2Vec(Word2Vec):
     tables_dir : str, optional
         Folder for the files in which new arrays of the model (``wv.vectors``, ``syn1neg``,
         ``syn1``) are kept, mapped into memory: for training on a cluster with arrays that exceed
-        the memory of this machine. `save` copies them, as always. Their disk space, 4 bytes per
-        element, is allocated at the start.
+        the memory of this machine. `save` writes complete copies. The disk space of the files, 4
+        bytes per element, is allocated at the start.
 
     Raises
     ------
@@ -188,8 +189,8 @@ class TFWord2Vec(Word2Vec):
     ----------
     mean_losses : list of float
         Mean loss per prediction in each epoch of the last `train`, in nats, with `compute_loss`. A
-        prediction is of a word from one word of its window (skip-gram) or from all (CBOW). With
-        `log_dir` but without `compute_loss`, the mean covers a sixteenth of the predictions.
+        prediction is of a word from one word of its window (skip-gram) or from all of them (CBOW).
+        With `log_dir` but without `compute_loss`, the mean covers a sixteenth of the predictions.
         ``running_training_loss`` is the sum over all epochs, as in gensim.
     stop_training : bool
         A callback sets it to True to end `train` after this epoch.
@@ -201,8 +202,8 @@ class TFWord2Vec(Word2Vec):
         Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a
         `regime`; otherwise None.
     merge_report : MergeReport, optional
-        Counts of words by the number of sub-models that contained them, after a `train` by
-        sub-models or `merge_models`.
+        Counts of words by the number of sub-models that contained them; set by `merge_models`, and
+        by `train` with the regime `SubModels`.
 
     Examples
     --------
@@ -247,7 +248,7 @@ class TFWord2Vec(Word2Vec):
     _config: TrainingConfig | None = None  # parsed from the attribute values in `_parsed`
     _parsed: Sequence[Any] = ()
     _by_gensim = ""  # reason why gensim's code trains; empty if it does not
-    _restored_words = 0  # raw words that the last `train` skipped, as its checkpoint contained them
+    _restored_words = 0  # raw words that the last `train` skipped: trained before its checkpoint
     _logged = 0, 0  # words and epochs up to which TensorBoard logs of this model exist
 
     def __init__(self, *args: Any, **kwargs: Unpack[Word2VecOptions]) -> None:
@@ -303,8 +304,8 @@ class TFWord2Vec(Word2Vec):
         """Turn a model of gensim's class into one of this class, in place, and return it."""
         for own in (cls, TFWord2Vec, *TFWord2Vec.__subclasses__()):
             if type(model) is own._of_gensim:
-                model.__class__ = own  # attributes that gensim's lacks have class defaults
-        if getattr(model, "has_documents", False):  # saved as a range by earlier versions
+                model.__class__ = own  # attributes that gensim's class lacks have class defaults
+        if getattr(model, "has_documents", False):  # earlier versions saved the keys as a range
             model.dv.index_to_key = list(model.dv.index_to_key)
         return model
 
@@ -314,8 +315,8 @@ class TFWord2Vec(Word2Vec):
     ) -> TFWord2Vec:
         """Make a trainable model from vectors only, such as those of a file in word2vec's format.
 
-        It has all their words; ``build_vocab(corpus, update=True)`` adds the words of a corpus.
-        The output layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
+        The model has all words of `vectors`; ``build_vocab(corpus, update=True)`` adds the words of
+        a corpus. The output layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
 
         Parameters
         ----------
@@ -359,7 +360,8 @@ class TFWord2Vec(Word2Vec):
             if isinstance(to, str):
                 save(to, *args, **kwargs)
                 return
-            for name in ("__numpys", "__recursive_saveloads"):  # arrays of an earlier file
+            # gensim's lists of arrays in separate files, left by an earlier save
+            for name in ("__numpys", "__recursive_saveloads"):
                 self.__dict__.pop(name, None)
             pickle.dump(self, to, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
 
@@ -397,7 +399,7 @@ class TFWord2Vec(Word2Vec):
         self.cum_table = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
 
     def to_gensim(self) -> Word2Vec:
-        """Return the model as gensim's class; saved, it loads where this package is not installed.
+        """Return the model as gensim's class, so that its file loads without this package.
 
         Returns
         -------
@@ -420,7 +422,7 @@ class TFWord2Vec(Word2Vec):
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = {*TRANSIENT, *RUNNING}
-        held = self.__dict__.copy()  # atomically: a thread that trains adds attributes
+        held = self.__dict__.copy()  # atomic: a training thread may add attributes meanwhile
         return {name: value for name, value in held.items() if name not in left_out}
 
     def scan_vocab(
@@ -440,7 +442,7 @@ class TFWord2Vec(Word2Vec):
         Returns
         -------
         (int, int)
-            Words and sentences of the corpus.
+            Numbers of words and of sentences in the corpus.
 
         Raises
         ------
@@ -502,10 +504,10 @@ class TFWord2Vec(Word2Vec):
             If the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is
             neither 1 nor V.
         RuntimeError
-            If the vocabulary was not built, or has no word of the corpus; if another thread, or
-            the `train` that called this callback, is training the model; or if a callback or
-            another thread changes something that must not change during training, such as the
-            vocabulary.
+            If the vocabulary was not built, or has no word of the corpus; if the model is already
+            being trained, by another thread or by the `train` that runs this callback; or if a
+            callback or another thread changes something that must not change during training, such
+            as the vocabulary.
         CorpusDecodeError
             If the corpus is not UTF-8.
         CheckpointError
@@ -513,7 +515,7 @@ class TFWord2Vec(Word2Vec):
         MissingTasks, TaskEnded, OtherVersion, MissingKernels
             If the cluster cannot be used.
         ClusterLost
-            If a cluster has lost its parameters repeatedly, or all of its workers.
+            If a cluster has repeatedly lost its parameters, or has lost all of its workers.
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
@@ -575,8 +577,8 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int]:
         """Train on the next part of a stream, after adding its new words to the vocabulary.
 
-        The part is read once, so for one epoch it may be a generator. A new word is added if it
-        occurs at least `min_count` times in the part, so parts should not be small.
+        The part is read only once. It may be a generator if `epochs` is 1. A new word is added if
+        it occurs at least `min_count` times in the part, so parts should not be small.
 
         Parameters
         ----------
@@ -681,16 +683,16 @@ class TFWord2Vec(Word2Vec):
         return self._config
 
     def _current_config(self) -> TrainingConfig:
-        """Return the parsed options; parse them again if an attribute was replaced since."""
+        """Return the parsed options, parsed again if an attribute has been replaced."""
         held = [getattr(self, name) for name in self._kinds]
         is_same = all(map(operator.is_, held, self._parsed))
-        # TF_CONFIG may have changed since
+        # the environment variable TF_CONFIG may have changed
         if self._config is not None and is_same and self.cluster != "TF_CONFIG":
             return self._config
         return self._parse(dict(zip(self._kinds, held, strict=True)), self._kinds)
 
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
-        """Complete the data of words that were added, and raise if training cannot run."""
+        """Complete the attributes of words that were added, and raise if training cannot run."""
         for name, kind in OF_TRAIN.items():
             if name in arguments:
                 kind(name, arguments[name])
@@ -701,7 +703,7 @@ class TFWord2Vec(Word2Vec):
         return config
 
     def _claim(self, user: int) -> None:
-        """Set `_user`, which keeps others from training or changing the model until it is None."""
+        """Set `_user`: until it is None again, only this user may train or change the model."""
         with _ENTRANCE:
             self._refuse_while_used()
             self._user = user
@@ -717,7 +719,7 @@ class TFWord2Vec(Word2Vec):
     def _check_corpus_sanity(
         self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
     ) -> None:
-        """Make gensim's checks, but also accept compressed files and pipes."""
+        """Run gensim's checks, but also accept compressed files and pipes."""
         is_file = corpus_iterable is None and corpus_file is not None
         if is_file and not isinstance(corpus_file, str | os.PathLike):
             raise TypeError(
@@ -738,7 +740,7 @@ class TFWord2Vec(Word2Vec):
     def _reason_for_gensims_code(self) -> str:
         """Return why gensim's own code has to train; empty if it does not.
 
-        This is so if the class or object overrides methods that only gensim's training code calls.
+        The reason is that the class or object overrides methods that only gensim's code calls.
 
         Raises
         ------
@@ -844,7 +846,10 @@ class TFWord2Vec(Word2Vec):
 
 
 def _guarded(name: str) -> Any:
-    """Return gensim's method; it raises while the model is in use, and undoes failed changes."""
+    """Return gensim's method with a guard.
+
+    The method raises while the model is in use. If it fails, the vocabulary is restored.
+    """
 
     @functools.wraps(getattr(Word2Vec, name))
     def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
@@ -873,7 +878,7 @@ for _name in (*OWN, *EXPERIMENTAL, *RUNNING):
 
 
 class _UntilStopped:
-    """gensim's callbacks, called until one of them sets the model's `stop_training`."""
+    """gensim's callbacks; after one has set `stop_training`, only `on_train_end` is called."""
 
     def __init__(self, callbacks: Iterable[Any]) -> None:
         self._callbacks = callbacks

@@ -15,7 +15,7 @@ _ACTIVE: set["GensimPatch"] = set()
 
 
 class GensimPatch(contextlib.AbstractContextManager["GensimPatch"]):
-    """Handle that `patch_gensim` returns; as a context manager it restores at the block's end."""
+    """Handle that `patch_gensim` returns; as a context manager, it calls `restore` at the end."""
 
     def restore(self) -> None:
         """Put gensim's classes back, unless another patch is still active.
@@ -44,13 +44,14 @@ def patch_gensim() -> GensimPatch:
     Returns
     -------
     GensimPatch
-        A context manager. Its ``restore()`` puts gensim's classes back, also in modules imported
-        since. Calls may be nested, also across threads: the last one to exit restores.
+        A context manager. Its ``restore()`` puts gensim's classes back, also in modules that were
+        imported in the meantime. Calls of `patch_gensim` may be nested, also across threads: the
+        last one to exit restores.
 
     Notes
     -----
     Existing models keep their class: ours remain `TFWord2Vec`, and gensim's work, save and load as
-    before. The result of `to_gensim` is saved for gensim only.
+    before. A result of `to_gensim` is still saved as gensim's class.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Memory, traffic and time of a training, estimated before it starts.
 
-First approximation, for negative sampling: a machine trains as fast as its cores compute, unless
-transfers over the cluster's network, or round trips, take longer.
+The estimates are a first approximation, for negative sampling: a machine trains as fast as its
+cores compute, unless transfers over the cluster's network, or round trips, take longer.
 """
 
 from dataclasses import dataclass, replace
@@ -14,10 +14,11 @@ from gensim_tfw2v.graph.step_shape import StepShape, choose_step
 from gensim_tfw2v.kernel.kernel_config import Objective
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 
-# Words. Bursts: Church and Gale 1995, "Poisson mixtures". With this value, the predicted number of
-# distinct words in runs of 512 to 1 M tokens of Wikipedia is correct within a tenth. The frequency
-# of the word of rank r (from 1) is proportional to (r + 2.7) ** -1.15 (Zipf's law in the form of
-# Mandelbrot 1953), fitted to 69,000 words of Wikipedia.
+# Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and
+# Gale 1995, "Poisson mixtures"). With this value, the predicted number of distinct words in runs of
+# 512 to 1 M tokens of Wikipedia is correct within a tenth. ZIPF: the frequency of the word of rank
+# r (from 1) is proportional to (r + 2.7) ** -1.15 (Zipf's law in the form of Mandelbrot 1953),
+# fitted to 69,000 words of Wikipedia.
 BURST = 1.6
 ZIPF_OFFSET = 2.7
 ZIPF_EXPONENT = 1.15
@@ -26,36 +27,38 @@ ZIPF_EXPONENT = 1.15
 ELEMENT = 1  # element of a row
 SCALE = 4  # scale of a row
 ID = 4  # id of a row
-NUMBER = 2  # product of columns
+NUMBER = 2  # dot product over the columns of a ps, or its coefficient
 PLACE = 2  # index of a row within a step
-SIZE = 4  # length or size of a row
+SIZE = 4  # squared norm of a row's update, or the factor that it is multiplied by
 # Bytes in memory.
 FLOAT = 4  # element of a table
 ENTRY = 4  # word of the encoded text
 
-# Time. KERNEL_NS: nanoseconds of a core in the kernels, per word after subsampling and for each of
-# its dimensions, for CBOW (False) and skip-gram (True): docs/benchmarks/kernels.md, D = 100, 300.
-# All of `train` takes this times a factor. MACHINE_FACTOR, for one machine, was fitted to
-# docs/benchmarks/speed.md. WORKER_FACTOR, for a worker task, was fitted to the simulation of 1 ps
-# and 1 worker, skip-gram, one machine per task, in docs/benchmarks/scaling-two-threads.md (a ps and
-# a worker on the same machine were faster). ROUND_TRIPS: a step in columns waits for the ps three
-# times, for products, for lengths and for the write.
+# Time. KERNEL_NS: nanoseconds of a core in the kernels per word after subsampling, plus nanoseconds
+# per dimension, for CBOW (False) and skip-gram (True), from docs/benchmarks/kernels.md, D = 100 and
+# 300. The whole `train` takes this time multiplied by a factor. MACHINE_FACTOR, for one machine,
+# was fitted to docs/benchmarks/speed.md. WORKER_FACTOR, for a worker task, was fitted to the
+# simulation of 1 ps and 1 worker, skip-gram, one machine per task, in
+# docs/benchmarks/scaling-two-threads.md (a ps and a worker on the same machine were faster).
+# ROUND_TRIPS: a step in columns waits for the ps three times, for the products, for the norms of
+# the updates, and for the write.
 PROCESSOR = "AMD EPYC with AVX512-BF16"
 KERNEL_NS = {False: (12.5, 0.87), True: (70.0, 1.27)}
 MACHINE_FACTOR = 1.4
 WORKER_FACTOR = 3.4
 ROUND_TRIPS = 3
 
-# Transfer of rows. A thread fetches, trains and pushes a job sequentially. Both are fitted to
-# 2 ps and 2 workers with links of 20 Mbit/s to 1 Gbit/s and round trips of 1 to 40 ms.
+# Transfer of rows. A thread fetches, trains and pushes a job sequentially. LINK_SHARE and WINDOW
+# were fitted to measurements with 2 ps and 2 workers, links of 20 Mbit/s to 1 Gbit/s, and round
+# trips of 1 to 40 ms.
 LINK_SHARE = 0.7  # fraction of a link's rate that rows get
 WINDOW = 310e3  # bytes that arrive per round trip, limited by gRPC and TCP
 
 #: Name of training without a cluster.
 ALONE = "one machine"
 
-# Quality. Minimum number of words per sub-model: with 3 M, merging costs a tenth of the quality;
-# with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
+# Quality. Minimum number of words of text per sub-model. With 3 M words, merging costs a tenth of
+# the quality; with some 200 M, as in the paper, nothing (docs/regimes/sub-models.md).
 MIN_SUB_MODEL_TOKENS = 1e8
 
 
@@ -84,7 +87,10 @@ class Frequencies(NamedTuple):
     def of_counts(
         cls, counts: np.ndarray, sample: float = 1e-3, ns_exponent: float = 0.75
     ) -> "Frequencies":
-        """Compute the frequencies of a vocabulary from its counts [V]; options are gensim's."""
+        """Compute the frequencies of a vocabulary from its counts [V].
+
+        `sample` and `ns_exponent` are gensim's parameters.
+        """
         share = np.asarray(counts, np.float64) / np.sum(counts)
         keep = np.minimum(1.0, (np.sqrt(share / sample) + 1) * sample / share) if sample else 1.0
         noise = share**ns_exponent
@@ -95,7 +101,7 @@ class Frequencies(NamedTuple):
     def zipf(cls, vocabulary: int, **more: float) -> "Frequencies":
         """Estimate the frequencies of V words of natural language; `more`: see `of_counts`.
 
-        They follow Zipf's law in the form of Mandelbrot 1953: (rank + 2.7) ** -1.15.
+        Frequencies follow Zipf's law in the form of Mandelbrot 1953: (rank + 2.7) ** -1.15.
         """
         ranks = np.arange(1, vocabulary + 1)
         return cls.of_counts((ranks + ZIPF_OFFSET) ** -ZIPF_EXPONENT, **more)
@@ -133,9 +139,10 @@ class Workload:
         skipgram: bool = True,
         sample: float = 1e-3,
     ) -> "Workload":
-        """Estimate the work of a text whose words follow Zipf's law; options are gensim's.
+        """Estimate the work of a text whose words follow Zipf's law.
 
-        `vocabulary` is the number of words V, and `tokens` the length of the text in words.
+        `vocabulary` is the number of words V, and `tokens` the length of the text in words. The
+        remaining parameters are gensim's.
         """
         frequencies = Frequencies.zipf(vocabulary, sample=sample)
         kept = int(tokens * frequencies.kept)
@@ -145,7 +152,7 @@ class Workload:
 
     @property
     def core_ns(self) -> float:
-        """Nanoseconds of a core in the kernels per raw word."""
+        """Nanoseconds that a core spends in the kernels per raw word."""
         word, number = KERNEL_NS[self.skipgram]
         return self.frequencies.kept * (word + number * self.vector_size)
 
@@ -199,9 +206,9 @@ class Choice(NamedTuple):
     words_a_second : float
         Raw words/s, the sum over all workers.
     bound : str
-        Bottleneck: ``"cores"``, ``"network"`` or ``"latency"``. Or the reason not to use it:
-        ``"memory"`` if the model does not fit, ``"corpus"`` if the quality would suffer because
-        the corpus is too small.
+        Bottleneck: ``"cores"``, ``"network"`` or ``"latency"``. If this way should not be used, the
+        reason instead: ``"memory"`` if the model does not fit, ``"corpus"`` if the quality would
+        suffer because the corpus is too small.
     """
 
     name: str
@@ -246,7 +253,7 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
     if work.skipgram:
         products = shape.blocks * NearPairs(shape).number
     fetched = NUMBER * products + SIZE * rows
-    # three indices per place: the row's index in the step, and twice the index of its update's sum
+    # three indices per place: to gather its row, to sort its update, and to add the update up
     pushed = NUMBER * products + (ID + SIZE) * rows + 3 * PLACE * places + 4 * windows
     return shards * fetched / shape.tokens, shards * pushed / shape.tokens
 
@@ -281,13 +288,13 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     workers = machines.workers
     threads = machines.threads
     job = choose_unit_entries(int(tokens), workers * threads) * kept * threads
-    # a worker holds rows of two jobs, as fetched and as trained
+    # a worker holds the rows of a job in float32, and half as much again for their fetched form
     held = 1.5 * sum(distinct_rows(work, job)) * work.vector_size * FLOAT
     waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept
     rows = row_bytes(work, job)
     waits = transfer_seconds(kept * sum(rows), machines)
     columns = column_bytes(work, machines.shards)
-    # transferred: the text, from the coordinator, and each sub-model once
+    # traffic of the text, from the coordinator; the single transfer of a sub-model is neglected
     option = f'regime="submodels:models={workers}"'
     text = (ENTRY / kept, 0.0)
     apart = _choice("sub-models", option, work, machines, text, work.tables, senders=1)
@@ -336,7 +343,7 @@ def _choice(
     speed = machines.threads / (computing + waiting + sending)  # raw words/s of a worker
     seconds = {"cores": computing, "latency": waiting, "network": sending}
     bound = max(seconds, key=seconds.__getitem__)
-    # load of the busier end: the traffic of all workers is spread over the senders
+    # traffic at the busier end, as a multiple of one worker's: senders share all workers' traffic
     share = max(1.0, machines.workers / (senders or machines.shards))
     if raw and (limit := machines.net / (raw * share)) < speed:
         speed = limit

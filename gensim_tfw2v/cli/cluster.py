@@ -34,7 +34,7 @@ TAKES_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
 #: Maximum number of restarts of a killed training.
 RESTARTS = 10
 
-#: Seconds that a training has to exit when this process is to exit.
+#: Seconds that a training may take to exit, before this process kills it and exits.
 ENDING_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
@@ -136,7 +136,7 @@ def status(
 ) -> None:
     """List the tasks of a cluster and whether each answers; exit status 1 if one does not.
 
-    Tasks that are restarting to free their memory, after a training, are waited for.
+    Waits for tasks that restart after a training to free their memory.
     """
     from gensim_tfw2v.cluster import MissingTasks, wait_for_tasks
     from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
@@ -195,7 +195,7 @@ def task(
 
 
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
-    """Return the arguments after ``train``, and their values by parameter of `train`."""
+    """Return the arguments after ``train``, and the values of the parameters of `train`."""
     if context.args[:1] != ["train"]:
         path = context.command_path.split(" ", 1)[-1]
         raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")
@@ -214,7 +214,7 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
 
 @contextlib.contextmanager
 def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield ``tfw2v`` arguments for a training with checkpoints, by default temporary ones."""
+    """Yield ``tfw2v`` arguments for a training with checkpoints; the default ones are temporary."""
     command = ["train", *arguments]
     if values["checkpoint_dir"] is not None:
         yield command

@@ -64,7 +64,7 @@ def naming_options(message: str, command: Any) -> str:
 
 
 def print_rows(rows: Iterable[tuple[str, object]], saved: Iterable[Path] = ()) -> None:
-    """Print results except None, and saved files: a line each, with its name first."""
+    """Print a line for each result that is not None and each saved file, with its name first."""
     for name, value in (*rows, *(("saved", path) for path in saved)):
         if value is not None:
             print(f"{name:<11}{value}")
@@ -98,7 +98,7 @@ def option(help: str, *names: str, **settings: Any) -> Any:
 def given(context: typer.Context) -> dict[str, Any]:
     """Return the values of the options that the user has set, by name."""
     values = context.params.items()
-    # by name, because str(source) depends on the version of click
+    # compare the source's name, because str(source) depends on the version of click
     source = context.get_parameter_source
     return {n: v for n, v in values if "DEFAULT" not in getattr(source(n), "name", "")}
 

@@ -25,8 +25,8 @@ def continue_model(
 ) -> TFWord2Vec:
     """Load a model or vectors, add the new words of a corpus, and train on it.
 
-    Options that the command line sets override those of a model. From vectors only, a new model is
-    made, in which the remaining options have their defaults.
+    Options that the command line sets override the model's. If the file contains only vectors, a
+    new model is made, in which options that are not set have their defaults.
 
     Raises
     ------
@@ -43,16 +43,16 @@ def continue_model(
     has = vars(getattr(model, "wv", model)) | vars(model)
     if is_whole:
         has |= {"fasttext": model.has_subwords, "doc2vec": model.has_documents, "dm": not model.sg}
-    size, *arrays = named("arrays", "", "FastText", "Doc2Vec")  # of these, vectors have only a size
+    size, *arrays = named("arrays", "", "FastText", "Doc2Vec")  # bare vectors have only a size
     for name in ("fasttext", "doc2vec", size, *(arrays if is_whole else ())):
-        kind = bool if name == "negative" else lambda value: value  # nonzero values are compatible
+        kind = bool if name == "negative" else lambda value: value  # any two above 0 are compatible
         if name in given and kind(given[name]) != kind(has.get(name)):
             raise BadInput(
                 f"--{name.replace('_', '-')} cannot change when training continues: {path} has "
                 f"{has.get(name)}; leave it out, or train a new model"
             )
     if is_whole:
-        changed = options.keys() & {"cluster", *given} - {"dm"}  # a property, computed from sg
+        changed = options.keys() & {"cluster", *given} - {"dm"}  # dm is computed from sg
         vars(model).update({name: options[name] for name in changed})
     else:
         options.pop(size, None)

@@ -159,7 +159,8 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
 
     corpus = corpus_arguments(text)
     TFFastText.take_over(saved)
-    if not isinstance(saved, TFWord2Vec) or saved.has_documents:  # no vectors of new documents
+    # Doc2Vec models have no vectors for new documents
+    if not isinstance(saved, TFWord2Vec) or saved.has_documents:
         raise of_another_kind(saved, path, "--text needs a full model of Word2Vec or FastText")
     return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
 

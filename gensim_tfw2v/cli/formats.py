@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from gensim.models import FastText, KeyedVectors, Word2Vec
 
 UNKNOWN = "[UNK]"
-SURROGATE = "\ud800-\udfff"  # not in UTF-8
-OPTIONS_OF_FASTTEXT = 64  # bytes before the vocabulary
+SURROGATE = "\ud800-\udfff"  # range of characters that UTF-8 cannot encode
+OPTIONS_OF_FASTTEXT = 64  # bytes before the vocabulary in fastText's .bin
 FASTTEXT = b"\xba\x16O/"  # first bytes of fastText's .bin
 
 
@@ -45,10 +45,11 @@ class Format:
     name : str
         Value of ``--to``.
     write : callable
-        Function of the vectors (the full model if `of_model`) and a path or an open file.
+        Saves the vectors (the full model if `of_model`), its first argument, to a path or an open
+        file, its second argument.
     read : callable, optional
-        Function of a path, the encoding of words, and whether to map arrays; returns a model or
-        vectors.
+        Loads a model or vectors. Its arguments are a path, the encoding of words, and True to map
+        arrays from the file.
     mark : bytes
         Regular expression for a file's first bytes. A file without any format's mark is text.
     suffixes : str
@@ -56,9 +57,9 @@ class Format:
     lacks : str
         Regular expression for what words in this format cannot contain.
     is_compressed : bool
-        Whether `write` compresses if the file has such a suffix.
+        True if `write` compresses files with a suffix in `COMPRESSED`.
     of_model : bool
-        Whether the format holds a full FastText model.
+        True if the format holds a full FastText model.
     """
 
     name: str
@@ -72,7 +73,10 @@ class Format:
 
 
 def find_format(path: Path, named: str | None, default: str) -> Format:
-    """Return the format that ``--to`` names, or by suffix; `default` for a file without suffix."""
+    """Return the format that ``--to`` names, or else of the file's suffix.
+
+    `default` is the name of the format for a file without suffix.
+    """
     inner = path.stem if path.suffix.lower() in COMPRESSED else path.name
     suffix = Path(inner).suffix.lower()
     chosen = named or ("" if suffix else default)
@@ -170,7 +174,7 @@ def _load_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
 def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
     """Load fastText's .bin, after a check that its list of words is not truncated.
 
-    For a truncated one, gensim's loader would not terminate.
+    gensim's loader would not terminate for a truncated list.
     """
     from gensim.models import _fasttext_bin
     from gensim.models.fasttext import load_facebook_model
@@ -183,7 +187,8 @@ def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
             return content
 
         is_new = read(len(FASTTEXT)) == FASTTEXT
-        read(OPTIONS_OF_FASTTEXT - (len(FASTTEXT) if is_new else 12))  # version 1 has no mark
+        # files of version 1 begin with the options: no mark and no version number
+        read(OPTIONS_OF_FASTTEXT - (len(FASTTEXT) if is_new else 12))
         whole: Any = SimpleNamespace(read=read, name=path)
         try:
             _fasttext_bin._load_vocab(whole, new_format=is_new, encoding="latin-1")
@@ -241,7 +246,8 @@ def _save_keras(vectors: KeyedVectors, path: str) -> None:
 def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
     """Save a folder of sentence-transformers: a tokenizers file and a safetensors file.
 
-    safetensors: the header's length (8 bytes, little-endian), the header (JSON), the elements.
+    The safetensors file contains the header's length (8 bytes, little-endian), the header (JSON)
+    and the elements.
     """
     words, table = _with_unknown(vectors)
     folder = Path(path) / "0_StaticEmbedding"
@@ -260,13 +266,14 @@ def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
         table.astype("<f4").tofile(file)
 
 
-# Words that formats cannot hold: words with blanks or NUL, the word for unknown words, the empty
-# word, and words with surrogates, which cannot be encoded in UTF-8.
+# Words that formats cannot hold: with blanks; with NUL; the word for unknown words and the empty
+# word. No format can hold words with surrogates, which cannot be encoded in UTF-8.
 _BLANKS = rf"[\t-\r {SURROGATE}]"
 _NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"
 
-# The mark; or in files of fastText's first version, six small numbers, the loss and the model.
+# First bytes of fastText's .bin: the mark, or in files of its first version, six small numbers, the
+# loss and the model.
 _FASTTEXT = FASTTEXT + rb"|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
 
 FORMATS = (

@@ -31,8 +31,8 @@ DAMAGED = (EOFError, zlib.error, LZMAError)
 class CommandsWithClearFailures(typer.core.TyperGroup):
     """Commands that report expected failures on one line, with an exit status.
 
-    Status 2 for invalid input; 130 for Ctrl-C; 143 for SIGTERM, which stops a command as cleanly as
-    Ctrl-C does. Other exceptions are bugs and keep their traceback.
+    The status is 2 for invalid input, 130 for Ctrl-C, and 143 for SIGTERM, which stops a command as
+    cleanly as Ctrl-C does. Other exceptions are bugs and keep their traceback.
     """
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
@@ -52,7 +52,7 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # errors should be raised here
+            sys.stdout.flush()  # errors of writing should be raised here, not at exit
             return result
         except KeyboardInterrupt:
             common.fail_interrupted()

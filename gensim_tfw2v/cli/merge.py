@@ -37,8 +37,8 @@ def merge(
 ) -> None:
     """Merge models that were trained separately, on samples of a corpus or on several corpora.
 
-    The merged model has the words of all models and can be trained further. If it was merged from
-    only vectors, its output layer starts at 0.
+    The merged model has the words of all models and can be trained further. If a MODEL is only
+    vectors, the output layer starts from 0.
     """
     from gensim_tfw2v.merging.methods import merging_named
 
@@ -94,7 +94,7 @@ def convert(
 
     from gensim_tfw2v.keyed import keyed
 
-    with np.errstate(over="ignore"):  # infinity raises below
+    with np.errstate(over="ignore"):  # infinite elements are reported below
         rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")

@@ -50,9 +50,9 @@ def load_saved(
 ) -> Word2Vec | KeyedVectors:
     """Load a saved model, or vectors: V finite vectors of D dimensions.
 
-    The format is detected from the content; only a suffix of a compressed file matters. Text files
-    may lack the header line (as GloVe's do). A gensim file is a pickle, and loading it can run
-    code, so load only files you trust. In other formats, words are decoded by `encoding`. If
+    The format is detected from the content; the suffix matters only for compressed files. Text
+    files may lack the header line (as GloVe's do). A gensim file is a pickle, and loading it can
+    run code, so load only files you trust. In other formats, words are decoded by `encoding`. If
     `mapped`, arrays that gensim has saved uncompressed in separate files are mapped read-only.
     """
     check_encoding(encoding)
@@ -153,14 +153,14 @@ def check_can_save(path: Path) -> None:
 
 
 def vectors_format(vectors: Path, binary: bool) -> formats.Format:
-    """Return the format of --vectors: by suffix, or text without one."""
+    """Return the format of --vectors: binary, or else by suffix, or text without a suffix."""
     return formats.find_format(vectors, "binary" if binary else None, "text")
 
 
 def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
-    """Save a model, and optionally only its vectors; yield each path when it has been saved."""
+    """Save a model, and optionally its vectors separately; yield each path after saving it."""
     yield from save_atomically(output, model.save, progress)
     if vectors is not None:
         form = vectors_format(vectors, binary)
@@ -171,6 +171,6 @@ def save_model(
 def save_atomically(
     path: Path, write: Callable[..., object], progress: bool | None = None
 ) -> list[Path]:
-    """Save as `files.atomic.save_atomically`, and show progress, by default on a terminal."""
+    """Save by `files.atomic.save_atomically`, and show progress, by default only on a terminal."""
     with phase(f"saving {path}", progress):
         return atomic.save_atomically(path, write)

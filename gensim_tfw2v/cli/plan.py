@@ -81,7 +81,7 @@ def plan(
 
 
 def _advice(best: Choice, *others: Choice) -> Iterator[tuple[str, str]]:
-    """Yield the recommended way and the reason, then why not each other way."""
+    """Yield the recommended way with the reason, then the reason against each of the others."""
 
     def held(choice: Choice) -> str:
         return f"{max(choice.ps_memory, choice.worker_memory) / 1e9:,.1f} GB"
@@ -109,7 +109,7 @@ def _advice(best: Choice, *others: Choice) -> Iterator[tuple[str, str]]:
 
 
 def quantity(text: str, unit: str, option: str) -> float:
-    """Read a number above 0: ``"10Gbit"``, ``"64GB"``, or without a `unit` ``"1e9"``.
+    """Read a number above 0, such as ``"10Gbit"``, ``"64GB"``, or ``"1e9"`` if `unit` is empty.
 
     Raises
     ------

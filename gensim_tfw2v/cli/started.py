@@ -62,7 +62,7 @@ def stop(name: Name = None, verbose: Verbose = False) -> None:
 def _running() -> dict[str, tuple[Path, list[Any]]]:
     """Return the folder of each running cluster and the description of its program, by name.
 
-    Folders of other users are skipped, because they could name any process.
+    Folders of other users are skipped, because such a folder could name any process as its program.
     """
     from gensim_tfw2v.cluster.started_cluster import PROGRAM
 

@@ -1,4 +1,4 @@
-"""``tfw2v train`` trains a model on a corpus; ``tfw2v demo``, on a corpus of gensim's."""
+"""``tfw2v train`` trains a model on a corpus, and ``tfw2v demo`` on one that gensim contains."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _running = partial(option, rich_help_panel="Running")
 _log = partial(option, rich_help_panel="TensorBoard")
 
 
-# the defaults below are gensim's; a test compares them
+# The defaults below are gensim's; a test compares them.
 def train(
     context: typer.Context,
     corpus: Annotated[
@@ -291,7 +291,7 @@ def train(
 
 @contextlib.contextmanager
 def _printing_resume() -> Iterator[None]:
-    """Print on stderr from which checkpoint a training resumes; --verbose prints that too."""
+    """Print on stderr from which checkpoint a training resumes, as --verbose does anyway."""
     session = logging.getLogger("gensim_tfw2v.training.session")
     shown = logging.StreamHandler()
     before = session.level
@@ -341,7 +341,7 @@ def demo(
 
 
 def corpus_arguments(path: Path) -> dict[str, Any]:
-    """Return ``corpus_file=`` or ``sentences=`` of a model's constructor for a path.
+    """Return the argument of a model's constructor, corpus_file or sentences, for a path.
 
     Files contain one sentence per line, words separated by blanks, in UTF-8. A folder's files are
     read in the order of their names, without hidden files and subfolders. ``-`` is standard input.
@@ -419,7 +419,10 @@ def model_class(fasttext: bool = False, doc2vec: bool = False) -> type[TFWord2Ve
 def train_model(
     fasttext: bool = False, doc2vec: bool = False, make: Any = None, **arguments: Any
 ) -> tuple[TFWord2Vec, float]:
-    """Make a model (a new one, unless `make` is set) and train it; return it and the seconds."""
+    """Make a model and train it; return the model and the seconds that both took.
+
+    If `make` is set, it is called instead of the class, for a model that is not new.
+    """
     start = time.perf_counter()
     if doc2vec and make is None:
         arguments["documents"] = arguments.pop("sentences", None)

@@ -1,4 +1,4 @@
-"""Analogies ("a is to b as c is to ?") by vector offset, in the two metrics in use."""
+"""Analogies ("a is to b as c is to ?") by vector offset, in the two usual metrics."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ NAMED_SETS = {"questions-words": "questions-words.txt"}
 
 GENSIM_RESTRICT_VOCAB = 30_000
 
-#: Maximum size of a block of scores.
+#: Maximum size of a block of scores, in bytes.
 BLOCK_BYTES = 64 * 2**20
 
 #: Number of nearest words among which gensim searches for one that is not an input word.
@@ -35,7 +35,7 @@ class SectionScore:
     name : str
         Name of the section.
     questions, known, correct : int
-        Number of questions in the file; of questions whose four words are known; and of correct
+        Numbers of questions in the section, of questions whose four words are known, and of correct
         answers.
     """
 
@@ -57,7 +57,7 @@ class AnalogyScore:
     Attributes
     ----------
     metric : {"gensim", "all"}
-        Which questions accuracies divide by; see `evaluate_analogies`.
+        Metric, which selects the questions that count in accuracies; see `evaluate_analogies`.
     sections : tuple of SectionScore
         Scores of the sections, in the order of the file.
     """
@@ -133,11 +133,11 @@ def evaluate_analogies(
         frequent words. ``"all"`` divides by all questions of the file, so an unknown word is a
         wrong answer, and searches the whole vocabulary, as HyperWords does (Levy, Goldberg and
         Dagan 2015, "Improving Distributional Similarity with Lessons Learned from Word
-        Embeddings", TACL 3, section 4.2); it equals gensim's ``dummy4unknown=True``. The two
-        differ widely on small vocabularies, so name the metric with the figure.
+        Embeddings", TACL 3, section 4.2). It equals gensim's ``dummy4unknown=True``. The two
+        metrics differ widely on small vocabularies, so name the metric with the accuracy.
     restrict_vocab : int, optional
         Number of words searched: words after the first `restrict_vocab` are unknown and never an
-        answer. By default the metric's.
+        answer. By default the number that `metric` searches.
     case_insensitive : bool
         Ignore case; of several variants the first (most frequent) is used.
 
@@ -181,8 +181,9 @@ def _answers(
 ) -> Iterator[str | None]:
     """Yield gensim's answer to each question, from the words that are searched.
 
-    A block of questions is one matrix product. gensim reads all vectors for each question, which
-    takes 5 to 30 times as long; it is called only for scores that differ by less than rounding.
+    The scores of a block of questions are one matrix product. gensim reads all vectors for each
+    question, which takes 5 to 30 times as long. Its code is called only if the two highest scores
+    differ by less than rounding errors, or if many variants of the input words exist.
     """
     rows: dict[str, list[int]] = {}
     for row, word in enumerate(searched):
@@ -206,7 +207,7 @@ def _answers(
             best = int(scored.argmax())
             highest = float(scored[best])
             scored[best] = -np.inf
-            # gensim gives up after five candidates, which many variants of the inputs can fill
+            # gensim considers only five candidates, which may all be variants of the inputs
             if highest - float(scored.max()) > margin and len(inputs) - 3 < CANDIDATES:
                 yield searched[best]
                 continue

@@ -22,7 +22,7 @@ class EvaluationFileError(ValueError):
 
 
 def shipped(names: Mapping[str, str], path: Path) -> Path:
-    """Return the path of gensim's evaluation file of this name, or `path` itself."""
+    """Return the path of gensim's evaluation file if `path` is in `names`, otherwise `path`."""
     if path not in names:
         return path
     # not gensim.test.utils.datapath: importing it builds and logs a vocabulary
@@ -40,7 +40,7 @@ def file_kind(path: Path) -> Literal["pairs", "analogies"]:
         If the file cannot be read.
     """
     _, line = _lines(path)[0]
-    # split as pairs too, because "Word 1,Word 2,Rating" is a line of column names
+    # split as pairs too: "Word 1,Word 2,Human (mean)" has four words, but is a line of column names
     is_question = len(line.split()) == len(_split(line)) == 4 and not _is_number(_split(line)[2])
     return "analogies" if line.startswith(":") or is_question else "pairs"
 
@@ -48,10 +48,11 @@ def file_kind(path: Path) -> Literal["pairs", "analogies"]:
 def read_pairs(path: Path) -> list[Pair]:
     """Read a file with two words and their rating per line.
 
-    Fields are separated by tabs, semicolons, commas or blanks: the first of these that splits the
-    line. Ratings are finite decimal numbers. Blank lines, lines that start with ``#``, and a first
-    line with column names are skipped. Columns after the third are ignored (Rare Words lists its
-    raters there). Compressed files are recognized by their suffix.
+    Fields are separated by tabs, semicolons or commas, the first of these that the line contains at
+    least twice, or otherwise by blanks. Ratings are finite decimal numbers. Blank lines, lines that
+    start with ``#``, and a first line with column names are skipped. Columns after the third are
+    ignored (in the Rare Words set, they are the ratings of each rater). Compressed files are
+    recognized by their suffix.
 
     Parameters
     ----------

@@ -118,8 +118,8 @@ class NeighbourAgreement:
     overlap : float
         Fraction of the k neighbours that the models share, in [0, 1], mean over the probe words.
     jaccard : float
-        Shared neighbours divided by distinct neighbours of both, in [0, 1], mean over the probe
-        words.
+        Number of shared neighbours divided by the number of words that are a neighbour in either
+        model, in [0, 1], mean over the probe words.
     k : int
         Number of neighbours per probe word.
     probes : tuple of str
@@ -142,10 +142,10 @@ def neighbour_agreement(
 ) -> NeighbourAgreement:
     """Compare the `k` nearest neighbours (by cosine) of probe words in two models.
 
-    Two runs of the same trainer with different seeds agree well below 1 (Antoniak and Mimno 2018,
-    "Evaluating the Stability of Embedding-based Word Similarities", TACL 6): compare with their
-    agreement, not with 1. A word that is in only one model is never shared, so models with
-    different vocabularies agree less.
+    Even two runs of the same trainer with different seeds have an agreement well below 1 (Antoniak
+    and Mimno 2018, "Evaluating the Stability of Embedding-based Word Similarities", TACL 6).
+    Compare with the agreement of such runs, not with 1. A word that is in only one model is never
+    shared, so models with different vocabularies agree less.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class SubModel(NamedTuple):
     Attributes
     ----------
     words : ndarray [n], int
-        Distinct indices in the vocabulary of the words that it contains.
+        Vocabulary indices of the words that the sub-model contains, without duplicates.
     inputs : ndarray [n, D_i] or [V, D_i]
         Input rows. With n rows, row i belongs to word ``words[i]``. With V rows, row w belongs to
         word w, and only the rows in `words` are read.
@@ -36,8 +36,8 @@ class SubModel(NamedTuple):
         sub-models (same words, same counts). A row of zeros means that the sub-model was not
         trained on the node.
     subwords : ndarray [R, D_i], optional
-        Rows that inputs are sums of, in the layout of `nodes`, for the same n-grams in all
-        sub-models.
+        FastText's rows of words and n-grams, whose means are the input rows. Row j belongs to the
+        same word or n-gram in all sub-models, and zeros mean that it was not trained.
     """
 
     words: np.ndarray
@@ -77,7 +77,10 @@ class MergeReport:
         return sum(self.words) - self.in_all
 
     def lines(self) -> list[tuple[str, int, tuple[str, ...]]]:
-        """Return label, number of words and examples for each k, in descending order."""
+        """Return label, number of words and examples for each k from N down to 0.
+
+        Each k below N without words is left out.
+        """
         named = {self.models: "in all", 0: "in none"}
         return [
             (named.get(k, f"in {k} of {self.models}"), self.words[k], self.examples.get(k, ()))
@@ -109,8 +112,8 @@ class Merged(NamedTuple):
     models : int
         Number of sub-models.
     subwords : ndarray [R, D], float32, optional
-        Rows of n-grams; None if a sub-model has none. Zeros for rows that no sub-model was trained
-        on.
+        Rows of words and n-grams; None if a sub-model has none. Zeros for rows that no sub-model
+        was trained on.
     """
 
     inputs: np.ndarray
@@ -140,8 +143,8 @@ def merge(
 ) -> Merged:
     """Merge sub-models into one model.
 
-    Needs some hundred megabytes of memory in addition to the result, because sub-models are read
-    in pieces. They are read at most three times if the sum of their sizes is 4096 or less.
+    Needs only some hundred megabytes of memory in addition to the result, because sub-models are
+    read in pieces. They are read at most three times if their sizes D_i sum up to 4096 or less.
 
     Parameters
     ----------
@@ -222,20 +225,24 @@ def _rows_of_words(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
 def _table(
     name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray] | None = None
 ) -> Table:
-    """Return a table of word rows by `row_of`, or without it, of nonzero nodes or subwords."""
+    """Return the table of the arrays with this name.
+
+    With `row_of`, its rows are words. Without it, they are nodes or subwords, and rows of zeros
+    count as missing.
+    """
     arrays = [getattr(sub_model, name) for sub_model in sub_models]
     for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
         inputs = sub_model.inputs
         if row_of is not None and (array.ndim != 2 or array.shape != inputs.shape):
             raise ValueError(
-                f"sub-model {number}: {name} have the shape {array.shape}, inputs {inputs.shape}: "
-                "pass matrices of the same shape"
+                f"sub-model {number}: {name} have the shape {array.shape}, but inputs have "
+                f"{inputs.shape}: pass matrices of the same shape"
             )
         if row_of is None and array.shape != (len(arrays[0]), inputs.shape[1]):
             raise ValueError(
-                f"sub-model {number}: {name} have the shape {array.shape}: the Huffman tree or the "
-                f"n-grams, and so the number of {name}, must be the same in all sub-models, and "
-                "the number of columns that of inputs"
+                f"sub-model {number}: {name} have the shape {array.shape}: they need as many "
+                "columns as inputs, and the same number of rows in all sub-models, which must have "
+                "the same Huffman tree or n-grams"
             )
     if row_of is None:  # rows of zeros were not trained, and count as missing
         order = np.arange(len(arrays[0]), dtype=np.int32)

@@ -4,8 +4,8 @@ Concatenation concatenates the rows. PCA projects the concatenation onto its pri
 ALiR rotates the sub-models so that they agree, and averages them.
 
 The rows of all sub-models form one table of concatenated rows, A [V, C], which is read in pieces.
-Its right singular vectors follow from AᵀA: from that matrix if C is small, otherwise from products
-with it, at one pass over A each.
+Its right singular vectors are the eigenvectors of AᵀA. If C is small, AᵀA is computed as a matrix.
+Otherwise only products with it are computed, each in one pass over A.
 """
 
 import logging
@@ -24,7 +24,7 @@ from gensim_tfw2v.messages import quoted
 #: Iterations of ALiR, as in the paper. Each updates the maps and the merged rows.
 ITERATIONS = 3
 
-#: Bytes per piece: the part of all sub-models that is in memory.
+#: Bytes per `Piece`, the part of a table that is in memory.
 PIECE_BYTES = 1 << 26
 
 #: Maximum number of columns C for which AᵀA is kept as a matrix (128 MiB).
@@ -240,9 +240,9 @@ class Merging:
 class Concatenation(Merging):
     """Concatenated rows, divided by √N; zeros where a sub-model lacks the word.
 
-    Similarities equal those of plain concatenation. With the factor 1/√N, the product of an input
-    row and an output row is the mean of the sub-models' products, and the norm of a row is their
-    quadratic mean. So the merged model can be trained further with the usual learning rate.
+    The factor 1/√N does not change similarities. With it, the product of an input row and an output
+    row is the mean of the sub-models' products, and the norm of a row is the quadratic mean of the
+    sub-models' norms. So the merged model can be trained further with the usual learning rate.
 
     See `Merging`; nothing is fitted. D is the sum of the sub-models' sizes.
     """
@@ -262,10 +262,11 @@ class Concatenation(Merging):
 
 
 class PCA(Merging):
-    """Concatenation (divided by √N, as in `Concatenation`) times its first right singular vectors.
+    """Concatenated rows times their first right singular vectors, divided by √N.
 
-    The mean is not subtracted. So among all maps to D dimensions this one preserves products of
-    input rows best, a single sub-model keeps its similarities, and the same matrix maps outputs.
+    The mean is not subtracted. So, of all maps to D dimensions, this map preserves the products of
+    input rows best. A single sub-model keeps its similarities, and the same matrix maps outputs.
+    The factor 1/√N has the same reason as in `Concatenation`.
 
     See `Merging`; by default D is that of the largest sub-model.
     """
@@ -290,9 +291,9 @@ class ALiR(Merging):
       (Procrustes problem);
     - a row of Y = the mean of M_i W_i over the sub-models that contain the word.
 
-    Substituting the second into the first leaves one matrix: with C the concatenated rows of all
-    sub-models, each divided by the square root of the number of sub-models that contain the word,
-    W_i is the polar factor of block i of (CᵀC) W.
+    Substituting the second step into the first leaves one step: W_i = the polar factor of block i
+    of (CᵀC) W. Here W is the stacked W_i, and C is the concatenated unit rows of all sub-models,
+    divided by the square root of the number of sub-models that contain the word.
 
     A merged input row has the direction of Y's row, and the mean norm of the sub-models' rows:
     further training depends on norms. An output row is the mean of the mapped rows of the
@@ -305,8 +306,8 @@ class ALiR(Merging):
     Raises
     ------
     ValueError
-        If `vector_size` is larger than that, or if a sub-model, or a group of sub-models, has no
-        word in common with the remaining ones.
+        If `vector_size` is larger than the largest sub-model's, or if a sub-model, or a group of
+        sub-models, has no word in common with the remaining ones.
     """
 
     def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
@@ -317,8 +318,8 @@ class ALiR(Merging):
         maps = right_singular_vectors(products, self.size, seed)
         for _ in range(ITERATIONS):
             targets = products @ maps
-            # the polar factor solves the Procrustes problem (Schönemann 1966); where the two sizes
-            # differ, it has orthonormal rows or columns
+            # the polar factor solves the Procrustes problem (Schönemann 1966); if D_i and D differ,
+            # it has orthonormal rows or columns
             maps = np.concatenate([polar(targets[part])[0] for part in inputs.parts])
         first = maps[inputs.parts[0]]
         self._maps = (maps @ first.T if len(first) == self.size else maps).astype(np.float32)

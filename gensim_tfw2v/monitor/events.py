@@ -29,16 +29,16 @@ from gensim_tfw2v.processes.connections import TcpBytes
 #: Name of a file without events, which makes a folder a run.
 EMPTY = "events.out.tfevents.0.projector"
 
-#: File version, the first event of a file.
+#: Version of the file format, the first event of each file.
 VERSION = "brain.Event:2"
 
 #: Subfolder of the training's folder with the runs of a cluster's tasks.
 TASKS = "tasks"
 
-#: Minimum number of seconds between two points.
+#: Minimum number of seconds between two points of a curve.
 SECONDS = 2.0
 
-#: After this number of points, the interval grows to the elapsed time divided by it.
+#: After this number of points, the interval grows to the elapsed time divided by this number.
 POINTS = 1000
 
 _EVENTS = re.compile(r"events\.out\.tfevents\.(\d+)\.")
@@ -61,7 +61,7 @@ class EventLog:
     Attributes
     ----------
     failed : bool
-        Whether writing has failed. Nothing more is written then.
+        True after a failure to write. Nothing more is written then.
 
     Raises
     ------
@@ -160,7 +160,8 @@ class TaskLog:
         Name of a task, such as ``"worker-3"``, which gets a separate run. Without a name, the
         curves are part of the training's run.
     events : EventLog, optional
-        Log of the run, if it is already open: TensorBoard follows only the last file of a folder.
+        Log of the run, if it is already open, to be used instead of a new file: TensorBoard follows
+        only the last file of a folder.
 
     Notes
     -----
@@ -233,8 +234,8 @@ def make_run(folder: Path) -> None:
 def do_without_tensorflow() -> None:
     """Keep TensorBoard from importing TensorFlow; for processes of this library only.
 
-    It then starts in one second instead of ten, with an eighth of the memory. The files of this
-    library are written and read without TensorFlow.
+    TensorBoard then starts in one second instead of ten, with an eighth of the memory. Files of
+    this library can be written and read without TensorFlow.
     """
     # TensorBoard checks whether this module exists
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))

@@ -1,7 +1,7 @@
 """The mathematics of a training step as a TensorFlow graph, for TensorBoard's graph page.
 
-The compiled kernels compute the same without a graph, and on one machine without TensorFlow. So
-the graph is built here from TensorBoard's own protocol buffers. TensorFlow can run it.
+The compiled kernels compute the same step without a graph, and on one machine without TensorFlow.
+So the graph is built here from TensorBoard's own protocol buffers. TensorFlow can run it.
 
 Letters of dimensions: b predictions, w words of a window, n n-grams of a word, d vector size, c
 centre word (one), s negative samples shared by the predictions, p nodes of a path.
@@ -20,7 +20,7 @@ FLOAT = AttrValue(type=DT_FLOAT)
 INT64 = AttrValue(type=DT_INT64)
 _ROWS = {"dtype": FLOAT, "Tindices": INT64}
 
-#: Attributes by op, for ops without the single attribute T (float32) of the remaining ones.
+#: Attributes by op type. Ops that are not listed here have a single attribute, T = float32.
 TYPES: dict[str, dict[str, Any]] = {
     "Const": {"dtype": FLOAT},
     "FixedUnigramCandidateSampler": {"num_true": 1, "unique": False},
@@ -52,7 +52,7 @@ MEAN = """
 {scope}/mean    Einsum    {rest}d,{rest}->{rest}d  {scope}/sum {scope}/share
 """
 
-#: Logistic regression with labels 1 and -1: loss and gradients, each multiplied by its weight.
+#: Logistic regression with labels 1 and -1: loss and gradients, multiplied by a weight per pair.
 PREDICTION = """
 output_lookup/{name}       ResourceGather  {rows}d             {table} {ids}
 scores/{name}              Einsum          bd,{rows}d->{pairs} {hidden} output_lookup/{name}
@@ -68,7 +68,7 @@ gradients/{name}/hidden    Einsum          {pairs},{rows}d->bd {delta} output_lo
 gradients/{name}/rows      Einsum          {pairs},bd->{rows}d {delta} {hidden}
 """
 
-#: Update of rows. It runs after all reads, on which the gradient of the hidden row depends.
+#: Update of rows. It waits for the gradient of the hidden row (^), and so for all reads of rows.
 UPDATE = """
 update/{name}/step  Mul                 {rows}d  {change} batch/alpha
 update/{name}/add   ResourceScatterAdd  -        {table} {ids} update/{name}/step ^gradients/hidden
@@ -90,8 +90,9 @@ def objective_graph(
     ns_exponent : float
     """
     graph = _Graph(vector_size, shared)
-    # pools that form the hidden row: letter, whether the hidden row is their mean, and whether the
-    # update of each row is divided by their number
+    # Pools of rows that form the hidden row. Elements: the letter of the pool's dimension; True for
+    # the mean of its rows, False for the sum; and True if the update of each row is divided by the
+    # number of rows in the pool.
     pools = []
     if not objective.skipgram:
         pools.append(("w", objective.mean, objective.mean == objective.corrected))
@@ -151,7 +152,7 @@ def objective_graph(
         graph.table("syn1", words)
         graph.feed("batch/path", "bp", INT64)
         graph.feed("batch/turns", "bp")
-        # 1 or -1 at a node, 0 for padding of a path
+        # a turn is 1 or -1 at a node, and 0 in the padding of a path
         graph.add("batch/are_real_p Abs bp batch/turns")
         predict("nodes", "syn1", "batch/path", "bp", "batch/turns", "batch/are_real_p")
     graph.add("loss/sum AddN - " + " ".join(f"loss/{name}/sum" for name in predicted))
@@ -170,7 +171,8 @@ class _Graph:
 
     def __init__(self, vector_size: int, shared: int) -> None:
         self.proto = GraphDef()
-        self._sizes = defaultdict(lambda: -1, d=vector_size, c=1, s=shared)  # by letters; -1: any
+        # sizes by letter; -1 for unknown sizes
+        self._sizes = defaultdict(lambda: -1, d=vector_size, c=1, s=shared)
         self.proto.versions.producer = PRODUCER
 
     def add(self, ops: str, **attributes: Any) -> None:

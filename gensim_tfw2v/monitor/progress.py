@@ -15,7 +15,7 @@ def progress_bar(what: str, shown: bool | None, **options: Any) -> Any:
     what : str
         Description of the phase.
     shown : bool or None
-        None shows it on terminals and in notebooks only.
+        Show the bar; None shows it on terminals and in notebooks only.
     **options
         Options of tqdm. Without `total`, a counter is shown instead of a bar. The first `initial`
         steps do not count for the rate and the remaining time.

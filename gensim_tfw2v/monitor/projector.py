@@ -30,7 +30,7 @@ FOLDER = "projector"
 #: Maximum number of vectors that the page loads.
 MAX_WORDS = 100_000
 
-#: Last rank of each band; the remaining words are the last band.
+#: Last frequency rank of each band of words; the remaining words form one more band.
 EDGES = (100, 1_000, 10_000, 100_000)
 
 #: Maximum number of rows of a band that a histogram is computed from.
@@ -91,8 +91,8 @@ def write_projector(
         Maximum number of words; the page takes 100,000. If the vectors have no counts, the first
         words count as the most frequent.
     laid_out : bool
-        Compute a t-SNE layout, a bookmark of the page: about two seconds for 10,000 words. Fewer
-        than 50 words get no layout.
+        Compute a t-SNE layout, which the page shows as a bookmark. This takes about two seconds for
+        10,000 words. Fewer than 50 words get no layout.
     documents : KeyedVectors, optional
         Vectors of documents, such as a model's `dv`. The page shows the first of them, at most
         `words`, as a second tensor, ``documents``, each by its tag.
@@ -169,7 +169,7 @@ def _files(
 
 
 def _columns(key: str, words: list[str], counts: np.ndarray | None) -> list[list[str]]:
-    """Columns of the table of words, or of tags, each below its name.
+    """Return the columns of the table of words or tags; each column starts with its name.
 
     TensorBoard can colour points by any column of numbers, from the lowest to the highest, and by
     any column with at most 50 different values.
@@ -218,7 +218,7 @@ def _encode(values: np.ndarray) -> tuple[bytes, str]:
 def _bookmark(values: np.ndarray, key: str) -> bytes:
     """Return a bookmark of the page: a layout, coloured by cluster.
 
-    The layout is stored as a custom projection: as t-SNE, the page would start its own computation.
+    The layout is stored as a custom projection, because the page would recompute a t-SNE one.
     """
     layout = np.round(tsne(values), 3).tolist()
     state = json.loads(STATE)
@@ -238,7 +238,7 @@ def _write_whole(path: Path, content: bytes) -> None:
 
 
 def by_frequency(vectors: KeyedVectors) -> np.ndarray:
-    """Row numbers [V] from the most frequent word to the rarest.
+    """Return the row numbers [V] from the most frequent word to the rarest.
 
     Words with equal counts, and all words if there are no counts, keep their order.
     """
@@ -247,7 +247,7 @@ def by_frequency(vectors: KeyedVectors) -> np.ndarray:
 
 
 def bands(words: int) -> Iterator[tuple[str, slice]]:
-    """Yield the name of each band, such as ``"101-1000"``, and its slice of this many words."""
+    """Yield each band of this many words: its name, such as ``"101-1000"``, and its slice."""
     first = 0
     for last in (*EDGES, None):
         if first < words:
@@ -285,5 +285,5 @@ def cluster(values: np.ndarray) -> np.ndarray:
     found, distances = vq(rows, middles)
     from_far = np.argsort(distances, kind="stable")[::-1]
     nearest = np.empty(number, int)
-    nearest[found[from_far]] = from_far  # assigned in order: the nearest row is the last
+    nearest[found[from_far]] = from_far  # assigned in order, so the last, nearest row remains
     return nearest[found]

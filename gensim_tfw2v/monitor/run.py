@@ -17,10 +17,10 @@ from gensim_tfw2v.monitor.projector import norms, write_projector
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.monitor.traffic import write_trace
 
-#: Minimum number of seconds between two points.
+#: Minimum number of seconds between two points of a curve.
 SECONDS = 1.0
 
-#: After this number of points, the interval grows to the elapsed time divided by it.
+#: After this number of points, the interval grows to the elapsed time divided by this number.
 POINTS = 1000
 
 #: Number of points over which the speed of the last point is measured.
@@ -38,7 +38,7 @@ LAST_RANK = 20_000
 #: Number of most frequent words among which neighbours are searched.
 NEIGHBOURS_AMONG = 50_000
 
-#: Suffix of an evaluation's event file, by which a later evaluation replaces it.
+#: Suffix of an evaluation's event file, by which a later evaluation finds and replaces the file.
 EVALUATED = ".evaluated"
 
 logger = logging.getLogger(__name__)
@@ -47,8 +47,9 @@ logger = logging.getLogger(__name__)
 class RunLog:
     """Writes the curves of a training, and properties of its vectors after each epoch.
 
-    The step of a curve is the number of words of the text; below ``vs_epoch`` it is the epoch. If
-    the folder cannot be written to, one error is logged, and nothing more is written.
+    The step of a curve is the number of raw words processed, except that it is the epoch for curves
+    below ``vs_epoch``. If the folder cannot be written to, one error is logged, and nothing more is
+    written.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class RunLog:
     before : (int, int)
         Number of words and of epochs of earlier trainings of the same model.
     goes_on : bool
-        Whether this training continues a run that is already in the folder.
+        True if this training continues a run that is already in the folder.
 
     Attributes
     ----------
@@ -90,16 +91,16 @@ class RunLog:
         self._began = time.monotonic()
         self._loss = self._predictions = 0.0
         self._words = 0
-        self._values: dict[str, float] = {}  # values of the last unit
+        self._values: dict[str, float] = {}  # values of the last work unit
         self._points = deque([(self._began, 0)], maxlen=LAST)  # time and words of the last points
         self._traffic_of = traffic
         self._traffic = None
         self.events.hyperparameters(made_with)
 
     def unit(self, report: Any, words: int) -> None:
-        """Add the report of a unit, and write a point if one is due.
+        """Add the report of a work unit, and write a point if one is due.
 
-        `words` is the number of words of the text that this training has processed in all epochs.
+        `words` is the number of raw words that this training has processed in all epochs.
         """
         self._loss += report.loss
         self._predictions += report.predictions
@@ -126,7 +127,7 @@ class RunLog:
         self._points.append((now, self._words))
 
     def _of_cluster(self, traffic: Any) -> dict[str, float]:
-        """Changes of the cluster's counters since the last point."""
+        """Return averages of the cluster's work since the last point, and its repeated units."""
         before = self._traffic
         self._traffic = traffic
         if traffic is None:
@@ -177,7 +178,7 @@ class RunLog:
             self.events.write(lambda: write_projector(*of))
 
     def _per_epoch(self, tag: str, value: float, words: int, epoch: int) -> None:
-        """Write a point of two curves, whose steps are words of the text and epochs."""
+        """Write a value to two curves: one by raw words, one by epochs."""
         name = "loss" if tag == "loss/epoch" else tag.partition("/")[2]
         self.events.scalars({tag: value}, words)
         self.events.scalars({f"vs_epoch/{name}": value}, epoch)
@@ -199,7 +200,7 @@ class RunLog:
 
 
 def _neighbours(vectors: KeyedVectors, words: list[str]) -> str:
-    """The nearest neighbours of words as a table in Markdown."""
+    """Return the nearest neighbours of words as a table in Markdown."""
     if len(vectors) < 2 or not words:
         return ""
     lines = ["| word | nearest neighbours |", "| --- | --- |"]
@@ -219,7 +220,8 @@ def write_baseline(
 ) -> None:
     """Write the scores of a model. The step is the number of words that it was trained on.
 
-    Scores of an earlier evaluation are replaced. Scores have the tags of a training's curves.
+    Scores of an earlier evaluation are replaced. Scores have the same tags as a training's curves,
+    so that TensorBoard shows them in the same charts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""TensorBoard in this process, without TensorFlow, and without its output."""
+"""TensorBoard in this process, without TensorFlow, and without messages on stderr."""
 
 import contextlib
 import io
@@ -34,7 +34,7 @@ const inside = root => [...root.querySelectorAll('*')].flatMap(
 setInterval(() => {
   const page = inside(document).find(each => each.localName === 'vz-projector');
   const state = page?.bookmarkPanel?.savedStates?.[0];
-  // the page would draw its PCA over it
+  // wait until the page has drawn its PCA, which would replace the bookmark
   const data = page?.dataSet, isDrawn = page?.projection?.dataSet === data;
   if (!state || !data?.projections['pca-0'] || !isDrawn || data === opened) return;
   opened = data;
@@ -48,7 +48,8 @@ logger = logging.getLogger(__name__)
 def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> str:
     """Start TensorBoard on a folder, in a thread that ends with this process.
 
-    Its projector reads changed files again. TensorBoard's own shows the first version forever.
+    Its projector reads changed files again. TensorBoard's own projector shows the first version of
+    a file until TensorBoard is restarted.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ class _RereadingProjector(ProjectorPlugin):
         return page(environ, start_response)
 
     def is_active(self) -> bool:
-        # otherwise the first page would not list the projector
+        # wait for the search; otherwise the first page would not list the projector
         active = super().is_active()
         if not active and (search := self._thread_for_determining_is_active):
             search.join(SEARCH_SECONDS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gensim_tfw2v.messages import quoted
 
-#: Default number of vectors in the projector: a browser rotates these smoothly.
+#: Default number of vectors in the projector, few enough for a browser to rotate them smoothly.
 PROJECTOR_WORDS = 10_000
 
 

@@ -1,4 +1,4 @@
-"""Work of a cluster: counts of it, and a timeline of its jobs in Chrome's trace format.
+"""Counts of a cluster's work, and a timeline of its jobs in Chrome's trace format.
 
 The timeline is for Perfetto and chrome://tracing:
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
@@ -21,7 +21,7 @@ PHASES = ("fetch", "train", "push")
 class JobTrace(NamedTuple):
     """A job of a worker, with its times and traffic."""
 
-    times: Sequence[float]  # seconds since 1970: start, and end of fetching, training and pushing
+    times: Sequence[float]  # seconds since 1970: start, and ends of fetching, training and pushing
     units: int
     fetched_bytes: int
     pushed_bytes: int
@@ -30,21 +30,21 @@ class JobTrace(NamedTuple):
 
 @dataclass
 class Traffic:
-    """Counts of a cluster's work; ``str(traffic)`` is the lines of `rows`.
+    """Counts of a cluster's work; ``str(traffic)`` has a line for each of `rows`.
 
     Attributes
     ----------
     units, repeated : int
-        Work units trained, and how many of these were repetitions: because a worker ended before it
-        reported, because a second worker ran a copy, or because parameters were lost.
+        Number of work units trained, and of repetitions among them. A unit is repeated if a worker
+        ends before it reports the unit, if a second worker runs a copy, or if parameters are lost.
     tokens : int
         Words trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int
-        Bytes of rows sent to workers; of their changes, with row ids, sent back; and of word ids
-        sent to workers that cannot access the corpus.
+        Bytes of rows that are sent to workers, of changes (with row ids) that workers send back,
+        and of word ids that are sent to workers without access to the corpus.
     staleness : list of float
-        For each job, the number of work units that other workers pushed between its fetch and its
-        push, and that its own update could not use.
+        For each job, the number of work units that other workers pushed between the fetch and the
+        push of the job. Its own update was computed without them.
     seconds : ndarray [3]
         Total seconds of all workers spent fetching, training and pushing.
     jobs : list of JobTrace
@@ -121,7 +121,8 @@ def write_trace(folder: str | os.PathLike[str], jobs: Sequence[JobTrace]) -> Non
     events: list[dict[str, object]] = []
     for job in sorted(jobs, key=lambda job: job.times[0]):
         free = [slot for slot, end in ends.items() if end <= job.times[0]]
-        slot = max(free, key=ends.__getitem__, default=len(ends))  # the slot that was idle least
+        # the slot that became free last
+        slot = max(free, key=ends.__getitem__, default=len(ends))
         if slot == len(ends):
             name = {"name": f"job slot {slot}"}
             events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": slot, "args": name})

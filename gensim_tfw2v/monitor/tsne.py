@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-#: Number of vectors that are optimized. Each later one is placed between its nearest of these.
+#: Number of vectors, from the first, that are optimized. Each later vector is placed between the
+#: three of them that are nearest to it.
 LAID_OUT = 4_000
 
 #: Number of nearest neighbours with an affinity.
@@ -26,7 +27,7 @@ EXAGGERATION = 12.0
 #: Minimum and maximum number of grid points per axis.
 GRID = (32, 128)
 
-#: Distance between grid points, if their number is within these limits.
+#: Distance between grid points, unless their number would be outside the limits of `GRID`.
 SPACING = 0.5
 
 #: Number of vectors that are compared with all vectors per matrix product.
@@ -36,7 +37,8 @@ CHUNK = 1_000
 def tsne(vectors: np.ndarray) -> np.ndarray:
     """Lay out vectors [V, D] by their cosine similarities: [V, 2], float32.
 
-    The first `LAID_OUT` vectors are optimized. Each later one is at the mean of its three nearest.
+    The first `LAID_OUT` vectors are optimized. Each later vector is placed at the mean position of
+    the three nearest of them.
     """
     rows = unit_rows(vectors)
     first = rows[:LAID_OUT]
@@ -76,7 +78,7 @@ def _affinities(rows: np.ndarray) -> Any:
 
 def _begin(rows: np.ndarray) -> np.ndarray:
     """Return the first two principal components, with a standard deviation of 1e-4: [2, V]."""
-    centred = np.pad(rows - rows.mean(axis=0), ((0, 0), (0, 1)))  # D may be 1
+    centred = np.pad(rows - rows.mean(axis=0), ((0, 0), (0, 1)))  # two columns, even if D is 1
     _, axes = np.linalg.eigh(centred.T @ centred)
     place = axes[:, -2:].T.astype(float) @ centred.T
     return place * (1e-4 / max(1e-12, place.std(axis=1).max()))
@@ -97,7 +99,7 @@ def _optimized(pairs: Any, place: np.ndarray) -> np.ndarray:
 
 
 def _repulsion(place: np.ndarray) -> np.ndarray:
-    """Return the repulsive forces [2, V]; a grid cell's corners share the points in it."""
+    """Return the repulsive forces [2, V]; each point is spread over its grid cell's corners."""
     from scipy import fft
 
     low = place.min(axis=1, keepdims=True)
@@ -112,7 +114,8 @@ def _repulsion(place: np.ndarray) -> np.ndarray:
     charge = np.bincount(np.concatenate(flat), np.concatenate(share), size * size)
     wide = fft.next_fast_len(2 * size, True)
     away = spacing * (np.arange(wide) - wide * (np.arange(wide) > wide // 2))
-    # 1 / (1 + r^2), whose sum over pairs normalizes, and r / (1 + r^2)^2 for the forces
+    # 1 / (1 + r^2), whose sum over all pairs normalizes the forces, and r / (1 + r^2)^2 for the
+    # forces, by axis
     kernel = 1 / (1 + away[:, None] ** 2 + away**2)
     kernels = np.stack([kernel, away[:, None] * kernel**2, away * kernel**2])
     spectrum = fft.rfft2(charge.reshape(size, size), (wide, wide)) * fft.rfft2(kernels)
