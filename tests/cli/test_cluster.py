@@ -69,9 +69,10 @@ def test_killed_training_resumes_from_its_checkpoint(tmp_path):
         train.kill()
         out, error = process.communicate(timeout=300)
     finally:
-        for child in psutil.Process(process.pid).children(recursive=True):
-            child.kill()  # a suspended one would hold the pipes open
-        process.kill()
+        if process.poll() is None:  # a suspended child would hold the pipes open
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
+            process.kill()
         process.communicate()
     assert process.returncode == 0, error
     assert "killed by signal 9; resuming from its last checkpoint" in error
