@@ -5,7 +5,8 @@
 //   v_a = backward_scale dh_a:  deltas_lo += v_a,  deltas_hi -= v_a
 //   dx_j = lock_j (deltas_0 + ... + deltas_j - v_j), where v_j is v_a of the position a with input x_j; 0 if
 //          a is outside of the block
-// So no loop runs over a window: its random length would cost a branch misprediction.
+// So no loop runs over a window: its random length would cost a branch misprediction. Only CbowBlocks uses
+// it: its windows have no tags.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +28,12 @@ struct Position {
   // is not valid, or without negative sampling.
   float *hidden, *target;
   float forward_scale, backward_scale;
-  float valid;          // 1; 0 if its window is empty, or if it only pads the last group
+  float valid;          // 1; 0 if its window is empty, or if it only pads the last group: g and dh must be 0
   int64_t token;        // position in the unit
 };
 
-// Per block: begin(), then update() or skip() for each position, then end().
+// Per block: begin(), then update() or skip() for each position, then end(). Outputs change in update(),
+// inputs only in end().
 class WindowSums : UnitRows {
  public:
   explicit WindowSums(const UnitRows& unit)

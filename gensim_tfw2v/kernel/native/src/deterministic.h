@@ -1,4 +1,5 @@
-// Deterministic training by T threads: the result depends on `round_blocks`, but not on T.
+// Deterministic training by T threads: the result depends on `round_blocks` and the processor, but not on T.
+// For whole units in blocks, with negative sampling only: no subwords, tags, paths, or shards with CBOW.
 //
 // Each round trains at_once = round_blocks blocks, one per slot. With `rounds` rounds, slot j has block
 // j * rounds + round, so that blocks of a round are far apart in the unit. Thread j mod T trains slot j.
@@ -54,6 +55,9 @@ class Barrier {
 // All updates of a row are added in the same phase, 2 or 3, because filters have no false negatives. So one
 // thread adds them, in slot order, and the sum is rounded the same way for any T. A false positive only
 // moves a row from phase 2 to phase 3. Phase 2 only saves time: its rows are in the thread's cache.
+//
+// Blocks is SkipgramBlocks or CbowBlocks, one per thread. The result of its block() does not depend on
+// earlier blocks.
 template <class Blocks>
 class DeterministicRounds : UnitRows {
  public:

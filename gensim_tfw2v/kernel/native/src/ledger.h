@@ -6,8 +6,7 @@
 // A RowFilter is a Bloom filter with one hash and 2^14 bits. For a row at address r:
 //   hash(r) = upper 32 bits of floor(r / 64) * 0x9E3779B97F4A7C15 mod 2^64
 //   insert(r) sets bit hash(r) mod 2^14, and has(r) tests it
-// has(r) is true for every inserted row. After k insertions, it is also true for about k / 2^14 of the
-// remaining rows.
+// has(r) is true for every inserted row, and for about k / 2^14 of the others if k << 2^14 are inserted.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +25,8 @@ class Ledger {
 
   void clear() { rows_.clear(), retry.clear(); }
 
-  // Appends an update of `row`, and returns its S floats. The caller must set all of them, because they hold
-  // old values.
+  // Appends an update of `row`, and returns its S floats. The caller must set the first N * W, which hold old
+  // values. The rest stay 0.
   float* record(float* row) {
     rows_.push_back(row);
     return change(rows_.size() - 1);

@@ -4,7 +4,8 @@
 //   loss = sum over pairs (i, c) of softplus(-x_i . y_c) + (K / C) sum_k softplus(x_i . y_k)
 //   g_ic = alpha sigmoid(-x_i . y_c),  g_ik = -alpha (K / C) P_i sigmoid(x_i . y_k)
 //   dx_i = lock_i (sum_c g_ic y_c + sum_k g_ik y_k),  dy_c = sum_i g_ic x_i,  dy_k = sum_i g_ik x_i
-// All updates of a block are computed from the rows at its start, and are sums, not means.
+// g is 0 where abs(score) >= 6 (Trainer::coefficients). With skip_targets or shards, select() replaces
+// (K / C) P_i. All updates of a block are computed from the rows at its start, and are sums, not means.
 #pragma once
 
 #include <cstring>
@@ -18,7 +19,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Trains blocks of B consecutive inputs. A block with scores out of range is trained pair by pair instead.
+// Trains blocks of B consecutive inputs. A block whose mean abs(score) is above 8 is retrained instead.
 class SkipgramBlocks : Trainer {
  public:
   SkipgramBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -62,7 +63,8 @@ class SkipgramBlocks : Trainer {
     dispatch_bool(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
-  // Trains a block whose scores were out of range, pair by pair.
+  // Trains the windows of centres [p, p + B), or with subwords of inputs, pair by pair: for a block whose
+  // scores were out of range. Its pairs are therefore not quite those of block().
   void retrain(int64_t p, bool with_loss) { windows_.block(p, with_loss); }
   Sums take() { return Trainer::take() += windows_.take(); }
   std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + C + halo, S); }
@@ -171,7 +173,7 @@ class SkipgramBlocks : Trainer {
     }
   }
 
-  const Tfw2vOptions alone_;
+  const Tfw2vOptions alone_;  // windows_ refers to it: do not move this object
   SkipgramWindows windows_;
   const int B, C, Cr, w;
   const int64_t capacity, halo, most;  // maximum number of pairs per input; of centres; of their scores

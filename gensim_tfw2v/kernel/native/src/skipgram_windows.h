@@ -12,7 +12,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Trains the windows of a block in text order, in groups of o.group words.
+// Trains the windows of a block in text order, in groups of o.group words; with `windows_only`, without the
+// (tag, token) pairs of the unit.
 class SkipgramWindows : Windows {
  public:
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result,

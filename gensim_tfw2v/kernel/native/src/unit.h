@@ -72,7 +72,8 @@ struct Tfw2vNoiseTable {
 };
 
 // A drawn unit, with fields in the order of by_ctypes.Unit. The last counts[0] positions are (tag, token)
-// pairs. They have no window: the tag is the input, and predicts the token, the target.
+// pairs. They have no window: the tag is the input, and predicts the token, the target. With subwords,
+// trainers get Subwords::unit() instead, whose inputs are rows that subwords.h composes.
 template <class Array>
 struct UnitOf {
   Array inputs;           // [n] row of inputs per position; with subwords, index in t.subwords of its word
