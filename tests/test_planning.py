@@ -213,7 +213,7 @@ def test_too_little_memory_is_the_bound():
 
 
 @pytest.mark.parametrize("net", [1e6, 1e8, 1e10])
-def test_predicted_traffic_stays_within_the_network(net):
+def test_predicted_traffic_does_not_exceed_the_bandwidth(net):
     for workers, shards in ((1, 4), (8, 2)):
         for one in compare(work(*HUGE), 1e9, Machines(workers, shards, net=net)):
             assert max(one.ps_net, one.worker_net) <= net * (1 + 1e-9)

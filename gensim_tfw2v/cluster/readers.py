@@ -148,7 +148,8 @@ class WorkerMachine:
             try:
                 try:
                     found = run()
-                except tf.errors.AbortedError:  # the task has restarted: a training has left it
+                except tf.errors.AbortedError:
+                    # the task restarted, as it does after its last training: run the op again
                     found = run()
                 answer.set_result(found)
             except Exception as error:

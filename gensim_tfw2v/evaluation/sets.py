@@ -40,7 +40,7 @@ def file_kind(path: Path) -> Literal["pairs", "analogies"]:
         If the file cannot be read.
     """
     _, line = _lines(path)[0]
-    # split as pairs too: "Word 1,Word 2,Human (mean)" has four words, but is a line of column names
+    # column names such as "Word 1,Word 2,Human (mean)" are four words, but three fields
     is_question = len(line.split()) == len(_split(line)) == 4 and not _is_number(_split(line)[2])
     return "analogies" if line.startswith(":") or is_question else "pairs"
 

@@ -12,7 +12,8 @@ from typing import IO
 
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
 
-#: Function that writes a file of this name, and further ones next to it, or to an open file.
+#: Function that writes to its argument: the name of a file, which may get further files next to it,
+#: or an open file.
 Write = Callable[[str | IO[bytes]], object]
 
 STDOUT = 1

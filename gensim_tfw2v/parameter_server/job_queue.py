@@ -21,8 +21,8 @@ from gensim_tfw2v.parameter_server.job import NOTHING, Job, WorkerJob, packed_si
 
 Item = TypeVar("Item")
 
-#: Bytes of text that are staged for the next jobs, if workers cannot read the files. Workers train
-#: on less text between two calls of `JobQueue.stage`.
+#: Bytes of text of the next jobs that `JobQueue.stage` keeps on the ps, if workers cannot read the
+#: files. Workers train on less between two calls, so they need not wait for text.
 AHEAD_BYTES = 64 << 20
 
 #: Distance between the first sequence numbers of two refills. It is large because workers also draw

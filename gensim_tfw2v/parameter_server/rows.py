@@ -75,8 +75,8 @@ class RowLayout(Layout):
         places = tf.range(tf.size(ids))
         if number * parts == 1:
             return Split([ids], [places])
-        # part p is on shard p % P; ids are distributed round-robin, so that a shard's parts have
-        # similar sizes
+        # part p is on shard p % P; the ids of a shard go to its parts in turn, by their places, so
+        # that the parts have similar sizes
         part = ids % number + places % parts * number
         return Split(
             tf.dynamic_partition(ids // number, part, number * parts),

@@ -251,7 +251,7 @@ def test_windows_of_a_whole_job_equal_asynchronous_training(units, monkeypatch):
     assert np.abs(found[0].inputs - alone.inputs.numpy()).max() > 1e-3
 
 
-def test_shorter_windows_are_pushed_in_full(units):
+def test_short_fetch_and_push_intervals_push_larger_changes(units):
     changes = []
     for windows in ((1, 1), (1, 1000), (1000, 1)):
         trial = announced(8)

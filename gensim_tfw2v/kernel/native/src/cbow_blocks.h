@@ -1,7 +1,8 @@
 // CBOW (Mikolov et al. 2013, "Efficient Estimation of Word Representations in Vector Space", section 3.1) in
 // blocks, with negative sampling and hierarchical softmax. The q words x_j of a window predict its centre:
 //   h = forward_scale sum_j x_j;  z, g, dh, dy as in trainer.h;  dx_j = lock_j backward_scale dh
-// q counts gensim's rows (UnitRows::count). forward_scale is 1 / q for the mean, 1 for the sum. backward_scale:
+// q counts gensim's rows (UnitRows::count). forward_scale is 1 / q for the mean, 1 for the sum. Likewise,
+// backward_scale is:
 //   as in gensim   1 for the mean, 1 / q for the sum
 //   o.corrected    1 / q for the mean, 1 for the sum: the gradient of the loss (Irsoy et al. 2021,
 //                  "Corrected CBOW Performs as well as Skip-gram", section 2)

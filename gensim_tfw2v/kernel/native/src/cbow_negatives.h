@@ -87,8 +87,8 @@ class GroupNegatives : UnitRows {
     }
   }
 
-  // Computes lanes_ for the scores of R positions, from the i-th on, with Y negatives, from the k-th on. If
-  // `is_first`, also for the scores with the positions' targets.
+  // Computes the scores of R positions, from the i-th on, with Y negatives, from the k-th on, as vectors in
+  // lanes_ whose lanes predict() adds up. If `is_first`, also the scores with the positions' targets.
   template <int R, int Y, bool is_first>
   void score_tile(const Position* group, int i, int k) {
     const float *y[Y], *target[R], *hidden = group[i].hidden;

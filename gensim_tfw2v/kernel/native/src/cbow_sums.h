@@ -150,7 +150,7 @@ class WindowSums : UnitRows {
       }
       if (j == rows_) break;
       const int32_t row = u.inputs[low_ + j];
-      const int64_t i = low_ + j - p;  // index in the block, or outside of it
+      const int64_t i = low_ + j - p;  // not in 0 .. nb - 1 if x_j is outside of the block
       const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : zero_row_) + d;
       const float *x = x_[j] + d, factor = locked(row);
       float* to = to_[j] + d;

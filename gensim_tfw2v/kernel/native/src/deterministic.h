@@ -73,7 +73,7 @@ class DeterministicRounds : UnitRows {
 
  private:
   void work(int thread) {
-    Tfw2vResult none = {};  // stays 0: take() resets the sums after each block
+    Tfw2vResult none = {};  // stays 0: ~Blocks adds only sums since the last take()
     Blocks blocks(*this, run_.alphas.data, none);
     std::vector<Change> own, shared;
     for (int j = thread; j < at_once_; j += pool_.threads) ledgers_[j] = blocks.ledger();

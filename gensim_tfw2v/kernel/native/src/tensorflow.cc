@@ -359,8 +359,8 @@ void look(void*, TF_OpKernelContext* context) {
     *to = std::thread::hardware_concurrency();
 }
 
-// A vocabulary that was read from the files `path`words and `path`numbers. The vocabulary that was read last
-// is kept, and shared by all ops that use it.
+// A vocabulary that was read from the files path + "words" and path + "numbers". The one read last is kept,
+// and shared by all ops that use it.
 struct Vocabulary {
   tfw2v::Words words;
   std::string numbers;
@@ -441,7 +441,7 @@ void define(const char* name, std::initializer_list<const char*> inputs,
   for (const char* input : inputs) TF_OpDefinitionBuilderAddInput(op, input);
   for (const char* of : outputs) TF_OpDefinitionBuilderAddOutput(op, of);
   if (attribute.spec) TF_OpDefinitionBuilderAddAttr(op, attribute.spec);
-  if (attribute.make == make)  // ops with options return or accept a unit
+  if (attribute.make == make)  // takes options: such ops return or accept a unit
     TF_OpDefinitionBuilderAddAttr(op, ("fields: int = " + std::to_string(kUnitFields)).c_str());
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);
