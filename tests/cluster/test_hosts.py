@@ -69,9 +69,9 @@ def train(hosts, tmp_path):
     """Return a function that starts tasks and a training on them; print logs at the end."""
     clusters = []
 
-    def start(epochs):
+    def start(epochs, **more):
         clusters.append(HostCluster(hosts, ["ps"], WORKERS, tmp_path))
-        options = {"vector_size": D, "epochs": epochs, "workers": 1, "seed": 1}
+        options = {"vector_size": D, "epochs": epochs, "workers": 1, "seed": 1} | more
         told = {"entries": 4096, "options": options}
         return clusters[-1].train(TRAIN, LEE, json.dumps(told))
 
@@ -91,7 +91,8 @@ def close(found, expected, share):
 
 @pytest.mark.slow  # counted bytes are always compared with formulas
 def test_counted_bytes_equal_the_network_traffic(hosts, train):
-    training, epochs, seen = train(epochs=6), [], None
+    # requests and headers are not counted: beside rows of int8 they are 15 to 20 %
+    training, epochs, seen = train(epochs=6, wire="bfloat16"), [], None
     while (found := training.hear(120)).get("words") is None:
         # nothing is sent now: workers wait for jobs, the program for a line
         epochs.append((found["traffic"], {name: hosts.bytes(name) for name in hosts.names}))
@@ -109,8 +110,7 @@ def test_counted_bytes_equal_the_network_traffic(hosts, train):
     assert close(sent_by_ps, counted["fetched_bytes"] + exported, 0.10)
     assert close(received_by_ps, counted["pushed_bytes"], 0.10)
     received, _ = sum(seen[name] for name in WORKERS)
-    # headers and acknowledgements are a larger share of rows in int8
-    assert close(received, counted["fetched_bytes"] + counted["corpus_bytes"], 0.15)
+    assert close(received, counted["fetched_bytes"] + counted["corpus_bytes"], 0.10)
     assert training.end(30) == (0, None)
 
 
