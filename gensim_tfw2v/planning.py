@@ -11,7 +11,7 @@ import numpy as np
 
 from gensim_tfw2v.graph.objectives import NearPairs
 from gensim_tfw2v.graph.step_shape import StepShape, choose_step
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES, Objective
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 
 # Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and
@@ -25,7 +25,6 @@ ZIPF_EXPONENT = 1.15
 
 # Bytes on the network, in both layouts.
 ELEMENT = 1  # element of a row
-SCALE = 4  # scale of a row
 ID = 4  # id of a row
 NUMBER = 2  # dot product over the columns of a ps, or its coefficient
 PLACE = 2  # index of a row within a step
@@ -239,7 +238,7 @@ def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
     `tokens` is the length of a job, or of a step if rows are transferred in each step.
     """
     rows = sum(distinct_rows(work, tokens)) / tokens
-    row = ELEMENT * work.vector_size + SCALE
+    row = ELEMENT * work.vector_size + SCALE_BYTES
     return rows * row, rows * (row + ID)
 
 

@@ -276,11 +276,13 @@ void change(void* type, TF_OpKernelContext* context) {
     return fail(context, "Tfw2vChange: known must have one row per id, and key must have 2 elements. Levels "
                          "must be empty, or have the index of a row of shares [, 17] for each row of the "
                          "table, with basis [16, size]");
+  uint64_t draws;  // copied: the input is of another type
+  std::memcpy(&draws, key.data<int32_t>(), sizeof draws);
   const tfw2v::Share share = {shares.data<float>(), shared ? levels.data<int32_t>() : nullptr,
                               basis.data<float>()};
   if (void* to = row_output(type, context, of.ids.size(), of.table.size))
     rows_of(type).change(of.table, of.ids.data<int32_t>(), of.ids.size(), known.data<void>(),
-                         share, *reinterpret_cast<const uint64_t*>(key.data<int32_t>()), to);
+                         share, draws, to);
 }
 
 // Tfw2vAdd(table, ids [n], changes [n, size]) -> n. Adds changes to table[ids], in place. Concurrent
