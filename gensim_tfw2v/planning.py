@@ -12,7 +12,7 @@ import numpy as np
 from gensim_tfw2v.graph.objectives import NearPairs
 from gensim_tfw2v.graph.step_shape import StepShape, choose_step
 from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES, Objective
-from gensim_tfw2v.kernel.sizes import choose_unit_entries
+from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES, choose_unit_entries
 
 # Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and
 # Gale 1995, "Poisson mixtures"). With this value, the predicted number of distinct words in runs of
@@ -29,9 +29,9 @@ ID = 4  # id of a row
 NUMBER = 2  # dot product over the columns of a ps, or its coefficient
 PLACE = 2  # index of a row within a step
 SIZE = 4  # squared norm of a row's update, or the factor that it is multiplied by
+ENTRY = 1.6  # mean word of the encoded text, for Wikipedia's frequencies
 # Bytes in memory.
 FLOAT = 4  # element of a table
-ENTRY = 4  # word of the encoded text
 
 # Time. KERNEL_NS: nanoseconds of a core in the kernels per word after subsampling, plus nanoseconds
 # per dimension, for CBOW (False) and skip-gram (True), from docs/benchmarks/kernels.md, D = 100 and
@@ -47,7 +47,7 @@ MACHINE_FACTOR = 1.4
 WORKER_FACTOR = 3.4
 ROUND_TRIPS = 3
 
-# Transfer of rows. A thread fetches, trains and pushes a job sequentially. LINK_SHARE and WINDOW
+# Transfer of rows. A worker fetches, trains and pushes a job sequentially. LINK_SHARE and WINDOW
 # were fitted to measurements with 2 ps and 2 workers, links of 20 Mbit/s to 1 Gbit/s, and round
 # trips of 1 to 40 ms.
 LINK_SHARE = 0.7  # fraction of a link's rate that rows get
@@ -221,23 +221,24 @@ class Choice(NamedTuple):
     bound: str
 
 
-def distinct_rows(work: Workload, tokens: float) -> tuple[float, float]:
+def distinct_rows(work: Workload, tokens: float, is_job: bool = False) -> tuple[float, float]:
     """Return the numbers of distinct input rows and output rows that a run of n tokens needs.
 
     A word of frequency p, whose n p expected occurrences come in bursts of b, occurs in the run
-    with probability 1 - exp(-n p / b).
+    with probability 1 - exp(-n p / b). A job reuses negatives that do not occur in it.
     """
-    words = tokens * work.frequencies.words / work.frequencies.burst
-    draws = tokens / work.shape.block * work.shape.shared * work.frequencies.noise
-    return float(-np.expm1(-words).sum()), float(-np.expm1(-words - draws).sum())
+    frequencies = work.frequencies
+    absent = np.exp(-tokens * frequencies.words / frequencies.burst)
+    draws = tokens / work.shape.block * work.shape.shared
+    if is_job and (others := draws * float(absent @ frequencies.noise)):
+        draws *= min(1.0, max(MIN_OTHER_NEGATIVES / others, 1 / NEGATIVE_USES))
+    outputs = 1 - absent * np.exp(-draws * frequencies.noise)
+    return float((1 - absent).sum()), float(outputs.sum())
 
 
 def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
-    """Return the bytes per token, fetched and pushed, if rows are transferred once per `tokens`.
-
-    `tokens` is the length of a job, or of a step if rows are transferred in each step.
-    """
-    rows = sum(distinct_rows(work, tokens)) / tokens
+    """Return the bytes per token, fetched and pushed, of a job of `tokens` tokens."""
+    rows = sum(distinct_rows(work, tokens, is_job=True)) / tokens
     row = ELEMENT * work.vector_size + SCALE_BYTES
     return rows * row, rows * (row + ID)
 
@@ -287,9 +288,10 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     workers = machines.workers
     threads = machines.threads
     job = choose_unit_entries(int(tokens), workers * threads) * kept * threads
-    # a worker holds the rows of a job in float32, and half as much again for their fetched form
-    held = 1.5 * sum(distinct_rows(work, job)) * work.vector_size * FLOAT
-    waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept
+    # a worker holds the rows of a job in float32, as they were fetched, and their changes
+    row = (FLOAT + 2 * ELEMENT) * work.vector_size
+    held = sum(distinct_rows(work, job, is_job=True)) * row
+    waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept / threads
     rows = row_bytes(work, job)
     waits = transfer_seconds(kept * sum(rows), machines)
     columns = column_bytes(work, machines.shards)
@@ -331,15 +333,15 @@ def _choice(
 ) -> Choice:
     """Return a way to train with its estimates.
 
-    `traffic` is the bytes fetched and pushed per token. Per raw word, a thread is idle for
-    `waiting` seconds during round trips and for `sending` seconds during transfers. Workers fetch
-    from `senders` machines; 0 means the ps tasks, which otherwise have no traffic. A core needs
-    `factor` times its time in the kernels.
+    `traffic` is the bytes fetched and pushed per token. Per raw word of a worker, all its threads
+    are idle for `waiting` seconds during round trips and for `sending` seconds during transfers.
+    Workers fetch from `senders` machines; 0 means the ps tasks, which otherwise have no traffic. A
+    core needs `factor` times its time in the kernels.
     """
     raw = work.frequencies.kept * max(traffic)  # bytes per raw word, in the busier direction
     ps_memory = work.tables / machines.shards
-    computing = work.core_ns * factor * 1e-9
-    speed = machines.threads / (computing + waiting + sending)  # raw words/s of a worker
+    computing = work.core_ns * factor * 1e-9 / machines.threads
+    speed = 1 / (computing + waiting + sending)  # raw words/s of a worker
     seconds = {"cores": computing, "latency": waiting, "network": sending}
     bound = max(seconds, key=seconds.__getitem__)
     # traffic at the busier end, as a multiple of one worker's: senders share all workers' traffic

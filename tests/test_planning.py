@@ -110,7 +110,7 @@ def test_frequencies_are_subsampled_as_in_gensim():
 
 SHAPE = StepShape(512, 32, 5, 16, "centres")
 #: (number of words, vector size).
-SMALL, LARGE, HUGE = (100_000, 100), (1_000_000, 100), (5_000_000, 500)
+SMALL, LARGE, HUGE, WIDE = (100_000, 100), (1_000_000, 100), (5_000_000, 500), (5_000_000, 1000)
 
 
 @functools.cache
@@ -141,8 +141,8 @@ def test_slow_network_favours_sub_models():
 
 
 def test_large_tables_favour_columns():
-    machines = Machines(workers=4, shards=2, net=3e8, latency=2e-5, memory=12e9)
-    choices = compare(work(*HUGE), 100e9, machines)
+    machines = Machines(workers=4, shards=2, net=1e8, latency=2e-5, memory=24e9)
+    choices = compare(work(*WIDE), 100e9, machines)
     assert choices[0].name == "columns"
     assert choices[-1].name == "sub-models"  # no worker could hold one
     assert choices[-1].bound == "memory"

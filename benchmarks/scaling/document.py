@@ -81,6 +81,9 @@ def _simulated(
     calibration = dict(document["calibration"])
     rows_factor = calibration.pop("rows_factor")
     costs = Costs(**calibration)
+    # a worker with more threads than this machine has cores
+    more = min(question.threads, question.host.cores) / min(question.threads, question.cores)
+    costs = replace(costs, threads=costs.threads * max(1.0, more))
     raw_words = document["corpus"]["words"]
     if question.words:
         corpus, raw_words = corpus.grown(question.words * corpus.tokens / raw_words), question.words

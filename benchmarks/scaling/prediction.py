@@ -8,13 +8,12 @@ import numpy as np
 
 from benchmarks.scaling.simulation import Work
 from gensim_tfw2v.graph.step_shape import choose_step
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES, Objective
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 from gensim_tfw2v.planning import (
-    ENTRY,
+    ELEMENT,
     FLOAT,
     ID,
-    NUMBER,
     Frequencies,
     Workload,
     distinct_rows,
@@ -33,6 +32,13 @@ class Corpus:
     def tokens(self) -> int:
         """Number of tokens whose word is in the vocabulary."""
         return sum(self.counts)
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of the encoded text; see ``pack`` in ``kernel/native/src/text.h``."""
+        limits = [127, (1 << 14) - 1, (1 << 21) - 1]
+        sizes = 1 + np.searchsorted(limits, np.arange(len(self.counts)), "right")
+        return int(sizes @ np.array(self.counts)) + self.sentences
 
     def grown(self, tokens: float) -> "Corpus":
         """Extrapolate to `tokens` tokens of similar text by Zipf's law, with new, rarer words.
@@ -82,8 +88,8 @@ class Corpus:
         units = math.ceil((self.tokens + self.sentences) / entries)
         jobs = math.ceil(units / threads)
         tokens = self.tokens * load.frequencies.kept / jobs
-        rows = sum(distinct_rows(load, tokens))
-        size = NUMBER * load.vector_size
+        rows = sum(distinct_rows(load, tokens, is_job=True))
+        size = ELEMENT * load.vector_size + SCALE_BYTES
         return Work(
             jobs,
             tokens,
@@ -91,6 +97,6 @@ class Corpus:
             fetched_bytes=size,
             pushed_bytes=size + ID,
             units=threads,
-            text_bytes=ENTRY * (self.tokens + self.sentences) / jobs,
+            text_bytes=self.text_bytes / jobs,
             model_bytes=2.0 * FLOAT * len(self.counts) * load.vector_size,
         )

@@ -12,7 +12,8 @@ all tasks share the machine described above; figures are medians over the rounds
 computed by the simulation of the next table. Its costs are measured in the same round, with threads
 without a cluster and with several workers on parts of the corpus. It is calibrated so that one
 worker is as fast as measured. **Simulated**: one machine per task, with the cores and the network
-stated below, each core as fast as this machine's, and with median costs over the rounds. Nothing in
+stated below, each core as fast as this machine's, and with median costs over the rounds. Workers
+with more threads than this machine has cores are assumed to be faster in proportion. Nothing in
 that table was run. Speed-up is relative to the smallest number of workers."""
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import psutil
 
 from benchmarks.process import call
-from gensim_tfw2v.planning import ID, NUMBER
+from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES
+from gensim_tfw2v.planning import ELEMENT, ID
 
 #: Time limit of a training, in seconds.
 LIMIT = 12 * 3600
@@ -92,7 +93,9 @@ def train(corpus: str, options: dict[str, Any]) -> dict[str, Any]:
         answer |= {
             "tokens": traffic.tokens / model.epochs,
             "jobs": round(len(traffic.staleness) / model.epochs),
-            "rows": traffic.pushed_bytes / (NUMBER * model.vector_size + ID) / model.epochs,
+            "rows": traffic.pushed_bytes
+            / (ELEMENT * model.vector_size + SCALE_BYTES + ID)
+            / model.epochs,
             "bytes_per_token": traffic.bytes_per_token,
         }
     return answer

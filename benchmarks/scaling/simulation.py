@@ -108,22 +108,32 @@ class _Epoch:
         yield Send(ps, self.layout.coordinator, size)
 
     def worker(self, host: int) -> Program:
-        """Train jobs until none is left. Workers draw jobs ahead, so the draw takes no time."""
+        """Train jobs until none is left. While it trains one, the next is prepared."""
+        prepared = 0
+        while prepared or self.left:
+            together = [self.train(host)] * prepared
+            prepared = min(1, self.left)
+            self.left -= prepared
+            yield Together(together + [self.prepare(host)] * prepared)
+
+    def prepare(self, host: int) -> Program:
+        """Get the text of a job, draw its units and number its rows."""
+        yield Send(self.layout.coordinator, host, self.work.text_bytes)
+        yield Compute(host, self.costs.job)
+
+    def train(self, host: int) -> Program:
+        """Fetch the rows of a job, train on them, and push their changes."""
         costs, work, layout = self.costs, self.work, self.layout
         rows = work.rows / len(layout.ps)
-        while self.left:
-            self.left -= 1
-            yield Send(layout.coordinator, host, work.text_bytes)
-            yield Compute(host, costs.job)
-            before = self.pushed
-            yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
-            yield Compute(host, costs.row * work.rows / 2, costs.threads)
-            yield Compute(host, costs.token * work.tokens, costs.threads)
-            yield Compute(host, costs.row * work.rows / 2, costs.threads)
-            yield Together([self.push(i, ps, host, rows) for i, ps in enumerate(layout.ps)])
-            self.staleness.append(self.pushed - before)
-            self.pushed += work.units
-            yield Put(DONE)
+        before = self.pushed
+        yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
+        yield Compute(host, costs.row * work.rows / 2, costs.threads)
+        yield Compute(host, costs.token * work.tokens, costs.threads)
+        yield Compute(host, costs.row * work.rows / 2, costs.threads)
+        yield Together([self.push(i, ps, host, rows) for i, ps in enumerate(layout.ps)])
+        self.staleness.append(self.pushed - before)
+        self.pushed += work.units
+        yield Put(DONE)
 
     def fetch(self, ps: int, host: int, rows: float) -> Program:
         """Fetch rows from a ps task."""

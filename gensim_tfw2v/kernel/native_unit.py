@@ -8,6 +8,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native.by_ctypes import Options, Unit
+from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
@@ -63,6 +64,25 @@ def draw_unit(
     if not (config.documents and config.objective.skipgram):
         drawn = drawn._replace(inputs=drawn.targets)
     return NativeUnit(drawn, alphas)
+
+
+def reuse_negatives(units: list[NativeUnit], words: WordArrays, shards: int) -> list[NativeUnit]:
+    """Let the drawn units of a job share most negatives that do not occur in its text.
+
+    So the job has fewer distinct rows. Negatives keep their distribution; see `NEGATIVE_USES`.
+    """
+    number = tf.size(words.keep)
+    drawn = [unit.drawn for unit in units]
+    own = tf.concat([unit.targets for unit in drawn], 0)
+    sizes = tf.stack([number, shards, NEGATIVE_USES, MIN_OTHER_NEGATIVES])
+    negatives = [unit.negatives for unit in drawn]
+    with tf.device("CPU"):
+        reused = load_ops().tfw2v_reuse(own, tf.concat(negatives, 0), sizes)
+    of_units = _split_like(negatives, tf.ensure_shape(reused, [None]))
+    return [
+        unit._replace(drawn=unit.drawn._replace(negatives=part))
+        for unit, part in zip(units, of_units, strict=True)
+    ]
 
 
 def number_rows(
@@ -123,6 +143,12 @@ def _numbered(parts: list[tf.Tensor], limit: tf.Tensor) -> tuple[tf.Tensor, list
     """
     with tf.device("CPU"):
         distinct, inverse = load_ops().tfw2v_distinct(tf.concat(parts, 0), limit)
-    sizes = tf.stack([tf.size(part) for part in parts])
-    numbered = tf.split(tf.ensure_shape(inverse, [None]), sizes, num=len(parts))
+    numbered = _split_like(parts, tf.ensure_shape(inverse, [None]))
     return tf.ensure_shape(distinct, [None]), numbered
+
+
+def _split_like(parts: list[tf.Tensor], joined: tf.Tensor) -> list[tf.Tensor]:
+    """Split into parts of the same sizes."""
+    sizes = tf.stack([tf.size(part) for part in parts])
+    split: list[tf.Tensor] = tf.split(joined, sizes, num=len(parts))
+    return split

@@ -116,6 +116,13 @@ MAX_POSITION_NEGATIVES = 512
 #: Maximum number of negatives that are drawn per work unit: 32 MiB of int32.
 MAX_UNIT_NEGATIVES = 1 << 23
 
+#: Number of times that a job on a cluster uses each of its negatives that do not occur in its text.
+#: More uses mean fewer rows to transfer, but larger updates of fewer rare words.
+NEGATIVE_USES = 8
+
+#: Minimum number of a job's negatives that do not occur in its text, and differ in their draws.
+MIN_OTHER_NEGATIVES = 1 << 12
+
 #: Minimum tokens of a corpus that is trained in blocks, and whose work units skip-gram shuffles.
 #: A smaller one is trained window by window in the order of the text, as in gensim. If it were
 #: shuffled, each part would have a different learning rate with each seed, and words would have

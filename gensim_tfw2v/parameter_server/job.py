@@ -9,33 +9,27 @@ from __future__ import annotations
 
 import copy
 import functools
-import os
-import uuid
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import allow_parallel
-from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
+from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows, reuse_negatives
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server import combining
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
+from gensim_tfw2v.parameter_server.text import read_entries
 
 #: Number of elements of a packed `JobResult` that follow the results of its units.
-OF_JOB = 7
+OF_JOB = 8
 
 #: Bytes of a row id. Counts of traffic include it in the pushed change, not in the fetched row.
 ID_BYTES = 4
-
-#: Source and range of an empty unit, as from `source_of`; padding for jobs with too few units.
-NOTHING = (b"", (0, 0))
 
 
 class PushCounter(NamedTuple):
@@ -88,6 +82,8 @@ class JobResult(NamedTuple):
     ----------
     units : UnitResult of Tensor [n]
         Result of each unit.
+    texts : Tensor []
+        Bytes of text received from the coordinator.
     fetched, pushed : Tensor []
         Bytes received from the ps tasks for training, and bytes sent to them.
     staleness : Tensor []
@@ -98,6 +94,7 @@ class JobResult(NamedTuple):
     """
 
     units: UnitResult
+    texts: tf.Tensor
     fetched: tf.Tensor
     pushed: tf.Tensor
     staleness: tf.Tensor
@@ -116,8 +113,8 @@ class JobResult(NamedTuple):
         *units, rest = np.split(
             packed, np.arange(1, fields + 1) * ((len(packed) - OF_JOB) // fields)
         )
-        fetched, pushed, staleness = rest[:3]
-        return cls(UnitResult(*units), fetched, pushed, staleness, rest[3:])
+        texts, fetched, pushed, staleness = rest[:4]
+        return cls(UnitResult(*units), texts, fetched, pushed, staleness, rest[4:])
 
 
 def packed_size(threads: int) -> int:
@@ -135,6 +132,8 @@ class Job(NamedTuple):
         Distinct row ids of the job, by the name of each table in use. The units contain indices
         into them. Empty if rows are not fetched.
     words : WordArrays
+    texts : Tensor []
+        Bytes of text received from the coordinator.
     alpha : Tensor []
         Learning rate at the start of the job.
     key : Tensor [2], int32
@@ -146,6 +145,7 @@ class Job(NamedTuple):
     units: list[Any]
     ids: dict[str, tf.Tensor]
     words: WordArrays
+    texts: tf.Tensor
     alpha: tf.Tensor
     key: tf.Tensor
     replicas: tf.Tensor
@@ -238,15 +238,20 @@ class WorkerJob:
         ids: dict[str, tf.Tensor] = {}
         if self.by_direction:
             alphas = combining.larger_step_sizes(config.max_growth, alphas, replicas)
-        units: list[Any] = []
-        for source, of_file, key, alpha in zip(
-            *map(tf.unstack, (sources, ranges, keys, alphas)), strict=True
-        ):
-            entries = read_entries(source, of_file, config.shared_corpus)
-            units.append(prepare_unit(config, words, entries, key, alpha))
+        entries = [
+            read_entries(source, of_file, config)
+            for source, of_file in zip(tf.unstack(sources), tf.unstack(ranges), strict=True)
+        ]
+        units: list[Any] = [
+            prepare_unit(config, words, *unit)
+            for unit in zip(entries, tf.unstack(keys), tf.unstack(alphas), strict=True)
+        ]
         if self.fetches_rows:
-            ids, units, words = own_ids(units, words)
-        return Job(units, ids, words, alphas[0, 0], keys[0], replicas, number)
+            ids, units, words = own_ids(units, words, config.negative_shards)
+        sent = tf.constant(0)
+        if not config.shared_corpus:
+            sent = tf.reduce_sum(tf.strings.length(sources))
+        return Job(units, ids, words, sent, alphas[0, 0], keys[0], replicas, number)
 
     def run(self, job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
         """Run the phases of a job, which started at time `began`.
@@ -275,6 +280,7 @@ class WorkerJob:
                 ended = counter.add(indices) if self.counts else others
         return JobResult(
             UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
+            job.texts,
             *phases.traffic(),
             phases.staleness(others),
             tf.stack([began, fetched_at, trained_at, _after([ended])]),
@@ -325,64 +331,8 @@ def _after(done: Iterable[Any]) -> tf.Tensor:
         return tf.timestamp()
 
 
-def source_of(unit: WorkUnit, is_shared: bool) -> tuple[bytes, tuple[int, int]]:
-    """Return the source and range of a unit, for `read_entries` on a worker.
-
-    Parameters
-    ----------
-    unit : WorkUnit
-    is_shared : bool
-        Whether workers can read the unit's file.
-    """
-    of_file = (unit.start, unit.stop)
-    if is_shared:
-        return os.fsencode(os.path.abspath(unit.path)), of_file
-    return unit.read().astype("<i4").tobytes(), of_file
-
-
-def read_entries(source: tf.Tensor, of_file: tf.Tensor, is_shared: bool) -> tf.Tensor:
-    """Return a unit's entries, on the worker.
-
-    Parameters
-    ----------
-    source : Tensor [], string
-        Entries as little-endian int32; if `is_shared`, the path of the file that contains them.
-    of_file : Tensor [2], int32
-        First entry and end of the unit's range in the file.
-
-    Returns
-    -------
-    Tensor [n], int32
-    """
-
-    def read() -> tf.Tensor:
-        start, stop = tf.unstack(4 * of_file)
-        return tf.strings.substr(tf.io.read_file(source), start, stop - start)
-
-    if is_shared:
-        source = tf.cond(of_file[0] < of_file[1], read, lambda: tf.constant(b""))
-    return tf.io.decode_raw(source, tf.int32)
-
-
-def is_seen_by(workers: int, folder: Path) -> bool:
-    """Return whether all workers can read what this process writes to a folder."""
-    path = folder.absolute() / f"seen-{uuid.uuid4().hex}"
-    token = uuid.uuid4().bytes
-    path.write_bytes(token)
-    try:
-        for index in range(workers):
-            with tf.device(f"/job:worker/replica:0/task:{index}/device:CPU:0"):
-                if tf.io.read_file(os.fsencode(path)).numpy() != token:
-                    return False
-    except (tf.errors.NotFoundError, tf.errors.PermissionDeniedError):
-        return False
-    finally:
-        path.unlink()
-    return True
-
-
 def own_ids(
-    prepared: list[Any], words: WordArrays
+    prepared: list[Any], words: WordArrays, negative_shards: int
 ) -> tuple[dict[str, tf.Tensor], list[Any], WordArrays]:
     """Replace the row ids in units by indices into the distinct ids.
 
@@ -390,6 +340,8 @@ def own_ids(
     ----------
     prepared : list of PreparedUnit or of NativeUnit
     words : WordArrays
+    negative_shards : int
+        As in `KernelConfig`. Compiled units reuse negatives; see `reuse_negatives`.
 
     Returns
     -------
@@ -399,6 +351,8 @@ def own_ids(
         Copies of the arguments, with indices in place of ids.
     """
     if isinstance(prepared[0], NativeUnit):
+        if words.noise.shape[0] != 0:
+            prepared = reuse_negatives(prepared, words, negative_shards)
         return number_rows(prepared, words)
     ids = {}
     for name in Tables._fields:

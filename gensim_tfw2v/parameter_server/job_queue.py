@@ -15,9 +15,11 @@ from typing import TypeVar
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.tables import UnitTask
-from gensim_tfw2v.parameter_server.job import NOTHING, Job, WorkerJob, packed_size, source_of
+from gensim_tfw2v.parameter_server.job import Job, WorkerJob, packed_size
+from gensim_tfw2v.parameter_server.text import NOTHING, source_of
 
 Item = TypeVar("Item")
 
@@ -56,15 +58,13 @@ class JobQueue:
     ----------
     jobs : int
         Maximum number of jobs J.
-    threads : int
-        Number of units per job, n.
-    shared : bool
-        Whether workers can read the files of units.
+    config : KernelConfig
+        A job has ``config.threads`` units, n.
     """
 
-    def __init__(self, jobs: int, threads: int, shared: bool) -> None:
-        self._threads = threads
-        self._shared = shared
+    def __init__(self, jobs: int, config: KernelConfig) -> None:
+        self._config = config
+        threads = config.threads
         self._first = 0  # no job has number 0, which marks a missing result: see `refill`
 
         def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
@@ -102,8 +102,8 @@ class JobQueue:
             for place, task in enumerate(tasks):
                 file = 0
                 of_file = (0, 0)
-                if self._shared:
-                    path, of_file = source_of(task.unit, True)
+                if self._config.shared_corpus:
+                    path, of_file = source_of(task.unit, self._config)
                     file = files.setdefault(path, len(files))
                 units[number, place] = file, *of_file, task.unit.index, *task.key
                 alphas[number, place] = task.alphas
@@ -111,7 +111,7 @@ class JobQueue:
         self._alphas.assign(alphas)
         self._drawn.assign(self._first)
         self._range.assign([self._first, self._first + len(jobs)])
-        if not self._shared:
+        if not self._config.shared_corpus:
             with tf.device(self._drawn.device):
                 tf.raw_ops.MapClear(dtypes=[tf.string], shared_name=self._stage)
             self.stage()
@@ -123,7 +123,7 @@ class JobQueue:
 
     def stage(self) -> None:
         """Stage the texts of the next jobs at the ps, if workers cannot read the files."""
-        if self._shared:
+        if self._config.shared_corpus:
             return
         drawn = int(self._drawn)
         ahead = 0
@@ -135,8 +135,8 @@ class JobQueue:
                 return
             if place < self._staged:
                 continue
-            texts = [source_of(task.unit, False)[0] for task in tasks]
-            texts += [NOTHING[0]] * (self._threads - len(texts))
+            texts = [source_of(task.unit, self._config)[0] for task in tasks]
+            texts += [NOTHING[0]] * (self._config.threads - len(texts))
             with tf.device(self._drawn.device):
                 tf.raw_ops.MapStage(
                     key=tf.constant(number, tf.int64),
@@ -229,7 +229,7 @@ class JobQueue:
     def _sources(
         self, number: tf.Tensor, is_one: tf.Tensor, units: tf.Tensor, files: tf.Tensor
     ) -> tf.Tensor:
-        if self._shared:
+        if self._config.shared_corpus:
             return tf.gather(files, units[:, 0])
 
         def unstage() -> tf.Tensor:
@@ -239,8 +239,8 @@ class JobQueue:
                 )
             return texts
 
-        texts = tf.cond(is_one, unstage, lambda: tf.fill([self._threads], NOTHING[0]))
-        return tf.ensure_shape(texts, [self._threads])
+        texts = tf.cond(is_one, unstage, lambda: tf.fill([self._config.threads], NOTHING[0]))
+        return tf.ensure_shape(texts, [self._config.threads])
 
 
 def _tensors(job: Job) -> list[tf.Tensor]:

@@ -23,6 +23,7 @@ from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.layout import ROWS_AT_A_TIME
 from gensim_tfw2v.parameter_server.scratch import Scratch
+from gensim_tfw2v.parameter_server.text import packed, unpacked
 
 
 class SubModelTask(NamedTuple):
@@ -33,7 +34,7 @@ class SubModelTask(NamedTuple):
     epochs: Sequence[Sequence[UnitTask]]  # units of the whole corpus, in the order of each epoch
 
     def jobs(
-        self, threads: int, seed: int, seen: np.ndarray
+        self, config: KernelConfig, seed: int, seen: np.ndarray
     ) -> Iterator[tuple[int, list[WorkUnit], tuple[Any, ...]]]:
         """Yield each job: its epoch, its units for reports, and arguments of the worker's function.
 
@@ -42,8 +43,8 @@ class SubModelTask(NamedTuple):
 
         Parameters
         ----------
-        threads : int
-            Number of units per job.
+        config : KernelConfig
+            A job has ``config.threads`` units.
         seed : int
         seen : ndarray [V], int64
             Number of occurrences of each word in the sample; updated in place before each job.
@@ -53,6 +54,7 @@ class SubModelTask(NamedTuple):
         iterator of (int, list of WorkUnit, tuple of Tensor)
             The tensors are entries, keys and alphas, as in `SubModelFunctions`.
         """
+        threads = config.threads
         number = self.number
         sampling = self.sampling
         has_units = False
@@ -66,7 +68,7 @@ class SubModelTask(NamedTuple):
                 for unit in (task.unit for task in part):
                     sample = sampling.of(unit.read(), number, unit.index, epoch)
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))
-                    entries.append(sample.astype("<i4").tobytes())
+                    entries.append(packed(sample, config.native))
                     # unique per sub-model, epoch and unit, since each has different entries
                     index = (epoch * sampling.number + number) * total + unit.index
                     keys.append(unit_key(seed, epoch, index))
@@ -137,7 +139,7 @@ class SubModelFunctions(NamedTuple):
         the job; then the results of the job's units, for `results_of`.
 
         entries : Tensor [n], string
-            Entries of each of n units, one per thread: little-endian int32.
+            Entries of each of n units, one per thread, from `text.packed`.
         keys, alphas : Tensor [n, 2], int32 and float32
         attempt, job : Tensor [], int64
             Number of the attempt to train the sub-model, from 1, and of the job in it, from 0.
@@ -214,7 +216,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
             rows = whole_rows(table.handle() for table in tables)
             units = zip(*map(tf.unstack, (entries, keys, alphas)), strict=True)
             prepared = [
-                prepare_unit(config, known, tf.io.decode_raw(text, tf.int32), key, alpha)
+                prepare_unit(config, known, unpacked(text, config.native), key, alpha)
                 for text, key, alpha in units
             ]
             trained = [part.train(config, rows, known) for part in prepared]

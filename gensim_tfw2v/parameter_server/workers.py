@@ -10,8 +10,8 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.parameter_server.job import is_seen_by
 from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
+from gensim_tfw2v.parameter_server.text import is_seen_by
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]

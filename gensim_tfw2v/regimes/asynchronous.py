@@ -34,9 +34,8 @@ class AsynchronousRegime(ParameterServerRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
-        threads = self.config.threads
         with workers.scope():
-            self._queue = JobQueue(-(-setup.units // threads), threads, self.config.shared_corpus)
+            self._queue = JobQueue(-(-setup.units // self.config.threads), self.config)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker failed; see `Regime`.

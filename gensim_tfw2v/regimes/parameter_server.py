@@ -141,9 +141,7 @@ class ParameterServerRegime:
             tokens=int(result.units.kept.sum()),
             fetched_bytes=trace.fetched_bytes,
             pushed_bytes=trace.pushed_bytes,
-            corpus_bytes=0
-            if self.config.shared_corpus
-            else 4 * sum(task.unit.stop - task.unit.start for task in tasks),
+            corpus_bytes=int(result.texts),
             staleness=[trace.staleness],
             seconds=np.diff(result.times),
             jobs=[trace],

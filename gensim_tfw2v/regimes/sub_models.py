@@ -123,7 +123,7 @@ class SubModelsRegime(ParameterServerRegime):
         attempt = self._current[number] = next(self._attempts)
         seen = np.zeros(self._words, np.int64)
         job = units_so_far = 0
-        jobs = task.jobs(self.config.threads, self._seed, seen)
+        jobs = task.jobs(self.config, self._seed, seen)
         following = next(jobs, None)
         try:
             while following is not None:

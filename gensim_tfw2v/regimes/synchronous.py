@@ -27,9 +27,10 @@ from gensim_tfw2v.kernel.sizes import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
-from gensim_tfw2v.parameter_server.job import NOTHING, JobResult, source_of
+from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
+from gensim_tfw2v.parameter_server.text import NOTHING, source_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.processes.threads import LOOK_SECONDS
@@ -182,7 +183,7 @@ class ScheduledRegime(ParameterServerRegime):
     def run_job(self, tasks: Sequence[UnitTask], number: int) -> np.ndarray:
         """Run a job on the next free worker, under a unique number; return its packed result."""
         empty = self.config.threads - len(tasks)
-        of_units = [source_of(task.unit, self.config.shared_corpus) for task in tasks]
+        of_units = [source_of(task.unit, self.config) for task in tasks]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
         arguments = (
             np.array(sources, object),

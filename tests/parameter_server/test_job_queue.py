@@ -10,8 +10,9 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server import job_queue as module
-from gensim_tfw2v.parameter_server.job import Job, packed_size, read_entries
+from gensim_tfw2v.parameter_server.job import Job, packed_size
 from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of, runs_of
+from gensim_tfw2v.parameter_server.text import read_entries
 
 THREADS, ENTRIES = 2, 10
 
@@ -30,16 +31,21 @@ def jobs(tmp_path):
     return runs_of(tasks, THREADS)
 
 
-def reporting(shared, fails_at=-1, wait=None):
+def config(shared=True, native=False):
+    return SimpleNamespace(threads=THREADS, shared_corpus=shared, native=native)
+
+
+def reporting(of, fails_at=-1, wait=None):
     """Return a job program that reports its number, sums of its units' entries, and alpha."""
 
     def prepare(sources, ranges, keys, alphas, replicas, number):
         sums = [
-            tf.reduce_sum(read_entries(sources[unit], ranges[unit], shared))
-            for unit in range(THREADS)
+            tf.reduce_sum(read_entries(sources[unit], ranges[unit], of)) for unit in range(THREADS)
         ]
         ids = {"inputs": tf.cast(tf.stack(sums), tf.float64)}
-        return Job([keys, alphas], ids, None, alphas[0, 0], keys[0], replicas, number)
+        return Job(
+            [keys, alphas], ids, None, tf.constant(0), alphas[0, 0], keys[0], replicas, number
+        )
 
     def run(job, indices, began):
         number = job.number % module.SPACING
@@ -75,12 +81,12 @@ def expected(jobs):
     ]
 
 
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("of", [config(False), config(False, native=True), config()], ids=str)
 @pytest.mark.parametrize("workers", [1, 3])
-def test_each_job_is_drawn_once(jobs, shared, workers, monkeypatch):
+def test_each_job_is_drawn_once(jobs, of, workers, monkeypatch):
     monkeypatch.setattr(module, "AHEAD_BYTES", 200)  # the texts of two jobs
-    queue = JobQueue(len(jobs), THREADS, shared)
-    work = queue.worker_function(reporting(shared))
+    queue = JobQueue(len(jobs), of)
+    work = queue.worker_function(reporting(of))
     for queued in (jobs, jobs[2:3], jobs):
         files = queue.refill(queued)
         threads = [threading.Thread(target=work, args=(files, 3.0)) for _ in range(workers)]
@@ -109,8 +115,8 @@ def test_units_of_a_job_have_similar_lengths():
 
 
 def test_closed_queue_gives_no_jobs(jobs):
-    queue = JobQueue(len(jobs), THREADS, True)
-    work = queue.worker_function(reporting(True))
+    queue = JobQueue(len(jobs), config())
+    work = queue.worker_function(reporting(config()))
     files = queue.refill(jobs)
     queue.close()
     work(files, 1.0)
@@ -118,11 +124,11 @@ def test_closed_queue_gives_no_jobs(jobs):
 
 
 def test_jobs_drawn_by_a_failed_worker_are_left(jobs):
-    queue = JobQueue(len(jobs), THREADS, True)
+    queue = JobQueue(len(jobs), config())
     files = queue.refill(jobs)
     with pytest.raises(tf.errors.InvalidArgumentError):
-        queue.worker_function(reporting(True, fails_at=2))(files, 1.0)
-    queue.worker_function(reporting(True))(files, 1.0)  # draws the remaining jobs
+        queue.worker_function(reporting(config(), fails_at=2))(files, 1.0)
+    queue.worker_function(reporting(config()))(files, 1.0)  # draws the remaining jobs
     assert len(queue.collect()) == len(jobs) - len(queue.left())
     # the failed job, and the job drawn ahead
     assert jobs[2] in queue.left() and len(queue.left()) == 2
@@ -138,8 +144,8 @@ def test_late_report_is_not_mistaken_for_a_newer_job(jobs, comes_back):
             holds.set()
             go.wait(60)
 
-    queue = JobQueue(len(jobs), THREADS, True)
-    late, work = (queue.worker_function(reporting(True, wait=w)) for w in (wait, None))
+    queue = JobQueue(len(jobs), config())
+    late, work = (queue.worker_function(reporting(config(), wait=w)) for w in (wait, None))
     files = queue.refill(jobs)
     out_of_reach = threading.Thread(target=late, args=(files, 2.0))
     out_of_reach.start()

@@ -29,9 +29,19 @@ def test_single_worker_runs_everything_sequentially():
     # usage of the coordinator, the ps and the worker
     assert outcome.computed == pytest.approx([0.064, 6.4, 76.8])
     assert outcome.sent == pytest.approx([0, 64 * 200e3, 64 * 204e3])
-    # the fixed cost of a job is added to each job
-    longer = simulate(replace(COSTS, job=0.5), WORK, layout(1))
-    assert longer.seconds == pytest.approx(outcome.seconds + 32, rel=1e-3)
+
+
+def test_preparing_a_job_overlaps_with_training_if_a_core_is_free():
+    alone = simulate(COSTS, WORK, layout(1)).seconds
+    costs = replace(COSTS, job=0.5)
+    two_cores = simulate(costs, WORK, layout(1, host=Host(2, 1e12)))
+    assert two_cores.seconds == pytest.approx(alone + 0.5, rel=1e-3)
+    one_core = simulate(costs, WORK, layout(1)).seconds
+    assert alone + 28 < one_core < alone + 32
+    # texts are sent ahead, too
+    slow = layout(1, host=Host(1, 1e7))
+    without, sent = (simulate(COSTS, replace(WORK, text_bytes=size), slow) for size in (0, 1e6))
+    assert sent.seconds == pytest.approx(without.seconds + 0.1, rel=0.02)
 
 
 def test_independent_workers_scale_linearly():
@@ -94,9 +104,10 @@ def test_more_workers_get_more_and_shorter_jobs():
         assert work.units == threads
         assert work.jobs * work.tokens == pytest.approx(sum(counts) * frequencies.kept)
         load = Workload(frequencies, 100, corpus.workload().shape)
-        assert work.rows == pytest.approx(sum(distinct_rows(load, work.tokens)))
+        assert work.rows == pytest.approx(sum(distinct_rows(load, work.tokens, True)))
     assert corpus.work(4, 1, rows_factor=1.5).rows == pytest.approx(1.5 * corpus.work(4, 1).rows)
-    assert (corpus.work(1, 1).fetched_bytes, corpus.work(1, 1).pushed_bytes) == (200, 204)
+    assert (corpus.work(1, 1).fetched_bytes, corpus.work(1, 1).pushed_bytes) == (104, 108)
+    assert 1.2 < work.text_bytes * work.jobs / corpus.tokens < 2.5
 
 
 def test_grown_corpus_has_rarer_words():

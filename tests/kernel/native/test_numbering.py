@@ -7,7 +7,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows
+from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows, reuse_negatives
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.graph.unit_function import word_tensors
@@ -93,3 +93,47 @@ def test_distinct_ids_ascend(ids):
 def test_ids_out_of_range_are_rejected(wrong):
     with pytest.raises(tf.errors.InvalidArgumentError, match="ids must be in 0 .. limit - 1"):
         load_ops().tfw2v_distinct(np.array([1, wrong], np.int32), 130)
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("uses", [1, 5, 10**6])
+def test_reused_negatives_are_the_first_draws_of_words_outside_of_the_text(
+    shards, uses, monkeypatch
+):
+    monkeypatch.setattr("gensim_tfw2v.kernel.native_unit.NEGATIVE_USES", uses)
+    monkeypatch.setattr("gensim_tfw2v.kernel.native_unit.MIN_OTHER_NEGATIVES", 20)
+    config = KernelConfig(
+        Objective(True, 5), KernelShape(16, 3, 12), SIZE, 8, 256, negative_shards=shards
+    )
+    words = word_tensors(WordArrays.of(np.ones(VOCABULARY), np.arange(1, VOCABULARY + 1)))
+    rng = np.random.default_rng(2)
+    units = [
+        draw_unit(
+            config, words, rng.integers(0, 120, 150), tf.constant([1, key]), tf.constant([0.1, 0.1])
+        )
+        for key in range(2)
+    ]
+    reused = reuse_negatives(units, words, shards)
+    own = np.unique(np.concatenate([unit.drawn.targets for unit in units]))
+    drawn, found = (
+        np.concatenate([unit.drawn.negatives for unit in each]) for each in (units, reused)
+    )
+    assert [len(unit.drawn.negatives) for unit in reused] == [120, 120]
+    inside = np.isin(drawn, own)
+    np.testing.assert_array_equal(drawn[inside], found[inside])
+    assert not np.isin(found[~inside], own).any()
+    for shard in range(shards):
+        of_shard = ~inside & (drawn % shards == shard)
+        others = drawn[of_shard]
+        kept = others[: max(20, len(others) // uses)]
+        np.testing.assert_array_equal(found[of_shard], np.resize(kept, len(others)))
+    assert 100 < len(own) < VOCABULARY - 50
+
+
+def test_reuse_refuses_unknown_words():
+    for own, negatives in (([3], [0]), ([-1], [0]), ([0], [3]), ([0], [-1])):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"in 0 .. V - 1"):
+            load_ops().tfw2v_reuse(own, negatives, [3, 1, 2, 1])
+    for sizes in ([3, 1, 2], [0, 1, 1, 1], [3, 0, 1, 1], [3, 1, 0, 1], [3, 1, 1, 0]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="4 numbers of at least 1"):
+            load_ops().tfw2v_reuse([0], [0], sizes)

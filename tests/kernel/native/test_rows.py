@@ -7,6 +7,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.wire import decoded
 
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="kernels were not compiled")
@@ -222,6 +223,43 @@ def test_int8_changes_are_rounded_at_random_by_key_and_unbiased():
     noise = noise[:, noise.std(0) > 0.1][:, :2000:20]  # the largest of a row is exact
     apart = np.corrcoef(noise.T) - np.eye(noise.shape[1])
     assert np.abs(apart).max() < 0.3
+
+
+def test_damaged_changes_in_int8_are_rejected_before_a_row_changes():
+    rng = np.random.default_rng(8)
+    table, values = table_of(9, 16)
+    ids = np.arange(8)
+    known = load_ops().tfw2v_fetch(table, ids, 13, dtype=tf.int8)
+    good = load_ops().tfw2v_change(table, ids, known, *ALL, KEY).numpy()
+    ps = NativeAccess()
+    shard = tf.Variable(table[:, :13])
+    refused = 0
+    for _ in range(500):
+        damaged, at = good, ids.copy()
+        kind = rng.integers(5)
+        if kind == 0:  # cut or lengthened
+            columns = rng.integers(0, 30)
+            if columns == 17:
+                continue
+            damaged = np.resize(good, (8, columns))
+        elif kind == 1:
+            damaged = np.resize(good, (rng.choice([0, 1, 7, 9]), 17))
+        elif kind == 2:
+            at[rng.integers(8)] = rng.choice([-1, 9, 1 << 30, -(1 << 31)])
+        elif kind == 3:
+            damaged = good.copy()
+            scale = rng.choice([-1e-9, -np.inf, np.inf, -3.0]).astype(np.float32)
+            damaged[rng.integers(8), 13:] = np.frombuffer(scale.tobytes(), np.int8)
+        else:
+            damaged = good.astype(np.int16)
+        before = shard.numpy()
+        with pytest.raises((tf.errors.InvalidArgumentError, ValueError, TypeError)):
+            ps.add(shard, tf.constant(at, tf.int32), tf.constant(damaged))
+        np.testing.assert_array_equal(shard, before)
+        refused += 1
+    assert refused > 400
+    ps.add(shard, tf.constant(ids, tf.int32), tf.constant(good))
+    assert np.abs(shard[:8] - values[:8, :13]).max() > 0
 
 
 def test_int8_rows_of_wrong_size_are_rejected():

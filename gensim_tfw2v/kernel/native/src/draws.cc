@@ -67,6 +67,30 @@ void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Rando
   }
 }
 
+bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t least,
+           int32_t* negatives, int64_t number) {
+  std::vector<uint8_t> is_word(V);
+  for (int64_t i = 0; i < words.size; ++i) {
+    if (static_cast<uint32_t>(words[i]) >= static_cast<uint32_t>(V)) return false;
+    is_word[words[i]] = 1;
+  }
+  std::vector<std::vector<int32_t>> others(shards);
+  for (int64_t i = 0; i < number; ++i) {
+    if (static_cast<uint32_t>(negatives[i]) >= static_cast<uint32_t>(V)) return false;
+    if (!is_word[negatives[i]]) others[negatives[i] % shards].push_back(negatives[i]);
+  }
+  for (auto& of_shard : others) {
+    const size_t kept = std::max<size_t>(least, of_shard.size() / uses);
+    for (size_t i = kept; i < of_shard.size(); ++i) of_shard[i] = of_shard[i - kept];
+  }
+  std::vector<size_t> next(shards);
+  for (int64_t i = 0; i < number; ++i) {
+    const int32_t shard = negatives[i] % shards;
+    if (!is_word[negatives[i]]) negatives[i] = others[shard][next[shard]++];
+  }
+  return true;
+}
+
 const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
                  Tfw2vInts key, Drawn& drawn) {
   if (key.size != 2) return "key must have 2 elements";

@@ -52,4 +52,11 @@ const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn);
 
+// Replaces negatives [number] that are not among `words`, in place, so that fewer distinct ones are left. The
+// first 1 / uses of them stay, but at least `least`. They are repeated in turn in place of the others. All
+// are of the same distribution, so expectations stay the same. With shards, this is done for each. Returns
+// false, and replaces nothing, if a word or negative is not in 0 .. V - 1.
+bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t least,
+           int32_t* negatives, int64_t number);
+
 }  // namespace tfw2v

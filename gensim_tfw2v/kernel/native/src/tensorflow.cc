@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "draws.h"
 #include "rows.h"
 #include "text.h"
 #include "unit.h"
@@ -285,6 +287,19 @@ void change(void* type, TF_OpKernelContext* context) {
                          share, draws, to);
 }
 
+// Returns whether the scales of int8 rows are such as workers send: NaN if training has diverged, else
+// finite and at least 0.
+bool valid_scales(const Input& rows) {
+  const int64_t columns = rows.dim(1);
+  bool bad = false;
+  for (int64_t i = 0; i < rows.dim(0); ++i) {
+    float scale;
+    std::memcpy(&scale, rows.data<int8_t>() + (i + 1) * columns - sizeof scale, sizeof scale);
+    bad |= scale < 0 || scale > std::numeric_limits<float>::max();
+  }
+  return !bad;
+}
+
 // Tfw2vAdd(table, ids [n], changes [n, size]) -> n. Adds changes to table[ids], in place. Concurrent
 // calls for a table wait for each other, so that no change is lost.
 void add(void* type, TF_OpKernelContext* context) {
@@ -292,11 +307,32 @@ void add(void* type, TF_OpKernelContext* context) {
   const Travel of(context, changes.dim(1) - scale_columns(type));
   if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vAdd: ") + wrong);
   if (changes.dim(0) != of.ids.size()) return fail(context, "Tfw2vAdd: changes must have one row per id");
+  if (scale_columns(type) && !valid_scales(changes))
+    return fail(context, "Tfw2vAdd: scales must be finite and at least 0, or NaN");
   static std::mutex mutexes[64];  // chosen by the table's address: few tables share one
   const std::lock_guard<std::mutex> guard(
       mutexes[reinterpret_cast<uintptr_t>(of.table.rows) / 64 % 64]);
   rows_of(type).add(of.table, of.ids.data<int32_t>(), of.ids.size(), changes.data<void>());
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
+}
+
+// Tfw2vPack(entries [n]) -> the entries as bytes; see pack() in text.h.
+void pack(void*, TF_OpKernelContext* context) {
+  const Input entries(context, 0);
+  std::vector<uint8_t> bytes;
+  tfw2v::pack(entries.data<int32_t>(), entries.size(), bytes);
+  if (auto* to = output<uint8_t>(context, 0, kUint8, bytes.size(), 0))
+    std::copy(bytes.begin(), bytes.end(), to);
+}
+
+// Tfw2vUnpack(bytes [m]) -> the entries that they contain; see unpack() in text.h.
+void unpack(void*, TF_OpKernelContext* context) {
+  const Input bytes(context, 0);
+  std::vector<int32_t> entries;
+  if (!tfw2v::unpack(bytes.data<uint8_t>(), bytes.size(), entries))
+    return fail(context, "Tfw2vUnpack: the bytes are not packed entries");
+  if (auto* to = output<int32_t>(context, 0, kInt32, entries.size(), 0))
+    std::copy(entries.begin(), entries.end(), to);
 }
 
 // Tfw2vDistinct(ids [n], limit) -> the distinct ids, ascending, and [n] the index of each id in that list.
@@ -321,6 +357,20 @@ void distinct(void*, TF_OpKernelContext* context) {
   if (!to || !indices) return;
   std::copy(found.begin(), found.end(), to);
   for (int64_t i = 0; i < number; ++i) indices[i] = index_of[id[i]];
+}
+
+// Tfw2vReuse(words [n], negatives [m], sizes [4]) -> [m] the negatives after reuse(); see draws.h.
+// sizes: number of words V, shards, uses, least.
+void reuse(void*, TF_OpKernelContext* context) {
+  const Input words(context, 0), negatives(context, 1), sizes(context, 2);
+  const Tfw2vInts size = sizes.array<int32_t>();
+  if (size.size != 4 || *std::min_element(size.data, size.data + 4) < 1)
+    return fail(context, "Tfw2vReuse: sizes must be 4 numbers of at least 1");
+  auto* to = output<int32_t>(context, 0, kInt32, negatives.size(), 0);
+  if (!to) return;
+  std::copy_n(negatives.data<int32_t>(), negatives.size(), to);
+  if (!tfw2v::reuse(words.array<int32_t>(), size[0], size[1], size[2], size[3], to, negatives.size()))
+    fail(context, "Tfw2vReuse: words and negatives must be in 0 .. V - 1");
 }
 
 // Splits an input into strings, each followed by a 0 byte.
@@ -469,6 +519,9 @@ __attribute__((constructor)) void register_ops() {
          {"changes: dtype"}, change, kTyped);
   define("Tfw2vAdd", {"table: float", "ids: int32", "changes: dtype"}, {"added: int64"}, add,
          kTyped);
+  define("Tfw2vReuse", {"words: int32", "negatives: int32", "sizes: int32"}, {"reused: int32"}, reuse);
+  define("Tfw2vPack", {"entries: int32"}, {"bytes: uint8"}, pack);
+  define("Tfw2vUnpack", {"bytes: uint8"}, {"entries: int32"}, unpack);
   define("Tfw2vLook", {"paths: uint8"}, {"sizes: int64", "machine: uint8", "cores: int64"}, look);
   define("Tfw2vReadRun", {"names: uint8", "numbers: int64"}, {"report: int64"}, read_run);
   define("Tfw2vDistinct", {"ids: int32", "limit: int32"}, {"distinct: int32", "indices: int32"},

@@ -151,6 +151,31 @@ int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t lim
   return to - ids;
 }
 
+void pack(const int32_t* entries, int64_t size, std::vector<uint8_t>& bytes) {
+  for (int64_t i = 0; i < size; ++i) {
+    uint32_t number = static_cast<uint32_t>(entries[i]) + 1;
+    for (; number >= 0x80; number >>= 7) bytes.push_back(static_cast<uint8_t>(number | 0x80));
+    bytes.push_back(static_cast<uint8_t>(number));
+  }
+}
+
+bool unpack(const uint8_t* bytes, int64_t size, std::vector<int32_t>& entries) {
+  uint64_t number = 0;
+  int bits = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    number |= uint64_t{bytes[i] & 0x7Fu} << bits;
+    bits += 7;
+    if (bytes[i] & 0x80) {
+      if (bits == 35) return false;
+      continue;
+    }
+    if (number > UINT32_MAX) return false;
+    entries.push_back(static_cast<int32_t>(static_cast<uint32_t>(number) - 1));
+    number = bits = 0;
+  }
+  return !bits;
+}
+
 int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
   const uint8_t *p = text, *const end = text + size;
   state_.bad = -1;

@@ -56,6 +56,14 @@ class Words {
 // an id is not below `limit`.
 int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t limit);
 
+// Appends entries to `bytes`, each as the number entry + 1, in unsigned LEB128: 7 bits per byte, from the
+// lowest, and the bit 0x80 in all bytes of a number but its last. Ends of sentences and the most frequent
+// words take one byte; tags take five.
+void pack(const int32_t* entries, int64_t size, std::vector<uint8_t>& bytes);
+
+// Appends the packed entries to `entries`. Returns false if the bytes are not packed entries.
+bool unpack(const uint8_t* bytes, int64_t size, std::vector<int32_t>& entries);
+
 // Counts of one shard, which is a file of entries: see Shard in corpus/encoded_corpus.py.
 struct Shard {
   int64_t entries, tokens, raw_words, sentences;
