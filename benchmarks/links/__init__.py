@@ -1,0 +1,1 @@
+"""Speed of a cluster whose hosts have slow links."""

@@ -1,0 +1,177 @@
+"""Speed over slow links: ``python -m benchmarks.links CORPUS --out FOLDER`` (Linux, as root).
+
+Trains on 2 ps and 4 workers, each on a host of its own with a limited link: network namespaces of
+this machine, whose cores they share. The speed without limits is measured in the same round. From
+it and from the counted bytes, the formulas of `gensim_tfw2v.planning` predict the other speeds.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.command import at_least, shared_parser
+from benchmarks.links.switch import SlowHosts, why_not
+from benchmarks.report import begin, facts, page, section, table, write
+from benchmarks.scaling.__main__ import net
+from gensim_tfw2v.planning import Machines, transfer_seconds
+from tests.cluster.hosts import HostCluster
+
+PS, WORKERS = 2, 4
+UNLIMITED = 1e10  # bytes/s
+LIMIT = 3600  # seconds of one training
+
+#: Program of the chief: prints the speed of the last epoch, and what all epochs transferred.
+TRAIN = """
+import json, sys, time
+from gensim_tfw2v import TFWord2Vec
+from gensim.models.callbacks import CallbackAny2Vec
+
+class Clock(CallbackAny2Vec):
+    def on_epoch_begin(self, model):
+        self.begun = time.perf_counter()
+    def on_epoch_end(self, model):
+        self.seconds = time.perf_counter() - self.begun
+
+if __name__ == "__main__":
+    clock = Clock()
+    options = json.loads(sys.argv[1])
+    model = TFWord2Vec(**options, cluster="TF_CONFIG", callbacks=[clock], progress=False)
+    traffic = model.traffic
+    print(json.dumps({
+        "words_per_second": model.corpus_total_words / clock.seconds,
+        "words": model.corpus_total_words,
+        "fetched": traffic.fetched_bytes / traffic.tokens,
+        "pushed": traffic.pushed_bytes / traffic.tokens,
+        "kept": traffic.tokens / model.epochs / model.corpus_total_words,
+    }), flush=True)
+"""
+
+
+def measure(options: dict[str, Any], rate: float, latency: float) -> dict[str, float]:
+    """Train once over links of `rate` bytes/s and a round-trip time of `latency` seconds."""
+    ps, workers = (
+        [f"{role}{i}" for i in range(n)] for role, n in (("ps", PS), ("worker", WORKERS))
+    )
+    hosts = SlowHosts("chief", *ps, *workers, rate=rate, latency=latency)
+    with hosts, tempfile.TemporaryDirectory() as folder:
+        cluster = HostCluster(hosts, ps, workers, Path(folder))
+        found = cluster.train(TRAIN, json.dumps(options)).hear(LIMIT)
+        if found is None:
+            raise RuntimeError(f"the training failed:\n{cluster.log()[-3000:]}")
+        return dict(found)
+
+
+def predict(alone: dict[str, float], threads: int, rate: float, latency: float) -> float:
+    """Return the words/s over limited links; `alone` was measured without limits."""
+    machines = Machines(WORKERS, PS, threads, rate, latency)
+    traffic = alone["kept"] * (alone["fetched"] + alone["pushed"])
+    waiting = sum(transfer_seconds(traffic, machines))
+    of_worker = 1 / (WORKERS / alone["words_per_second"] + waiting)
+    at_ps = alone["kept"] * max(alone["fetched"], alone["pushed"]) * WORKERS / PS
+    return WORKERS * min(of_worker, rate / at_ps)
+
+
+def study(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Run the study; yield the document after each training."""
+    options = {
+        "corpus_file": str(given.corpus.resolve()),
+        "sg": given.sg,
+        "vector_size": given.vector_size,
+        "epochs": 2,
+        "workers": given.threads,
+        "wire": given.wire,
+    }
+    document = begin(given.corpus) | {"options": options, "runs": []}
+    for number in range(given.rounds):
+        alone = measure(options, UNLIMITED, 0.0)
+        document["corpus"]["words"] = alone["words"]
+        links = [(rate, given.latency[0]) for rate in given.net]
+        links += [(given.net[-1], latency) for latency in given.latency[1:]]
+        for rate, latency in links:
+            found = measure(options, rate, latency / 1e3)
+            expected = predict(alone, given.threads, rate, latency / 1e3)
+            run = {"round": number, "rate": rate, "latency": latency, "alone": alone}
+            document["runs"].append(run | {"found": found, "predicted": expected})
+            print(f"{8 * rate / 1e6:g} Mbit/s, {latency:g} ms: {found}, predicted {expected:,.0f}")
+            yield document
+
+
+def markdown(document: dict[str, Any]) -> str:
+    """Return the page for a document."""
+    runs, options = document["runs"], document["options"]
+    rows = []
+    for link in dict.fromkeys((run["rate"], run["latency"]) for run in runs):
+        own = [run for run in runs if (run["rate"], run["latency"]) == link]
+        speeds = [
+            median(values)
+            for values in zip(
+                *(
+                    (
+                        run["found"]["words_per_second"],
+                        run["predicted"],
+                        run["alone"]["words_per_second"],
+                    )
+                    for run in own
+                ),
+                strict=True,
+            )
+        ]
+        errors = [run["predicted"] / run["found"]["words_per_second"] - 1 for run in own]
+        found = own[0]["found"]
+        rows.append(
+            [
+                f"{8 * link[0] / 1e6:,.0f} Mbit/s, {link[1]:g} ms",
+                *(f"{speed / 1e6:.3f} M" for speed in speeds),
+                f"{median(errors):+.0%} ({min(errors):+.0%} to {max(errors):+.0%})",
+                f"{found['fetched'] + found['pushed']:.0f}",
+            ]
+        )
+    head = [
+        "link of each host",
+        "words/s",
+        "predicted",
+        "without limits",
+        "error",
+        "bytes per token",
+    ]
+    of_training = ", ".join(f"{k}={v}" for k, v in options.items() if k != "corpus_file")
+    return page(
+        f"Slow links: {document['corpus']['name']}",
+        facts(document, {"options": of_training}),
+        str(__doc__).partition("\n\n")[2].strip(),
+        section(f"{PS} ps and {WORKERS} workers", table(head, rows)),
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of the command line."""
+    shared = "corpus", "--out", "--name", "--vector-size", "--sg"
+    made = shared_parser("benchmarks.links", __doc__, *shared)
+    made.set_defaults(name="links")
+    add = made.add_argument
+    add("--rounds", type=at_least(1), default=1, help="number of runs of each link (1)")
+    add("--threads", type=at_least(1), default=1, help="threads per worker (1)")
+    add("--wire", default="int8", help="type in which rows are sent (int8)")
+    add("--net", type=net, nargs="+", default=[6.25e6, 25e6, 125e6],
+        help="rates of links, each with the first latency (50Mbit 200Mbit 1Gbit)")  # fmt: skip
+    add("--latency", type=float, nargs="+", default=[0.2, 2.0, 20.0],
+        help="round-trip times in ms, each with the last rate (0.2 2 20)")  # fmt: skip
+    return made
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the study, and write its results after each training."""
+    made = parser()
+    given = made.parse_args(argv)
+    if reason := why_not():
+        made.error(reason)
+    for document in study(given):
+        write(given.out / given.name, document, markdown(document))
+
+
+if __name__ == "__main__":
+    main()
