@@ -47,11 +47,11 @@ MACHINE_FACTOR = 1.4
 WORKER_FACTOR = 3.4
 ROUND_TRIPS = 3
 
-# Transfer of rows. A worker fetches, trains and pushes a job sequentially. LINK_SHARE and WINDOW
-# were fitted to measurements with 2 ps and 2 workers, links of 20 Mbit/s to 1 Gbit/s, and round
-# trips of 1 to 40 ms.
+# Transfer of rows. A worker fetches, trains and pushes a job sequentially. These constants were
+# fitted to measurements with 2 ps and 4 workers (docs/benchmarks/links.md).
 LINK_SHARE = 0.7  # fraction of a link's rate that rows get
-WINDOW = 310e3  # bytes that arrive per round trip, limited by gRPC and TCP
+WINDOW = 3e6  # bytes that arrive per round trip, limited by gRPC and TCP
+JOB_ROUND_TRIPS = 4  # round trips of a job besides those of its rows
 
 #: Name of training without a cluster.
 ALONE = "one machine"
@@ -259,8 +259,9 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
 
 
 def transfer_seconds(size: float, machines: Machines) -> tuple[float, float]:
-    """Return the seconds that `size` bytes of rows take: for round trips, and on the link."""
-    return size / WINDOW * machines.latency, size / (LINK_SHARE * machines.net)
+    """Return the seconds that a job's `size` bytes take: for round trips, and on the link."""
+    trips = JOB_ROUND_TRIPS + size / WINDOW
+    return trips * machines.latency, size / (LINK_SHARE * machines.net)
 
 
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
@@ -293,7 +294,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     held = sum(distinct_rows(work, job, is_job=True)) * row
     waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept / threads
     rows = row_bytes(work, job)
-    waits = transfer_seconds(kept * sum(rows), machines)
+    waits = [seconds / (job / kept) for seconds in transfer_seconds(job * sum(rows), machines)]
     columns = column_bytes(work, machines.shards)
     # traffic of the text, from the coordinator; the single transfer of a sub-model is neglected
     option = f'regime="submodels:models={workers}"'
@@ -346,7 +347,8 @@ def _choice(
     bound = max(seconds, key=seconds.__getitem__)
     # traffic at the busier end, as a multiple of one worker's: senders share all workers' traffic
     share = max(1.0, machines.workers / (senders or machines.shards))
-    if raw and (limit := machines.net / (raw * share)) < speed:
+    # and the coordinator sends the text of all workers
+    if raw and (limit := machines.net / max(raw * share, ENTRY * machines.workers)) < speed:
         speed = limit
         bound = "network"
     if max(ps_memory, worker_memory) > machines.memory:

@@ -46,7 +46,7 @@ def test_links_have_the_given_rate_and_latency():
 
 
 def alone(words_per_second=1e6):
-    traffic = {"fetched": 20.0, "pushed": 21.0, "kept": 0.75}
+    traffic = {"fetched": 20.0, "pushed": 21.0, "kept": 0.75, "words_per_job": 1e5}
     return {"words": 10**6, "words_per_second": words_per_second} | traffic
 
 
@@ -54,7 +54,9 @@ def test_predictions_follow_the_narrowest_link():
     assert predict(alone(), 1, 1e12, 0.0) == pytest.approx(1e6, rel=1e-3)
     # two workers per ps: a ps receives 0.75 * 21 bytes per word of two workers
     assert predict(alone(1e9), 1, 1e6, 0.0) <= WORKERS * 1e6 / (0.75 * 21 * 2) * 1.001
-    assert predict(alone(), 1, 1e12, 0.04) < 0.6e6
+    # four round trips, and another per 3 MB
+    far = 4e5 / (0.4 + 0.1 * (4 + 0.75 * 41e5 / 3e6))
+    assert predict(alone(), 1, 1e12, 0.1) == pytest.approx(far, rel=1e-3)
 
 
 def test_page_has_a_row_per_link():

@@ -24,29 +24,24 @@ PS, WORKERS = 2, 4
 UNLIMITED = 1e10  # bytes/s
 LIMIT = 3600  # seconds of one training
 
-#: Program of the chief: prints the speed of the last epoch, and what all epochs transferred.
+#: Program of the chief: prints the speed of the last epoch's jobs, and what all epochs transferred.
 TRAIN = """
-import json, sys, time
+import json, sys
 from gensim_tfw2v import TFWord2Vec
-from gensim.models.callbacks import CallbackAny2Vec
-
-class Clock(CallbackAny2Vec):
-    def on_epoch_begin(self, model):
-        self.begun = time.perf_counter()
-    def on_epoch_end(self, model):
-        self.seconds = time.perf_counter() - self.begun
 
 if __name__ == "__main__":
-    clock = Clock()
     options = json.loads(sys.argv[1])
-    model = TFWord2Vec(**options, cluster="TF_CONFIG", callbacks=[clock], progress=False)
-    traffic = model.traffic
+    model = TFWord2Vec(**options, cluster="TF_CONFIG", progress=False)
+    traffic, words = model.traffic, model.corpus_total_words
+    last = traffic.jobs[-(len(traffic.jobs) // model.epochs):]
+    seconds = max(job.times[-1] for job in last) - min(job.times[0] for job in last)
     print(json.dumps({
-        "words_per_second": model.corpus_total_words / clock.seconds,
-        "words": model.corpus_total_words,
+        "words_per_second": words / seconds,
+        "words": words,
+        "words_per_job": words / len(last),
         "fetched": traffic.fetched_bytes / traffic.tokens,
         "pushed": traffic.pushed_bytes / traffic.tokens,
-        "kept": traffic.tokens / model.epochs / model.corpus_total_words,
+        "kept": traffic.tokens / model.epochs / words,
     }), flush=True)
 """
 
@@ -68,9 +63,10 @@ def measure(options: dict[str, Any], rate: float, latency: float) -> dict[str, f
 def predict(alone: dict[str, float], threads: int, rate: float, latency: float) -> float:
     """Return the words/s over limited links; `alone` was measured without limits."""
     machines = Machines(WORKERS, PS, threads, rate, latency)
-    traffic = alone["kept"] * (alone["fetched"] + alone["pushed"])
-    waiting = sum(transfer_seconds(traffic, machines))
-    of_worker = 1 / (WORKERS / alone["words_per_second"] + waiting)
+    tokens = alone["kept"] * alone["words_per_job"]
+    waiting = sum(transfer_seconds(tokens * (alone["fetched"] + alone["pushed"]), machines))
+    computing = alone["words_per_job"] * WORKERS / alone["words_per_second"]
+    of_worker = alone["words_per_job"] / (computing + waiting)
     at_ps = alone["kept"] * max(alone["fetched"], alone["pushed"]) * WORKERS / PS
     return WORKERS * min(of_worker, rate / at_ps)
 
