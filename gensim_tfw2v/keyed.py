@@ -1,7 +1,12 @@
-"""gensim's KeyedVectors: built from arrays or word2vec files, without rows that have no key."""
+"""gensim's KeyedVectors: built from arrays or word2vec files, without rows that have no key.
+
+Importing this module makes gensim's ``KeyedVectors.save_word2vec_format`` write text faster.
+"""
 
 import codecs
 import copy
+import ctypes
+import functools
 import logging
 import re
 from array import array
@@ -12,14 +17,20 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from gensim import utils
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, keyedvectors
 
 from gensim_tfw2v.messages import open_decompressed, quoted, undecodable
+from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
 logger = logging.getLogger(__name__)
 
-#: Rows per write.
-ROWS = 1000
+LIBRARY = Path(__file__).parent / "kernel/native/kernels.so"
+
+#: Numbers that a thread formats at a time.
+NUMBERS = 1 << 17
+
+#: Maximum length in bytes of a formatted number and its separator.
+LONGEST_NUMBER = 16
 
 #: Bytes per read.
 CHUNK = 1 << 20
@@ -91,21 +102,105 @@ def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
     return None if len(held) != len(vectors) or is_numbering else held.astype(np.int64)
 
 
-def save_text(vectors: KeyedVectors, file: Any) -> None:
-    """Save in word2vec's text format, in a third of the time of gensim's `save_word2vec_format`.
+def save_text(
+    vectors: KeyedVectors,
+    file: Any,
+    order: np.ndarray | None = None,
+    mode: str = "wb",
+    header: str | None = None,
+    prefix: str = "",
+) -> None:
+    """Save in word2vec's text format, with numbers as in gensim's files.
 
-    Elements have nine digits, enough for any program to read the same float32.
+    `order` lists the rows to write; by default, all by descending count. Without the compiled
+    library, and if the vectors are not float32, numbers have nine digits, enough for any program
+    to read the same float32.
     """
     words = vectors.index_to_key
     size = vectors.vector_size
-    counts = vectors.expandos.get("count", np.zeros(len(words)))
-    order = np.argsort(-counts, kind="stable")
-    line = "%s" + " %.9g" * size + "\n"
-    with utils.open(file, "wb") as out:
-        out.write(f"{len(words)} {size}\n".encode())
-        for part in np.array_split(order, len(words) // ROWS + 1):
-            rows = zip(part.tolist(), vectors.vectors[part].tolist(), strict=True)
-            out.write("".join([line % (words[row], *numbers) for row, numbers in rows]).encode())
+    if order is None:
+        counts = vectors.expandos.get("count", np.zeros(len(words)))
+        order = np.argsort(-counts, kind="stable")
+    if header is None:
+        header = f"{len(words)} {size}\n"
+
+    def lines(rows: np.ndarray, _: object) -> bytes:
+        named = [f"{prefix}{words[row]}" for row in rows.tolist()]
+        return _lines(named, vectors.vectors[rows])
+
+    parts = np.array_split(order, len(order) * size // NUMBERS + 1)
+    with utils.open(file, mode) as out:
+        out.write(header.encode())
+        for text in in_threads(lines, parts, ahead=2 * len(usable_cores())):
+            out.write(text)
+
+
+def _lines(words: list[str], rows: np.ndarray) -> bytes:
+    """Return words [n], each followed by the numbers of its row [n, D], as lines of text."""
+    number, size = rows.shape
+    if rows.dtype != np.float32 or (format_rows := _format_rows()) is None:
+        line = "%s" + " %.9g" * size + "\n"
+        pairs = zip(words, rows.tolist(), strict=True)
+        return "".join([line % (word, *numbers) for word, numbers in pairs]).encode()
+    encoded = [word.encode() for word in words]
+    ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
+    text = b"".join(encoded)
+    made = np.empty(len(text) + number * (1 + LONGEST_NUMBER * size), np.uint8)
+    rows = np.ascontiguousarray(rows)
+    address = ends.ctypes.data, rows.ctypes.data
+    return made[: format_rows(text, *address, number, size, made.ctypes.data)].tobytes()
+
+
+@functools.cache
+def _format_rows() -> Any:
+    """Load the compiled function, which releases the GIL; None if it is missing."""
+    try:
+        function = ctypes.CDLL(str(LIBRARY)).tfw2v_format_rows
+    except (OSError, AttributeError):
+        return None
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    function.restype = number
+    function.argtypes = [ctypes.c_char_p, pointer, pointer, number, number, pointer]
+    return function
+
+
+# The class of models' vectors stays gensim's, which loads their files without this package. So the
+# method of gensim's class is replaced.
+_gensims_save = KeyedVectors.save_word2vec_format
+
+
+@functools.wraps(_gensims_save)
+def _save_word2vec_format(
+    self: KeyedVectors,
+    fname: Any,
+    fvocab: Any = None,
+    binary: bool = False,
+    total_vec: int | None = None,
+    write_header: bool = True,
+    prefix: str = "",
+    append: bool = False,
+    sort_attr: str = "count",
+) -> None:
+    values = self.expandos.get(sort_attr)
+    is_usual = values is not None and fvocab is None and not binary
+    is_float = self.vectors.dtype == np.float32 and _format_rows() is not None
+    if not (is_usual and is_float and self.vectors.shape == (len(self), self.vector_size)):
+        return _gensims_save(
+            self, fname, fvocab, binary, total_vec, write_header, prefix, append, sort_attr
+        )
+    if total_vec is None:
+        total_vec = len(self)
+    sizes = total_vec, self.vector_size
+    keyedvectors.logger.info("storing %sx%s projection weights into %s", *sizes, fname)
+    # as gensim: first Doc2Vec's integer tags, which are their own rows
+    tags = next((row for row, key in enumerate(self.index_to_key) if row != key), len(self))
+    rows = np.fromiter(self.key_to_index.values(), np.int64)
+    order = np.r_[:tags, rows[np.argsort(-np.asarray(values)[rows], kind="stable")]]
+    header = "{} {}\n".format(*sizes) if write_header else ""
+    save_text(self, fname, order, "ab" if append else "wb", header, prefix)
+
+
+KeyedVectors.save_word2vec_format = _save_word2vec_format
 
 
 def _set_rows(vectors: KeyedVectors, words: list[Any], rows: np.ndarray) -> None:
