@@ -102,55 +102,6 @@ def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
     return None if len(held) != len(vectors) or is_numbering else held.astype(np.int64)
 
 
-def save_text(
-    vectors: KeyedVectors,
-    file: Any,
-    order: np.ndarray | None = None,
-    mode: str = "wb",
-    header: str | None = None,
-    prefix: str = "",
-) -> None:
-    """Save in word2vec's text format, with numbers as in gensim's files.
-
-    `order` lists the rows to write; by default, all by descending count. Without the compiled
-    library, and if the vectors are not float32, numbers have nine digits, enough for any program
-    to read the same float32.
-    """
-    words = vectors.index_to_key
-    size = vectors.vector_size
-    if order is None:
-        counts = vectors.expandos.get("count", np.zeros(len(words)))
-        order = np.argsort(-counts, kind="stable")
-    if header is None:
-        header = f"{len(words)} {size}\n"
-
-    def lines(rows: np.ndarray, _: object) -> bytes:
-        named = [f"{prefix}{words[row]}" for row in rows.tolist()]
-        return _lines(named, vectors.vectors[rows])
-
-    parts = np.array_split(order, len(order) * size // NUMBERS + 1)
-    with utils.open(file, mode) as out:
-        out.write(header.encode())
-        for text in in_threads(lines, parts, ahead=2 * len(usable_cores())):
-            out.write(text)
-
-
-def _lines(words: list[str], rows: np.ndarray) -> bytes:
-    """Return words [n], each followed by the numbers of its row [n, D], as lines of text."""
-    number, size = rows.shape
-    if rows.dtype != np.float32 or (format_rows := _format_rows()) is None:
-        line = "%s" + " %.9g" * size + "\n"
-        pairs = zip(words, rows.tolist(), strict=True)
-        return "".join([line % (word, *numbers) for word, numbers in pairs]).encode()
-    encoded = [word.encode() for word in words]
-    ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
-    text = b"".join(encoded)
-    made = np.empty(len(text) + number * (1 + LONGEST_NUMBER * size), np.uint8)
-    rows = np.ascontiguousarray(rows)
-    address = ends.ctypes.data, rows.ctypes.data
-    return made[: format_rows(text, *address, number, size, made.ctypes.data)].tobytes()
-
-
 @functools.cache
 def _format_rows() -> Any:
     """Load the compiled function, which releases the GIL; None if it is missing."""
@@ -158,19 +109,18 @@ def _format_rows() -> Any:
         function = ctypes.CDLL(str(LIBRARY)).tfw2v_format_rows
     except (OSError, AttributeError):
         return None
-    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    pointer = ctypes.c_void_p
+    number = ctypes.c_int64
     function.restype = number
     function.argtypes = [ctypes.c_char_p, pointer, pointer, number, number, pointer]
     return function
 
 
-# The class of models' vectors stays gensim's, which loads their files without this package. So the
-# method of gensim's class is replaced.
 _gensims_save = KeyedVectors.save_word2vec_format
 
 
 @functools.wraps(_gensims_save)
-def _save_word2vec_format(
+def save_word2vec_format(
     self: KeyedVectors,
     fname: Any,
     fvocab: Any = None,
@@ -181,26 +131,47 @@ def _save_word2vec_format(
     append: bool = False,
     sort_attr: str = "count",
 ) -> None:
-    values = self.expandos.get(sort_attr)
-    is_usual = values is not None and fvocab is None and not binary
-    is_float = self.vectors.dtype == np.float32 and _format_rows() is not None
-    if not (is_usual and is_float and self.vectors.shape == (len(self), self.vector_size)):
+    """Save as gensim, which writes the same bytes, but text by compiled code in threads."""
+    words = self.index_to_key
+    size = self.vector_size
+    format_rows = _format_rows()
+    is_float = self.vectors.dtype == np.float32 and self.vectors.shape == (len(words), size)
+    if format_rows is None or not is_float or binary or fvocab is not None:
         return _gensims_save(
             self, fname, fvocab, binary, total_vec, write_header, prefix, append, sort_attr
         )
+    values = self.expandos.get(sort_attr)
+    if values is None:
+        absent = "attribute %s not present in %s; will store in internal index_to_key order"
+        keyedvectors.logger.warning(absent, sort_attr, self)
+        values = np.zeros(len(words))
     if total_vec is None:
-        total_vec = len(self)
-    sizes = total_vec, self.vector_size
-    keyedvectors.logger.info("storing %sx%s projection weights into %s", *sizes, fname)
-    # as gensim: first Doc2Vec's integer tags, which are their own rows
-    tags = next((row for row, key in enumerate(self.index_to_key) if row != key), len(self))
+        total_vec = len(words)
+    keyedvectors.logger.info("storing %sx%s projection weights into %s", total_vec, size, fname)
+
+    def lines(rows: np.ndarray, _: object) -> bytes:
+        named = [f"{prefix}{words[row]}".encode() for row in rows.tolist()]
+        text = b"".join(named)
+        ends = np.cumsum([*map(len, named)], dtype=np.int64)
+        numbers = self.vectors.take(rows, axis=0)
+        made = np.empty(len(text) + len(rows) * (LONGEST_NUMBER * size + 1), np.uint8)
+        given = text, ends.ctypes.data, numbers.ctypes.data, *numbers.shape, made.ctypes.data
+        return made[: format_rows(*given)].tobytes()
+
+    # Doc2Vec's integer tags are their own rows, and come first
+    tags = next((row for row, key in enumerate(words) if row != key), len(words))
     rows = np.fromiter(self.key_to_index.values(), np.int64)
     order = np.r_[:tags, rows[np.argsort(-np.asarray(values)[rows], kind="stable")]]
-    header = "{} {}\n".format(*sizes) if write_header else ""
-    save_text(self, fname, order, "ab" if append else "wb", header, prefix)
+    parts = np.array_split(order, len(order) * size // NUMBERS + 1)
+    with utils.open(fname, "ab" if append else "wb") as out:
+        if write_header:
+            out.write(f"{total_vec} {size}\n".encode())
+        for part in in_threads(lines, parts, ahead=2 * len(usable_cores())):
+            out.write(part)
 
 
-KeyedVectors.save_word2vec_format = _save_word2vec_format
+# The class of models' vectors stays gensim's, which loads their files without this package.
+KeyedVectors.save_word2vec_format = save_word2vec_format
 
 
 def _set_rows(vectors: KeyedVectors, words: list[Any], rows: np.ndarray) -> None:
