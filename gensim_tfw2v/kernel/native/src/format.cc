@@ -6,8 +6,8 @@
 
 #include "unit.h"
 
-// GCC 11, LLVM 14. Without them, Python formats.
-#if defined(__cpp_lib_to_chars) || (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 14000)
+// Standard libraries that can format floats: GCC's from 11 on, and LLVM's. With others, gensim formats.
+#if __cpp_lib_to_chars || _LIBCPP_AVAILABILITY_HAS_TO_CHARS_FLOATING_POINT
 
 namespace {
 
