@@ -28,6 +28,9 @@ AVX512 = "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width
 X86 = {"avx2": "-mavx2 -mfma", "avx512": AVX512, "avx512bf16": f"{AVX512} -mavx512bf16"}
 VARIANTS = {"portable": "", **(X86 if MACHINE == "x86_64" else {})}
 
+#: Sources of both libraries, besides c_api.cc and the kernels.
+COMMON = ("draws.cc", "text.cc", "format.cc")
+
 #: Libraries for ctypes and for TensorFlow, and their sources in addition to the common ones.
 LIBRARIES = {"kernels.so": [], "ops.so": ["tensorflow.cc"]}
 
@@ -93,9 +96,7 @@ class BuildKernels(build_ext):
             )
             for name, flags in VARIANTS.items()
         }
-        others = {
-            name: pool.submit(compiled, name) for name in ("draws.cc", "text.cc", "tensorflow.cc")
-        }
+        others = {name: pool.submit(compiled, name) for name in (*COMMON, "tensorflow.cc")}
         for name in list(kernels):
             if kernels[name].exception() and name != "portable":
                 logging.warning("no kernel for %s: this compiler does not support it", name)
@@ -107,7 +108,7 @@ class BuildKernels(build_ext):
             # the linker uses the first definition. Later objects need newer processors.
             objects = [
                 c_api,
-                *(others[source].result() for source in ("draws.cc", "text.cc", *sources)),
+                *(others[source].result() for source in (*COMMON, *sources)),
             ]
             objects += [made.result() for made in kernels.values()]
             subprocess.run([*command, *LINK, *objects, "-o", output], check=True)

@@ -8,7 +8,7 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v import TFWord2Vec, merge_models
 from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs, neighbour_agreement, summary
-from gensim_tfw2v.keyed import keyed, save_text, with_keys
+from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.monitor.projector import write_projector
 
 TEXT = "6 2\na 1 2\na 3 4\nb 1 2\nc 2 1\nb 0 1\nd 5 1\n"
@@ -86,21 +86,3 @@ def test_vectors_without_words_are_summarized_but_not_projected(tmp_path):
     assert summary(nothing)["words"] == 0
     with pytest.raises(ValueError, match="no vectors"):
         write_projector(nothing, tmp_path)
-
-
-def test_saved_text_equals_gensims_when_loaded(tmp_path):
-    rng = np.random.default_rng(1)
-    rows = (rng.normal(size=(2345, 7)) * 10.0 ** rng.integers(-6, 6, (2345, 1))).astype(np.float32)
-    vectors = keyed([f"wört%{row}" for row in range(len(rows))], rows)
-    vectors.expandos["count"] = rng.integers(1, 50, len(rows))  # gensim sorts by them
-    ours, theirs = tmp_path / "ours.txt.gz", tmp_path / "theirs.txt.gz"
-    save_text(vectors, str(ours))
-    vectors.save_word2vec_format(str(theirs))
-    read = [KeyedVectors.load_word2vec_format(str(path)) for path in (ours, theirs)]
-    assert read[0].index_to_key == read[1].index_to_key
-    np.testing.assert_array_equal(read[0].vectors, read[1].vectors)
-
-
-def test_saved_text_without_words_is_only_a_header(tmp_path):
-    save_text(keyed([], np.zeros((0, 3), np.float32)), str(tmp_path / "none"))
-    assert (tmp_path / "none").read_text() == "0 3\n"

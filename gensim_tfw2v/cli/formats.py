@@ -206,9 +206,9 @@ def place(to: Any) -> Any:
 
 
 def _save_text(vectors: KeyedVectors, to: Any) -> None:
-    from gensim_tfw2v.keyed import save_text
+    from gensim_tfw2v.keyed import save_word2vec_format
 
-    save_text(vectors, place(to))
+    save_word2vec_format(vectors, place(to))
 
 
 def _save_numpy(vectors: KeyedVectors, to: Any) -> None:

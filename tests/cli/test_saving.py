@@ -9,7 +9,6 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import check_can_save, load_vectors, save_model
-from gensim_tfw2v.keyed import save_text
 from tests.cli.conftest import ROOT
 
 
@@ -42,7 +41,7 @@ def test_vectors_are_written_to_a_pipe(models, tmp_path, binary):
     assert saved == [tmp_path / "model", pipe] and pipe.is_fifo()
     expected = models["binary.bin"]
     if not binary:
-        save_text(Model(models).wv, str(expected := tmp_path / "text"))
+        Model(models).wv.save_word2vec_format(str(expected := tmp_path / "text"))
     assert path.read_bytes() == expected.read_bytes()
 
 

@@ -115,3 +115,9 @@ def test_texts_of_all_kinds_pass_sanitizers(watched):
     ran = run(watched, "portable", program="tests/corpus/sanitized.py")
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) > 50  # texts that are not UTF-8
+
+
+def test_numbers_of_all_kinds_pass_sanitizers(watched):
+    ran = run(watched, "portable", program="tests/kernel/native/sanitized_numbers.py")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == ["nan", "-1.1754944e-38"]
