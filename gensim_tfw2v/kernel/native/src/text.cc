@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -132,6 +133,22 @@ void Words::add(const uint8_t* text, int64_t size, const int64_t* counts, int32_
     if (indices) indices[i] = number;
     text = stop + 1;
   }
+}
+
+int64_t Words::encode(const uint8_t* text, int64_t size, int64_t number, bool grows,
+                      int32_t* indices, int32_t* places) {
+  const uint8_t* const end = text + size;
+  if (std::count(text, end, 0) != number || (size && end[-1])) return -1;
+  const int64_t before = counts_.size();
+  int64_t added = 0;
+  for (int64_t i = 0; i < number; ++i) {
+    const auto* stop = static_cast<const uint8_t*>(std::memchr(text, 0, end - text)) + 1;
+    const Key key = key_of(text, stop - text, end);
+    indices[i] = grows ? count(key, text, stop - text, 0) : find(key, text, stop - text);
+    if (indices[i] == before + added) places[added++] = i;
+    text = stop;
+  }
+  return added;
 }
 
 int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t limit) {
@@ -324,6 +341,11 @@ TFW2V_EXPORT void tfw2v_words_free(void* pointer) { delete &words(pointer); }
 TFW2V_EXPORT void tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size,
                                   const int64_t* counts, int32_t* indices) {
   words(pointer).add(text, size, counts, indices);
+}
+TFW2V_EXPORT int64_t tfw2v_words_encode(void* pointer, const uint8_t* text, int64_t size,
+                                        int64_t number, int32_t grows, int32_t* indices,
+                                        int32_t* places) {
+  return words(pointer).encode(text, size, number, grows, indices, places);
 }
 TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) { return words(pointer).counts().size(); }
 TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) { return words(pointer).text().size(); }

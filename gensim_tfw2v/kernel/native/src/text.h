@@ -33,6 +33,13 @@ class Words {
   // receives the index of each word, unless null.
   void add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* indices);
 
+  // Looks up `number` words, each followed by a zero byte, which counts as its last one, so that words may
+  // be empty. With `grows`, unknown words are added with the count 0. `places`: receives the place of each
+  // added word in the text. Returns the number of added words, or -1, without looking up any word, if the
+  // text has more or fewer zero bytes.
+  int64_t encode(const uint8_t* text, int64_t size, int64_t number, bool grows, int32_t* indices,
+                 int32_t* places);
+
   // All words in the order of their indices, each followed by '\n'.
   const std::string& text() const { return text_; }
   const std::vector<int64_t>& counts() const { return counts_; }
