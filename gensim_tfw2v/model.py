@@ -34,7 +34,7 @@ from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.model_checks import check_loaded, check_state
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.weights import complete, copied_vocabulary, renew_norms
+from gensim_tfw2v.training.weights import complete, copied_vocabulary, fast_attributes, renew_norms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -854,6 +854,8 @@ def _guarded(name: str) -> Any:
     @functools.wraps(getattr(Word2Vec, name))
     def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
         call = getattr(super(TFWord2Vec, self), name)
+        if name == "prepare_vocab":
+            call = fast_attributes(self.wv)(call)
         if self._user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)
         self._claim(threading.get_ident())

@@ -90,9 +90,9 @@ class WordCounter:
     def encode(self, text: bytes, number: int, add: bool = True) -> tuple[Ids, Ids] | None:
         """Return the index of each of `number` words, and the places of the new ones.
 
-        Each word is followed by a zero byte; None if a word contains one. New words are added,
-        without being counted; or, if not `add`, their index is `UNKNOWN`. A table is filled either
-        by this method or by `add`.
+        Each word is followed by a zero byte; None if a word contains one. Words are counted; or, if
+        not `add`, new ones have the index `UNKNOWN`. A table is filled either by this method or by
+        `add`.
         """
         indices = np.empty(number, np.int32)
         places = np.empty(number, np.int32)
