@@ -95,7 +95,7 @@ def fast_attributes(vectors: Any) -> Iterator[None]:
         if name not in checked or len(vectors.expandos[name]) != len(vectors.index_to_key):
             vectors.allocate_vecattrs([name], [type(value)])
             checked.add(name)
-        vectors.expandos[name][vectors.key_to_index[word]] = value
+        vectors.expandos[name][vectors.get_index(word)] = value
 
     vectors.set_vecattr = set_vecattr
     try:
