@@ -264,5 +264,7 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
             marks.append(END)
         if stop >= BATCH:
             yield Batch(words, ids.text_of(words), places, marks, items)
-            words, places, marks = [], [], []
+            words = []
+            places = []
+            marks = []
     yield Batch(words, ids.text_of(words), places, marks, items)

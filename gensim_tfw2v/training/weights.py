@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,24 +83,6 @@ def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]
             kept["key_to_index"] = kept["key_to_index"].copy()
         copies.append((held, kept))
     return copies
-
-
-@contextlib.contextmanager
-def fast_attributes(vectors: Any) -> Iterator[None]:
-    """Let gensim set attributes of many words without checking their arrays for each word."""
-    checked = set[str]()
-
-    def set_vecattr(word: Any, name: str, value: Any) -> None:
-        if name not in checked or len(vectors.expandos[name]) != len(vectors.index_to_key):
-            vectors.allocate_vecattrs([name], [type(value)])
-            checked.add(name)
-        vectors.expandos[name][vectors.get_index(word)] = value
-
-    vectors.set_vecattr = set_vecattr
-    try:
-        yield
-    finally:
-        del vectors.set_vecattr
 
 
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
