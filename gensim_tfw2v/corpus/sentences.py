@@ -93,11 +93,13 @@ class Batch(NamedTuple):
 class Numbers(dict[Any, bytes]):
     """Numbers of words: 0, 1, 2, … in the order of their first occurrence.
 
-    The dictionary of packed numbers is used only from the first batch on that the table can't look
-    up: because of words that are not strings, or contain a null character.
+    The dictionary of packed numbers is used from the first batch on that has words which are not
+    strings or contain a null character.
 
     Attributes
     ----------
+    table : WordCounter, optional
+        Table of all words so far; None once the dictionary is used.
     words : list
         Words by number.
     counts : ndarray of int64
@@ -131,7 +133,7 @@ class Numbers(dict[Any, bytes]):
         return np.insert(ids, batch.places, batch.marks)
 
     def _from_table(self, batch: Batch) -> Ids | None:
-        """Look up words in the table; return None, and fill the dictionary, if it can't."""
+        """Look up words in the table. If it can't, return None, and fill the dictionary."""
         if self.table is None:
             return None
         found = None if batch.text is None else self.table.encode(batch.text, len(batch.words))
