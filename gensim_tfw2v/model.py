@@ -11,7 +11,7 @@ import operator
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -845,6 +845,24 @@ class TFWord2Vec(Word2Vec):
         return self._training.train_epoch(cur_epoch, expected)
 
 
+@contextlib.contextmanager
+def _fast_attributes(vectors: Any) -> Iterator[None]:
+    """Let gensim set attributes of many words without checking their arrays for each word."""
+    checked = set[str]()
+
+    def set_vecattr(word: Any, name: str, value: Any) -> None:
+        if name not in checked or len(vectors.expandos[name]) != len(vectors.index_to_key):
+            vectors.allocate_vecattrs([name], [type(value)])
+            checked.add(name)
+        vectors.expandos[name][vectors.get_index(word)] = value
+
+    vectors.set_vecattr = set_vecattr
+    try:
+        yield
+    finally:
+        del vectors.set_vecattr
+
+
 def _guarded(name: str) -> Any:
     """Return gensim's method with a guard.
 
@@ -854,6 +872,8 @@ def _guarded(name: str) -> Any:
     @functools.wraps(getattr(Word2Vec, name))
     def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
         call = getattr(super(TFWord2Vec, self), name)
+        if name == "prepare_vocab":
+            call = _fast_attributes(self.wv)(call)
         if self._user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)
         self._claim(threading.get_ident())

@@ -314,3 +314,32 @@ def test_locks_scale_updates(model_class):
         model.train(common_texts, total_examples=9, epochs=1)
         moved.append(model.wv.vectors - before)
     np.testing.assert_allclose(moved[1], 0.5 * moved[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"hs": 1}, {"null_word": 1, "sample": 0}])
+def test_attributes_of_words_equal_gensims(options):
+    ours, gensims = (
+        class_(min_count=2, vector_size=4, **options) for class_ in (TFWord2Vec, Word2Vec)
+    )
+    texts = list(lee_corpus_list)
+    for update in (False, True):
+        for model in (ours, gensims):
+            model.build_vocab(texts, update=update)
+        assert ours.wv.key_to_index == gensims.wv.key_to_index
+        assert ours.wv.expandos.keys() == gensims.wv.expandos.keys()
+        for name, values in gensims.wv.expandos.items():
+            assert ours.wv.expandos[name].dtype == values.dtype
+            np.testing.assert_array_equal(
+                np.hstack(ours.wv.expandos[name]), np.hstack(values), err_msg=name
+            )
+        texts = [["new", "new", *text] for text in texts[:50]]
+    assert "set_vecattr" not in vars(ours.wv)
+
+
+def test_attributes_of_another_type_are_refused(model_class):
+    model = model_class(min_count=1)
+    model.wv.index_to_key = ["a", "b"]
+    model.wv.expandos["count"] = np.zeros(2, np.float32)
+    model.raw_vocab = {"a": 2, "b": 1}
+    with pytest.raises(TypeError, match="conflicts with its existing type"):
+        model.prepare_vocab()

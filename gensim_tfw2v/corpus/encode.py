@@ -238,7 +238,7 @@ def scan_corpus(text: Text, parent: Parent = None, progress: Progress | None = N
         if text.runs is None or library() is None:
             ids = Numbers()
             parts.append((packed_to_shards(text, ids, made.folder, progress), None))
-            words = list(ids)
+            words = ids.words
             counts = ids.counts
         else:
             counter = WordCounter()

@@ -37,6 +37,7 @@ FUNCTIONS = (
     ("words_new", POINTER),
     ("words_free", None, POINTER),
     ("words_add", None, POINTER, TEXT, NUMBER, POINTER, POINTER),
+    ("words_encode", NUMBER, POINTER, TEXT, NUMBER, NUMBER, ctypes.c_int32, POINTER, POINTER),
     ("words_number", NUMBER, POINTER),
     ("words_size", NUMBER, POINTER),
     ("words_text", POINTER, POINTER),
@@ -85,6 +86,20 @@ class WordCounter:
         address = None if counts is None else counts.ctypes.data
         library().tfw2v_words_add(self.pointer, text, len(text), address, indices.ctypes.data)
         return indices
+
+    def encode(self, text: bytes, number: int, add: bool = True) -> tuple[Ids, Ids] | None:
+        """Return the index of each of `number` words, and the places of the new ones.
+
+        Each word is followed by a zero byte; None if a word contains one. Words are counted; or, if
+        not `add`, new ones have the index `UNKNOWN`. A table is filled either by this method or by
+        `add`.
+        """
+        indices = np.empty(number, np.int32)
+        places = np.empty(number, np.int32)
+        addresses = indices.ctypes.data, places.ctypes.data
+        functions = library()
+        new = functions.tfw2v_words_encode(self.pointer, text, len(text), number, add, *addresses)
+        return None if new < 0 else (indices, places[:new])
 
 
 def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:

@@ -1,16 +1,15 @@
-"""Encoding of token lists as ids, in pure Python: lines of text, and iterables.
+"""Encoding of token lists as ids: lines of text, and iterables.
 
-Dictionaries map words to ids packed as four little-endian bytes. So a whole sentence is
-``b"".join(map(ids.__getitem__, words))``, ready to be written: one look-up and one copy per word,
-without an intermediate array or list of integers.
+Strings are looked up by a compiled hash table, without the GIL, while the next ones are read. Other
+objects are looked up in dictionaries.
 """
 
 import logging
 import struct
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +26,18 @@ from gensim_tfw2v.corpus.encoded_corpus import (
     Shard,
     save_shard,
 )
+from gensim_tfw2v.corpus.scanner import WordCounter, library, renumber
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, Text, open_text
+from gensim_tfw2v.processes.threads import in_threads
 
 logger = logging.getLogger(__name__)
 
 #: Maximum entries of a shard. It is small because progress is reported only after each shard, and
 #: Python is slow.
 ENTRIES = 1 << 20
+
+#: Words that are looked up at a time. Those of a generator are still in the processor's cache.
+BATCH = 1 << 16
 
 pack = struct.Struct("<i").pack
 
@@ -42,7 +46,7 @@ class Lines:
     """Sentences of runs of texts, for systems without the compiled scanner.
 
     A sentence is a line, cut at 10,000 words; empty lines are skipped. In `tagged` text, each line
-    is a document: items are (packed tag, words), where the tag is the number of the line.
+    is a document: items are ([tag's entry], words), where the tag is the number of the line.
     """
 
     def __init__(self, runs: Iterable[Iterable[FileRange]], tagged: bool) -> None:
@@ -54,7 +58,7 @@ class Lines:
         """Raise `CorpusDecodeError` if a text is not UTF-8."""
         for number, words in enumerate(self._lines()):
             if self._tagged:
-                yield pack(FIRST_TAG - number), words
+                yield [FIRST_TAG - number], words
                 continue
             for first in range(0, len(words), encoded_corpus.MAX_SENTENCE):
                 yield words[first : first + encoded_corpus.MAX_SENTENCE]
@@ -76,20 +80,72 @@ class Lines:
             self.bytes_read = before + text.stop - text.start
 
 
+class Batch(NamedTuple):
+    """Words of successive sentences, and the entries to insert between them."""
+
+    words: list[Any]
+    text: bytes | None  # each word in UTF-8, followed by a zero byte; None if not all are strings
+    places: list[int]  # index of the word before which each entry is inserted
+    marks: list[int]  # the entries: tags, and ends of sentences
+    items: int  # number of items so far
+
+
 class Numbers(dict[Any, bytes]):
-    """Packed ids of words, which are numbered 0, 1, 2, … in the order of their first look-up.
+    """Numbers of words: 0, 1, 2, … in the order of their first occurrence.
+
+    The dictionary of packed numbers is used from the first batch on that has words which are not
+    strings or contain a null character.
 
     Attributes
     ----------
+    table : WordCounter, optional
+        Table of all words so far; None once the dictionary is used.
+    words : list
+        Words by number.
     counts : ndarray of int64
         Occurrences of each word in the finished runs.
     """
 
-    counts: NDArray[np.int64] = np.zeros(0, np.int64)
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = None if library() is None else WordCounter()
+        self.words: list[Any] = []
+        self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __missing__(self, word: Hashable) -> bytes:
-        number = self[word] = pack(len(self))
+        number = self[word] = pack(len(self.words))
+        self.words.append(word)
         return number
+
+    def text_of(self, words: list[Any]) -> bytes | None:
+        """Return words as a `Batch` holds them; None also without a table."""
+        try:
+            text = None if self.table is None else "\0".join([*words, ""])
+        except TypeError:
+            text = None
+        return None if text is None else text.encode("utf-8", "surrogatepass")
+
+    def encode(self, batch: Batch) -> Ids:
+        """Return the entries of a batch."""
+        ids = self._from_table(batch)
+        if ids is None:
+            ids = np.frombuffer(b"".join(map(self.__getitem__, batch.words)), ID)
+        return np.insert(ids, batch.places, batch.marks)
+
+    def _from_table(self, batch: Batch) -> Ids | None:
+        """Look up words in the table. If it can't, return None, and fill the dictionary."""
+        if self.table is None:
+            return None
+        found = None if batch.text is None else self.table.encode(batch.text, len(batch.words))
+        if found is not None:
+            ids, first = found
+            new = [batch.words[place] for place in first.tolist()]
+            if {*map(type, new)} <= {str}:  # subclasses may define equality
+                self.words += new
+                return ids
+        self.table = None
+        self.update(zip(self.words, map(pack, count()), strict=False))
+        return None
 
     def finish(self, run: Ids) -> Ids:
         """Count the ids of a run, and return all of them for its shard."""
@@ -100,22 +156,39 @@ class Numbers(dict[Any, bytes]):
         return run
 
 
-class KnownNumbers(dict[Any, bytes]):
-    """Packed ids of a vocabulary, and `UNKNOWN` for any word that it lacks."""
+class KnownNumbers(Numbers):
+    """Numbers of the words of a vocabulary, and `UNKNOWN` for any other word."""
 
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
-        super().__init__((word, pack(index)) for word, index in key_to_index.items())
+        super().__init__()
+        self.words = list(key_to_index)
+        self._ids = np.fromiter(key_to_index.values(), np.int32, len(key_to_index))
+        text = self.text_of(self.words) if {*map(type, self.words)} <= {str} else None
+        if self.table is not None and (
+            text is None or self.table.encode(text, len(self.words)) is None
+        ):
+            self.table = None
 
     def __missing__(self, word: Hashable, unknown: bytes = pack(UNKNOWN)) -> bytes:
         return unknown
 
+    def _from_table(self, batch: Batch) -> Ids | None:
+        found = None
+        if self.table is not None and batch.text is not None:
+            found = self.table.encode(batch.text, len(batch.words), add=False)
+        if found is not None:
+            return found[0]
+        if not self:
+            self.update(zip(self.words, map(pack, count()), strict=False))
+        return None
+
     def finish(self, run: Ids) -> Ids:
         """Return the ids of a run without unknown words, for its shard."""
-        return encoded_corpus.without_unknown(run)
+        return renumber(run, self._ids)
 
 
 def packed_to_shards(
-    text: Text, ids: Numbers | KnownNumbers, folder: Path, progress: Progress | None = None
+    text: Text, ids: Numbers, folder: Path, progress: Progress | None = None
 ) -> EncodedPart:
     """Write a text to shards; return an `EncodedPart` without words.
 
@@ -126,49 +199,74 @@ def packed_to_shards(
     made = list[Shard]()
     raw_words = 0
     items = 0
-    for packed, items in _shard_by_shard(documents, text.tagged, ids):  # noqa: B007  the last is returned
-        run = np.frombuffer(b"".join(packed), ID)
-        words = int(np.count_nonzero(run > FIRST_TAG)) - len(packed)
+    for run, items in _runs(documents, text.tagged, ids):  # noqa: B007  the last is returned
+        sentences = int(np.count_nonzero(run == END))
+        words = int(np.count_nonzero(run > FIRST_TAG)) - sentences
         run = ids.finish(run)
         if len(run):  # otherwise EncodedCorpus distributes these words over other shards
             path = folder / f"{len(made):05}.int32"
-            made.append(save_shard(path, run, words, len(packed)))
+            made.append(save_shard(path, run, words, sentences))
         raw_words += words
         if progress:
-            progress(raw_words, items, len(ids), getattr(documents, "bytes_read", 0))
+            progress(raw_words, items, len(ids.words), getattr(documents, "bytes_read", 0))
     return EncodedPart(made, raw_words, items)
 
 
-def _shard_by_shard(
-    documents: Iterable[Any], tagged: bool, ids: Mapping[Any, bytes]
-) -> Iterator[tuple[list[bytes], int]]:
-    """Yield the packed sentences of each shard, with their ends, and the number of items so far.
+def _runs(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[tuple[Ids, int]]:
+    """Yield the entries of each shard, and the number of items so far."""
+    most = min(encoded_corpus.SHARD, ENTRIES)
+    waiting = list[Ids]()
+    items = 0
+    # one thread, because words are numbered in order
+    for entries, items in in_threads(
+        lambda batch, _: (ids.encode(batch), batch.items),
+        _batches(documents, tagged, ids),
+        threads=1,
+        ahead=2,
+    ):
+        waiting.append(entries)
+        while sum(map(len, waiting)) > most:
+            run = np.concatenate(waiting)
+            ends = np.flatnonzero(run == END) + 1
+            stop = ends[max(0, int(np.searchsorted(ends, most, "right")) - 1)]
+            yield run[:stop], items
+            waiting = [run[stop:]]
+    yield np.concatenate(waiting), items
+
+
+def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[Batch]:
+    """Yield the words of items in batches.
 
     Sentences of more than 10,000 words are cut, as in LineSentence; each part has all tags.
     """
-    lookup = ids.__getitem__
-    join = b"".join
-    end = pack(END)
-    longest = encoded_corpus.MAX_SENTENCE * ID.itemsize
-    packed = list[bytes]()
-    size = 0
+    longest = encoded_corpus.MAX_SENTENCE
+    words = list[Any]()
+    places = list[int]()
+    marks = list[int]()
     items = 0
-    for item in documents:
-        tags, sentence = item if tagged else (b"", item)
-        if not items and isinstance(item, str):
+    tags: Sequence[int] = ()
+    for items, item in enumerate(documents, 1):
+        if tagged:
+            tags, item = item
+        elif items == 1 and isinstance(item, str):
             logger.warning(
                 "Each 'sentences' item should be a list of words (usually unicode strings). "
                 "First item here is instead plain %s.",
                 type(item),
             )
-        items += 1
-        whole = join(map(lookup, sentence))
-        for start in range(0, len(whole), longest):
-            piece = tags + whole[start : start + longest] + end
-            if packed and size + len(piece) > min(encoded_corpus.SHARD, ENTRIES) * ID.itemsize:
-                yield packed, items
-                packed = []
-                size = 0
-            packed.append(piece)
-            size += len(piece)
-    yield packed, items
+        start = len(words)
+        words.extend(item)  # `+=` would call an array's own addition
+        stop = len(words)
+        while start < stop:
+            if tags:
+                places += [start] * len(tags)
+                marks += tags
+            start += longest
+            places.append(start if start < stop else stop)
+            marks.append(END)
+        if stop >= BATCH:
+            yield Batch(words, ids.text_of(words), places, marks, items)
+            words = []
+            places = []
+            marks = []
+    yield Batch(words, ids.text_of(words), places, marks, items)

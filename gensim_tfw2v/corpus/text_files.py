@@ -74,7 +74,7 @@ class Text(NamedTuple):
     runs : list of list of FileRange, optional
         Result of `cut_texts`; None for sentences.
     sentences : iterable
-        Token lists, if `runs` is None. Tagged documents are (packed tags, words).
+        Token lists, if `runs` is None. Tagged documents are (entries of tags, words).
     tagged : bool
         Whether the corpus consists of documents. Each line of a file, even an empty one, is then a
         document, whose tag is the number of the line.

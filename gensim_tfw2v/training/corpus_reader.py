@@ -39,7 +39,7 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
     """
     tagged = tags is not None
     if (paths := text_files(source, tagged)) is None:
-        items = source if tags is None else tags.packed(source)
+        items = source if tags is None else tags.encoded(source)
         number = operator.length_hint(source, 0)
         unit = "sentences" if number else "words"
         return Text(None, items, tagged, unit=unit, total=number or None)

@@ -1,7 +1,6 @@
 """Tags of documents, while documents are read and as keys of a model's document vectors."""
 
 import logging
-import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import count
 from typing import Any
@@ -53,8 +52,8 @@ class Tags:
             tags.counted[tag] = [int(vectors.get_vecattr(tag, name)) for name in COUNTS]
         return tags
 
-    def packed(self, documents: Iterable[Any]) -> Iterator[tuple[bytes, Iterable[Hashable]]]:
-        """Yield each document's tags, as packed provisional numbers, and its words; count the tags.
+    def encoded(self, documents: Iterable[Any]) -> Iterator[tuple[list[int], Iterable[Hashable]]]:
+        """Yield the entries of each document's tags, and its words; count the tags.
 
         As in gensim, a warning is logged if the words of the first document are a string.
 
@@ -78,8 +77,7 @@ class Tags:
                     "First 'words' here is instead plain %s.",
                     type(words),
                 )
-            entries = [FIRST_TAG - self._number(tag, len(words)) for tag in tags]
-            yield struct.pack(f"<{len(entries)}i", *entries), words
+            yield [FIRST_TAG - self._number(tag, len(words)) for tag in tags], words
 
     def _number(self, tag: Hashable, words: int) -> int:
         if isinstance(tag, INTEGERS):

@@ -38,6 +38,12 @@ def main():
             if number % 4 == 0:
                 pieces.insert(choose.randint(0, len(pieces)), choose.choice(WRONG))
             path.write_bytes(b"".join(pieces))
+            listed = scanner.WordCounter()
+            for grows in (True, False):
+                text = b"".join(piece + b"\0" for piece in pieces)
+                found = listed.encode(text, len(pieces), grows)
+                assert (found is None) == (b"\0" in pieces)
+                listed.encode(text[:-1], len(pieces), grows)
             scanner.BLOCK = choose.choice((1, 2, 3, 8, 100, 1 << 18))
             try:
                 tagged = number % 3 == 0

@@ -1,17 +1,21 @@
 """Encoded corpora hold what gensim would train on, however they are read."""
 
+import enum
+
+import numpy as np
 import pytest
 from gensim.models.word2vec import LineSentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import encoded_corpus, scanner, text_files
+from gensim_tfw2v.corpus import encoded_corpus, scanner, sentences, text_files
 from tests.corpus.reference import (
     LEE,
     decoded,
     encode_sentences,
     encode_texts,
     line_sentences,
+    scan_sentences,
     scan_texts,
 )
 
@@ -111,3 +115,57 @@ def test_random_iterables_are_decoded_unchanged(sentences, shard):
             kept = [[w for w in piece if w != "c"] for piece in pieces]
             assert decoded(corpus, ["a", "b", "\n"], 7) == [piece for piece in kept if piece]
             assert corpus.total_sentences == len(sentences)
+
+
+class Colour(str, enum.Enum):
+    """Strings whose hash is not that of their text."""
+
+    RED = "#f00"
+    BLUE = "#00f"
+
+
+STRINGS = ["a", "b", "", "\n", "a b", " ", "\ud800", "生命", "eight by", "nine bytes"]
+OTHERS = ["\0", "a\0b", 1, True, 2.5, None, ("a", 1), np.str_("a"), np.str_("c"), *Colour]
+
+
+@given(
+    data=st.data(),
+    odd=st.sampled_from([[], ["\0", "a\0b"], OTHERS]),
+    batch=st.integers(1, 30),
+    arrays=st.booleans(),
+)
+@settings(max_examples=150)
+def test_any_words_are_counted_and_encoded_as_by_dictionaries(data, odd, batch, arrays):
+    sentence = st.lists(st.sampled_from(STRINGS) if arrays else st.sampled_from(STRINGS + odd))
+    corpus = data.draw(st.lists(sentence, max_size=9))
+    counts = {}
+    for word in (word for words in corpus for word in words):
+        counts[word] = counts.get(word, 0) + 1
+    known = {word: number for number, word in enumerate(list(counts)[::2])}
+    kept = [[word for word in words if word in known] for words in corpus]
+    given = [np.array(words, object) for words in corpus] if arrays else corpus
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentences, "BATCH", batch)
+        with scan_sentences(given) as scan, scan.encode(known) as encoded:
+            assert list(scan.raw_vocab.items()) == list(counts.items())
+            assert list(map(type, scan.raw_vocab)) == list(map(type, counts))
+            assert decoded(encoded, list(known)) == list(filter(None, kept))
+        with encode_sentences(given, known) as encoded:
+            assert decoded(encoded, list(known)) == list(filter(None, kept))
+
+
+@pytest.mark.parametrize("read", [scan_sentences, lambda read: encode_sentences(read, {"a": 0})])
+def test_errors_of_words_and_of_generators_are_raised(read, monkeypatch, temporary):
+    monkeypatch.setattr(sentences, "BATCH", 2)
+    with pytest.raises(TypeError, match="unhashable|dict key"):
+        read([["a", "b"], ["c", ["d"]]])
+    with pytest.raises(TypeError, match="'int' object is not iterable"):
+        read([["a", "b"], 5])
+
+    def failing():
+        yield ["a"] * 5
+        raise OSError("of the generator")
+
+    with pytest.raises(OSError, match="of the generator"):
+        read(failing())
+    assert not list(temporary.iterdir())

@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -134,6 +135,48 @@ void Words::add(const uint8_t* text, int64_t size, const int64_t* counts, int32_
   }
 }
 
+bool Words::defer(Group& group, const uint8_t* word, int64_t size, const uint8_t* end,
+                  int64_t place) const {
+  const Key key = key_of(word, size, end);
+  __builtin_prefetch(&slots_[hash(key.head + key.length) >> shift_]);
+  group.words[group.size++] = {key, word, size, place};
+  return group.size == 16;
+}
+
+void Words::find(Group& group, int32_t* ids) const {
+  for (int i = 0; i < group.size; ++i) {
+    const auto& [key, word, size, place] = group.words[i];
+    ids[place] = find(key, word, size);
+  }
+  group.size = 0;
+}
+
+void Words::count(Group& group, int32_t* ids) {
+  for (int i = 0; i < group.size; ++i) {
+    const auto& [key, word, size, place] = group.words[i];
+    ids[place] = count(key, word, size, 1);
+  }
+  group.size = 0;
+}
+
+int64_t Words::encode(const uint8_t* text, int64_t size, int64_t number, bool grows,
+                      int32_t* indices, int32_t* places) {
+  const uint8_t* const end = text + size;
+  if (std::count(text, end, 0) != number || (size && end[-1])) return -1;
+  const int64_t before = counts_.size();
+  Group group;
+  for (int64_t i = 0; i < number; ++i) {
+    const auto* stop = static_cast<const uint8_t*>(std::memchr(text, 0, end - text)) + 1;
+    if (defer(group, text, stop - text, end, i) || stop == end)
+      grows ? count(group, indices) : find(group, indices);
+    text = stop;
+  }
+  int64_t added = 0;
+  for (int64_t i = 0; i < number; ++i)
+    if (indices[i] == before + added) places[added++] = static_cast<int32_t>(i);
+  return added;
+}
+
 int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t limit) {
   int32_t* to = ids;
   for (int64_t i = 0; i < size; ++i) {
@@ -177,6 +220,12 @@ bool unpack(const uint8_t* bytes, int64_t size, std::vector<int32_t>& entries) {
 }
 
 int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
+  const int64_t done = split(text, size, is_last);
+  look_up();
+  return done;
+}
+
+int64_t Scanner::split(const uint8_t* text, int64_t size, bool is_last) {
   const uint8_t *p = text, *const end = text + size;
   state_.bad = -1;
   while (true) {
@@ -228,10 +277,11 @@ int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
 }
 
 void Scanner::take(const uint8_t* word, int64_t size, const uint8_t* end) {
-  const Words::Key key = Words::key_of(word, size, end);
   if (tagged_ && !in_sentence_)
     ids_.push_back(static_cast<int32_t>(kFirstTag - state_.sentences));
-  ids_.push_back(known_ ? known_->find(key, word, size) : own_.count(key, word, size, 1));
+  const bool is_full = (known_ ? *known_ : own_).defer(group_, word, size, end, ids_.size());
+  ids_.push_back(kUnknown);  // until it is looked up
+  if (is_full) look_up();
   if (++in_sentence_ == longest_) end_sentence();
 }
 
@@ -243,8 +293,12 @@ void Scanner::end_sentence() {
   ++sentences_;
   state_.sentences += !tagged_;
   state_.raw_words += in_sentence_;
-  state_.types = own_.counts().size();
   in_sentence_ = 0;
+}
+
+void Scanner::look_up() {
+  known_ ? known_->find(group_, ids_.data()) : own_.count(group_, ids_.data());
+  state_.types = own_.counts().size();
 }
 
 void Scanner::end_line() {
@@ -254,6 +308,7 @@ void Scanner::end_line() {
 }
 
 void Scanner::write(int64_t size) {
+  look_up();
   const int64_t raw_words = size - (1 + tagged_) * sentences_;
   int64_t kept = size;
   if (known_) kept = renumber(ids_.data(), size, numbers_, known_->counts().size());
@@ -324,6 +379,11 @@ TFW2V_EXPORT void tfw2v_words_free(void* pointer) { delete &words(pointer); }
 TFW2V_EXPORT void tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size,
                                   const int64_t* counts, int32_t* indices) {
   words(pointer).add(text, size, counts, indices);
+}
+TFW2V_EXPORT int64_t tfw2v_words_encode(void* pointer, const uint8_t* text, int64_t size,
+                                        int64_t number, int32_t grows, int32_t* indices,
+                                        int32_t* places) {
+  return words(pointer).encode(text, size, number, grows, indices, places);
 }
 TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) { return words(pointer).counts().size(); }
 TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) { return words(pointer).text().size(); }

@@ -33,6 +33,28 @@ class Words {
   // receives the index of each word, unless null.
   void add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* indices);
 
+  // Words to be looked up together. Their slots are prefetched, because many are not in the processor's cache.
+  struct Group {
+    struct Word {
+      Key key;
+      const uint8_t* start;
+      int64_t size, place;
+    } words[16];
+    int size = 0;
+  };
+  // Adds a word to a group. Returns whether the group is full.
+  bool defer(Group& group, const uint8_t* word, int64_t size, const uint8_t* end, int64_t place) const;
+  // Empties a group, and sets ids[place] of each word to the result of `find`, or of `count` with 1.
+  void find(Group& group, int32_t* ids) const;
+  void count(Group& group, int32_t* ids);
+
+  // Looks up `number` words, each followed by a zero byte, which counts as its last one, so that words may
+  // be empty. With `grows`, words are counted. `places`: receives the place of each new word in the text.
+  // Returns the number of new words, or -1, without looking up any word, if the text has more or fewer zero
+  // bytes.
+  int64_t encode(const uint8_t* text, int64_t size, int64_t number, bool grows, int32_t* indices,
+                 int32_t* places);
+
   // All words in the order of their indices, each followed by '\n'.
   const std::string& text() const { return text_; }
   const std::vector<int64_t>& counts() const { return counts_; }
@@ -104,6 +126,8 @@ class Scanner {
 
  private:
   void take(const uint8_t* word, int64_t size, const uint8_t* end);  // adds a word to the sentence
+  int64_t split(const uint8_t* text, int64_t size, bool is_last);  // see `scan`
+  void look_up();                                                // the words of group_
   void end_sentence();
   void end_line();
   void write(int64_t size);  // writes the first `size` entries of ids_ to a shard, and removes them
@@ -113,6 +137,7 @@ class Scanner {
   const Words* const known_;
   const int32_t* const numbers_;
   Words own_;
+  Words::Group group_;  // words whose entries in ids_ are not set yet
   std::vector<int32_t> ids_;
   std::vector<Shard> shards_;
   bool tagged_ = false, in_line_ = false;  // in_line_: the current line has bytes
