@@ -21,9 +21,10 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost, LocalTasks
 from gensim_tfw2v.corpus.text_files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
-from gensim_tfw2v.files.mapped import map_weights
+from gensim_tfw2v.files.mapped import init_weights, new_array
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
+from gensim_tfw2v.kernel.native.by_ctypes import new_rows
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -34,7 +35,12 @@ from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.model_checks import check_loaded, check_state
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.weights import complete, copied_vocabulary, renew_norms
+from gensim_tfw2v.training.weights import (
+    complete,
+    copied_vocabulary,
+    make_contiguous,
+    renew_norms,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -70,7 +76,8 @@ UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
 #: Further attributes that are not saved: state of a training, and results of the last one.
 TRANSIENT = (
     *("_reader", "_training", "_config", "_parsed", "_process_launcher", "_user", "_by_gensim"),
-    *("_frozen", "_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
+    *("_frozen", "_is_new", "_logged", "_restored_words", "traffic", "merge_report"),
+    "stop_training",
 )
 
 #: Attributes that gensim's `train` sets before it starts; restored if nothing was trained.
@@ -245,6 +252,7 @@ class TFWord2Vec(Word2Vec):
     _process_launcher: ProcessLauncher | None = None
     _user: int | None = None  # TRAINING, or the id of the thread that changes the model
     _training: Training | None = None
+    _is_new = False  # whether the weights are initial ones
     _config: TrainingConfig | None = None  # parsed from the attribute values in `_parsed`
     _parsed: Sequence[Any] = ()
     _by_gensim = ""  # reason why gensim's code trains; empty if it does not
@@ -370,11 +378,20 @@ class TFWord2Vec(Word2Vec):
     def init_weights(self) -> None:
         """Initialize the weights as gensim does, in files of `tables_dir` if it is set."""
         self._refuse_while_used()
-        if self.tables_dir is None:
+        self._is_new = True
+        if self.has_subwords:
             super().init_weights()
+        elif self.tables_dir is None:
+            logger.info("resetting layer weights")
+            # an output of `dm_concat` is several rows of the kernels
+            is_row = self.layer1_size == self.vector_size
+            new = new_rows if is_row else lambda *shape: np.zeros(shape, np.float32)
+            init_weights(self, lambda _, shape: new(*shape))
         else:
-            logger.info("resetting layer weights, in files of %s", self.tables_dir)
-            map_weights(self, Path(self.tables_dir))
+            folder = Path(self.tables_dir)
+            logger.info("resetting layer weights, in files of %s", folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            init_weights(self, lambda name, shape: new_array(folder / f"{name}.npy", shape))
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Make gensim's table of the noise distribution, [V], faster, with bit-identical values.
@@ -406,11 +423,18 @@ class TFWord2Vec(Word2Vec):
         gensim.models.Word2Vec, FastText or Doc2Vec
             Shares this model's arrays: training either changes both.
         """
+        make_contiguous(self)
         model: Any = object.__new__(self._of_gensim)
         model.__dict__.update(self.__getstate__())
         for name in (*OWN, *EXPERIMENTAL, "mean_losses", "kernel"):
             model.__dict__.pop(name, None)
         return model
+
+    def score(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        """Score sentences by gensim's code; see gensim."""
+        make_contiguous(self)
+        scores: np.ndarray = super().score(*args, **kwargs)
+        return scores
 
     def __getattr__(self, name: str) -> Any:
         if name in RENAMED:
@@ -499,7 +523,8 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         Divergence
-            If training diverges; the vectors of the last complete epoch are kept.
+            If training diverges. The vectors of the last complete epoch are kept, unless the first
+            training of a model diverges on one machine (see docs/regimes/local.md): they are lost.
         ValueError
             If the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is
             neither 1 nor V.
@@ -533,6 +558,7 @@ class TFWord2Vec(Word2Vec):
                 logger.warning(
                     "%s: gensim's code trains this model, at gensim's speed", self._by_gensim
                 )
+                make_contiguous(self)
             self._open_process_launcher(config)
             self.mean_losses = []
             self.stop_training = False
@@ -558,6 +584,7 @@ class TFWord2Vec(Word2Vec):
                     self.traffic = self._training.traffic
                     if self._training.log is not None:
                         self._logged = self._training.log.reached
+                    self._is_new = False
                     if self.checkpoint_dir is not None:
                         self._restored_words = self._training.restored[0]
                     self._training.close()
@@ -864,6 +891,7 @@ def _guarded(name: str) -> Any:
         except BaseException:
             for held, kept in before:
                 held.update(kept)
+            self._is_new = False  # the weights are older ones again
             raise
         finally:
             del self._user

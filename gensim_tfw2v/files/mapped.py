@@ -7,7 +7,7 @@ piece.
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,17 +18,17 @@ from numpy.typing import DTypeLike
 ROWS_AT_A_TIME = 1 << 14
 
 
-def map_weights(model: Any, folder: Path) -> None:
-    """Initialize the weights of a TFWord2Vec, as gensim's ``init_weights``, in files of a folder.
+def init_weights(model: Any, new: Callable[[str, tuple[int, int]], np.ndarray]) -> None:
+    """Initialize the weights of a TFWord2Vec, as gensim's ``init_weights``, piece by piece.
 
-    Older files are replaced. Vectors of documents' tags follow the vectors of words, in one file.
+    `new` makes an array of zeros from its name and shape. Vectors of documents' tags follow the
+    vectors of words, in one array.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     parts = [(model.wv, model.seed)]
     if model.has_documents:
         parts.append((model.dv, model.seed + 7919))  # as in gensim
     numbers = [len(of.index_to_key) for of, _ in parts]
-    whole = new_array(folder / "vectors.npy", (sum(numbers), model.wv.vector_size))
+    whole = new("vectors", (sum(numbers), model.wv.vector_size))
     for (of, seed), vectors in zip(parts, np.split(whole, numbers[:1]), strict=False):
         draws = np.random.default_rng(seed=seed)
         for rows in pieces(vectors):
@@ -42,9 +42,9 @@ def map_weights(model: Any, folder: Path) -> None:
         of.resize_vectors(seed=seed)  # keeps these rows, and adapts attributes and norms to them
     shape = numbers[0], model.layer1_size
     if model.hs:
-        model.syn1 = new_array(folder / "syn1.npy", shape)
+        model.syn1 = new("syn1", shape)
     if model.negative:
-        model.syn1neg = new_array(folder / "syn1neg.npy", shape)
+        model.syn1neg = new("syn1neg", shape)
 
 
 def pieces(array: np.ndarray) -> Iterator[np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,11 +12,14 @@ from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
-from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.native.by_ctypes import is_padded
+from gensim_tfw2v.kernel.tables import Divergence, Tables
 from gensim_tfw2v.training.subwords import Subwords
 
 #: Names of the attributes, of a model and of its vectors, that are trained arrays.
 WEIGHTS = ("vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1")
+
+logger = logging.getLogger(__name__)
 
 
 def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
@@ -89,7 +93,7 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     """Return the model's arrays as tables; an unused table has no rows.
 
     The arrays are not copied, except inputs with subwords, which are gathered, and arrays that are
-    not in C order, such as slices of columns.
+    neither in C order nor padded, such as slices of columns.
     """
     inputs = _joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
     outputs = nodes = np.zeros((0, model.vector_size), np.float32)
@@ -98,11 +102,19 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
         outputs = model.syn1neg.reshape(-1, model.vector_size)
     if model.hs:
         nodes = model.syn1.reshape(-1, model.vector_size)
-    return Tables(
-        np.require(inputs if subwords is None else subwords.gather(model.wv), requirements="C"),
-        np.require(outputs, requirements="C"),
-        np.require(nodes, requirements="C"),
-    )
+    inputs = inputs if subwords is None else subwords.gather(model.wv)
+    return Tables(*map(_in_rows, (inputs, outputs, nodes)))
+
+
+def _in_rows(array: np.ndarray) -> np.ndarray:
+    return array if is_padded(array) else np.require(array, requirements="C")
+
+
+def make_contiguous(model: Any) -> None:
+    """Replace padded arrays by copies in C order, as gensim's compiled code needs them."""
+    for held, arrays in weights_of(model):
+        for name, array in arrays.items():
+            held[name] = np.require(array, requirements="C")
 
 
 def _joined(model: Any) -> np.ndarray:
@@ -111,13 +123,22 @@ def _joined(model: Any) -> np.ndarray:
     The model's own arrays become views of it, so that they take no additional memory.
     """
     words, tags = parts = model.wv.vectors, model.dv.vectors
-    whole = words.base
-    rows = np.split(whole, [len(words)]) if whole is not None and whole is tags.base else ()
-    # a shared base is not enough: views may select or order its rows differently
-    if [x.__array_interface__ for x in rows] != [x.__array_interface__ for x in parts]:
-        whole = np.concatenate(parts, dtype=np.float32)
-        model.wv.vectors = whole[: len(words)]
-        model.dv.vectors = whole[len(words) :]
+    memory = words.base
+    if (
+        isinstance(memory, np.ndarray)
+        and memory is tags.base
+        and memory.flags.c_contiguous
+        # shared memory is not enough: views may select or order its rows differently
+        and tags.ctypes.data - words.ctypes.data == len(words) * words.strides[0]
+        and tags.strides == words.strides
+        and tags.dtype == words.dtype == np.float32
+    ):
+        shape = len(words) + len(tags), model.vector_size
+        first = words.ctypes.data - memory.ctypes.data
+        return np.ndarray(shape, np.float32, memory, first, words.strides)
+    whole = np.concatenate(parts, dtype=np.float32)
+    model.wv.vectors = whole[: len(words)]
+    model.dv.vectors = whole[len(words) :]
     return whole
 
 
@@ -127,15 +148,57 @@ class Weights:
 
     model: Any
     subwords: Subwords | None
+    in_place: bool = False  # whether the model's own arrays are trained, instead of copies
+    _is_scarce: bool | None = None  # whether copies do not fit into memory; None: not yet known
     _loaded: list[Any] = field(default_factory=list)  # result of `weights_of` at the last `load`
     _inputs: np.ndarray | None = None  # subword rows when last read or written
 
-    def load(self) -> Tables:
-        """Return the tables to train on, and remember them for `write`."""
+    def load(self, is_local: bool = False) -> Tables:
+        """Return the tables to train on, and remember them for `write`.
+
+        The tables are read-only if a `LocalRegime` is to train copies of them. Arrays are trained
+        in place, if they are padded, of a model that was never trained and has no checkpoints: it
+        has nothing to lose. Other models are, too, if memory is scarce.
+        """
         tables = tables_of(self.model, self.subwords)
         self._loaded = weights_of(self.model)
-        self._inputs = tables.inputs
-        return tables
+        if self.subwords is not None:
+            self._inputs = tables.inputs
+        model = self.model
+        self.in_place = (
+            is_local
+            and all(is_padded(table) for table in tables if len(table))
+            and (model._is_new and model.checkpoint_dir is None or self._lacks_memory(tables))
+        )
+        return tables if self.in_place else tables.read_only()
+
+    def _lacks_memory(self, tables: Tables) -> bool:
+        """Return whether copies do not fit into memory; decided before there are any."""
+        if self._is_scarce is None:
+            import psutil
+
+            needed = sum(len(table) * table.strides[0] for table in tables)
+            available = psutil.virtual_memory().available
+            self._is_scarce = available < needed
+            if self._is_scarce:
+                logger.warning(
+                    "training in place: copies of the vectors need %i MiB of memory, but only %i "
+                    "MiB are available. If training diverges, the vectors are lost",
+                    needed >> 20,
+                    available >> 20,
+                )
+        return self._is_scarce
+
+    def lost(self, reason: object) -> Divergence:
+        """Remove the arrays, which have diverged in place, and return the error to raise."""
+        for held, arrays in weights_of(self.model):
+            for name, array in arrays.items():
+                held[name] = np.zeros((0, array.shape[1]), np.float32)
+        renew_norms(self.model)
+        return Divergence(
+            f"{reason}. The model's vectors are lost, because they were trained in place: before "
+            "training again, call init_weights() or build the vocabulary, which make new ones"
+        )
 
     def write(self, fill: Callable[[Tables], None]) -> bool:
         """Call `fill` with the model's tables, then update everything that is derived from them.
@@ -148,8 +211,9 @@ class Weights:
         are_same = not self._loaded or shapes(current) == shapes(self._loaded)
         for held, arrays in current if are_same else self._loaded:
             for name, array in arrays.items():
-                # replaced by a copy unless it is writable float32 in C order
-                held[name] = np.require(array, np.float32, ["C", "W"])
+                # replaced by a copy unless it is padded, or writable float32 in C order
+                if not is_padded(array):
+                    held[name] = np.require(array, np.float32, ["C", "W"])
         tables = tables_of(model)
         if self.subwords is not None:
             rows = np.empty((len(self.subwords.weights), model.vector_size), np.float32)
