@@ -298,20 +298,35 @@ def failing(*args, **kwargs):
     raise OSError("failed")
 
 
-def test_trained_model_is_trained_in_place_if_memory_is_scarce(monkeypatch, caplog, tmp_path):
+@EACH_CLASS
+@pytest.mark.parametrize("how", ["trained", "loaded", "checkpoints"])
+def test_other_models_are_trained_in_place_if_memory_is_scarce(
+    class_, how, monkeypatch, caplog, tmp_path
+):
     Memory = namedtuple("Memory", "available")
-    model = new()
-    train(model)
-    model.checkpoint_dir = str(tmp_path / "kept")
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: Memory(1))
-    plain, view = copy.deepcopy(model), model.wv.vectors
-    with caplog.at_level(logging.WARNING):
+    model = new(class_)
+    if how != "checkpoints":
         train(model)
-    assert "training in place: copies of the vectors need" in caplog.text
+    if how == "loaded":
+        model.save(str(tmp_path / "model"))
+        model = class_.load(str(tmp_path / "model"))
+    plain, before = copy.deepcopy(model), arrays(model)
+    if how == "checkpoints":
+        model.checkpoint_dir = str(tmp_path / "kept")
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: Memory(1))
+    with caplog.at_level(logging.WARNING):
+        train(model, epochs=2)
+    assert caplog.text.count("training in place: copies of the vectors need") == 1
     monkeypatch.setattr(psutil, "virtual_memory", lambda: Memory(1 << 40))
+    train(plain, epochs=2)
+    assert_equal(model, plain)
+    for name, array in arrays(model).items():
+        assert is_padded(array)
+        assert (array is before[name]) == (how != "loaded")
+    model.checkpoint_dir = None
+    train(model)
     train(plain)
     assert_equal(model, plain)
-    assert model.wv.vectors is view
 
 
 @EACH_CLASS

@@ -12,7 +12,7 @@ from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
-from gensim_tfw2v.kernel.native.by_ctypes import is_padded
+from gensim_tfw2v.kernel.native.by_ctypes import is_padded, new_rows, stride
 from gensim_tfw2v.kernel.tables import Divergence, Tables
 from gensim_tfw2v.training.subwords import Subwords
 
@@ -110,6 +110,21 @@ def _in_rows(array: np.ndarray) -> np.ndarray:
     return array if is_padded(array) else np.require(array, requirements="C")
 
 
+def make_padded(model: Any) -> None:
+    """Replace arrays by padded copies, one after another; nothing changes if they are padded."""
+    of_keys = [model.wv, model.dv] if model.has_documents else [model.wv]
+    if not all(is_padded(of.vectors) for of in of_keys):
+        whole = new_rows(sum(len(of.vectors) for of in of_keys), model.vector_size)
+        for of, rows in zip(of_keys, np.split(whole, [len(model.wv)]), strict=False):
+            rows[:] = of.vectors
+            of.vectors = rows
+    for name in ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs):
+        if not is_padded(array := getattr(model, name)):
+            rows = new_rows(*array.shape)
+            rows[:] = array
+            setattr(model, name, rows)
+
+
 def make_contiguous(model: Any) -> None:
     """Replace padded arrays by copies in C order, as gensim's compiled code needs them."""
     for held, arrays in weights_of(model):
@@ -156,28 +171,34 @@ class Weights:
     def load(self, is_local: bool = False) -> Tables:
         """Return the tables to train on, and remember them for `write`.
 
-        The tables are read-only if a `LocalRegime` is to train copies of them. Arrays are trained
-        in place, if they are padded, of a model that was never trained and has no checkpoints: it
-        has nothing to lose. Other models are, too, if memory is scarce.
+        A `LocalRegime` trains the model's arrays in place if the model was never trained and has
+        no checkpoints, because it then has nothing to lose, or if memory is scarce. Otherwise the
+        tables are read-only, and it trains copies.
         """
-        tables = tables_of(self.model, self.subwords)
-        self._loaded = weights_of(self.model)
+        model = self.model
+        self.in_place = False
+        # FastText's rows are gathered, and an output of `dm_concat` is several rows
+        if is_local and self.subwords is None and model.layer1_size == model.vector_size:
+            arrays = [array for _, of in weights_of(model) for array in of.values()]
+            has_nothing_to_lose = model._is_new and model.checkpoint_dir is None
+            self.in_place = (
+                has_nothing_to_lose and all(map(is_padded, arrays)) or self._lacks_memory(arrays)
+            )
+            del arrays  # they may be replaced one after another
+            if self.in_place:
+                make_padded(model)
+        tables = tables_of(model, self.subwords)
+        self._loaded = weights_of(model)
         if self.subwords is not None:
             self._inputs = tables.inputs
-        model = self.model
-        self.in_place = (
-            is_local
-            and all(is_padded(table) for table in tables if len(table))
-            and (model._is_new and model.checkpoint_dir is None or self._lacks_memory(tables))
-        )
         return tables if self.in_place else tables.read_only()
 
-    def _lacks_memory(self, tables: Tables) -> bool:
+    def _lacks_memory(self, arrays: list[np.ndarray]) -> bool:
         """Return whether copies do not fit into memory; decided before there are any."""
         if self._is_scarce is None:
             import psutil
 
-            needed = sum(len(table) * table.strides[0] for table in tables)
+            needed = sum(4 * len(array) * stride(array.shape[1]) for array in arrays)
             available = psutil.virtual_memory().available
             self._is_scarce = available < needed
             if self._is_scarce:
