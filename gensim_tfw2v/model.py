@@ -21,10 +21,8 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost, LocalTasks
 from gensim_tfw2v.corpus.text_files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
-from gensim_tfw2v.files.mapped import init_weights, new_array
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
-from gensim_tfw2v.kernel.native.by_ctypes import new_rows
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -38,6 +36,7 @@ from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.weights import (
     complete,
     copied_vocabulary,
+    init_weights,
     make_contiguous,
     renew_norms,
 )
@@ -381,17 +380,11 @@ class TFWord2Vec(Word2Vec):
         self._is_new = True
         if self.has_subwords:
             super().init_weights()
-        elif self.tables_dir is None:
-            logger.info("resetting layer weights")
-            # an output of `dm_concat` is several rows of the kernels
-            is_row = self.layer1_size == self.vector_size
-            new = new_rows if is_row else lambda *shape: np.zeros(shape, np.float32)
-            init_weights(self, lambda _, shape: new(*shape))
         else:
-            folder = Path(self.tables_dir)
-            logger.info("resetting layer weights, in files of %s", folder)
-            folder.mkdir(parents=True, exist_ok=True)
-            init_weights(self, lambda name, shape: new_array(folder / f"{name}.npy", shape))
+            folder = None if self.tables_dir is None else Path(self.tables_dir)
+            where = "" if folder is None else f", in files of {folder}"
+            logger.info("resetting layer weights%s", where)
+            init_weights(self, folder)
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Make gensim's table of the noise distribution, [V], faster, with bit-identical values.

@@ -132,7 +132,7 @@ def packed_to_shards(
         run = ids.finish(run)
         if len(run):  # otherwise EncodedCorpus distributes these words over other shards
             path = folder / f"{len(made):05}.int32"
-            made.append(save_shard(path, run, words, len(packed)))
+            made.append(save_shard(path, [run], words, len(packed)))
         raw_words += words
         if progress:
             progress(raw_words, items, len(ids), getattr(documents, "bytes_read", 0))

@@ -15,6 +15,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
@@ -80,6 +81,7 @@ class Training:
         self.log: RunLog | None = None
         with contextlib.ExitStack() as resources:
             resources.callback(corpus.temporary.close)
+            release_memory()
             check_corpus(corpus, len(model.wv), config.regime_of_workers)
             if not corpus.total_sentences:
                 logger.warning(

@@ -1,16 +1,18 @@
-"""Trained arrays of a model: completing, copying, reading them as tables and writing them."""
+"""Trained arrays of a model: making, completing, reading them as tables and writing them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
+from gensim_tfw2v.files.mapped import new_array, pieces
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
 from gensim_tfw2v.kernel.native.by_ctypes import is_padded, new_rows, stride
 from gensim_tfw2v.kernel.tables import Divergence, Tables
@@ -33,6 +35,44 @@ def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]
         arrays = {n: held[n] for n in WEIGHTS if isinstance(held.get(n), np.ndarray)}
         found.append((held, arrays))
     return found
+
+
+def init_weights(model: Any, folder: Path | None) -> None:
+    """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``, in padded arrays.
+
+    With a folder, they are in its files, without padding; older files are replaced. Vectors of
+    documents' tags follow the vectors of words, in one array.
+    """
+
+    def new(name: str, number: int, size: int) -> np.ndarray:
+        if folder is not None:
+            return new_array(folder / f"{name}.npy", (number, size))
+        # an output of `dm_concat` is several rows of the kernels
+        is_row = model.layer1_size == model.vector_size
+        return new_rows(number, size) if is_row else np.zeros((number, size), np.float32)
+
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    parts = [(model.wv, model.seed)]
+    if model.has_documents:
+        parts.append((model.dv, model.seed + 7919))  # as in gensim
+    numbers = [len(of.index_to_key) for of, _ in parts]
+    whole = new("vectors", sum(numbers), model.wv.vector_size)
+    for (of, seed), vectors in zip(parts, np.split(whole, numbers[:1]), strict=False):
+        draws = np.random.default_rng(seed=seed)
+        for rows in pieces(vectors):
+            rows[:] = draws.random(rows.shape, dtype=np.float32)
+            rows *= 2.0
+            rows -= 1.0
+            rows /= of.vector_size
+        prior = of.vectors[: len(vectors)]
+        vectors[: len(prior)] = prior
+        of.vectors = vectors
+        of.resize_vectors(seed=seed)  # keeps these rows, and adapts attributes and norms to them
+    if model.hs:
+        model.syn1 = new("syn1", numbers[0], model.layer1_size)
+    if model.negative:
+        model.syn1neg = new("syn1neg", numbers[0], model.layer1_size)
 
 
 def complete(model: Any) -> None:
@@ -92,8 +132,7 @@ def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     """Return the model's arrays as tables; an unused table has no rows.
 
-    The arrays are not copied, except inputs with subwords, which are gathered, and arrays that are
-    neither in C order nor padded, such as slices of columns.
+    The arrays are not copied, except inputs with subwords, which are gathered.
     """
     inputs = _joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
     outputs = nodes = np.zeros((0, model.vector_size), np.float32)
@@ -102,12 +141,7 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
         outputs = model.syn1neg.reshape(-1, model.vector_size)
     if model.hs:
         nodes = model.syn1.reshape(-1, model.vector_size)
-    inputs = inputs if subwords is None else subwords.gather(model.wv)
-    return Tables(*map(_in_rows, (inputs, outputs, nodes)))
-
-
-def _in_rows(array: np.ndarray) -> np.ndarray:
-    return array if is_padded(array) else np.require(array, requirements="C")
+    return Tables(inputs if subwords is None else subwords.gather(model.wv), outputs, nodes)
 
 
 def make_padded(model: Any) -> None:
@@ -181,12 +215,11 @@ class Weights:
         if is_local and self.subwords is None and model.layer1_size == model.vector_size:
             arrays = [array for _, of in weights_of(model) for array in of.values()]
             has_nothing_to_lose = model._is_new and model.checkpoint_dir is None
-            self.in_place = (
-                has_nothing_to_lose and all(map(is_padded, arrays)) or self._lacks_memory(arrays)
-            )
-            del arrays  # they may be replaced one after another
-            if self.in_place:
+            self.in_place = has_nothing_to_lose and all(map(is_padded, arrays))
+            if not self.in_place and self._lacks_memory(arrays):
+                del arrays  # they may be replaced one after another
                 make_padded(model)
+                self.in_place = True
         tables = tables_of(model, self.subwords)
         self._loaded = weights_of(model)
         if self.subwords is not None:
@@ -233,7 +266,7 @@ class Weights:
         for held, arrays in current if are_same else self._loaded:
             for name, array in arrays.items():
                 # replaced by a copy unless it is padded, or writable float32 in C order
-                if not is_padded(array):
+                if not self.in_place and not is_padded(array):
                     held[name] = np.require(array, np.float32, ["C", "W"])
         tables = tables_of(model)
         if self.subwords is not None:
