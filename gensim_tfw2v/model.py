@@ -21,7 +21,6 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost, LocalTasks
 from gensim_tfw2v.corpus.text_files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
-from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import with_keys
@@ -34,7 +33,13 @@ from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.model_checks import check_loaded, check_state
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.weights import complete, copied_vocabulary, renew_norms
+from gensim_tfw2v.training.weights import (
+    complete,
+    copied_vocabulary,
+    init_weights,
+    make_contiguous,
+    renew_norms,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -70,7 +75,8 @@ UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
 #: Further attributes that are not saved: state of a training, and results of the last one.
 TRANSIENT = (
     *("_reader", "_training", "_config", "_parsed", "_process_launcher", "_user", "_by_gensim"),
-    *("_frozen", "_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
+    *("_frozen", "_is_new", "_logged", "_restored_words", "traffic", "merge_report"),
+    "stop_training",
 )
 
 #: Attributes that gensim's `train` sets before it starts; restored if nothing was trained.
@@ -245,6 +251,7 @@ class TFWord2Vec(Word2Vec):
     _process_launcher: ProcessLauncher | None = None
     _user: int | None = None  # TRAINING, or the id of the thread that changes the model
     _training: Training | None = None
+    _is_new = False  # whether the weights are initial ones
     _config: TrainingConfig | None = None  # parsed from the attribute values in `_parsed`
     _parsed: Sequence[Any] = ()
     _by_gensim = ""  # reason why gensim's code trains; empty if it does not
@@ -370,11 +377,14 @@ class TFWord2Vec(Word2Vec):
     def init_weights(self) -> None:
         """Initialize the weights as gensim does, in files of `tables_dir` if it is set."""
         self._refuse_while_used()
-        if self.tables_dir is None:
+        self._is_new = True
+        if self.has_subwords:
             super().init_weights()
         else:
-            logger.info("resetting layer weights, in files of %s", self.tables_dir)
-            map_weights(self, Path(self.tables_dir))
+            folder = None if self.tables_dir is None else Path(self.tables_dir)
+            where = "" if folder is None else f", in files of {folder}"
+            logger.info("resetting layer weights%s", where)
+            init_weights(self, folder)
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Make gensim's table of the noise distribution, [V], faster, with bit-identical values.
@@ -406,11 +416,18 @@ class TFWord2Vec(Word2Vec):
         gensim.models.Word2Vec, FastText or Doc2Vec
             Shares this model's arrays: training either changes both.
         """
+        make_contiguous(self)
         model: Any = object.__new__(self._of_gensim)
         model.__dict__.update(self.__getstate__())
         for name in (*OWN, *EXPERIMENTAL, "mean_losses", "kernel"):
             model.__dict__.pop(name, None)
         return model
+
+    def score(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        """Score sentences by gensim's code; see gensim."""
+        make_contiguous(self)
+        scores: np.ndarray = super().score(*args, **kwargs)
+        return scores
 
     def __getattr__(self, name: str) -> Any:
         if name in RENAMED:
@@ -499,7 +516,8 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         Divergence
-            If training diverges; the vectors of the last complete epoch are kept.
+            If training diverges. The vectors of the last complete epoch are kept, unless the first
+            training of a model diverges on one machine (see docs/regimes/local.md): they are lost.
         ValueError
             If the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is
             neither 1 nor V.
@@ -533,6 +551,7 @@ class TFWord2Vec(Word2Vec):
                 logger.warning(
                     "%s: gensim's code trains this model, at gensim's speed", self._by_gensim
                 )
+                make_contiguous(self)
             self._open_process_launcher(config)
             self.mean_losses = []
             self.stop_training = False
@@ -558,6 +577,7 @@ class TFWord2Vec(Word2Vec):
                     self.traffic = self._training.traffic
                     if self._training.log is not None:
                         self._logged = self._training.log.reached
+                    self._is_new = False
                     if self.checkpoint_dir is not None:
                         self._restored_words = self._training.restored[0]
                     self._training.close()
@@ -884,6 +904,7 @@ def _guarded(name: str) -> Any:
         except BaseException:
             for held, kept in before:
                 held.update(kept)
+            self._is_new = False  # the weights are older ones again
             raise
         finally:
             del self._user

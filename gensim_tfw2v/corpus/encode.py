@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -28,6 +28,7 @@ from gensim_tfw2v.corpus.encoded_corpus import (
     Parent,
     Progress,
     Shard,
+    read_pieces,
     save_ids,
     save_shard,
     write_error,
@@ -301,14 +302,20 @@ def _rewrite(
     def write(task: tuple[Shard, Path | None, int], _: object) -> Shard | None:
         shard, places, first_line = task
         ids = numbers if places is None else numbers[np.fromfile(places, ID)]
-        run = np.fromfile(shard.path, ID)
-        if rows is not None:
-            tags = run <= FIRST_TAG
-            # row -1 of an unknown tag becomes UNKNOWN: FIRST_TAG - (-1)
-            run[tags] = FIRST_TAG - rows(FIRST_TAG - run[tags] + first_line)
-        run = renumber(run, ids)
-        path = folder / Path(shard.path).name
-        return save_shard(path, run, shard.raw_words, shard.sentences) if len(run) else None
+
+        def runs() -> Iterator[Ids]:
+            for run in read_pieces(shard):
+                if rows is not None:
+                    tags = run <= FIRST_TAG
+                    # row -1 of an unknown tag becomes UNKNOWN: FIRST_TAG - (-1)
+                    run[tags] = FIRST_TAG - rows(FIRST_TAG - run[tags] + first_line)
+                yield renumber(run, ids)
+
+        path = folder / Path(shard.path).name  # may be the shard itself, while it is read
+        new = path.with_suffix(".new")
+        saved = save_shard(new, runs(), shard.raw_words, shard.sentences)
+        new.replace(path)
+        return replace(saved, path=str(path)) if saved.entries else None
 
     written = list(filter(None, in_threads(write, tasks)))
     return EncodedPart(written, raw_words, sentences)

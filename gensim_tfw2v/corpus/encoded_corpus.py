@@ -6,8 +6,9 @@ The sentences of units may be distributed over N samples (Anand et al. 2019, sec
 import contextlib
 import errno
 import functools
+import itertools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +29,7 @@ END = -1  # entry after each sentence
 UNKNOWN = -2  # entry of a word outside the vocabulary
 FIRST_TAG = -3  # FIRST_TAG - number is the entry of a tag, before the words of its document
 SHARD = 1 << 22  # maximum entries of a shard, except for a single longer sentence
+PIECE = 1 << 16  # entries of a shard that are read at a time
 MAX_SENTENCE = 10_000  # maximum words, as in LineSentence; longer lines are cut
 
 
@@ -117,19 +119,25 @@ def without_unknown(run: Ids) -> Ids:
     return run[np.repeat(words > 0, np.diff(ends, prepend=-1))]
 
 
-def save_ids(path: Path, ids: Ids) -> None:
+def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
     """Write ids to a file; if that fails, raise the OSError of `write_error`."""
     try:
-        path.write_bytes(ids.astype(ID, copy=False).tobytes())
+        with path.open(mode) as file:
+            file.write(np.ascontiguousarray(ids, ID))
     except OSError as error:
         raise write_error(error.errno, path.parent) from error
 
 
-def save_shard(path: Path, ids: Ids, raw_words: int, sentences: int) -> Shard:
-    """Write sentences to a shard; `raw_words` and `sentences` are their counts in the text."""
-    save_ids(path, ids)
-    tokens = int(np.count_nonzero(ids >= 0))
-    return Shard(str(path), len(ids), tokens, raw_words, sentences)
+def save_shard(path: Path, runs: Iterable[Ids], raw_words: int, sentences: int) -> Shard:
+    """Write runs of sentences to a shard; `raw_words`, `sentences`: their counts in the text."""
+    entries = 0
+    tokens = 0
+    save_ids(path, np.zeros(0, ID))
+    for run in runs:
+        save_ids(path, run, "ab")
+        entries += len(run)
+        tokens += int(np.count_nonzero(run >= 0))
+    return Shard(str(path), entries, tokens, raw_words, sentences)
 
 
 def read_ids(path: str, start: int, stop: int) -> Ids:
@@ -230,10 +238,11 @@ class EncodedCorpus(OnDisk):
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
         for shard in self._shards:
-            ids, ends = _ids_and_ends(shard)
+            ends = _ends(shard)
             edges = unit_edges(ends, shard.entries, size, self._whole)
             ended = np.searchsorted(ends, edges, "right").tolist()
-            tokens = _words(ids, edges)
+            cuts = itertools.pairwise(edges)
+            tokens = [int(np.count_nonzero(read_ids(shard.path, *cut) >= 0)) for cut in cuts]
             raw_words = shares(shard.raw_words, edges)
             sentences = shares(shard.sentences, ended)
             for cut in zip(edges, edges[1:], tokens, raw_words, sentences, strict=False):
@@ -260,7 +269,7 @@ class EncodedCorpus(OnDisk):
             if self._whole and len(left) > SHARD:
                 stop = int(np.flatnonzero(left[:SHARD] == END)[-1]) + 1
             run, left = np.split(left, [stop])
-            cut.append(save_shard(self.folder / f"cut{len(cut):05}.int32", run, 0, 0))
+            cut.append(save_shard(self.folder / f"cut{len(cut):05}.int32", [run], 0, 0))
             entries.append(entries[-1] + len(run))
         self._share_out(cut, entries, entries)
 
@@ -269,28 +278,45 @@ class EncodedCorpus(OnDisk):
         """Number of words of the longest sentence, not counting unknown ones."""
         longest = 0
         for shard in self._shards:
-            ids, ends = _ids_and_ends(shard)
-            longest = max(longest, *_words(ids, [0, *ends.tolist()]))
+            for run in read_pieces(shard):
+                stops = np.append(np.flatnonzero(run == END), len(run) - 1)
+                words = np.diff(np.cumsum(run >= 0)[stops], prepend=0)
+                longest = max(longest, int(words.max()))
         return longest
 
     def tag_counts(self, number: int) -> NDArray[np.int64]:
         """Count the documents with each of `number` tags: [number]."""
         counts = np.zeros(number, np.int64)
         for shard in self._shards:
-            entries = read_ids(shard.path, 0, shard.entries)
-            counts += np.bincount(FIRST_TAG - entries[entries <= FIRST_TAG], minlength=number)
+            for run in read_pieces(shard):
+                np.add.at(counts, FIRST_TAG - run[run <= FIRST_TAG], 1)
         return counts
 
 
-def _ids_and_ends(shard: Shard) -> tuple[Ids, NDArray[np.int64]]:
-    """Return the entries of a shard, and the index behind each end of a sentence."""
-    ids = read_ids(shard.path, 0, shard.entries)
-    return ids, np.flatnonzero(ids == END) + 1
+def read_pieces(shard: Shard) -> Iterator[Ids]:
+    """Read a shard in runs of whole sentences, of about `PIECE` entries; the last may be cut."""
+    left = np.zeros(0, np.int32)
+    for start in range(0, shard.entries, PIECE):
+        more = read_ids(shard.path, start, min(start + PIECE, shard.entries))
+        whole = np.concatenate([left, more])
+        last = len(whole) - 1 - int(np.argmax(whole[::-1] == END))
+        if whole[last] == END:
+            run, left = np.split(whole, [last + 1])
+            yield run
+        else:
+            left = whole
+    if len(left):
+        yield left
 
 
-def _words(ids: Ids, edges: list[int]) -> list[int]:
-    """Count the words between successive edges."""
-    return np.add.reduceat(ids >= 0, edges[:-1], dtype=np.int64).tolist()
+def _ends(shard: Shard) -> NDArray[np.int64]:
+    """Return the index behind the end of each sentence of a shard."""
+    first = 0
+    ends = [np.zeros(0, np.int64)]
+    for run in read_pieces(shard):
+        ends.append(first + np.flatnonzero(run == END) + 1)
+        first += len(run)
+    return np.concatenate(ends)
 
 
 def unit_edges(ends: NDArray[np.int64], entries: int, size: int, whole: bool = False) -> list[int]:

@@ -3,6 +3,7 @@
 The source is ``kernel/native/src/text.cc``, which is compiled into the library of the kernels.
 """
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -110,6 +111,12 @@ def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
     number = functions.tfw2v_words_number(counter)
     counts = ctypes.string_at(functions.tfw2v_words_counts(counter), 8 * number)
     return text, np.frombuffer(counts, np.int64)
+
+
+def release_memory() -> None:
+    """Return memory to the system that reading has freed; glibc would keep it for its threads."""
+    with contextlib.suppress(AttributeError):  # a different C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class Known(WordCounter):

@@ -205,7 +205,7 @@ def packed_to_shards(
         run = ids.finish(run)
         if len(run):  # otherwise EncodedCorpus distributes these words over other shards
             path = folder / f"{len(made):05}.int32"
-            made.append(save_shard(path, run, words, sentences))
+            made.append(save_shard(path, [run], words, sentences))
         raw_words += words
         if progress:
             progress(raw_words, items, len(ids.words), getattr(documents, "bytes_read", 0))

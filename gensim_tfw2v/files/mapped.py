@@ -9,42 +9,13 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 #: Number of rows in a piece.
 ROWS_AT_A_TIME = 1 << 14
-
-
-def map_weights(model: Any, folder: Path) -> None:
-    """Initialize the weights of a TFWord2Vec, as gensim's ``init_weights``, in files of a folder.
-
-    Older files are replaced. Vectors of documents' tags follow the vectors of words, in one file.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = [(model.wv, model.seed)]
-    if model.has_documents:
-        parts.append((model.dv, model.seed + 7919))  # as in gensim
-    numbers = [len(of.index_to_key) for of, _ in parts]
-    whole = new_array(folder / "vectors.npy", (sum(numbers), model.wv.vector_size))
-    for (of, seed), vectors in zip(parts, np.split(whole, numbers[:1]), strict=False):
-        draws = np.random.default_rng(seed=seed)
-        for rows in pieces(vectors):
-            rows[:] = draws.random(rows.shape, dtype=np.float32)
-            rows *= 2.0
-            rows -= 1.0
-            rows /= of.vector_size
-        prior = of.vectors[: len(vectors)]
-        vectors[: len(prior)] = prior
-        of.vectors = vectors
-        of.resize_vectors(seed=seed)  # keeps these rows, and adapts attributes and norms to them
-    shape = numbers[0], model.layer1_size
-    if model.hs:
-        model.syn1 = new_array(folder / "syn1.npy", shape)
-    if model.negative:
-        model.syn1neg = new_array(folder / "syn1neg.npy", shape)
 
 
 def pieces(array: np.ndarray) -> Iterator[np.ndarray]:

@@ -31,6 +31,13 @@ class Tables(NamedTuple):
     outputs: Any
     nodes: Any
 
+    def read_only(self) -> Tables:
+        """Return views of the arrays that are read-only, so that training is on copies of them."""
+        views = [array.view() for array in self]
+        for view in views:
+            view.flags.writeable = False
+        return Tables(*views)
+
 
 def all_finite(array: np.ndarray) -> bool:
     """Return whether all elements are finite, without allocating an array of bools."""

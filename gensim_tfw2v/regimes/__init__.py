@@ -74,7 +74,7 @@ class Regime(Protocol):
         """
 
     def load(self, arrays: Tables) -> None:
-        """Set all rows to copies of these arrays."""
+        """Set all rows to copies of these arrays. `LocalRegime` trains padded arrays themselves."""
 
     def finite(self) -> bool:
         """Return whether every row is finite."""

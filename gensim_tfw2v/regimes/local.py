@@ -78,8 +78,9 @@ class LocalRegime:
         )
 
     def load(self, arrays: Tables) -> None:
-        """See `Regime.load`."""
-        tables = [np.ascontiguousarray(array, np.float32) for array in arrays]
+        """Train on these arrays if they are padded, otherwise on copies; see `Regime.load`."""
+        self.close()  # frees earlier copies
+        tables = [np.asarray(array, np.float32) for array in arrays]
         self._options = by_ctypes.Options.of(self.config)
         self._tables = by_ctypes.Tables(tables, self._words)
 

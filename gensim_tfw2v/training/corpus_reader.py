@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
+from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.corpus.text_files import Source, Text, bytes_of, cut_texts, find_texts, text_files
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
@@ -90,6 +91,7 @@ class CorpusReader:
                 bar.update(state[PLACES[text.unit]] - bar.n)
 
             scan = scan_corpus(text, config.encoded_dir, progress)
+        release_memory()
         if tags is not None and text.runs is not None:
             tags.ints = scan.corpus_count
         # an iterable may later yield a different corpus

@@ -58,7 +58,7 @@ def held_out_loss(model: Any, source: Source) -> float:
                     position.add(result)
                     bar.update(result.unit.raw_words)
 
-            regime.load(tables_of(model, vocabulary.subwords))
+            regime.load(tables_of(model, vocabulary.subwords).read_only())
             tasks = [UnitTask.of(unit, (0.0, 0.0), seed) for unit in units]
             regime.train_epoch(tasks, report)
     if not (means := position.means()):

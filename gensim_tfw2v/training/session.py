@@ -15,12 +15,14 @@ import numpy as np
 
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
-from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import check_corpus
@@ -79,6 +81,7 @@ class Training:
         self.log: RunLog | None = None
         with contextlib.ExitStack() as resources:
             resources.callback(corpus.temporary.close)
+            release_memory()
             check_corpus(corpus, len(model.wv), config.regime_of_workers)
             if not corpus.total_sentences:
                 logger.warning(
@@ -222,13 +225,22 @@ class Training:
         ------
         ClusterLost
             If the epoch must restart from the model's vectors.
+        Divergence
+            If training diverges. A model that is trained in place then has no vectors.
         """
         left = [task for task in tasks if task.unit.index not in self.position.done]
-        self.regime.load(self.weights.load())
+        self.regime.load(self.weights.load(isinstance(self.regime, LocalRegime)))
         while left:
+            if self._checkpoints is not None and self.weights.in_place:
+                self._checkpoints.wait()  # its thread may still be writing the rows
             self._is_due.clear()
             self._due = time.monotonic() + self.config.checkpoint_seconds
-            self.regime.train_epoch(left, report, self._is_due.is_set)
+            try:
+                self.regime.train_epoch(left, report, self._is_due.is_set)
+            except Divergence as error:
+                if not self.weights.in_place:
+                    raise
+                raise self.weights.lost(error) from None
             self.export()
             self._losses = 0
             left = [task for task in left if task.unit.index not in self.position.done]
@@ -286,6 +298,8 @@ class Training:
     def export(self) -> None:
         """Copy the trained vectors to the model's arrays, if they are finite."""
         if not self.regime.finite():
+            if self.weights.in_place:
+                raise self.weights.lost("training diverged: its vectors are not finite")
             return
         if self._checkpoints is not None:
             self._checkpoints.wait()  # its thread may still be writing the current rows

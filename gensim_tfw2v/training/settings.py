@@ -29,7 +29,7 @@ def settings_of(model: Any) -> dict[str, Any]:
             if "_lockf" in name:
                 arrays[place + name] = held[name]
     for name, array in arrays.items():
-        settings[name] = np.asarray(array).tobytes()
+        settings[name] = hash(np.asarray(array).tobytes())
     return settings
 
 

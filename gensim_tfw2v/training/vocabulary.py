@@ -47,10 +47,12 @@ class Vocabulary:
             subwords = Subwords.of(model.wv, counts * keep)
             lock = subwords.lock
         else:
-            lock = np.resize(getattr(model.wv, "vectors_lockf", 1.0), len(counts))
-        if model.has_documents:
-            of_tags = np.resize(getattr(model.dv, "vectors_lockf", 1.0), tags)
-            lock = np.concatenate([lock, of_tags], dtype=np.float32)
+            of_keys = [model.wv, model.dv] if model.has_documents else [model.wv]
+            factors = [np.ravel(getattr(of, "vectors_lockf", 1.0)) for of in of_keys]
+            lock = np.concatenate(factors)
+            if np.any(lock != 1.0):  # otherwise [V + N] numbers are not needed
+                numbers = len(counts), tags
+                lock = np.concatenate([np.resize(*x) for x in zip(factors, numbers, strict=False)])
         return cls(
             counts=counts,
             keep=keep.astype(np.float32),

@@ -1,21 +1,27 @@
-"""Trained arrays of a model: completing, copying, reading them as tables and writing them."""
+"""Trained arrays of a model: making, completing, reading them as tables and writing them."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
+from gensim_tfw2v.files.mapped import new_array, pieces
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
-from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.native.by_ctypes import is_padded, new_rows, stride
+from gensim_tfw2v.kernel.tables import Divergence, Tables
 from gensim_tfw2v.training.subwords import Subwords
 
 #: Names of the attributes, of a model and of its vectors, that are trained arrays.
 WEIGHTS = ("vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1")
+
+logger = logging.getLogger(__name__)
 
 
 def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
@@ -29,6 +35,44 @@ def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]
         arrays = {n: held[n] for n in WEIGHTS if isinstance(held.get(n), np.ndarray)}
         found.append((held, arrays))
     return found
+
+
+def init_weights(model: Any, folder: Path | None) -> None:
+    """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``, in padded arrays.
+
+    With a folder, they are in its files, without padding; older files are replaced. Vectors of
+    documents' tags follow the vectors of words, in one array.
+    """
+
+    def new(name: str, number: int, size: int) -> np.ndarray:
+        if folder is not None:
+            return new_array(folder / f"{name}.npy", (number, size))
+        # an output of `dm_concat` is several rows of the kernels
+        is_row = model.layer1_size == model.vector_size
+        return new_rows(number, size) if is_row else np.zeros((number, size), np.float32)
+
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    parts = [(model.wv, model.seed)]
+    if model.has_documents:
+        parts.append((model.dv, model.seed + 7919))  # as in gensim
+    numbers = [len(of.index_to_key) for of, _ in parts]
+    whole = new("vectors", sum(numbers), model.wv.vector_size)
+    for (of, seed), vectors in zip(parts, np.split(whole, numbers[:1]), strict=False):
+        draws = np.random.default_rng(seed=seed)
+        for rows in pieces(vectors):
+            rows[:] = draws.random(rows.shape, dtype=np.float32)
+            rows *= 2.0
+            rows -= 1.0
+            rows /= of.vector_size
+        prior = of.vectors[: len(vectors)]
+        vectors[: len(prior)] = prior
+        of.vectors = vectors
+        of.resize_vectors(seed=seed)  # keeps these rows, and adapts attributes and norms to them
+    if model.hs:
+        model.syn1 = new("syn1", numbers[0], model.layer1_size)
+    if model.negative:
+        model.syn1neg = new("syn1neg", numbers[0], model.layer1_size)
 
 
 def complete(model: Any) -> None:
@@ -88,8 +132,7 @@ def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     """Return the model's arrays as tables; an unused table has no rows.
 
-    The arrays are not copied, except inputs with subwords, which are gathered, and arrays that are
-    not in C order, such as slices of columns.
+    The arrays are not copied, except inputs with subwords, which are gathered.
     """
     inputs = _joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
     outputs = nodes = np.zeros((0, model.vector_size), np.float32)
@@ -98,11 +141,29 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
         outputs = model.syn1neg.reshape(-1, model.vector_size)
     if model.hs:
         nodes = model.syn1.reshape(-1, model.vector_size)
-    return Tables(
-        np.require(inputs if subwords is None else subwords.gather(model.wv), requirements="C"),
-        np.require(outputs, requirements="C"),
-        np.require(nodes, requirements="C"),
-    )
+    return Tables(inputs if subwords is None else subwords.gather(model.wv), outputs, nodes)
+
+
+def make_padded(model: Any) -> None:
+    """Replace arrays by padded copies, one after another; nothing changes if they are padded."""
+    of_keys = [model.wv, model.dv] if model.has_documents else [model.wv]
+    if not all(is_padded(of.vectors) for of in of_keys):
+        whole = new_rows(sum(len(of.vectors) for of in of_keys), model.vector_size)
+        for of, rows in zip(of_keys, np.split(whole, [len(model.wv)]), strict=False):
+            rows[:] = of.vectors
+            of.vectors = rows
+    for name in ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs):
+        if not is_padded(array := getattr(model, name)):
+            rows = new_rows(*array.shape)
+            rows[:] = array
+            setattr(model, name, rows)
+
+
+def make_contiguous(model: Any) -> None:
+    """Replace padded arrays by copies in C order, as gensim's compiled code needs them."""
+    for held, arrays in weights_of(model):
+        for name, array in arrays.items():
+            held[name] = np.require(array, requirements="C")
 
 
 def _joined(model: Any) -> np.ndarray:
@@ -111,13 +172,22 @@ def _joined(model: Any) -> np.ndarray:
     The model's own arrays become views of it, so that they take no additional memory.
     """
     words, tags = parts = model.wv.vectors, model.dv.vectors
-    whole = words.base
-    rows = np.split(whole, [len(words)]) if whole is not None and whole is tags.base else ()
-    # a shared base is not enough: views may select or order its rows differently
-    if [x.__array_interface__ for x in rows] != [x.__array_interface__ for x in parts]:
-        whole = np.concatenate(parts, dtype=np.float32)
-        model.wv.vectors = whole[: len(words)]
-        model.dv.vectors = whole[len(words) :]
+    memory = words.base
+    if (
+        isinstance(memory, np.ndarray)
+        and memory is tags.base
+        and memory.flags.c_contiguous
+        # shared memory is not enough: views may select or order its rows differently
+        and tags.ctypes.data - words.ctypes.data == len(words) * words.strides[0]
+        and tags.strides == words.strides
+        and tags.dtype == words.dtype == np.float32
+    ):
+        shape = len(words) + len(tags), model.vector_size
+        first = words.ctypes.data - memory.ctypes.data
+        return np.ndarray(shape, np.float32, memory, first, words.strides)
+    whole = np.concatenate(parts, dtype=np.float32)
+    model.wv.vectors = whole[: len(words)]
+    model.dv.vectors = whole[len(words) :]
     return whole
 
 
@@ -127,15 +197,62 @@ class Weights:
 
     model: Any
     subwords: Subwords | None
+    in_place: bool = False  # whether the model's own arrays are trained, instead of copies
+    _is_scarce: bool | None = None  # whether copies do not fit into memory; None: not yet known
     _loaded: list[Any] = field(default_factory=list)  # result of `weights_of` at the last `load`
     _inputs: np.ndarray | None = None  # subword rows when last read or written
 
-    def load(self) -> Tables:
-        """Return the tables to train on, and remember them for `write`."""
-        tables = tables_of(self.model, self.subwords)
-        self._loaded = weights_of(self.model)
-        self._inputs = tables.inputs
-        return tables
+    def load(self, is_local: bool = False) -> Tables:
+        """Return the tables to train on, and remember them for `write`.
+
+        A `LocalRegime` trains the model's arrays in place if the model was never trained and has
+        no checkpoints, because it then has nothing to lose, or if memory is scarce. Otherwise the
+        tables are read-only, and it trains copies.
+        """
+        model = self.model
+        self.in_place = False
+        # FastText's rows are gathered, and an output of `dm_concat` is several rows
+        if is_local and self.subwords is None and model.layer1_size == model.vector_size:
+            arrays = [array for _, of in weights_of(model) for array in of.values()]
+            has_nothing_to_lose = model._is_new and model.checkpoint_dir is None
+            self.in_place = has_nothing_to_lose and all(map(is_padded, arrays))
+            if not self.in_place and self._lacks_memory(arrays):
+                del arrays  # they may be replaced one after another
+                make_padded(model)
+                self.in_place = True
+        tables = tables_of(model, self.subwords)
+        self._loaded = weights_of(model)
+        if self.subwords is not None:
+            self._inputs = tables.inputs
+        return tables if self.in_place else tables.read_only()
+
+    def _lacks_memory(self, arrays: list[np.ndarray]) -> bool:
+        """Return whether copies do not fit into memory; decided before there are any."""
+        if self._is_scarce is None:
+            import psutil
+
+            needed = sum(4 * len(array) * stride(array.shape[1]) for array in arrays)
+            available = psutil.virtual_memory().available
+            self._is_scarce = available < needed
+            if self._is_scarce:
+                logger.warning(
+                    "training in place: copies of the vectors need %i MiB of memory, but only %i "
+                    "MiB are available. If training diverges, the vectors are lost",
+                    needed >> 20,
+                    available >> 20,
+                )
+        return self._is_scarce
+
+    def lost(self, reason: object) -> Divergence:
+        """Remove the arrays, which have diverged in place, and return the error to raise."""
+        for held, arrays in weights_of(self.model):
+            for name, array in arrays.items():
+                held[name] = np.zeros((0, array.shape[1]), np.float32)
+        renew_norms(self.model)
+        return Divergence(
+            f"{reason}. The model's vectors are lost, because they were trained in place: before "
+            "training again, call init_weights() or build the vocabulary, which make new ones"
+        )
 
     def write(self, fill: Callable[[Tables], None]) -> bool:
         """Call `fill` with the model's tables, then update everything that is derived from them.
@@ -148,8 +265,9 @@ class Weights:
         are_same = not self._loaded or shapes(current) == shapes(self._loaded)
         for held, arrays in current if are_same else self._loaded:
             for name, array in arrays.items():
-                # replaced by a copy unless it is writable float32 in C order
-                held[name] = np.require(array, np.float32, ["C", "W"])
+                # replaced by a copy unless it is padded, or writable float32 in C order
+                if not self.in_place and not is_padded(array):
+                    held[name] = np.require(array, np.float32, ["C", "W"])
         tables = tables_of(model)
         if self.subwords is not None:
             rows = np.empty((len(self.subwords.weights), model.vector_size), np.float32)

@@ -49,6 +49,30 @@ def test_file_iterable_and_scan_give_the_same_corpus(odd_file, reader_kind):
             assert corpus.total_sentences == scan.corpus_count
 
 
+@pytest.mark.parametrize("shard", [10_000, 100_000, 1 << 22])
+def test_shards_that_are_written_and_read_in_pieces_hold_whole_sentences(
+    shard, tmp_path, monkeypatch, reader_kind
+):
+    monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 30)
+    monkeypatch.setattr(encoded_corpus, "SHARD", shard)
+    path = tmp_path / "long.txt"
+    words = [f"w{n * n % 97}" for n in range(150_000)]
+    path.write_text("\n".join(" ".join(words[n : n + 50]) for n in range(0, len(words), 50)))
+    known = {word: index for index, word in enumerate(dict.fromkeys(words[::3]))}
+    with scan_texts([path]) as scan:
+        corpora = [scan.encode(known), encode_texts([path], known)]
+    assert scan.total_words == len(words) and scan.corpus_count == len(words) // 50
+    expected = line_sentences(path, known)
+    for corpus in corpora:
+        with corpus:
+            assert decoded(corpus, list(known), 1000) == expected
+            assert all(part.entries <= shard for part in corpus._shards)
+            assert len(corpus._shards) == -(-51 * scan.corpus_count // (shard // 51 * 51))
+            assert corpus.longest_sentence == max(map(len, expected))
+            assert corpus.total_tokens == sum(map(len, expected))
+            assert corpus.total_raw_words == len(words)
+
+
 def test_words_of_any_type_are_encoded():
     with encode_sentences([[1, 2, 3], [("x", 2), 1]], {1: 0, ("x", 2): 1}) as corpus:
         assert decoded(corpus, [1, ("x", 2)]) == [[1], [("x", 2), 1]]

@@ -92,11 +92,12 @@ def test_file_size_limit_is_reported_and_files_are_removed(tmp_path, temporary, 
 
 @pytest.mark.parametrize("folder", [True, False])
 def test_full_disk_is_reported_and_files_are_removed(tmp_path, temporary, monkeypatch, folder):
-    def full(path, data):
-        with open("/dev/full", "wb") as file:
-            file.write(data)
+    def full(path, *args, **kwargs):
+        is_shard = path.suffix == ".int32"
+        return own(Path("/dev/full") if is_shard else path, *args, **kwargs)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    own = Path.open
+    monkeypatch.setattr(Path, "open", full)
     place = tmp_path / "place"
     place.mkdir()
     with pytest.raises(OSError, match="No space left on device, after 0 bytes") as caught:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +31,9 @@ STRIDE = 16
 
 #: The library for programs without TensorFlow.
 KERNELS = Path(__file__).with_name("kernels.so")
+
+#: Memory of the arrays that `new_rows` has made, by its id and the size of their rows.
+_PADDED = weakref.WeakValueDictionary[tuple[int, int], np.ndarray]()
 
 
 class Options(NamedTuple):
@@ -135,6 +139,32 @@ def stride(size: int) -> int:
     return -(-size // STRIDE) * STRIDE
 
 
+def new_rows(number: int, size: int) -> np.ndarray:
+    """Return a new array of zeros [number, size], float32, that `Tables` trains in place.
+
+    Rows are aligned to cache lines, so that no SIMD vector spans two. The kernels need the zeros
+    that follow each row up to the next.
+    """
+    width = stride(size)
+    memory = np.zeros(4 * number * width + LINE, np.uint8)
+    begin = -memory.ctypes.data % LINE
+    _PADDED[id(memory), size] = memory
+    rows = memory[begin : len(memory) - LINE + begin].view(FLOAT32)
+    return rows.reshape(number, width)[:, :size]
+
+
+def is_padded(rows: np.ndarray) -> bool:
+    """Return whether an array is writable, and is of `new_rows` or successive rows of its array."""
+    size = rows.shape[-1]
+    return (
+        rows.base is not None
+        and _PADDED.get((id(rows.base), size)) is rows.base
+        and rows.dtype == FLOAT32
+        and rows.strides == (4 * stride(size), 4)
+        and rows.flags.writeable
+    )
+
+
 @functools.cache
 def _library() -> Any:
     """Load the functions of ``src/c_api.cc``.
@@ -218,15 +248,16 @@ def infer(
 ) -> np.ndarray:
     """Infer vectors [n, D] of n documents, which are lists of word ids.
 
-    Tables are words [V, D], and outputs and nodes with rows as long as a hidden layer, all float32.
-    They are not changed. `alphas` [epochs] are learning rates. A vector depends on the seed, and
-    slightly on the documents that are inferred with it. Raises a TypeError for arrays of a wrong
-    dtype, a ValueError for a wrong shape.
+    Tables are words [V, D], and outputs and nodes with rows as long as a hidden layer, all float32
+    in C order, or all padded. They are not changed. `alphas` [epochs] are learning rates. A vector
+    depends on the seed, and slightly on the documents that are inferred with it. Raises a TypeError
+    for arrays of a wrong dtype, a ValueError for a wrong shape.
     """
     size = tables[0].shape[-1]
     hidden = size * max(1, options.concatenated)
+    are_padded = hidden == size and all(is_padded(table) for table in tables if len(table))
     for name, table, width in zip(TABLES, tables, (size, hidden, hidden), strict=True):
-        _checked(name, table, FLOAT32, width)
+        _check(name, table, FLOAT32, width, any_order=are_padded)
     vectors = np.empty((max(0, len(documents.first) - 1), size), np.float32)
     structs = (
         _Options(*options),
@@ -234,7 +265,7 @@ def infer(
         _Tables(
             *[_Table(table.ctypes.data, len(table)) for table in tables],
             paths=_Lists(*map(_checked, Lists._fields, words.tree)),
-            stride=size,
+            stride=stride(size) if are_padded else size,
             size=size,
         ),
         _Inference(
@@ -265,37 +296,30 @@ class ThreadPool:
 
 
 class Tables:
-    """Padded copies of inputs, outputs and nodes, each [rows, D] float32, on which units train.
+    """Inputs, outputs and nodes, each [rows, D] float32, on which units train.
 
-    `rows` are views of the copies, without the padding. Raises a TypeError for arrays of a wrong
-    dtype, a ValueError for a wrong shape.
+    `rows` are the arrays themselves if they are padded (see `new_rows`), otherwise padded copies.
+    Raises a TypeError for arrays of a wrong dtype, a ValueError for a wrong shape.
     """
 
     def __init__(self, tables: Sequence[np.ndarray], words: WordArrays) -> None:
         self._words = words  # keeps the arrays alive that the kernel reads
         size = tables[0].shape[-1]
-        width = stride(size)
-        self._padded: list[np.ndarray] = []
         self.rows: list[np.ndarray] = []
-        structs = []
         for name, table in zip(TABLES, tables, strict=True):
-            _checked(name, table, FLOAT32, size)
-            # rows are aligned to cache lines, so that no SIMD vector spans two
-            memory = np.zeros(4 * len(table) * width + LINE, np.uint8)
-            begin = -memory.ctypes.data % LINE
-            padded = memory[begin : len(memory) - LINE + begin].view(FLOAT32)
-            padded = padded.reshape(len(table), width)
-            padded[:, :size] = table
-            structs.append(_Table(padded.ctypes.data, len(padded)))
-            self._padded.append(padded)
-            self.rows.append(padded[:, :size])
+            _check(name, table, FLOAT32, size, any_order=True)
+            rows = table
+            if not is_padded(table):
+                rows = new_rows(len(table), size)
+                rows[:] = table
+            self.rows.append(rows)
         self._tables = _Tables(
-            *structs,
+            *[_Table(rows.ctypes.data, len(rows)) for rows in self.rows],
             _checked("lock", words.lock, FLOAT32),
             _checked("weights", words.weights, FLOAT32),
             _Lists(*map(_checked, Lists._fields, words.tree)),
             _Lists(*map(_checked, Lists._fields, words.subwords)),
-            width,
+            stride(size),
             size,
         )
 
@@ -347,14 +371,20 @@ def _noise_table(words: WordArrays) -> Any:
 
 def _checked(name: str, array: np.ndarray, dtype: str = INT32, columns: int | None = None) -> Any:
     """Return an array as a C struct, if it has this dtype, [n] or [n, columns], in C order."""
+    _check(name, array, dtype, columns)
+    return _Array(array.ctypes.data, array.size)
+
+
+def _check(
+    name: str, array: np.ndarray, dtype: str, columns: int | None, any_order: bool = False
+) -> None:
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         raise TypeError(
             f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"
         )
     shape = (len(array),) if columns is None else (len(array), columns)
-    if array.shape != shape or not array.flags.c_contiguous:
+    if array.shape != shape or not (any_order or array.flags.c_contiguous):
         raise ValueError(
             f"{name} must be in C order, with shape {shape}, not {array.shape} with strides "
             f"{array.strides}"
         )
-    return _Array(array.ctypes.data, array.size)

@@ -9,7 +9,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.test_interfaces import trained_by_ops
-from tests.kernel.native.units import DEFAULTS, make_case, words_of
+from tests.kernel.native.units import DEFAULTS, make_case, padded, words_of
 
 BOTH = {"hierarchical": 1, "size": 9}
 CBOW = BOTH | {"skipgram": 0}
@@ -127,16 +127,16 @@ def test_op_rejects_unpadded_tables():
     rest = [9, words.lock, words.weights, case.alphas, 0]
     rest += [*words.tree, *words.subwords, [*case.unit]]
     for inputs, outputs in (
-        (case.tables[0], tables._padded[1]),
-        (tables._padded[0], case.tables[1]),
+        (case.tables[0], padded(tables)[1]),
+        (padded(tables)[0], case.tables[1]),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match="Tfw2vTrain"):
             ops.tfw2v_train(
-                *(inputs, outputs, tables._padded[2], *rest), options=list(case.options)
+                *(inputs, outputs, padded(tables)[2], *rest), options=list(case.options)
             )
     short = [*rest[:-1], [*case.unit][:-1]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="array sizes do not match"):
-        ops.tfw2v_train(*tables._padded, *short, options=list(case.options))
+        ops.tfw2v_train(*padded(tables), *short, options=list(case.options))
 
 
 @pytest.mark.parametrize("name", ["inputs", "targets", "reaches", "negatives", "paths"])
@@ -214,7 +214,7 @@ def test_invalid_subwords_are_rejected(which, wrong):
     tables = by_ctypes.Tables(case.tables, case.words(subwords=lists))
     with pytest.raises(ValueError, match="subwords of each word must be"):
         tables.train(case.options, case.unit, case.alphas)
-    for table, before in zip(tables._padded, case.tables, strict=True):
+    for table, before in zip(padded(tables), case.tables, strict=True):
         np.testing.assert_array_equal(table[:, :9], before)
 
 

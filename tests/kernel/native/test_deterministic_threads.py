@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.kernel.native import by_ctypes
-from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
+from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, padded, trained_by
 
 #: Objectives that are trained in blocks, without hierarchical softmax.
 IN_BLOCKS = [
@@ -24,7 +24,7 @@ def train(case, threads, blocks, loss_every=1):
     with contextlib.closing(by_ctypes.ThreadPool(threads, blocks)) as pool:
         how = {"loss_every": loss_every, "pool": pool}
         result = tables.train(case.options, case.unit, case.alphas, **how)
-    return result, [padded.tobytes() for padded in tables._padded], tables
+    return result, [padded.tobytes() for padded in padded(tables)], tables
 
 
 @pytest.mark.parametrize("kernel", kernels_here())
@@ -56,14 +56,14 @@ def test_round_adds_the_updates_of_its_blocks(objective):
     # of a group twice. Here a block has one group, and such rows are rare.
     changes = {"size": 20, "tokens": 32, "vocabulary": 5000, "block": 4}
     case = make_case(**OBJECTIVES[objective] | changes)
-    before = np.concatenate(case.trained()._padded)
+    before = np.concatenate(padded(case.trained()))
     total = np.zeros_like(before)
     for first in range(0, 32, 4):
         alone = case.trained()
         alone.train(case.options, case.unit, case.alphas, first, first + 4)
-        total += np.concatenate(alone._padded) - before
+        total += np.concatenate(padded(alone)) - before
     *_, found = train(case, 3, 8)
-    change = np.concatenate(found._padded) - before
+    change = np.concatenate(padded(found)) - before
     np.testing.assert_allclose(change, total, atol=TOLERANCE * np.abs(total).max())
 
 

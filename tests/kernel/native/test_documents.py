@@ -16,6 +16,7 @@ from tests.kernel.native.units import (
     DOCUMENTS,
     kernels_here,
     make_case,
+    padded,
     trained_by,
     words_of,
 )
@@ -168,7 +169,7 @@ def test_training_two_ranges_equals_training_the_whole_unit(objective):
             whole.train(case.options, case.unit, case.alphas)
             for ends in ((0, 24), (24, 60)):
                 parts.train(case.options, case.unit, case.alphas, *ends)
-        for one, other in zip(whole._padded, parts._padded, strict=True):
+        for one, other in zip(padded(whole), padded(parts), strict=True):
             np.testing.assert_array_equal(one, other)
 
 
@@ -269,7 +270,7 @@ def test_invalid_units_are_rejected(concatenated, wrong):
     tables = case.trained()
     with pytest.raises(ValueError, match=message):
         tables.train(case.options, case.unit, case.alphas)
-    for array, table in zip(case.tables, tables._padded, strict=True):
+    for array, table in zip(case.tables, padded(tables), strict=True):
         np.testing.assert_array_equal(table[:, :9], array)
 
 

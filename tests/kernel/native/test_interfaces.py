@@ -9,7 +9,7 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops
 from gensim_tfw2v.kernel.word_arrays import alias_table, huffman_tree
-from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case, words_of
+from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case, padded, words_of
 
 VOCABULARY = 40
 
@@ -17,7 +17,7 @@ VOCABULARY = 40
 def trained_by_ops(case, loss_every=0, **replaced):
     """Train by the op, and return the padded tables and the sums."""
     tables = case.trained()
-    variables = [tf.Variable(table) for table in tables._padded]
+    variables = [tf.Variable(table) for table in padded(tables)]
     words = case.words()
     given = {
         "size": case.tables[0].shape[1],
@@ -42,7 +42,7 @@ def trained_by_ops(case, loss_every=0, **replaced):
     finally:
         after = [variable.numpy() for variable in variables]
         trained_by_ops.changed = any(
-            (old != new).any() for old, new in zip(tables._padded, after, strict=True)
+            (old != new).any() for old, new in zip(padded(tables), after, strict=True)
         )
     return after, sums.numpy()
 
@@ -116,7 +116,7 @@ def assert_trained_alike(case):
     result = tables.train(case.options, case.unit, case.alphas, loss_every=1)
     np.testing.assert_array_equal(sums, result)
     assert sums[0] > 0
-    for table, of_ops in zip(tables._padded, expected, strict=True):
+    for table, of_ops in zip(padded(tables), expected, strict=True):
         np.testing.assert_array_equal(table, of_ops)
 
 
@@ -126,7 +126,7 @@ def test_training_a_unit_twice_gives_identical_results():
         twice = case.trained(), case.trained()
         results = [tables.train(case.options, case.unit, case.alphas) for tables in twice]
         assert results[0] == results[1]
-        for one, other in zip(*(tables._padded for tables in twice), strict=True):
+        for one, other in zip(*(padded(tables) for tables in twice), strict=True):
             np.testing.assert_array_equal(one, other)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
+from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, padded, trained_by
 
 #: Maximum error of an element, relative to the largest sum of abs(update) in its table: first for
 #: the kernels named here, then for the remaining kernels.
@@ -26,12 +26,12 @@ def check(case, first=0, last=None, loss_every=1):
         with trained_by(kernel):
             result = tables.train(case.options, case.unit, case.alphas, first, last, loss_every)
         size = case.tables[0].shape[1]
-        for padded, table, way in zip(
-            tables._padded, expected.tables, expected.travelled, strict=True
+        for found, table, way in zip(
+            padded(tables), expected.tables, expected.travelled, strict=True
         ):
             most = tolerance * way.max() + ROUNDING * np.abs(table).max()
-            np.testing.assert_allclose(padded[:, :size], table, rtol=0, atol=most, err_msg=kernel)
-            assert not padded[:, size:].any(), kernel
+            np.testing.assert_allclose(found[:, :size], table, rtol=0, atol=most, err_msg=kernel)
+            assert not found[:, size:].any(), kernel
         assert result.predictions == expected.predictions, kernel
         assert result.loss == pytest.approx(expected.loss, rel=max(tolerance, 1e-4), abs=1e-6), (
             kernel
@@ -149,7 +149,7 @@ def test_training_two_ranges_equals_training_the_whole_unit(objective, kernel):
     if objective == "skip-gram with both":
         return  # a range trains its blocks first, then its windows
     assert sum(part.loss for part in of_parts) == pytest.approx(result.loss)
-    for one, other in zip(whole._padded, parts._padded, strict=True):
+    for one, other in zip(padded(whole), padded(parts), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -187,7 +187,7 @@ def test_huge_rows_give_nonfinite_magnitude(kernel):
             result = tables.train(case.options, case.unit, case.alphas, loss_every=1)
         assert np.isfinite([result.loss, result.predictions]).all()
         assert not np.isfinite(result.magnitude)
-        assert all(np.isfinite(table).all() for table in tables._padded)
+        assert all(np.isfinite(table).all() for table in padded(tables))
 
 
 @pytest.mark.parametrize("kernel", kernels_here())

@@ -73,6 +73,14 @@ DOCUMENTS = {
 DOCUMENTS = {name: {"tags": 9} | changes for name, changes in DOCUMENTS.items()}
 
 
+def padded(tables):
+    """Return the memory of each of a trainer's tables, [rows, stride], with the padding."""
+    return [
+        np.lib.stride_tricks.as_strided(rows, (len(rows), rows.strides[0] // 4))
+        for rows in tables.rows
+    ]
+
+
 class Case(NamedTuple):
     """A unit, and the arrays that it is trained on."""
 

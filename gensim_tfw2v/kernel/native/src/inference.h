@@ -17,24 +17,24 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// A model's own table, [number, size] without padding. Kernels load whole vectors, so the last lanes that
-// they load for a row may belong to the next row. These lanes are multiplied by 0 or cut off, and must be
-// finite. The last rows are read from a padded copy, so that no load passes the end of the table.
+// A model's own table, [number, stride]. Without padding, stride = size. Kernels load whole vectors, so the
+// last lanes that they load for a row may belong to the next row. These lanes are multiplied by 0 or cut off,
+// and must be finite. The last rows are read from a longer copy, so that no load passes the end of the table.
 class ModelRows {
  public:
-  ModelRows(const Tfw2vTable& table, int64_t size)
-      : rows_(table.rows), size_(size),
-        copied_(std::max<int64_t>(0, table.number - rounded(size, W) / size)),
-        copy_((table.number - copied_) * size + W) {
-    std::copy(rows_ + copied_ * size, rows_ + table.number * size, copy_.begin());
+  ModelRows(const Tfw2vTable& table, int64_t size, int64_t stride)
+      : rows_(table.rows), stride_(stride),
+        copied_(std::max<int64_t>(0, table.number - rounded(size, W) / stride)),
+        copy_((table.number - copied_) * stride + W) {
+    std::copy(rows_ + copied_ * stride, rows_ + table.number * stride, copy_.begin());
   }
   const float* operator[](int64_t row) const {
-    return row < copied_ ? rows_ + row * size_ : copy_.data() + (row - copied_) * size_;
+    return row < copied_ ? rows_ + row * stride_ : copy_.data() + (row - copied_) * stride_;
   }
 
  private:
   const float* rows_;
-  const int64_t size_, copied_;
+  const int64_t stride_, copied_;
   std::vector<float> copy_;
 };
 
@@ -46,8 +46,9 @@ class Inference : Trainer {
   Inference(const UnitRows& unit, const Tfw2vNoiseTable& words, const Tfw2vInference& all,
             Tfw2vResult& result)
       : Trainer(unit, kNoAlphas, result), words_(words), all_(all), of_tokens_(o), D(t.size),
-        HD(D * std::max(1, o.concatenated)), HS(rounded(HD, W)), K(o.negative), inputs_(t.inputs, D),
-        outputs_(t.outputs, HD), nodes_(t.nodes, HD), drawn_(int64_t{K} * kSteps),
+        HD(D * std::max(1, o.concatenated)), HS(rounded(HD, W)), K(o.negative),
+        inputs_(t.inputs, D, t.stride), outputs_(t.outputs, HD, HD + t.stride - D),
+        nodes_(t.nodes, HD, HD + t.stride - D), drawn_(int64_t{K} * kSteps),
         noise_(K * kSteps * HS), hidden_(kLanes * HS), inside_(Integers{} - 1) {
     of_tokens_.documents = of_tokens_.negative = 0;  // negatives are drawn once for all documents
     int64_t longest = 0;

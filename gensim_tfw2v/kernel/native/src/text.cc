@@ -36,9 +36,10 @@ bool is_space(uint32_t point) {
          point == 0x3000;
 }
 
-// Writes a file. Returns 0 or an errno.
-int64_t save(const std::string& path, const void* data, int64_t size) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+// Writes a file, or appends to it. Returns 0 or an errno.
+int64_t save(const std::string& path, const void* data, int64_t size, bool appends = false) {
+  const int how = O_WRONLY | O_CREAT | O_CLOEXEC | (appends ? O_APPEND : O_TRUNC);
+  const int file = open(path.c_str(), how, 0666);
   if (file < 0) return errno;
   const auto* from = static_cast<const char*>(data);
   int64_t error = 0;
@@ -288,7 +289,11 @@ void Scanner::take(const uint8_t* word, int64_t size, const uint8_t* end) {
 void Scanner::end_sentence() {
   if (!in_sentence_) return;
   ids_.push_back(kEnd);
-  if (static_cast<int64_t>(ids_.size()) > shard_ && ended_) write(ended_);
+  if (in_shard_ + static_cast<int64_t>(ids_.size()) > shard_ && in_shard_ + ended_) {
+    write(ended_);
+    end_shard();
+  }
+  if (ended_ >= kPiece) write(ended_);
   ended_ = ids_.size();
   ++sentences_;
   state_.sentences += !tagged_;
@@ -309,20 +314,27 @@ void Scanner::end_line() {
 
 void Scanner::write(int64_t size) {
   look_up();
-  const int64_t raw_words = size - (1 + tagged_) * sentences_;
+  in_shard_ += size;
+  now_.raw_words += size - (1 + tagged_) * sentences_;
+  now_.sentences += sentences_;
   int64_t kept = size;
   if (known_) kept = renumber(ids_.data(), size, numbers_, known_->counts().size());
   if (kept && !state_.error) {
-    int64_t tokens = kept;
-    for (int64_t i = 0; i < kept; ++i) tokens -= ids_[i] < 0;
     char name[16];
     std::snprintf(name, sizeof name, "%05d.int32", static_cast<int>(shards_.size()));
-    state_.error = save(prefix_ + name, ids_.data(), kept * sizeof(int32_t));
-    shards_.push_back({kept, tokens, raw_words, sentences_});
-    state_.shards = shards_.size();
+    state_.error = save(prefix_ + name, ids_.data(), kept * sizeof(int32_t), now_.entries);
+    now_.entries += kept;
+    for (int64_t i = 0; i < kept; ++i) now_.tokens += ids_[i] >= 0;
   }
   ids_.erase(ids_.begin(), ids_.begin() + size);
   ended_ = sentences_ = 0;
+}
+
+void Scanner::end_shard() {
+  if (now_.entries) shards_.push_back(now_);
+  state_.shards = shards_.size();
+  now_ = {};
+  in_shard_ = 0;
 }
 
 namespace {

@@ -88,7 +88,7 @@ bool unpack(const uint8_t* bytes, int64_t size, std::vector<int32_t>& entries);
 
 // Counts of one shard, which is a file of entries: see Shard in corpus/encoded_corpus.py.
 struct Shard {
-  int64_t entries, tokens, raw_words, sentences;
+  int64_t entries = 0, tokens = 0, raw_words = 0, sentences = 0;
 };
 
 // Scans texts in pieces, and writes their entries to shards, which end at the ends of sentences.
@@ -118,7 +118,10 @@ class Scanner {
   // remaining bytes again, before the text that follows. With `is_last`, the text ends here.
   int64_t scan(const uint8_t* text, int64_t size, bool is_last);
   // Writes the last shard.
-  void finish() { write(ids_.size()); }
+  void finish() {
+    write(ids_.size());
+    end_shard();
+  }
 
   const State& state() const { return state_; }
   const Words& words() const { return own_; }
@@ -130,8 +133,10 @@ class Scanner {
   void look_up();                                                // the words of group_
   void end_sentence();
   void end_line();
-  void write(int64_t size);  // writes the first `size` entries of ids_ to a shard, and removes them
+  void write(int64_t size);  // appends the first `size` entries of ids_ to the shard, and removes them
+  void end_shard();
 
+  static constexpr int64_t kPiece = 1 << 16;  // entries of complete sentences that are written at a time
   const std::string prefix_;
   const int64_t longest_, shard_;
   const Words* const known_;
@@ -143,6 +148,8 @@ class Scanner {
   bool tagged_ = false, in_line_ = false;  // in_line_: the current line has bytes
   int64_t in_sentence_ = 0;            // words of the current sentence
   int64_t ended_ = 0, sentences_ = 0;  // entries of complete sentences in ids_; number of these sentences
+  Shard now_;             // counts of what is written of the current shard
+  int64_t in_shard_ = 0;  // its entries, including those of unknown words
   State state_;
 };
 

@@ -122,8 +122,8 @@ struct Tfw2vResult {
   double magnitude;       // sum of abs(score) over all blocks; infinite if training has diverged
 };
 
-// Documents to infer vectors for. The tables are the model's own arrays, which do not change. Their rows
-// are not padded: stride and size are both D. An output or a node is one row of H floats.
+// Documents to infer vectors for. The tables are the model's own arrays, which do not change. If their rows
+// are not padded, stride and size are both D. An output or a node is one row of H floats.
 struct Tfw2vInference {
   Tfw2vLists words;       // ids of each document's words
   Tfw2vFloats alphas;     // [epochs] learning rates
