@@ -294,7 +294,8 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     held = sum(distinct_rows(work, job, is_job=True)) * row
     waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept / threads
     rows = row_bytes(work, job)
-    waits = [seconds / (job / kept) for seconds in transfer_seconds(job * sum(rows), machines)]
+    trips, sending = transfer_seconds(job * sum(rows), machines)
+    waits = trips * kept / job, sending * kept / job
     columns = column_bytes(work, machines.shards)
     # traffic of the text, from the coordinator; the single transfer of a sub-model is neglected
     option = f'regime="submodels:models={workers}"'

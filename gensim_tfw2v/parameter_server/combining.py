@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
+from gensim_tfw2v.parameter_server.wire import decoded
 
 
 def averaged_words(unit: KernelConfig) -> float:
@@ -162,7 +163,7 @@ def directions(
     Parameters
     ----------
     rows : dict of str to Tensor [n, D]
-        Rows by table name, in the order of the job's ids.
+        Rows by table name, in the order of the job's ids; of any type in which they are sent.
     rates : dict of str to Tensor [n]
         Mean number of predictions per token that each row takes part in.
     key : Tensor [2], int32
@@ -193,9 +194,10 @@ def draw_rows(rows: tf.Tensor, rates: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     def drawn() -> tf.Tensor:
         logits = tf.math.log(tf.maximum(tf.abs(rates), 1e-30))
         at = tf.random.stateless_categorical(logits[None], SAMPLE, seed)[0]
-        return tf.cast(tf.gather(rows, at), tf.float32)
+        return decoded(tf.gather(rows, at))
 
-    return tf.cond(tf.size(rates) > 0, drawn, lambda: tf.zeros([SAMPLE, rows.shape[1]]))
+    nothing = tf.zeros([SAMPLE, rows.shape[1]], rows.dtype)
+    return tf.cond(tf.size(rates) > 0, drawn, lambda: decoded(nothing))
 
 
 def curvature(own: tf.Tensor, others: list[tuple[tf.Tensor, tf.Tensor]]) -> tf.Tensor:

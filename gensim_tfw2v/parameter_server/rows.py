@@ -269,8 +269,7 @@ class RowJob(WorkerJob):
         size = self.job.alpha * self.job.tokens
         # in the order of the ids, so that draws do not depend on the number of ps tasks
         rows = {
-            name: decoded(joined(split.places, self._fetched[name]))
-            for name, split in self._splits.items()
+            name: joined(split.places, self._fetched[name]) for name, split in self._splits.items()
         }
         steepest = self.directions(rows, rates)
         return {name: steepest[name].of_rows(size * rate) for name, rate in rates.items()}
