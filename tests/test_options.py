@@ -115,7 +115,7 @@ def state(model: Word2Vec) -> dict[str, Any]:
         "mean_losses",
         "_training",
         "_reader",
-        *("_config", "_parsed", "_by_gensim"),
+        *("_config", "_parsed", "_by_gensim", "_is_new"),
         "traffic",
         *RUNNING,
     }

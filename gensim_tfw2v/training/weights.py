@@ -265,9 +265,9 @@ class Weights:
         are_same = not self._loaded or shapes(current) == shapes(self._loaded)
         for held, arrays in current if are_same else self._loaded:
             for name, array in arrays.items():
-                # replaced by a copy unless it is padded, or writable float32 in C order
-                if not self.in_place and not is_padded(array):
-                    held[name] = np.require(array, np.float32, ["C", "W"])
+                # a copy unless it is padded, or writable float32 in C order
+                is_written = self.in_place or is_padded(array)
+                held[name] = array if is_written else np.require(array, np.float32, ["C", "W"])
         tables = tables_of(model)
         if self.subwords is not None:
             rows = np.empty((len(self.subwords.weights), model.vector_size), np.float32)
