@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.plan import quantity
 from gensim_tfw2v.processes.threads import usable_cores
 
 
@@ -31,6 +33,14 @@ def threads(text: str) -> int:
     if value > here:
         raise argparse.ArgumentTypeError(f"{value}: this machine has {here} cores")
     return int(value)
+
+
+def net(text: str) -> float:
+    """Parse the bandwidth of a network in bit/s, such as 10Gbit; return bytes/s."""
+    try:
+        return quantity(text, "bit", "--net") / 8
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 #: Options that several benchmarks have.

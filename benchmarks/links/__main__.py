@@ -13,10 +13,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.command import at_least, shared_parser
+from benchmarks.command import at_least, net, shared_parser
 from benchmarks.links.switch import SlowHosts, why_not
 from benchmarks.report import begin, facts, page, section, table, write
-from benchmarks.scaling.__main__ import net
 from gensim_tfw2v.planning import Machines, transfer_seconds
 from tests.cluster.hosts import HostCluster
 

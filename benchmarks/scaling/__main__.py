@@ -7,15 +7,13 @@ with costs that are measured here.
 import argparse
 from importlib.util import find_spec
 
-from benchmarks.command import at_least, shared_parser
+from benchmarks.command import at_least, net, shared_parser
 from benchmarks.report import write
 from benchmarks.scaling.document import study
 from benchmarks.scaling.events import Host
 from benchmarks.scaling.plots import draw
 from benchmarks.scaling.report import markdown
 from benchmarks.scaling.study import Question
-from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.plan import quantity
 from gensim_tfw2v.processes.threads import usable_cores
 
 
@@ -26,14 +24,6 @@ def numbers(text: str) -> tuple[int, ...]:
     except (ValueError, argparse.ArgumentTypeError):
         message = f"{text!r}: give whole numbers from 1 up, such as 1,2,4"
         raise argparse.ArgumentTypeError(message) from None
-
-
-def net(text: str) -> float:
-    """Parse the bandwidth of a network in bit/s, such as 10Gbit; return bytes/s."""
-    try:
-        return quantity(text, "bit", "--net") / 8
-    except BadInput as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def parser() -> argparse.ArgumentParser:

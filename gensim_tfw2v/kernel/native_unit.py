@@ -71,11 +71,9 @@ def reuse_negatives(units: list[NativeUnit], words: WordArrays, shards: int) -> 
 
     So the job has fewer distinct rows. Negatives keep their distribution; see `NEGATIVE_USES`.
     """
-    number = tf.size(words.keep)
-    drawn = [unit.drawn for unit in units]
-    own = tf.concat([unit.targets for unit in drawn], 0)
-    sizes = tf.stack([number, shards, NEGATIVE_USES, MIN_OTHER_NEGATIVES])
-    negatives = [unit.negatives for unit in drawn]
+    own = tf.concat([unit.drawn.targets for unit in units], 0)
+    sizes = tf.stack([tf.size(words.keep), shards, NEGATIVE_USES, MIN_OTHER_NEGATIVES])
+    negatives = [unit.drawn.negatives for unit in units]
     with tf.device("CPU"):
         reused = load_ops().tfw2v_reuse(own, tf.concat(negatives, 0), sizes)
     of_units = _split_like(negatives, tf.ensure_shape(reused, [None]))

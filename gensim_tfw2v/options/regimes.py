@@ -11,13 +11,13 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gensim_tfw2v.corpus.encoded_corpus import Sampling
 from gensim_tfw2v.messages import number, quoted, whole_number
 from gensim_tfw2v.options.kinds import Choice, Kind, positive
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from gensim_tfw2v.corpus.sampling import Sampling
     from gensim_tfw2v.kernel.kernel_config import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
 
@@ -236,6 +236,8 @@ class SubModels(RegimeOptions):
 
     def samples(self, seed: int = 0) -> Sampling:
         """Return the assignment of sentences to sub-models."""
+        from gensim_tfw2v.corpus.sampling import Sampling
+
         rate = 1.0 / self.models if self.rate is None else self.rate
         return Sampling(self.sampling, self.models, rate, seed)
 

@@ -194,10 +194,10 @@ def draw_rows(rows: tf.Tensor, rates: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     def drawn() -> tf.Tensor:
         logits = tf.math.log(tf.maximum(tf.abs(rates), 1e-30))
         at = tf.random.stateless_categorical(logits[None], SAMPLE, seed)[0]
-        return decoded(tf.gather(rows, at))
+        return tf.gather(rows, at)
 
-    nothing = tf.zeros([SAMPLE, rows.shape[1]], rows.dtype)
-    return tf.cond(tf.size(rates) > 0, drawn, lambda: decoded(nothing))
+    shape = [SAMPLE, rows.shape[1]]
+    return decoded(tf.cond(tf.size(rates) > 0, drawn, lambda: tf.zeros(shape, rows.dtype)))
 
 
 def curvature(own: tf.Tensor, others: list[tuple[tf.Tensor, tf.Tensor]]) -> tf.Tensor:

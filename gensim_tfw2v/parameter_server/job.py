@@ -113,8 +113,7 @@ class JobResult(NamedTuple):
         *units, rest = np.split(
             packed, np.arange(1, fields + 1) * ((len(packed) - OF_JOB) // fields)
         )
-        texts, fetched, pushed, staleness = rest[:4]
-        return cls(UnitResult(*units), texts, fetched, pushed, staleness, rest[4:])
+        return cls._make((UnitResult(*units), *rest[:4], rest[4:]))
 
 
 def packed_size(threads: int) -> int:

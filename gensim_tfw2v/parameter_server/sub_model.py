@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.encoded_corpus import Sampling, WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
+from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.kernel_config import KernelConfig

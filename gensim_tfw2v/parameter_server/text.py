@@ -26,8 +26,7 @@ def packed(entries: np.ndarray, native: bool) -> bytes:
     if not native:
         return entries.astype("<i4").tobytes()
     with tf.device("CPU"):
-        sent: np.ndarray = load_ops().tfw2v_pack(entries.astype(np.int32)).numpy()
-    return sent.tobytes()
+        return bytes(load_ops().tfw2v_pack(entries.astype(np.int32)).numpy())
 
 
 def unpacked(text: tf.Tensor, native: bool) -> tf.Tensor:
@@ -40,7 +39,7 @@ def unpacked(text: tf.Tensor, native: bool) -> tf.Tensor:
 
 def source_of(unit: WorkUnit, config: KernelConfig) -> tuple[bytes, tuple[int, int]]:
     """Return the source and range of a unit, for `read_entries` on a worker."""
-    of_file = (unit.start, unit.stop)
+    of_file = unit.start, unit.stop
     if config.shared_corpus:
         return os.fsencode(os.path.abspath(unit.path)), of_file
     return packed(unit.read(), config.native), of_file

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.encoded_corpus import Sampling
+from gensim_tfw2v.corpus.sampling import Sampling
 
 
 def unit(sentences, seed=0, cut=False):

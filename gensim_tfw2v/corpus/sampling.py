@@ -1,0 +1,73 @@
+"""Distribution of the sentences of units over N samples (Anand et al. 2019, section 3)."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from gensim_tfw2v.corpus.encoded_corpus import END, Ids
+
+#: Key of this stream of random numbers, which separates it from a unit's own draws.
+_STREAM = 0x5A4D50
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Assignment of sentences to N samples.
+
+    Parameters
+    ----------
+    kind : {"shuffle", "random", "equal"}
+        ``"shuffle"``: a new draw in each epoch. Each sentence is in one random sample, and in each
+        remaining one with a probability that makes the expected fraction `rate`. If `rate` is below
+        1 / N, each sentence is in one sample or none. ``"random"``: one draw for all epochs. Each
+        sentence is in each sample with probability `rate`, so it may be in none. ``"equal"``: N
+        consecutive parts of the text.
+    number : int
+        Number N of samples.
+    rate : float
+        Fraction of the sentences in a sample.
+    seed : int
+    """
+
+    kind: str
+    number: int
+    rate: float
+    seed: int
+
+    @property
+    def share(self) -> float:
+        """Expected fraction of a unit's sentences in a sample, if the sample has any of them."""
+        return 1.0 if self.kind == "equal" else self.rate
+
+    def has_unit(self, sample: int, index: int, units: int) -> bool:
+        """Return whether a sample may have sentences of the unit `index` of `units` units."""
+        return self.kind != "equal" or index * self.number // units == sample
+
+    def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
+        """Return a sample's sentences of a unit: int32 [n], -1 after each sentence.
+
+        `entries` is the whole unit with this index in this epoch.
+        """
+        if self.kind == "equal":
+            return entries
+        ends = np.flatnonzero(entries == END) + 1
+        if not len(ends) or ends[-1] < len(entries):
+            ends = np.append(ends, len(entries))  # a sentence cut at the unit's end
+        of_epoch = epoch if self.kind == "shuffle" else 0
+        taken = _members(self, len(ends), index, of_epoch)[:, sample]
+        return entries[np.repeat(taken, np.diff(ends, prepend=0))]
+
+
+@functools.lru_cache(maxsize=64)  # successive samples need the same units
+def _members(sampling: Sampling, sentences: int, index: int, epoch: int) -> np.ndarray:
+    """Draw which sentences of a unit are in which samples: bool [sentences, N]."""
+    draws = np.random.default_rng([_STREAM, abs(sampling.seed), epoch, index])
+    of_one = draws.random((sentences, sampling.number))
+    if sampling.kind == "random":
+        return of_one < sampling.rate
+    mean = sampling.rate * sampling.number  # expected number of samples of a sentence
+    taken = of_one < (mean - 1) / max(1, sampling.number - 1)
+    first = draws.integers(sampling.number, size=sentences)
+    taken[np.arange(sentences), first] = draws.random(sentences) < mean
+    return taken
