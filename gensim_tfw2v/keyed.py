@@ -19,11 +19,12 @@ import numpy as np
 from gensim import utils
 from gensim.models import KeyedVectors, keyedvectors
 
-from gensim_tfw2v.kernel.native.by_ctypes import KERNELS
 from gensim_tfw2v.messages import open_decompressed, quoted, undecodable
 from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
 logger = logging.getLogger(__name__)
+
+LIBRARY = Path(__file__).parent / "kernel/native/kernels.so"
 
 #: Numbers that a thread formats at a time.
 NUMBERS = 1 << 17
@@ -105,7 +106,7 @@ def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
 def _format_rows() -> Any:
     """Load the compiled function, which releases the GIL; None if it is missing."""
     try:
-        function = ctypes.CDLL(str(KERNELS)).tfw2v_format_rows
+        function = ctypes.CDLL(str(LIBRARY)).tfw2v_format_rows
     except (OSError, AttributeError):
         return None
     pointer = ctypes.c_void_p

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
 from gensim_tfw2v.corpus import encoded_corpus, scanner, text_files
-from gensim_tfw2v.corpus.encoded_corpus import END, FIRST_TAG, Sampling, unit_edges
+from gensim_tfw2v.corpus.encoded_corpus import END, FIRST_TAG, unit_edges
+from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from tests.corpus.reference import LEE, scan_texts

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.encoded_corpus import Sampling
+from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.kernel.tables import Divergence
 from gensim_tfw2v.parameter_server import sub_model
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
