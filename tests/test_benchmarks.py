@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -19,6 +20,8 @@ from benchmarks.process import ROOT, CommandError, FamilyPeak, call
 from benchmarks.quality import unknown_words
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import paired_ratios, quality_cell, spread
+from benchmarks.threads import computed_speed, memory_bytes
+from gensim_tfw2v.planning import Workload
 
 OURS = "TFWord2Vec corpus_file"
 MIB = 2**20
@@ -243,3 +246,35 @@ def test_unknown_words_scores_only_pairs_with_a_missing_word(tmp_path):
     assert unknown_words(Vectors(), str(path)) == pytest.approx(1)
     path.write_text("known\tother\t9\n")
     assert unknown_words(Vectors(), str(path)) is None
+
+
+def test_speeds_beyond_the_cores_lose_only_to_shared_rows() -> None:
+    assert computed_speed({1: 3.0, 2: 6.0}, 16) == pytest.approx(48)
+    assert computed_speed({1: 3.0, 2: 6.5}, 16) == pytest.approx(48)  # noise is no gain
+    assert computed_speed({1: 1.0, 2: 1.6}, 2) == pytest.approx(1.6)  # as measured
+    # half of the rows are another thread's with two threads, and nearly all with many
+    assert computed_speed({1: 1.0, 2: 1.6}, 1000) == pytest.approx(1000 / 1.5, rel=0.001)
+
+
+def test_traffic_to_memory_is_that_of_a_least_recently_used_cache() -> None:
+    work = Workload.of_text(3000, 1e7)
+    frequencies = work.frequencies._replace(burst=1.0)
+    work = replace(work, frequencies=frequencies)
+    assert memory_bytes(work, cache=2 * 3000 * 448) == 0
+    room = 1500  # rows
+    draws = np.random.default_rng(0)
+    tokens = draws.choice(3000, 60_000, p=frequencies.words)
+    shared, block = work.shape.shared, work.shape.block
+    blocks = draws.choice(3000, (len(tokens) // block, shared), p=frequencies.noise)
+    cached: dict[int, None] = {}
+    missed = 0
+    for first in range(0, len(tokens) - block + 1, block):
+        run = tokens[first : first + block]
+        for row in {*run, *(run + 3000), *(blocks[first // block] + 3000)}:
+            missed += first > 20_000 and row not in cached
+            cached.pop(row, None)
+            cached[row] = None
+            if len(cached) > room:
+                del cached[next(iter(cached))]
+    moved = 2 * 448 * missed / 40_000 * frequencies.kept
+    assert memory_bytes(work, cache=room * 448) == pytest.approx(moved, rel=0.1)

@@ -1,0 +1,183 @@
+"""Speed by number of threads: ``python -m benchmarks.threads CORPUS --out FOLDER``.
+
+Each setting is trained with 1, 2, 4, ... threads, up to the number of cores, by gensim and by this
+package. For more threads than the machine has cores, the speed is computed from the measurements,
+and the page says so.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.command import at_least, shared_parser
+from benchmarks.compare import setting_options
+from benchmarks.process import call
+from benchmarks.report import begin, facts, page, section, table, write
+from gensim_tfw2v.planning import Workload, distinct_rows
+from gensim_tfw2v.processes.threads import usable_cores
+
+ENGINES = {"gensim": "gensim.models:Word2Vec", "TFWord2Vec": "gensim_tfw2v:TFWord2Vec"}
+
+#: Numbers of threads in the tables; those above the number of cores are computed.
+THREADS = (1, 2, 4, 8, 16, 32)
+
+#: Numbers of words for which traffic to memory is computed.
+VOCABULARIES = (70_000, 300_000, 1_000_000, 5_000_000)
+
+ABOUT = """\
+Raw words per second in train(): medians of the rounds, whose runs were alternated. Every run had
+as many cores as threads. Speeds in italics are **computed, not measured**."""
+
+HOW = """\
+Computed speeds assume that threads lose time only to shared rows. A thread finds a row in its own
+cache if it was the last to change it, and otherwise gets it from another core, which happens with
+probability (T - 1) / T. So a word takes a thread the time t + s (T - 1) / T, where t is the time
+with one thread, and s follows from the largest number of threads measured. This is optimistic
+where cores are far apart: on several sockets, or with several caches of the last level."""
+
+MEMORY = """\
+Computed bytes per raw word between memory and a last-level cache of {cache:.0f} MB, read and
+written, for Zipf-distributed words: a row misses the cache unless it was used within the most
+recent tokens whose distinct rows fill the cache (Denning 1968, "The working set model for program
+behavior"). In parentheses: GB/s with the speed of {threads} threads. Compare it with the memory's
+rate, which is 100 to 600 GB/s on servers."""
+
+
+def computed_speed(speeds: Mapping[int, float], threads: int) -> float:
+    """Return the speed of more threads than were measured, in the unit of `speeds`.
+
+    Parameters
+    ----------
+    speeds : dict of int to float
+        Measured speeds by number of threads; 1 and a larger number are among them.
+    threads : int
+        Number of threads T.
+    """
+    most = max(speeds)
+    alone = 1 / speeds[1]
+    shared = max(0.0, most / speeds[most] - alone) / (1 - 1 / most)
+    return threads / (alone + shared * (1 - 1 / threads))
+
+
+def memory_bytes(work: Workload, cache: float) -> float:
+    """Return the bytes per raw word between memory and a cache of `cache` bytes."""
+    row = 4 * 16 * -(-work.vector_size // 16)  # padded to a whole number of cache lines
+
+    def used(tokens: float) -> float:
+        return row * sum(distinct_rows(work, tokens))
+
+    if 2 * row * len(work.frequencies.words) <= cache:
+        return 0.0
+    low, high = 1.0, 1e12
+    while high / low > 1.001:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if used(middle) < cache else (low, middle)
+    read = (used(1.01 * low) - used(low)) / (0.01 * low)
+    return 2 * read * work.frequencies.kept
+
+
+def measure(
+    engine: str, options: dict[str, Any], threads: int, corpus: Path, epochs: int
+) -> dict[str, Any]:
+    """Train in a new process with as many cores as threads."""
+    arguments = {
+        "target": ENGINES[engine],
+        "from_file": True,
+        "corpus": str(corpus.resolve()),
+        "options": {**options, "workers": threads, "epochs": epochs},
+        "pairs": {},
+        "quality": False,
+        "started": time.time(),
+    }
+    answer, _ = call("benchmarks.one_run:measure", arguments, cores=usable_cores()[:threads])
+    speed = answer["raw_words"] * answer["epochs"] / answer["train_seconds"]
+    return {"engine": engine, "threads": threads, "speed": speed, "words": answer["raw_words"]}
+
+
+def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, float]]:
+    """Return the median speed by engine and number of threads."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for run in runs:
+        found.setdefault(run["engine"], {}).setdefault(run["threads"], []).append(run["speed"])
+    return {
+        engine: {threads: median(speeds) for threads, speeds in of.items()}
+        for engine, of in found.items()
+    }
+
+
+def speed_table(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of speeds by number of threads; this package's are also computed."""
+    rows = []
+    for engine, speeds in medians(runs).items():
+        cells = []
+        for threads in THREADS:
+            if threads in speeds:
+                cells.append(f"{speeds[threads] / 1e6:.2f} M")
+            elif engine == "gensim" or len(speeds) < 2:
+                cells.append("–")
+            else:
+                cells.append(f"*{computed_speed(speeds, threads) / 1e6:.1f} M*")
+        rows.append([engine, *cells])
+    return table(["threads", *map(str, THREADS)], rows)
+
+
+def memory_table(document: Mapping[str, Any], threads: int) -> str:
+    """Return a table of the traffic to memory, by setting and number of words."""
+    rows = []
+    for setting, runs in document["runs"].items():
+        options = document["settings"][setting]
+        speeds = medians(runs)["TFWord2Vec"]
+        speed = computed_speed(speeds, threads) if len(speeds) > 1 else threads * speeds[1]
+        cells = []
+        for vocabulary in VOCABULARIES:
+            size, skipgram = options["vector_size"], bool(options["sg"])
+            work = Workload.of_text(vocabulary, 1e9, size, skipgram=skipgram)
+            moved = memory_bytes(work, document["cache"])
+            cells.append(f"{moved:.0f} ({moved * speed / 1e9:.1f})")
+        rows.append([setting, *cells])
+    return table(["words", *(f"{number:,}" for number in VOCABULARIES)], rows)
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return the page of a document."""
+    parts = [facts(document), ABOUT]
+    for setting, runs in document["runs"].items():
+        parts.append(section(setting, speed_table(runs)))
+    memory = MEMORY.format(cache=document["cache"] / 1e6, threads=max(THREADS))
+    parts.append(HOW)
+    parts.append(section("Memory", memory, memory_table(document, max(THREADS))))
+    return page(f"Speed by number of threads: {document['corpus']['name']}", *parts)
+
+
+def main() -> None:
+    """Measure, and write the results after each round."""
+    made = shared_parser("benchmarks.threads", __doc__, "corpus", "--out", "--epochs")
+    add = made.add_argument
+    add("--settings", default="sg100,sg300,cbow100,cbow300", help="as of benchmarks.compare")
+    add("--rounds", type=at_least(1), default=3, help="number of rounds (3)")
+    add("--cache", type=float, default=32, help="last-level cache in MB (32)")
+    made.set_defaults(epochs=1)
+    given = made.parse_args()
+    settings = {name: setting_options(name) for name in given.settings.split(",")}
+    document = begin(given.corpus) | {
+        "settings": settings,
+        "cache": given.cache * 1e6,
+        "runs": {name: [] for name in settings},
+    }
+    for _ in range(given.rounds):
+        for name, options in settings.items():
+            for threads in (number for number in THREADS if number <= len(usable_cores())):
+                for engine in ENGINES:
+                    run = measure(engine, options, threads, given.corpus, given.epochs)
+                    document["corpus"]["words"] = run.pop("words")
+                    document["runs"][name].append(run)
+                    print(name, run, flush=True)
+        text = markdown(document)
+        write(given.out / "threads", document, text)
+    print(f"\n{text}")
+
+
+if __name__ == "__main__":
+    main()
