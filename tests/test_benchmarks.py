@@ -250,7 +250,7 @@ def test_unknown_words_scores_only_pairs_with_a_missing_word(tmp_path):
 
 def test_speeds_beyond_the_cores_lose_only_to_shared_rows() -> None:
     assert computed_speed({1: 3.0, 2: 6.0}, 16) == pytest.approx(48)
-    assert computed_speed({1: 3.0, 2: 6.5}, 16) == pytest.approx(48)  # noise is no gain
+    assert computed_speed({1: 3.0, 2: 6.5}, 16) == pytest.approx(48)  # too fast by chance
     assert computed_speed({1: 1.0, 2: 1.6}, 2) == pytest.approx(1.6)  # as measured
     # half of the rows are another thread's with two threads, and nearly all with many
     assert computed_speed({1: 1.0, 2: 1.6}, 1000) == pytest.approx(1000 / 1.5, rel=0.001)

@@ -62,6 +62,8 @@ class KernelShape:
         computed from the same rows.
     span : int
         Number of positions whose inputs are composed from n-gram rows at a time; see `choose_span`.
+    repeats : int
+        Maximum occurrences of an input in a block of skip-gram. With more, the block is halved.
     """
 
     block: int
@@ -70,6 +72,7 @@ class KernelShape:
     sequential: bool = False
     group: int = 4
     span: int = 1
+    repeats: int = 1 << 20
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,12 @@ MAX_INPUT_STEP = 1.0
 #: shorter blocks or by windows, and skip-gram trains by windows.
 MAX_WORD_STEP = 2.0
 
+#: Maximum effective step of a word that occurs often in a certain block of skip-gram, such as in
+#: lists and tables. A block with a larger one is trained in parts. With twice this step, the longest
+#: vectors of a text of source code are twice as long as gensim's. In Wikipedia, 7 % of the blocks
+#: exceed it.
+MAX_REPEATED_STEP = 4.0
+
 #: Maximum effective step of a centre's output row in skip-gram by windows: alpha times the words of
 #: a window that are trained as one group. With alpha = 0.025, a group has at most 10 words.
 MAX_GROUP_STEP = 0.25
@@ -240,7 +246,8 @@ def choose_kernel_shape(
         if step <= MAX_INPUT_STEP and (fits or overlaps):
             of_tags = max(1, math.ceil(block / TAG_GROUP) * negative)
             shared = of_tags if documents and window == 1 else max(NATIVE_SHARED, min_shared)
-            return KernelShape(block, window, shared, span=span)
+            repeats = int(min(block, MAX_REPEATED_STEP / step)) if step else block
+            return KernelShape(block, window, shared, span=span, repeats=repeats)
         # in a small vocabulary, several negatives of a prediction are the same word
         output_step = alpha * max(1.0, negative * most_frequent / MAX_SAME_NEGATIVES)
         # with a high overlap, each word of a window is trained by itself

@@ -51,6 +51,7 @@ class Options(NamedTuple):
     max_window: int
     block: int
     shared: int
+    repeats: int
     span: int
     sequential: int
     group: int

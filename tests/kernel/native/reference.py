@@ -87,7 +87,20 @@ class Training:
 
     def skipgram_blocks(self, first, last, loss_every):
         for p in range(first, last, self.o.block):
-            self.skipgram_block(p, self.has_loss(p, loss_every))
+            end = min(p + self.o.block, len(self.u.inputs) - self.pairs)
+            self.skipgram_parts(range(p, end), self.has_loss(p, loss_every))
+
+    def skipgram_parts(self, positions, with_loss):
+        """Halve a block until no input occurs more than `repeats` times in a part."""
+        if not positions:
+            return
+        _, occurrences = np.unique(self.u.inputs[positions], return_counts=True)
+        if occurrences.max() <= self.o.repeats:
+            self.skipgram_block(positions, with_loss)
+        else:
+            half = len(positions) // 2
+            self.skipgram_parts(positions[:half], with_loss)
+            self.skipgram_parts(positions[half:], with_loss)
 
     def tag_pairs(self, first, last, loss_every):
         """PV-DBOW (tag_pairs.h): groups of (tag, token) pairs, each scored from the same rows."""
@@ -253,14 +266,15 @@ class Training:
             self.loss += weights @ softplus(np.where(labels, -z, z))
         return g @ (self.tables[table][rows] + moved), np.outer(g, h)
 
-    def skipgram_block(self, p, with_loss):
-        """Skip-gram with negative sampling, from the rows at the block's start: skipgram_blocks.h.
+    def skipgram_block(self, positions, with_loss):
+        """Skip-gram with negative sampling, from the rows at the start: skipgram_blocks.h.
 
         Here each pair predicts the negatives itself, with weight K / (number of negatives).
         """
         o, u = self.o, self.u
-        alpha, updates = self.alpha(p), []
-        for i in range(p, min(p + o.block, len(u.inputs) - self.pairs)):
+        p, updates = positions.start, []
+        alpha = self.alpha(p)
+        for i in positions:
             for c in range(len(u.inputs)):
                 if i not in self.window(c):
                     continue

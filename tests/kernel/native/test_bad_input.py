@@ -228,7 +228,9 @@ def test_invalid_subwords_are_rejected(which, wrong):
         ({"max_window": 0}, "must be at least"),
         ({"negative": -1}, "must be at least"),
         ({"shards": 6}, "must be at least shards"),
+        ({"repeats": 0}, "must be at least"),
         ({"window": 1 << 30}, "must be at most"),
+        ({"repeats": 1 << 30}, "must be at most"),
         ({"block": 1 << 16, "shared": 1 << 16}, "must be at most"),
     ],
 )

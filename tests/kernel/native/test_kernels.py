@@ -36,7 +36,8 @@ def check(case, first=0, last=None, loss_every=1):
         assert result.loss == pytest.approx(expected.loss, rel=max(tolerance, 1e-4), abs=1e-6), (
             kernel
         )
-        assert np.isfinite(result.magnitude)
+        has_diverged = expected.loss > 20 * expected.predictions
+        assert np.isfinite(result.magnitude) or has_diverged, kernel
     return max(way.max() for way in expected.travelled)
 
 
@@ -74,6 +75,10 @@ def test_kernels_equal_loops_for_any_vector_size(objective, size):
         {"sentence": 1},
         {"sentence": 2},
         {"tokens": 33, "block": 32},
+        {"repeats": 1},
+        {"repeats": 2, "block": 32, "shared": 32, "vocabulary": 9, "locked": True},
+        {"repeats": 1, "block": 7, "vocabulary": 1, "shards": 1, "skip_targets": 1},
+        {"repeats": 1, "block": 32, "ngrams": 5},
         {"group": 1},
         {"group": 3, "window": 20, "shared": 33},
         {"ngrams": 5},
@@ -114,6 +119,7 @@ def test_kernels_equal_loops_for_any_option(objective, changes):
             "shards": st.integers(1, 3),
             "skip_targets": st.integers(0, 1),
             "group": st.sampled_from([1, 2, 3, 8, 100]),
+            "repeats": st.sampled_from([1, 2, 5, 100]),
         }
     ),
     seed=st.integers(0, 100),

@@ -20,7 +20,8 @@ KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
 
 DEFAULTS = Options(
     **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),
-    **dict(shrink=1, window=5, max_window=5, block=8, shared=5, span=64, sequential=0, group=100),
+    **dict(shrink=1, window=5, max_window=5, block=8, shared=5, repeats=100, span=64),
+    **dict(sequential=0, group=100),
     **dict(documents=0, train_words=1, concatenated=0, padding=0),
 )
 

@@ -103,12 +103,12 @@ namespace {
 const char* check_options(const Tfw2vOptions& o) {
   constexpr int64_t kMost = 1 << 28;  // kernels compute sums of such options as int
   if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
-      o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
-    return "block, shared, shards, window, span and group must be at least 1, negative at least 0, "
-           "and max_window at least 1 with shrink";
-  if (o.window > kMost || o.span > kMost || o.negative > kMost ||
+      o.repeats < 1 || o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
+    return "block, shared, shards, window, repeats, span and group must be at least 1, negative at "
+           "least 0, and max_window at least 1 with shrink";
+  if (o.window > kMost || o.repeats > kMost || o.span > kMost || o.negative > kMost ||
       int64_t{o.block} * o.shared > kMost)
-    return "window, span, negative and block * shared must be at most 2^28";
+    return "window, repeats, span, negative and block * shared must be at most 2^28";
   if (o.concatenated && (o.skipgram || !o.documents || o.concatenated < 2 * int64_t{o.window}))
     return "concatenated needs CBOW of documents, and must be at least 2 * window";
   if (o.negative && o.shards > o.shared) return "shared (negatives per block) must be at least shards";

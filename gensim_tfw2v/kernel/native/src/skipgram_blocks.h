@@ -5,7 +5,8 @@
 //   g_ic = alpha sigmoid(-x_i . y_c),  g_ik = -alpha (K / C) P_i sigmoid(x_i . y_k)
 //   dx_i = lock_i (sum_c g_ic y_c + sum_k g_ik y_k),  dy_c = sum_i g_ic x_i,  dy_k = sum_i g_ik x_i
 // g is 0 where abs(score) >= 6 (Trainer::coefficients). With skip_targets or shards, select() replaces
-// (K / C) P_i. All updates of a block are computed from the rows at its start, and are sums, not means.
+// (K / C) P_i. All updates of a block are computed from the rows at its start, and are sums, not means. An
+// input that occurs often in a block would overshoot, so such a block is trained in parts.
 #pragma once
 
 #include <cstring>
@@ -19,7 +20,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Trains blocks of B consecutive inputs. A block whose mean abs(score) is above 8 is retrained instead.
+// Trains blocks of B consecutive inputs. A block is halved until no input occurs more than `o.repeats` times
+// in a part. A part whose mean abs(score) is above 8 is retrained window by window.
 class SkipgramBlocks : Trainer {
  public:
   SkipgramBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -39,10 +41,54 @@ class SkipgramBlocks : Trainer {
   }
 
   // Trains the block of positions [p, p + B). With `ledger`, records the updates instead of applying them. If
-  // the block's scores are out of range, it adds only p to ledger->retry.
+  // the block's scores are out of range, or an input occurs too often, it adds only p to ledger->retry. To do
+  // so less often, because one thread retrains the blocks, inputs may then occur twice as often.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
-    const int nb = static_cast<int>(std::min<int64_t>(B, n - tag_pairs - p));
-    if (nb <= 0) return;
+    const int nb = size(p);
+    if (!ledger) return parts(p, nb, with_loss);
+    if (occurrences(p, nb) > 2 * o.repeats) return ledger->retry.push_back(p);
+    part(p, nb, with_loss, ledger);
+  }
+
+  // Trains a block that block() has added to ledger->retry. By windows, its pairs are not quite the same.
+  void retrain(int64_t p, bool with_loss) {
+    const int nb = size(p);
+    if (occurrences(p, nb) > 2 * o.repeats) return parts(p, nb, with_loss);
+    windows_.positions(p, p + nb, with_loss);
+  }
+
+  Sums take() { return Trainer::take() += windows_.take(); }
+  std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + C + halo, S); }
+  using Trainer::add;
+
+ private:
+  // Number of positions in the block from p on.
+  int size(int64_t p) const {
+    return static_cast<int>(std::clamp<int64_t>(n - tag_pairs - p, 0, B));
+  }
+
+  // Number of occurrences of the most frequent input among positions [p, p + nb).
+  int occurrences(int64_t p, int nb) const {
+    const int32_t* inputs = u.inputs.data + p;
+    int most = 0;
+    for (int i = 0; i < nb; ++i) {
+      int same = 0;
+      for (int j = 0; j < nb; ++j) same += inputs[j] == inputs[i];
+      most = std::max(most, same);
+    }
+    return most;
+  }
+
+  // Trains positions [p, p + nb) in parts.
+  void parts(int64_t p, int nb, bool with_loss) {
+    if (occurrences(p, nb) <= o.repeats) return part(p, nb, with_loss, nullptr);
+    parts(p, nb / 2, with_loss);
+    parts(p + nb / 2, nb - nb / 2, with_loss);
+  }
+
+  // Trains positions [p, p + nb) of one block from the rows as they are.
+  void part(int64_t p, int nb, bool with_loss, Ledger* ledger) {
+    if (!nb) return;
     const int64_t low = std::max<int64_t>(0, p - w), high = std::min<int64_t>(n, p + nb + w);
     for (int i = 0; i < nb; ++i) {
       std::memcpy(x_rows_ + i * S, input(u.inputs[p + i]), S * sizeof(float));
@@ -50,12 +96,12 @@ class SkipgramBlocks : Trainer {
     }
     for (int k = 0; k < C; ++k) y_[k] = output(u.negatives[p / B * C + k]);
     std::memset(dx_rows_, 0, nb * S * sizeof(float));
-    const float a = alpha(p);
+    const float a = alpha(p / B * B);
     centres(p, nb, low, high, a, with_loss);
     negatives(p, nb, low, high, a, with_loss);
     const int64_t pairs = std::accumulate(pairs_.begin(), pairs_.begin() + nb, int64_t{0});
     if (!in_range(pairs + nb * C, true))
-      return ledger ? ledger->retry.push_back(p) : windows_.block(p, with_loss);
+      return ledger ? ledger->retry.push_back(p) : windows_.positions(p, p + nb, with_loss);
     if (with_loss) predicted(pairs);
     products_.to_inputs<false>(g_, nb, y_.data(), C, Cr, dx_.data());
     for (int i = 0; i < nb; ++i)
@@ -63,14 +109,6 @@ class SkipgramBlocks : Trainer {
     dispatch_bool(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
-  // Trains the windows of centres [p, p + B), or with subwords of inputs, pair by pair: for a block whose
-  // scores were out of range. Its pairs are therefore not quite those of block().
-  void retrain(int64_t p, bool with_loss) { windows_.block(p, with_loss); }
-  Sums take() { return Trainer::take() += windows_.take(); }
-  std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + C + halo, S); }
-  using Trainer::add;
-
- private:
   // Updates rows in place or, if `begin`, writes the updates to `ledger`.
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {

@@ -31,7 +31,11 @@ class SkipgramWindows : Windows {
   // Trains the windows of a block. As in gensim, a word's (tag, token) pairs are trained after its window. In
   // a unit of pairs only, trains the block's pairs.
   void block(int64_t p, bool with_loss) {
-    const int64_t end = std::min(p + o.block, windows_ ? windows_ : n);
+    positions(p, std::min(p + o.block, windows_ ? windows_ : n), with_loss);
+  }
+
+  // Trains positions [p, end) of one block likewise.
+  void positions(int64_t p, int64_t end, bool with_loss) {
     for (int64_t a = p, groups = 0; a < end; ++a) {
       groups = train(a, groups, with_loss);
       if (pairs_.empty()) continue;

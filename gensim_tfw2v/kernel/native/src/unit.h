@@ -56,6 +56,7 @@ struct Tfw2vOptions {
   int32_t max_window;     // with shrink: widths are drawn from 1 .. max_window, then limited to w
   int32_t block;          // B
   int32_t shared;         // C
+  int32_t repeats;        // skip-gram in blocks: maximum occurrences of an input in a block or part of one
   int32_t span;           // positions per span of subwords.h, rounded up to whole blocks
   int32_t sequential;     // 1: train window by window; 0: in blocks
   int32_t group;          // CBOW windows, or words of a skip-gram window, that are scored before rows change
