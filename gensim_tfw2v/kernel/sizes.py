@@ -48,9 +48,9 @@ MAX_INPUT_STEP = 1.0
 MAX_WORD_STEP = 2.0
 
 #: Maximum effective step of a word that occurs often in a certain block of skip-gram, such as in
-#: lists and tables. A block with a larger one is trained in parts. With twice this step, the longest
-#: vectors of a text of source code are twice as long as gensim's. In Wikipedia, 7 % of the blocks
-#: exceed it.
+#: lists and tables. A block with a larger one is trained in parts. With twice this step, the
+#: longest vectors of a text of source code are twice as long as gensim's. In Wikipedia, 7 % of the
+#: blocks exceed it.
 MAX_REPEATED_STEP = 4.0
 
 #: Maximum effective step of a centre's output row in skip-gram by windows: alpha times the words of
