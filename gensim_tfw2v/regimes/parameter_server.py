@@ -25,7 +25,7 @@ from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.process_guards import defer_interrupts
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes import Setup
 
 #: Layout of the tables, and job that trains on it, for each value of the option `layout`.

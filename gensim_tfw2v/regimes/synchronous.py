@@ -32,8 +32,7 @@ from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.text import NOTHING, source_of
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.process_guards import defer_interrupts
-from gensim_tfw2v.processes.threads import LOOK_SECONDS
+from gensim_tfw2v.processes.threads import LOOK_SECONDS, defer_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 

@@ -17,8 +17,7 @@ from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
-from gensim_tfw2v.processes.process_guards import defer_interrupts
-from gensim_tfw2v.processes.threads import cores_each
+from gensim_tfw2v.processes.threads import cores_each, defer_interrupts
 from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
@@ -194,7 +193,7 @@ class Plan:
         shape = self.shape
         step = sizes.effective_step(objective, self.pairs, options.alpha)
         growth = sizes.choose_max_growth(self.tokens, step)
-        number = len(vocabulary)
+        number = len(vocabulary.counts)
         if options.negative_shards > max(1, number):
             raise ValueError(
                 f"negative_shards={options.negative_shards} is more than the vocabulary's "

@@ -64,9 +64,6 @@ class Vocabulary:
             padding=model.wv.key_to_index.get("\0", 0),
         )
 
-    def __len__(self) -> int:
-        return len(self.counts)
-
     @functools.cached_property
     def kept_share(self) -> float:
         """Expected fraction of the tokens that survives subsampling."""
@@ -91,7 +88,7 @@ class Vocabulary:
 
     def rows(self, config: TrainingConfig) -> Tables:
         """Return the number of rows of each table, 0 if it is unused."""
-        words = len(self)
+        words = len(self.counts)
         objective = config.objective
         return Tables(
             inputs=words + self.tags if self.subwords is None else len(self.subwords.weights),
@@ -127,7 +124,7 @@ class Vocabulary:
             paths=self.paths and self.paths[0],
             tags=tags,
         )
-        rates.inputs[len(self) :][counts == 1] *= -1
+        rates.inputs[len(frequency) :][counts == 1] *= -1
         if self.subwords is None:
             return rates
         return rates._replace(inputs=self.subwords.spread(rates.inputs))
