@@ -64,7 +64,8 @@ FOLDERS = named("folder")
 #: Attributes for experiments; no argument sets them.
 EXPERIMENTAL = named("experiment")
 
-_OWN_PARAMETERS = [
+#: Parameters of this package's constructors that follow gensim's.
+OWN_PARAMETERS = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name])
     for name in (*OWN, *RUNNING)
 ]
@@ -221,6 +222,9 @@ class TFWord2Vec(Word2Vec):
 
     _of_gensim: type[Word2Vec] = Word2Vec  # gensim's class that this one replaces
     _kinds = attributes_of("Word2Vec")
+    __signature__ = _signature = inspect.Signature(
+        [*inspect.signature(Word2Vec).parameters.values(), *OWN_PARAMETERS]
+    )
     # Class attributes, set below, so that models of plain gensim have them too.
     cluster: str | Cluster | None
     regime: RegimeOptions | str | None
@@ -282,18 +286,9 @@ class TFWord2Vec(Word2Vec):
     def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Return all arguments of the constructor by name, including defaults."""
         refuse_renamed(f"{cls.__name__}()", kwargs)
-        bound = inspect.Signature(cls._parameters()).bind(*args, **kwargs)
+        bound = cls._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.arguments
-
-    @classmethod
-    def _parameters(cls) -> list[inspect.Parameter]:
-        """Return the constructor's parameters: gensim's, then this package's with defaults."""
-        return [*cls._gensims_parameters().values(), *_OWN_PARAMETERS]
-
-    @classmethod
-    def _gensims_parameters(cls) -> Mapping[str, inspect.Parameter]:
-        return inspect.signature(cls._of_gensim).parameters
 
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> TFWord2Vec:
@@ -937,6 +932,3 @@ def refuse_renamed(function: str, given: Iterable[str]) -> None:
     """Raise a TypeError for arguments of gensim 3, with their new names."""
     for name in sorted(RENAMED.keys() & given):
         raise TypeError(f"{function} has no {name!r}: gensim 4 calls it {RENAMED[name]}")
-
-
-TFWord2Vec.__signature__ = inspect.Signature(TFWord2Vec._parameters())

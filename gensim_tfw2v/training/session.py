@@ -25,8 +25,13 @@ from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
-from gensim_tfw2v.training.model_checks import check_corpus
-from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of
+from gensim_tfw2v.training.model_checks import (
+    EACH_EPOCH,
+    FIXED,
+    check_corpus,
+    refusal,
+    settings_of,
+)
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import Weights, tables_of
@@ -187,7 +192,7 @@ class Training:
             return self.position.finished[epoch]
         while True:
             try:
-                self._train(tasks, functools.partial(self._report, log))
+                self._train(tasks, functools.partial(self.count, log))
                 break
             except ClusterLost as lost:
                 self._reopen(lost)
@@ -208,12 +213,6 @@ class Training:
         is_file = expected.is_file and not config.deterministic
         threads = config.counting_threads if is_file else None
         return unit_tasks(self._model, self.corpus, units, threads, self.seed, epoch, expected)
-
-    def _report(self, log: EpochLog, report: UnitReport) -> None:
-        """Count a unit, and log the progress of the epoch."""
-        with self._counting:
-            self.count(report)
-            log.progress(self.position)
 
     def _train(self, tasks: Sequence[UnitTask], report: Reporter) -> None:
         """Train the remaining units of an epoch, starting from the model's vectors.
@@ -270,8 +269,8 @@ class Training:
         if self.log is not None:
             self.log.projector(self._model)
 
-    def count(self, report: UnitReport) -> None:
-        """Count a trained unit, only once per unit. It may be called from any thread."""
+    def count(self, log: EpochLog, report: UnitReport) -> None:
+        """Count a trained unit, once, and log the progress; may be called from any thread."""
         model = self._model
         with self._counting:
             position = self.position
@@ -284,6 +283,7 @@ class Training:
             if self.log is not None:
                 self.log.unit(report, self._reached)
             self.bar.update(report.unit.raw_words)
+            log.progress(position)
             if time.monotonic() >= self._due:
                 self._is_due.set()
 
