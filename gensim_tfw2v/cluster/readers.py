@@ -26,7 +26,7 @@ from gensim_tfw2v.corpus import encoded_corpus
 from gensim_tfw2v.corpus.encode import Stopped, fresh_folder
 from gensim_tfw2v.corpus.encoded_corpus import EncodedPart, Parent, Shard
 from gensim_tfw2v.corpus.scanner import Known
-from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, find_texts
+from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, whole_file
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 from gensim_tfw2v.processes.threads import usable_cores
 
@@ -202,7 +202,7 @@ def find_readers(
     MissingTasks
         If workers do not start in time; the message names them.
     """
-    texts = find_texts(paths)
+    texts = list(map(whole_file, paths))
     if bytes_of(texts) < MIN_BYTES or tensorflow_is_lost():
         return ()
     workers = [task for task in cluster.servers() if task.role == "worker"]
