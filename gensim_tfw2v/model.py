@@ -270,8 +270,11 @@ class TFWord2Vec(Word2Vec):
                 f"tables_dir cannot be used with {self._of_gensim.__name__}, which has further "
                 "arrays, always kept in memory: leave it out"
             )
-        own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
-        own |= {name: bool(own[name]) for name in OWN}
+        for name, value in own.items():
+            if isinstance(value, os.PathLike):
+                own[name] = os.fspath(value)
+            elif name in OWN:
+                own[name] = bool(value)
         self._parse(of_gensim | own, ARGUMENTS)
         self.__dict__.update(own)
         self._check_folders()
