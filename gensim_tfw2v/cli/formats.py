@@ -205,12 +205,6 @@ def place(to: Any) -> Any:
     return to if isinstance(to, str) else to.fileno()
 
 
-def _save_text(vectors: KeyedVectors, to: Any) -> None:
-    from gensim_tfw2v.keyed import save_word2vec_format
-
-    save_word2vec_format(vectors, place(to))
-
-
 def _save_numpy(vectors: KeyedVectors, to: Any) -> None:
     import numpy as np
 
@@ -285,7 +279,15 @@ FORMATS = (
         ".kv .model .wv .gensim",
         is_compressed=True,
     ),
-    Format("text", _save_text, _load_word2vec, b"", ".txt .vec .w2v .emb", _BLANKS, True),
+    Format(
+        "text",
+        lambda vectors, to: vectors.save_word2vec_format(place(to)),
+        _load_word2vec,
+        b"",
+        ".txt .vec .w2v .emb",
+        _BLANKS,
+        True,
+    ),
     Format(
         "binary",
         lambda vectors, to: vectors.save_word2vec_format(place(to), binary=True),

@@ -149,7 +149,8 @@ class Training:
         kernel_config = self.plan.config
         rows = self.plan.vocabulary.rows(self.config).inputs
         sizes = len(model.wv), rows, kernel_config.vector_size, kernel_config.shape.shared
-        log.events.graph(objective_graph(kernel_config.objective, *sizes, model.ns_exponent))
+        graph = objective_graph(kernel_config.objective, *sizes, model.ns_exponent)
+        log.events.add(graph_def=graph)
         return log
 
     def renew(self) -> None:
