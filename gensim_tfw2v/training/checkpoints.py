@@ -254,26 +254,21 @@ def _sync(path: Path) -> None:
 
 def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
     """Return the identity of a training, for `Checkpoints`."""
-    corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
-    return {
+    description = {
         "vocabulary": _keys(model.wv, "words"),
         # without a seed, each process draws a random one, so a training may resume with any
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in named("identity")},
-        **{
-            name: getattr(model.wv, name)
-            for name in named("identity", "FastText")
-            if model.has_subwords
-        },
-        **{
-            name: getattr(model, name)
-            for name in named("identity", "Doc2Vec")
-            if model.has_documents
-        },
-        **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
-        # last, because units depend on the options: a changed option is reported first
-        "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
     }
+    if model.has_subwords:
+        description |= {name: getattr(model.wv, name) for name in named("identity", "FastText")}
+    if model.has_documents:
+        description |= {name: getattr(model, name) for name in named("identity", "Doc2Vec")}
+        description["tags"] = _keys(model.dv, "tags")
+    # last, because units depend on the options: a changed option is reported first
+    corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
+    description["corpus"] = f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}"
+    return description
 
 
 def _keys(vectors: KeyedVectors, what: str) -> str:

@@ -326,10 +326,8 @@ def _open_workers(
 
 def describe_setup(cluster: Cluster | LocalTasks) -> str:
     """Describe how a cluster is opened, for the progress bar."""
-    if isinstance(cluster, LocalTasks):
-        return f"starting {cluster.ps} ps and {_workers(cluster.workers)}"
-    return f"waiting for {len(cluster.ps)} ps and {_workers(len(cluster.worker))}"
-
-
-def _workers(number: int) -> str:
-    return f"{number} worker{'' if number == 1 else 's'}"
+    verb = "starting"
+    if isinstance(cluster, Cluster):
+        verb = "waiting for"
+        cluster = LocalTasks(len(cluster.ps), len(cluster.worker))
+    return f"{verb} {cluster.ps} ps and {cluster.workers} worker{'s' * (cluster.workers != 1)}"
