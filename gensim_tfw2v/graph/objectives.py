@@ -335,7 +335,7 @@ def _predict_samples(negative: int, step: Step, hidden: Slices, used: tf.Tensor 
     targets = step.gather("outputs", slice(centres), real)
     negatives = step.gather("outputs", slice(centres, None))
     wide = hidden.cast(real)
-    scores = wide.dots(targets)
+    scores = wide.total(lambda x, y: tf.reduce_sum(x * y, -1, keepdims=True), targets)
     noise_scores = tf.cast(negatives.products(hidden), real)
     noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
     g = coefficients(scores, 0.5)

@@ -1,7 +1,5 @@
 """Base of the regimes whose workers train on tables held by ps tasks."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Sequence

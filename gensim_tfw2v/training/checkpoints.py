@@ -5,8 +5,6 @@ Its description contains a checksum of each file and of itself. If a checksum do
 a file was truncated or changed, the previous checkpoint is used, which is kept for this case.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

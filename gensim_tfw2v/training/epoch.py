@@ -1,7 +1,5 @@
 """Learning rates, counts and log lines of an epoch, as in gensim."""
 
-from __future__ import annotations
-
 import logging
 import queue
 from collections.abc import Sequence
@@ -81,7 +79,7 @@ class Position:
         return asdict(self) | {"done": sorted(self.done)}
 
     @classmethod
-    def of(cls, state: dict[str, Any]) -> Position:
+    def of(cls, state: dict[str, Any]) -> "Position":
         """Restore a position from its `state`."""
         finished = [tuple(ended) for ended in state["finished"]]
         return cls(**state | {"done": set(state["done"]), "finished": finished})

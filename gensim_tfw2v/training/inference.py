@@ -1,7 +1,5 @@
 """Inference of vectors for new documents: only these vectors are trained, the model is fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -32,7 +30,7 @@ class Frozen:
     options: by_ctypes.Options
 
     @classmethod
-    def of(cls, model: Any) -> Frozen:
+    def of(cls, model: Any) -> "Frozen":
         """Return the cached instance of a model, rebuilt if the model has changed."""
         plain_ones = {k: v for k, v in vars(model).items() if isinstance(v, Real | np.bool_)}
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]

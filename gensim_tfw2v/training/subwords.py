@@ -1,7 +1,5 @@
 """Rows of a FastText model in training: words, and the n-gram buckets that are in use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +38,7 @@ class Subwords:
     frequency: np.ndarray  # [V], relative frequency of each word after subsampling
 
     @classmethod
-    def of(cls, vectors: Any, frequency: np.ndarray) -> Subwords:
+    def of(cls, vectors: Any, frequency: np.ndarray) -> "Subwords":
         """Build from gensim's `FastTextKeyedVectors`; `frequency` [V] weights the words."""
         words = len(vectors)
         lengths, entries = _buckets(vectors)

@@ -1,7 +1,5 @@
 """Vocabulary in training, read from gensim's attributes."""
 
-from __future__ import annotations
-
 import functools
 import secrets
 from collections.abc import Sequence
@@ -34,7 +32,7 @@ class Vocabulary:
     padding: int = 0  # index of the word that stands for positions outside of a document
 
     @classmethod
-    def of(cls, model: Any) -> Vocabulary:
+    def of(cls, model: Any) -> "Vocabulary":
         """Read the vocabulary of a model from its attributes."""
         of_words = model.wv.expandos
         keep = np.ones(len(model.wv))
