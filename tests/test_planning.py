@@ -11,7 +11,8 @@ from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
-from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.job import ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.planning import (
     ALONE,

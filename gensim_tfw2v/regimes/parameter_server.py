@@ -14,11 +14,11 @@ from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
 from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
 from gensim_tfw2v.parameter_server.job import (
-    JobResult,
     ParameterServer,
     PushCounter,
     WorkerJob,
 )
+from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables

@@ -27,8 +27,8 @@ from gensim_tfw2v.kernel.sizes import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
-from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.job_queue import runs_of
+from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.text import NOTHING, source_of
 from gensim_tfw2v.parameter_server.workers import Workers
