@@ -21,12 +21,10 @@ from gensim_tfw2v.planning import (
     Frequencies,
     Machines,
     Workload,
-    column_bytes,
     compare,
-    distinct_rows,
-    row_bytes,
     transfer_seconds,
 )
+from gensim_tfw2v.planning.workload import column_bytes, distinct_rows, row_bytes
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.parameter_server.test_job import PROGRAMS, job
 
