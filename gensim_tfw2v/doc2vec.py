@@ -38,13 +38,12 @@ class _WithoutOffsets(Doc2Vec):
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         if self._by_gensim:
-            gensims: type[Word2Vec] = Doc2Vec
+            gensims = Doc2Vec
         else:
             gensims = Word2Vec
             texts = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
             self._check_corpus_sanity(**texts, passes=kwargs.get("epochs") or self.epochs)
-        counts: tuple[int, int] = gensims.train(self, *args, **kwargs)
-        return counts
+        return gensims.train(self, *args, **kwargs)
 
 
 class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
@@ -213,8 +212,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         FileNotFoundError
             If the compiled kernels are missing.
         """
-        vector: np.ndarray = self.infer_vectors([doc_words], alpha, min_alpha, epochs)[0]
-        return vector
+        return self.infer_vectors([doc_words], alpha, min_alpha, epochs)[0]
 
     def infer_vectors(
         self,

@@ -424,8 +424,7 @@ class TFWord2Vec(Word2Vec):
     def score(self, *args: Any, **kwargs: Any) -> np.ndarray:
         """Score sentences by gensim's code; see gensim."""
         make_contiguous(self)
-        scores: np.ndarray = super().score(*args, **kwargs)
-        return scores
+        return super().score(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name in RENAMED:

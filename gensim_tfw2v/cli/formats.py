@@ -189,7 +189,7 @@ def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
         is_new = read(len(FASTTEXT)) == FASTTEXT
         # files of version 1 begin with the options: no mark and no version number
         read(OPTIONS_OF_FASTTEXT - (len(FASTTEXT) if is_new else 12))
-        whole: Any = SimpleNamespace(read=read, name=path)
+        whole = SimpleNamespace(read=read, name=path)
         try:
             _fasttext_bin._load_vocab(whole, new_format=is_new, encoding="latin-1")
         except NotImplementedError as error:

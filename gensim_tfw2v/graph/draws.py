@@ -42,7 +42,7 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
     kept = tf.size(ids)
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
-    reach: tf.Tensor | int = shape.window
+    reach = shape.window
     if config.shrink_windows:  # uniform in 1..max_window for each position, as in gensim
         max_window = config.max_window or shape.window
         reach = tf.random.stateless_uniform([kept], keys[1], 1, max_window + 1, tf.int32)

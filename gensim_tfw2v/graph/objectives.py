@@ -127,8 +127,7 @@ class StepPlan(NamedTuple):
 
     def of(self, step: tf.Tensor) -> StepPlan:
         """Return the draws of one step."""
-        plan: StepPlan = tf.nest.map_structure(lambda x: tf.gather(x, step), self)
-        return plan
+        return tf.nest.map_structure(lambda x: tf.gather(x, step), self)
 
 
 class Step(NamedTuple):

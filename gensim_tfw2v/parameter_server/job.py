@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import prepare_unit
@@ -120,10 +120,10 @@ class WorkerJob:
     server : ParameterServer
     """
 
-    fetches_rows: ClassVar[bool] = True  # whether units contain indices into `Job.ids`
-    counts: ClassVar[bool] = True  # whether its units are counted as pushed
+    fetches_rows = True  # whether units contain indices into `Job.ids`
+    counts = True  # whether its units are counted as pushed
     # whether alphas are raised, and a fraction of each change is pushed: see `combining`
-    by_direction: bool = False
+    by_direction = False
     job: Job
 
     def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
@@ -191,7 +191,7 @@ class WorkerJob:
             read_entries(source, of_file, config)
             for source, of_file in zip(tf.unstack(sources), tf.unstack(ranges), strict=True)
         ]
-        units: list[Any] = [
+        units = [
             prepare_unit(config, words, *unit)
             for unit in zip(entries, tf.unstack(keys), tf.unstack(alphas), strict=True)
         ]

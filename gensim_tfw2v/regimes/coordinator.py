@@ -291,7 +291,7 @@ def main() -> None:
             answers.flush()
 
     # log records are handled by the process that sends the requests
-    forward: Any = SimpleNamespace(put_nowait=functools.partial(say, "log"))
+    forward = SimpleNamespace(put_nowait=functools.partial(say, "log"))
     logging.getLogger("gensim_tfw2v").addHandler(QueueHandler(forward))
 
     def read() -> None:

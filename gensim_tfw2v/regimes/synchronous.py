@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -166,7 +166,7 @@ class BackupScheduler:
 class ScheduledRegime(ParameterServerRegime):
     """Base of regimes whose jobs a `BackupScheduler` runs; see `ParameterServerRegime`."""
 
-    patient: ClassVar[bool] = False
+    patient = False
 
     def __init__(self, setup: Setup, workers: Workers, options: Any) -> None:
         super().__init__(setup, workers, options)
@@ -195,8 +195,7 @@ class ScheduledRegime(ParameterServerRegime):
         )
         with self._scheduling:
             job = self.workers.schedule(self.job.function, *map(tf.constant, arguments))
-        packed: np.ndarray = job.result()
-        return packed
+        return job.result()
 
     def close(self) -> None:
         """See `Regime.close`."""

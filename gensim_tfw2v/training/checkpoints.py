@@ -158,7 +158,7 @@ class Checkpoints:
 
     def _described(self, path: Path) -> dict[str, Any]:
         """Return the description of a checkpoint, after checking that it is of this training."""
-        description: dict[str, Any] = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
+        description = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
         if description.pop("checksum", None) != _checksum(description):
             raise ValueError(f"{DESCRIPTION} has a wrong checksum")
         if description["format"] != FORMAT:
@@ -233,8 +233,7 @@ def _read(folder: Path, name: str, crc: int) -> np.ndarray:
     path = folder / f"{name}.npy"
     if _crc(path) != crc:
         raise ValueError(f"{path.name} has a wrong checksum")
-    array: np.ndarray = np.load(path, "r", allow_pickle=False)
-    return array
+    return np.load(path, "r", allow_pickle=False)
 
 
 def _crc(path: Path) -> int:

@@ -42,8 +42,7 @@ class Frozen:
             # the arrays are kept, so that their ids are not reused
             made_of += [arrays]
             model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(kernel_config))
-        frozen: Frozen = model._frozen
-        return frozen
+        return model._frozen
 
 
 def infer(

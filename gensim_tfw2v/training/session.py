@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
@@ -100,7 +100,7 @@ class Training:
             self.plan = self._plan()
             # a different seed for each call of `train`, or all would have the same draws
             self.seed = seed_of(model) + 1_000_003 * model.train_count
-            self.units: list[WorkUnit] = corpus.units(self.plan.config.max_entries)
+            self.units = corpus.units(self.plan.config.max_entries)
             if config.checkpoint_dir is not None:
                 resources.callback(lock_folder(config.checkpoint_dir).close)
                 description = description_of(model, self.units, self.seed)
@@ -286,7 +286,7 @@ class Training:
     @property
     def traffic(self) -> Traffic | None:
         """Traffic of the cluster since the start of training; None without a cluster."""
-        of_regime: Traffic | None = getattr(self.regime, "traffic", None)
+        of_regime = getattr(self.regime, "traffic", None)
         if of_regime is None or self._traffic is None:
             return of_regime
         return self._traffic + of_regime

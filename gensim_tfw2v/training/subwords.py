@@ -116,14 +116,12 @@ class Subwords:
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:
         """Return, for each row, the sum of `of_words` over the words that have it: [R], float32."""
-        sums: np.ndarray = self._of_words.T @ of_words
-        return sums.astype(np.float32)
+        return (self._of_words.T @ of_words).astype(np.float32)
 
     def means(self, rows: np.ndarray) -> np.ndarray:
         """Return the vectors of words [V, D], the means of their rows [R, D]."""
         of_words = self._of_words
-        means: np.ndarray = (of_words @ rows) / (of_words @ self.weights)[:, None]
-        return means
+        return (of_words @ rows) / (of_words @ self.weights)[:, None]
 
     @property
     def _of_words(self) -> sparse.csr_array:

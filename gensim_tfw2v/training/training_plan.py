@@ -283,7 +283,7 @@ def open_regime(
         local = LocalRegime
         if options.deterministic:
             from gensim_tfw2v.regimes.deterministic import DeterministicRegime as local
-        regime: Any = local(plan.config, words, options.workers)
+        regime = local(plan.config, words, options.workers)
     else:
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)
