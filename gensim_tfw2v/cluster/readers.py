@@ -63,9 +63,9 @@ UNDECODABLE = -1
 
 
 class WorkerMachine:
-    """A worker's machine, which reads runs with ops of the kernels' library.
+    """A worker's machine, which reads runs with ops of the kernels' library, one at a time.
 
-    `at_once` is the number of runs that all machines read in parallel.
+    `name` is for messages. `at_once` is the number of runs that all machines read in parallel.
     """
 
     def __init__(self, task: Task, ops: Any) -> None:
@@ -106,7 +106,11 @@ class WorkerMachine:
         tagged: bool,
         stopped: threading.Event,
     ) -> EncodedPart | None:
-        """Read a run of plain files; see `Machine`."""
+        """Read a run of plain files, like `scan`, with files whose paths start with `prefix`.
+
+        Returns None if the run must be read locally. Raises an exception if the machine fails, or
+        `Stopped` if `stopped` is set meanwhile.
+        """
         if any(text.is_stream for text in run):
             return None
         vocabulary = "" if known is None else str(prefix.with_name("known-"))

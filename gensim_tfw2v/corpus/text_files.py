@@ -78,7 +78,7 @@ class Text(NamedTuple):
     tagged : bool
         Whether the corpus consists of documents. Each line of a file, even an empty one, is then a
         document, whose tag is the number of the line.
-    machines : list of encode.Machine
+    machines : list of WorkerMachine
         Remote machines that also read runs, each listed once per core.
     unit : str
         Unit of progress.

@@ -239,7 +239,7 @@ def do_without_tensorflow() -> None:
 
 
 def _event(step: int = 0, **content: Any) -> bytes:
-    return bytes(Event(wall_time=time.time(), step=step, **content).SerializeToString())
+    return Event(wall_time=time.time(), step=step, **content).SerializeToString()
 
 
 def _made(folder: str | os.PathLike[str]) -> Iterator[float]:
