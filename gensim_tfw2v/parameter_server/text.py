@@ -26,7 +26,7 @@ def packed(entries: np.ndarray, native: bool) -> bytes:
     if not native:
         return entries.astype("<i4").tobytes()
     with tf.device("CPU"):
-        return load_ops().tfw2v_pack(entries.astype(np.int32)).numpy()
+        return bytes(load_ops().tfw2v_pack(entries.astype(np.int32)).numpy())
 
 
 def unpacked(text: tf.Tensor, native: bool) -> tf.Tensor:
