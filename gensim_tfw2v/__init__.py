@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.processes.process_guards import (
-    defer_interrupts,
     open_standard_files,
     without_collection,
 )
+from gensim_tfw2v.processes.threads import defer_interrupts
 
 __version__ = "0.1.0"
 __all__ = [

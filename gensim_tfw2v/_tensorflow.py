@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.processes.process_guards import (
-    defer_interrupts,
     flush_streams,
     tensorflow_is_lost,
     without_collection,
 )
+from gensim_tfw2v.processes.threads import defer_interrupts
 
 MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
 

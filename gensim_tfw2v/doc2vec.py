@@ -10,7 +10,7 @@ from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
-from gensim_tfw2v.model import TFWord2Vec
+from gensim_tfw2v.model import OWN_PARAMETERS, TFWord2Vec
 from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from gensim_tfw2v.options.keywords import Doc2VecOptions
 
 
+def _gensims_parameters() -> list[inspect.Parameter]:
+    """Return the parameters of gensim's Doc2Vec, and those that it passes on to Word2Vec."""
+    parameters = dict(inspect.signature(Doc2Vec).parameters)
+    del parameters["kwargs"]
+    for name, parameter in inspect.signature(Word2Vec).parameters.items():
+        if name not in (*parameters, "sentences", "sg", "null_word"):
+            parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    return list(parameters.values())
+
+
 class _WithoutOffsets(Doc2Vec):
     """gensim's `Doc2Vec`, without computing file offsets for gensim's threads."""
 
@@ -28,13 +38,12 @@ class _WithoutOffsets(Doc2Vec):
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         if self._by_gensim:
-            gensims: type[Word2Vec] = Doc2Vec
+            gensims = Doc2Vec
         else:
             gensims = Word2Vec
             texts = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
             self._check_corpus_sanity(**texts, passes=kwargs.get("epochs") or self.epochs)
-        counts: tuple[int, int] = gensims.train(self, *args, **kwargs)
-        return counts
+        return gensims.train(self, *args, **kwargs)
 
 
 class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
@@ -98,20 +107,11 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
 
     _of_gensim = Doc2Vec
     _kinds = attributes_of("Doc2Vec")
+    __signature__ = _signature = inspect.Signature([*_gensims_parameters(), *OWN_PARAMETERS])
     has_documents = True
     dv: KeyedVectors
     _frozen: Frozen | None = None
     _adds_tags = False
-
-    @classmethod
-    def _gensims_parameters(cls) -> dict[str, inspect.Parameter]:
-        """Return the parameters of gensim's Doc2Vec, and those that it passes on to Word2Vec."""
-        parameters = dict(inspect.signature(Doc2Vec).parameters)
-        del parameters["kwargs"]
-        for name, parameter in inspect.signature(Word2Vec).parameters.items():
-            if name not in (*parameters, "sentences", "sg", "null_word"):
-                parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        return parameters
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
         given = self._bound(*args, **kwargs)
@@ -212,8 +212,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         FileNotFoundError
             If the compiled kernels are missing.
         """
-        vector: np.ndarray = self.infer_vectors([doc_words], alpha, min_alpha, epochs)[0]
-        return vector
+        return self.infer_vectors([doc_words], alpha, min_alpha, epochs)[0]
 
     def infer_vectors(
         self,
@@ -243,6 +242,3 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
             As `infer_vector`.
         """
         return infer(self, documents, alpha, min_alpha, epochs)
-
-
-TFDoc2Vec.__signature__ = inspect.Signature(TFDoc2Vec._parameters())

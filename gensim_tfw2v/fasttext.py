@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 from gensim.models import fasttext
 
 from gensim_tfw2v.gensim_classes import FastText, Word2Vec
-from gensim_tfw2v.model import TFWord2Vec
+from gensim_tfw2v.model import OWN_PARAMETERS, TFWord2Vec
 from gensim_tfw2v.training.subwords import adjust_vectors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from gensim_tfw2v.options.keywords import FastTextOptions
+
+
+_COMPUTE_LOSS = inspect.Parameter("compute_loss", inspect.Parameter.KEYWORD_ONLY, default=False)
 
 
 class _WithLoss(Word2Vec):
@@ -61,6 +64,10 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     """
 
     _of_gensim = FastText
+    _signature = inspect.Signature(
+        [*inspect.signature(FastText).parameters.values(), *OWN_PARAMETERS]
+    )
+    __signature__ = inspect.Signature([*_signature.parameters.values(), _COMPUTE_LOSS])
     has_subwords = True
 
     def __init__(
@@ -107,7 +114,3 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         """Compute the words' vectors from the rows, without the slow loop of gensim's hook."""
         adjust_vectors(self.wv)
         super()._clear_post_train()
-
-
-_compute_loss = inspect.Parameter("compute_loss", inspect.Parameter.KEYWORD_ONLY, default=False)
-TFFastText.__signature__ = inspect.Signature([*TFFastText._parameters(), _compute_loss])

@@ -64,7 +64,8 @@ FOLDERS = named("folder")
 #: Attributes for experiments; no argument sets them.
 EXPERIMENTAL = named("experiment")
 
-_OWN_PARAMETERS = [
+#: Parameters of this package's constructors that follow gensim's.
+OWN_PARAMETERS = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name])
     for name in (*OWN, *RUNNING)
 ]
@@ -221,6 +222,9 @@ class TFWord2Vec(Word2Vec):
 
     _of_gensim: type[Word2Vec] = Word2Vec  # gensim's class that this one replaces
     _kinds = attributes_of("Word2Vec")
+    __signature__ = _signature = inspect.Signature(
+        [*inspect.signature(Word2Vec).parameters.values(), *OWN_PARAMETERS]
+    )
     # Class attributes, set below, so that models of plain gensim have them too.
     cluster: str | Cluster | None
     regime: RegimeOptions | str | None
@@ -266,8 +270,11 @@ class TFWord2Vec(Word2Vec):
                 f"tables_dir cannot be used with {self._of_gensim.__name__}, which has further "
                 "arrays, always kept in memory: leave it out"
             )
-        own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
-        own |= {name: bool(own[name]) for name in OWN}
+        for name, value in own.items():
+            if isinstance(value, os.PathLike):
+                own[name] = os.fspath(value)
+            elif name in OWN:
+                own[name] = bool(value)
         self._parse(of_gensim | own, ARGUMENTS)
         self.__dict__.update(own)
         self._check_folders()
@@ -282,18 +289,9 @@ class TFWord2Vec(Word2Vec):
     def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Return all arguments of the constructor by name, including defaults."""
         refuse_renamed(f"{cls.__name__}()", kwargs)
-        bound = inspect.Signature(cls._parameters()).bind(*args, **kwargs)
+        bound = cls._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.arguments
-
-    @classmethod
-    def _parameters(cls) -> list[inspect.Parameter]:
-        """Return the constructor's parameters: gensim's, then this package's with defaults."""
-        return [*cls._gensims_parameters().values(), *_OWN_PARAMETERS]
-
-    @classmethod
-    def _gensims_parameters(cls) -> Mapping[str, inspect.Parameter]:
-        return inspect.signature(cls._of_gensim).parameters
 
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> TFWord2Vec:
@@ -426,8 +424,7 @@ class TFWord2Vec(Word2Vec):
     def score(self, *args: Any, **kwargs: Any) -> np.ndarray:
         """Score sentences by gensim's code; see gensim."""
         make_contiguous(self)
-        scores: np.ndarray = super().score(*args, **kwargs)
-        return scores
+        return super().score(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name in RENAMED:
@@ -937,6 +934,3 @@ def refuse_renamed(function: str, given: Iterable[str]) -> None:
     """Raise a TypeError for arguments of gensim 3, with their new names."""
     for name in sorted(RENAMED.keys() & given):
         raise TypeError(f"{function} has no {name!r}: gensim 4 calls it {RENAMED[name]}")
-
-
-TFWord2Vec.__signature__ = inspect.Signature(TFWord2Vec._parameters())

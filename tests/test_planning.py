@@ -11,7 +11,8 @@ from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
-from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.job import ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.planning import (
     ALONE,
@@ -20,12 +21,10 @@ from gensim_tfw2v.planning import (
     Frequencies,
     Machines,
     Workload,
-    column_bytes,
     compare,
-    distinct_rows,
-    row_bytes,
     transfer_seconds,
 )
+from gensim_tfw2v.planning.workload import column_bytes, distinct_rows, row_bytes
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.parameter_server.test_job import PROGRAMS, job
 

@@ -19,7 +19,7 @@ from benchmarks.scaling.study import (
     run_cluster,
 )
 from gensim_tfw2v.graph.step_shape import choose_product_dtype
-from gensim_tfw2v.planning import distinct_rows
+from gensim_tfw2v.planning.workload import distinct_rows
 
 #: Maximum number of simulated workers; numbers above the requested ones show the bottlenecks.
 FARTHEST = 256

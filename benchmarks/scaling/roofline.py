@@ -8,7 +8,7 @@ import contextlib
 import time
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.planning import FLOAT, Workload
+from gensim_tfw2v.planning.workload import FLOAT, Workload
 
 #: Number of rows and columns of the matrices whose product is timed, and seconds of timing.
 SIZE, SECONDS = 1024, 2.0

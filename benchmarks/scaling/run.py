@@ -12,7 +12,7 @@ import psutil
 
 from benchmarks.process import call
 from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES
-from gensim_tfw2v.planning import ELEMENT, ID
+from gensim_tfw2v.planning.workload import ELEMENT, ID
 
 #: Time limit of a training, in seconds.
 LIMIT = 12 * 3600

@@ -33,7 +33,7 @@ def continue_model(
     BadInput
         If the file contains no vectors, or an option is incompatible with its arrays.
     """
-    model: Any = load_saved(path)
+    model = load_saved(path)
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
     from gensim_tfw2v.options.table import named
 

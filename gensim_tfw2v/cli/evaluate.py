@@ -255,7 +255,7 @@ def vectors(
     or --infer, only the numbers. Unknown words are skipped with a warning on stderr, except with a
     FastText model, which has vectors for them too.
     """
-    saved: Any = load_saved(model, encoding)
+    saved = load_saved(model, encoding)
     if infer:
         from gensim_tfw2v import TFDoc2Vec
 

@@ -189,7 +189,7 @@ def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
         is_new = read(len(FASTTEXT)) == FASTTEXT
         # files of version 1 begin with the options: no mark and no version number
         read(OPTIONS_OF_FASTTEXT - (len(FASTTEXT) if is_new else 12))
-        whole: Any = SimpleNamespace(read=read, name=path)
+        whole = SimpleNamespace(read=read, name=path)
         try:
             _fasttext_bin._load_vocab(whole, new_format=is_new, encoding="latin-1")
         except NotImplementedError as error:
@@ -203,12 +203,6 @@ def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
 def place(to: Any) -> Any:
     """Return the path, or the file descriptor of an open file: gensim opens both."""
     return to if isinstance(to, str) else to.fileno()
-
-
-def _save_text(vectors: KeyedVectors, to: Any) -> None:
-    from gensim_tfw2v.keyed import save_word2vec_format
-
-    save_word2vec_format(vectors, place(to))
 
 
 def _save_numpy(vectors: KeyedVectors, to: Any) -> None:
@@ -285,7 +279,15 @@ FORMATS = (
         ".kv .model .wv .gensim",
         is_compressed=True,
     ),
-    Format("text", _save_text, _load_word2vec, b"", ".txt .vec .w2v .emb", _BLANKS, True),
+    Format(
+        "text",
+        lambda vectors, to: vectors.save_word2vec_format(place(to)),
+        _load_word2vec,
+        b"",
+        ".txt .vec .w2v .emb",
+        _BLANKS,
+        True,
+    ),
     Format(
         "binary",
         lambda vectors, to: vectors.save_word2vec_format(place(to), binary=True),

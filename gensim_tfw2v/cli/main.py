@@ -19,7 +19,7 @@ from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
 from gensim_tfw2v.cli.train import demo, train
 from gensim_tfw2v.processes.children import run_and_exit
-from gensim_tfw2v.processes.process_guards import defer_interrupts
+from gensim_tfw2v.processes.threads import defer_interrupts
 
 #: Exceptions of gensim and this library for invalid input and diverged training (ArithmeticError).
 EXPECTED = (BadInput, OSError, ValueError, RuntimeError, ImportError, ArithmeticError)

@@ -45,6 +45,7 @@ def plan(
     Word frequencies are assumed to follow Zipf's law, and training to use negative sampling.
     """
     from gensim_tfw2v import planning
+    from gensim_tfw2v.planning.workload import PROCESSOR
 
     words = quantity(tokens, "", "--tokens")
     work = planning.Workload.of_text(vocab, words, vector_size, window, negative, sg, sample)
@@ -73,7 +74,7 @@ def plan(
             ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}"),
             ("corpus", f"{words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
             ("cluster", tasks),
-            ("a core", f"{alone:.0f} ns per word, {task:.0f} as worker, {planning.PROCESSOR}"),
+            ("a core", f"{alone:.0f} ns per word, {task:.0f} as worker, {PROCESSOR}"),
         ]
     )
     Console(highlight=False, width=120).print(table)

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 
-from gensim_tfw2v.processes.process_guards import defer_interrupts
+from gensim_tfw2v.processes.threads import defer_interrupts
 
 
 def main() -> None:

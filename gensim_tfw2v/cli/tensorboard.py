@@ -1,7 +1,5 @@
 """``tfw2v tensorboard``, and ``tfw2v projector``, which writes vectors for TensorBoard."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 import threading

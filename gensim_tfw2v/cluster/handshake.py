@@ -134,7 +134,7 @@ def _version_of(task: Task) -> str | None:
             found = tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.string).numpy()
     except tf.errors.OpError as error:
         raise ConnectionError(f"{task} was lost while its version was read") from error
-    return str(found.decode())
+    return found.decode()
 
 
 def _variable() -> Any:

@@ -26,7 +26,7 @@ from gensim_tfw2v.corpus import encoded_corpus
 from gensim_tfw2v.corpus.encode import Stopped, fresh_folder
 from gensim_tfw2v.corpus.encoded_corpus import EncodedPart, Parent, Shard
 from gensim_tfw2v.corpus.scanner import Known
-from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, find_texts
+from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, whole_file
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 from gensim_tfw2v.processes.threads import usable_cores
 
@@ -63,9 +63,9 @@ UNDECODABLE = -1
 
 
 class WorkerMachine:
-    """A worker's machine, which reads runs with ops of the kernels' library.
+    """A worker's machine, which reads runs with ops of the kernels' library, one at a time.
 
-    `at_once` is the number of runs that all machines read in parallel.
+    `name` is for messages. `at_once` is the number of runs that all machines read in parallel.
     """
 
     def __init__(self, task: Task, ops: Any) -> None:
@@ -106,7 +106,11 @@ class WorkerMachine:
         tagged: bool,
         stopped: threading.Event,
     ) -> EncodedPart | None:
-        """Read a run of plain files; see `Machine`."""
+        """Read a run of plain files, like `scan`, with files whose paths start with `prefix`.
+
+        Returns None if the run must be read locally. Raises an exception if the machine fails, or
+        `Stopped` if `stopped` is set meanwhile.
+        """
         if any(text.is_stream for text in run):
             return None
         vocabulary = "" if known is None else str(prefix.with_name("known-"))
@@ -202,7 +206,7 @@ def find_readers(
     MissingTasks
         If workers do not start in time; the message names them.
     """
-    texts = find_texts(paths)
+    texts = list(map(whole_file, paths))
     if bytes_of(texts) < MIN_BYTES or tensorflow_is_lost():
         return ()
     workers = [task for task in cluster.servers() if task.role == "worker"]

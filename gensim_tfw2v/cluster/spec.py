@@ -92,7 +92,7 @@ class Task:
 
     def _host_is(self, what: str) -> bool:
         try:
-            return bool(getattr(ipaddress.ip_address(self.host), what))
+            return getattr(ipaddress.ip_address(self.host), what)
         except ValueError:
             return self.host == "localhost"
 

@@ -6,13 +6,13 @@ Files are read in runs, in parallel by all cores and by the machines of a cluste
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -35,7 +35,7 @@ from gensim_tfw2v.corpus.encoded_corpus import (
 )
 from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, renumber, scan, words_of
 from gensim_tfw2v.corpus.sentences import KnownNumbers, Numbers, packed_to_shards
-from gensim_tfw2v.corpus.text_files import FileRange, Text, bytes_of
+from gensim_tfw2v.corpus.text_files import Text, bytes_of
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
@@ -47,25 +47,6 @@ Rows = Callable[[Ids], Ids]
 
 class Stopped(Exception):
     """Raised in a reader thread whose result is no longer needed."""
-
-
-class Machine(Protocol):
-    """Remote machine that reads one run at a time; its name is for messages."""
-
-    name: str
-
-    def read(
-        self,
-        run: Sequence[FileRange],
-        prefix: Path,
-        known: Known | None,
-        tagged: bool,
-        stopped: threading.Event,
-    ) -> EncodedPart | None:
-        """Read a run, like `scan`.
-
-        Returns None if the run must be read locally. Raises an exception if the machine fails.
-        """
 
 
 @contextlib.contextmanager
@@ -115,7 +96,7 @@ def read_runs(
         known.save(folder)
     latest: dict[int, tuple[int, ...]] = {0: (0, 0, 0, 0)}
     lost: dict[str, Exception] = {}
-    free = SimpleQueue[Machine | None]()  # None stands for a core of this machine
+    free = SimpleQueue[Any]()  # None stands for a core of this machine
     readers = [None] * len(usable_cores()) + list(text.machines)
     for reader in readers:
         free.put(reader)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import encoded_corpus, text_files
 from gensim_tfw2v.corpus.encoded_corpus import (
@@ -110,7 +109,7 @@ class Numbers(dict[Any, bytes]):
         super().__init__()
         self.table = None if library() is None else WordCounter()
         self.words: list[Any] = []
-        self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.counts = np.zeros(0, np.int64)
 
     def __missing__(self, word: Hashable) -> bytes:
         number = self[word] = pack(len(self.words))

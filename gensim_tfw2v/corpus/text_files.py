@@ -78,7 +78,7 @@ class Text(NamedTuple):
     tagged : bool
         Whether the corpus consists of documents. Each line of a file, even an empty one, is then a
         document, whose tag is the number of the line.
-    machines : list of encode.Machine
+    machines : list of WorkerMachine
         Remote machines that also read runs, each listed once per core.
     unit : str
         Unit of progress.
@@ -136,8 +136,8 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
-def find_texts(paths: Sequence[str | os.PathLike[str]]) -> list[FileRange]:
-    """Check files, and return each as one range.
+def whole_file(path: str) -> FileRange:
+    """Check a file, and return it as one range.
 
     Raises
     ------
@@ -145,10 +145,6 @@ def find_texts(paths: Sequence[str | os.PathLike[str]]) -> list[FileRange]:
     ValueError
         If a file is compressed but lacks the suffix by which smart_open and gensim recognize it.
     """
-    return [_find_text(os.fspath(path)) for path in paths]
-
-
-def _find_text(path: str) -> FileRange:
     if "://" in path:
         return FileRange(path, 0, 0, is_stream=True)
     try:

@@ -1,7 +1,7 @@
 """Analogies ("a is to b as c is to ?") by vector offset, in the two usual metrics."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -160,7 +160,7 @@ def evaluate_analogies(
     sections = read_questions(shipped(NAMED_SETS, questions))
     if restrict_vocab is None and metric == "gensim":
         restrict_vocab = GENSIM_RESTRICT_VOCAB
-    fold: Callable[[str], str] = str.upper if case_insensitive else str
+    fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     searched = [fold(word) for word in vectors.index_to_key[: restrict_vocab or None]]
     vocabulary = set(searched)

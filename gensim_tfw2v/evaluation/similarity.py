@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -95,7 +95,7 @@ def evaluate_pairs(
         If the file cannot be read.
     """
     rated = read_pairs(shipped(NAMED_SETS, pairs))
-    fold: Callable[[str], str] = str.upper if case_insensitive else str
+    fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     words = {fold(word): word for word in reversed(vectors.index_to_key[:restrict_vocab])}
     folded = [(fold(first), fold(second), rating) for first, second, rating in rated]

@@ -1,27 +1,16 @@
-"""Arrays in files mapped into memory, and large arrays in pieces.
+"""Arrays in files mapped into memory.
 
 The operating system keeps only the used parts of mapped arrays in memory. So models may be larger
-than memory. While a cluster trains, the process that called `train` reads and writes them piece by
-piece.
+than memory.
 """
 
 import errno
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 from numpy.typing import DTypeLike
-
-#: Number of rows in a piece.
-ROWS_AT_A_TIME = 1 << 14
-
-
-def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield views of an array, `ROWS_AT_A_TIME` rows each."""
-    for first in range(0, len(array), ROWS_AT_A_TIME):
-        yield array[first : first + ROWS_AT_A_TIME]
 
 
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
@@ -47,9 +36,7 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32)
 
 def save_array(path: Path, array: np.ndarray) -> None:
     """Write an array to a ``.npy`` file, like `np.save`, but with the errors of `new_array`."""
-    new = new_array(path, array.shape, array.dtype)
-    for to, rows in zip(pieces(new), pieces(array), strict=True):
-        to[:] = rows
+    new_array(path, array.shape, array.dtype)[:] = array
 
 
 def _take_room(file: IO[bytes], first: int, size: int) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from gensim_tfw2v.processes.process_guards import defer_interrupts
+from gensim_tfw2v.processes.threads import defer_interrupts
 
 try:
     import fcntl
@@ -55,10 +55,10 @@ class TemporaryFolder:
         lock = _own(self.folder)
         self._finalizer = weakref.finalize(self, _end, self.folder, os.getpid(), lock)
 
+    @defer_interrupts()  # an interrupted finalizer isn't called again
     def close(self) -> None:
         """Remove the folder and its content; idempotent."""
-        with defer_interrupts():  # an interrupted finalizer isn't called again
-            self._finalizer()
+        self._finalizer()
 
     def __enter__(self) -> Path:
         return self.folder

@@ -20,7 +20,6 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.step_shape import StepShape
-from gensim_tfw2v.graph.updates import running_sum
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
@@ -43,7 +42,7 @@ def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Te
     kept = tf.size(ids)
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
-    reach: tf.Tensor | int = shape.window
+    reach = shape.window
     if config.shrink_windows:  # uniform in 1..max_window for each position, as in gensim
         max_window = config.max_window or shape.window
         reach = tf.random.stateless_uniform([kept], keys[1], 1, max_window + 1, tf.int32)
@@ -95,12 +94,7 @@ def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
 def in_halos(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
     """Cut values of tokens [n] into the overlapping halos of blocks [blocks, H], padded with 0."""
     padded = _padded(x, shape, blocks + -(-shape.halo // shape.block), before=shape.window)
-    by_block = tf.reshape(padded, [-1, shape.block])
-    parts = []  # at most B columns each, because slicing costs less than gathering
-    for first in range(0, shape.halo, shape.block):
-        columns = min(shape.block, shape.halo - first)
-        parts.append(tf.slice(by_block, [first // shape.block, 0], [blocks, columns]))
-    return tf.concat(parts, 1)
+    return tf.signal.frame(padded, shape.halo, shape.block)[:blocks]
 
 
 def _padded(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor, before: int) -> tf.Tensor:
@@ -120,7 +114,7 @@ def _subsample(
     limit = tf.gather(keep_probability, tf.maximum(entries, 0)) - tf.cast(ends, tf.float32)
     kept = tf.squeeze(tf.where(chance < limit), 1)
     ids = tf.gather(entries, kept)
-    sentence = tf.gather(running_sum(ends), kept)
+    sentence = tf.gather(tf.cumsum(ends), kept)
     length = tf.math.bincount(sentence)
     end = tf.cumsum(length)
     position = tf.range(tf.size(ids))

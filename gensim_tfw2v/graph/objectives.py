@@ -127,8 +127,7 @@ class StepPlan(NamedTuple):
 
     def of(self, step: tf.Tensor) -> StepPlan:
         """Return the draws of one step."""
-        plan: StepPlan = tf.nest.map_structure(lambda x: tf.gather(x, step), self)
-        return plan
+        return tf.nest.map_structure(lambda x: tf.gather(x, step), self)
 
 
 class Step(NamedTuple):
@@ -335,7 +334,7 @@ def _predict_samples(negative: int, step: Step, hidden: Slices, used: tf.Tensor 
     targets = step.gather("outputs", slice(centres), real)
     negatives = step.gather("outputs", slice(centres, None))
     wide = hidden.cast(real)
-    scores = wide.dots(targets)
+    scores = wide.total(lambda x, y: tf.reduce_sum(x * y, -1, keepdims=True), targets)
     noise_scores = tf.cast(negatives.products(hidden), real)
     noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
     g = coefficients(scores, 0.5)

@@ -189,10 +189,6 @@ class Slices:
         packed = self.total(lambda y, x: weights.pack(tf.matmul(y, x, transpose_b=True)), others)
         return weights.unpack(packed)
 
-    def dots(self, others: Slices) -> tf.Tensor:
-        """Compute dot products of rows with the corresponding rows of `others`: [blocks, n, 1]."""
-        return self.total(lambda x, y: tf.reduce_sum(x * y, -1, keepdims=True), others)
-
     def scaled(self, factors: tf.Tensor) -> Slices:
         """Multiply each row by its factor [..., 1]."""
         return self.map(tf.multiply, sent=[factors])

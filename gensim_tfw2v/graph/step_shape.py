@@ -1,7 +1,5 @@
 """Sizes of a step of the TensorFlow fallback, and the precision of its products."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

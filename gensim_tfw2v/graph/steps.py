@@ -53,8 +53,7 @@ def prepare_unit(
     """
     if config.native:
         return draw_unit(config, words, entries, key, alphas)
-    prepared: PreparedUnit = _planning(config)(words, entries, key, alphas)
-    return prepared
+    return _planning(config)(words, entries, key, alphas)
 
 
 @functools.lru_cache(maxsize=32)

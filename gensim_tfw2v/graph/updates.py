@@ -17,8 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import Slices, as_is, as_uint16
 from gensim_tfw2v.kernel.tables import Tables
@@ -78,7 +76,7 @@ def group_rows(
     )
     # one running sum over all steps, because sums along an axis are slower
     new = tf.reshape(new, [-1])
-    count = running_sum(tf.cast(new, tf.int32))
+    count = tf.cumsum(tf.cast(new, tf.int32))
     count = tf.reshape(count, tf.shape(in_order))
     ends = count[:, -1:]
     begin = tf.concat([[[0]], ends], 0)[:-1]
@@ -118,22 +116,6 @@ def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.T
 
 def _bits(x: tf.Tensor, first: int, number: int) -> tf.Tensor:
     return tf.bitwise.bitwise_and(tf.bitwise.right_shift(x, first), (1 << number) - 1)
-
-
-_WIDTH = 64
-_TRIANGLE = np.triu(np.ones((_WIDTH, _WIDTH), np.float32))
-
-
-def running_sum(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``tf.cumsum`` of int32 [n] by a matrix product, in a tenth of its time.
-
-    Sums of 64 elements must be exact in float32, that is at most ``2**24``.
-    """
-    number = tf.size(x)
-    rows = tf.pad(tf.cast(x, tf.float32), [[0, tf.math.floormod(-number, _WIDTH)]])
-    sums = tf.cast(tf.matmul(tf.reshape(rows, [-1, _WIDTH]), _TRIANGLE), tf.int32)
-    before = tf.cumsum(sums[:, -1], exclusive=True)
-    return tf.reshape(sums + before[:, None], [-1])[:number]
 
 
 def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:

@@ -1,7 +1,5 @@
 """Constants of a training: the objective, sizes, and options of work units and jobs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

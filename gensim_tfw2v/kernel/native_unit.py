@@ -148,5 +148,4 @@ def _numbered(parts: list[tf.Tensor], limit: tf.Tensor) -> tuple[tf.Tensor, list
 def _split_like(parts: list[tf.Tensor], joined: tf.Tensor) -> list[tf.Tensor]:
     """Split into parts of the same sizes."""
     sizes = tf.stack([tf.size(part) for part in parts])
-    split: list[tf.Tensor] = tf.split(joined, sizes, num=len(parts))
-    return split
+    return tf.split(joined, sizes, num=len(parts))

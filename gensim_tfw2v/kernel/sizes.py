@@ -12,8 +12,6 @@ options-cluster.md for a cluster).
 An *entry* is an int32 of the encoded corpus: a word, the end of a sentence or a tag.
 """
 
-from __future__ import annotations
-
 import math
 
 from gensim_tfw2v.kernel.kernel_config import KernelShape, Objective

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.merging.methods import METHODS, Merging, Piece, Table, merging_named
+from gensim_tfw2v.merging.concatenated_rows import Piece, Table
+from gensim_tfw2v.merging.methods import METHODS, Merging, merging_named
 
 __all__ = ["METHODS", "MergeReport", "Merged", "Merging", "SubModel", "merge"]
 

@@ -3,204 +3,24 @@
 Concatenation concatenates the rows. PCA projects the concatenation onto its principal directions.
 ALiR rotates the sub-models so that they agree, and averages them.
 
-The rows of all sub-models form one table of concatenated rows, A [V, C], which is read in pieces.
-Its right singular vectors are the eigenvectors of AᵀA. If C is small, AᵀA is computed as a matrix.
-Otherwise only products with it are computed, each in one pass over A.
+The rows of all sub-models form one table of concatenated rows, which is read in pieces.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, pairwise, starmap
+from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import polar
-from scipy.sparse.linalg import LinearOperator
 
+from gensim_tfw2v.merging.concatenated_rows import Piece, Table
+from gensim_tfw2v.merging.singular_vectors import gram, right_singular_vectors
 from gensim_tfw2v.messages import quoted
 
 #: Iterations of ALiR, as in the paper. Each updates the maps and the merged rows.
 ITERATIONS = 3
 
-#: Bytes per `Piece`, the part of a table that is in memory.
-PIECE_BYTES = 1 << 26
-
-#: Maximum number of columns C for which AᵀA is kept as a matrix (128 MiB).
-LARGEST_MATRIX = 4096
-
-#: Number of additional columns in the randomised method.
-OVERSAMPLING = 20
-
-#: Number of passes over A in the randomised method.
-PASSES = 8
-
-
 logger = logging.getLogger(__name__)
-
-
-class Piece(NamedTuple):
-    """Consecutive rows of a table.
-
-    Attributes
-    ----------
-    first : int
-        Index of the first row.
-    rows : ndarray [p, C], float32
-        Rows of all sub-models, concatenated: C is the sum of their sizes. Zeros where a sub-model
-        lacks the row.
-    held : ndarray [p, N], bool
-        True where a sub-model has the row.
-    parts : sequence of slice
-        Columns of each sub-model in `rows`.
-    """
-
-    first: int
-    rows: np.ndarray
-    held: np.ndarray
-    parts: Sequence[slice]
-
-    def lengths(self) -> np.ndarray:
-        """Return the norm of each sub-model's row, [p, N]."""
-        parts = [np.linalg.norm(self.rows[:, part], axis=1) for part in self.parts]
-        return np.stack(parts, axis=1)
-
-    def scaled(self, factors: np.ndarray) -> np.ndarray:
-        """Return the rows [p, C], with each sub-model's part multiplied by its factor [p, N]."""
-        sizes = [part.stop - part.start for part in self.parts]
-        return self.rows * np.repeat(factors, sizes, axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Rows of one kind (inputs, outputs, nodes or subwords) of all sub-models.
-
-    Parameters
-    ----------
-    name : str
-        Kind of the rows, for messages.
-    arrays : sequence of ndarray [n_i, D_i]
-        One array per sub-model.
-    row_of : sequence of ndarray [V], int
-        For each sub-model, the row of its array for each row of the table, or -1 if missing.
-    """
-
-    name: str
-    arrays: Sequence[np.ndarray]
-    row_of: Sequence[np.ndarray]
-
-    @property
-    def rows(self) -> int:
-        """Number of rows V."""
-        return len(self.row_of[0])
-
-    @property
-    def sizes(self) -> list[int]:
-        """Sizes D_i of the sub-models."""
-        return [array.shape[1] for array in self.arrays]
-
-    @property
-    def columns(self) -> int:
-        """Number of columns C, the sum of the sizes."""
-        return sum(self.sizes)
-
-    @property
-    def parts(self) -> list[slice]:
-        """Columns of each sub-model."""
-        return list(starmap(slice, pairwise(accumulate(self.sizes, initial=0))))
-
-    def pieces(self) -> Iterator[Piece]:
-        """Yield all rows, in order.
-
-        Raises
-        ------
-        ValueError
-            If an element is not finite.
-        """
-        step = max(1, PIECE_BYTES // (4 * self.columns))
-        for first in range(0, self.rows, step):
-            row_of = np.stack([of_one[first : first + step] for of_one in self.row_of], axis=1)
-            held = row_of >= 0
-            rows = np.zeros((len(held), self.columns), np.float32)
-            for model, (array, part) in enumerate(zip(self.arrays, self.parts, strict=True)):
-                here = held[:, model]
-                rows[here, part] = array[row_of[here, model]]
-                bad = np.flatnonzero(~np.isfinite(rows[:, part]).all(axis=1))
-                if len(bad):
-                    raise ValueError(
-                        f"sub-model {model} has {self.name} that are NaN or infinite, the first "
-                        f"in row {first + bad[0]}: leave it out, or retrain it with a smaller "
-                        "alpha"
-                    )
-            yield Piece(first, rows, held, self.parts)
-
-
-def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
-    """Return AᵀA of a matrix A [V, C], as a matrix or as an operator on matrices [C, k].
-
-    Parameters
-    ----------
-    pieces : callable
-        Returns an iterator over all rows of A, in order, as arrays [p, C] of float32; called once
-        per pass over A.
-    columns : int
-        Number of columns C.
-
-    Returns
-    -------
-    ndarray or LinearOperator [C, C], float64
-    """
-    if columns <= LARGEST_MATRIX:
-        matrix = np.zeros((columns, columns))
-        for piece in pieces():
-            matrix += piece.T @ piece
-        return matrix
-
-    def product(right: np.ndarray) -> np.ndarray:
-        summed = np.zeros(right.shape)
-        factor = right.astype(np.float32)
-        for piece in pieces():
-            summed += piece.T @ (piece @ factor)
-        return summed
-
-    return LinearOperator((columns, columns), matvec=product, matmat=product, dtype=np.float64)
-
-
-def right_singular_vectors(gram: Any, number: int, seed: int = 0) -> np.ndarray:
-    """Return the right singular vectors of A with the largest singular values.
-
-    If AᵀA is a matrix, they are its eigenvectors. Otherwise they are computed by randomised
-    subspace iteration (Halko, Martinsson and Tropp 2011, "Finding Structure with Randomness",
-    algorithm 4.4) in `PASSES` passes over A.
-
-    Parameters
-    ----------
-    gram : ndarray or LinearOperator [C, C]
-        AᵀA; see `gram`.
-    number : int
-        Number k of vectors, at most C.
-    seed : int
-        Seed of the initial subspace.
-
-    Returns
-    -------
-    ndarray [C, k], float64
-        Orthonormal columns, by descending singular value.
-    """
-    if isinstance(gram, np.ndarray):
-        return _leading(gram, number)
-    columns = gram.shape[0]
-    size = columns, min(columns, number + OVERSAMPLING)
-    start = np.random.default_rng(seed).standard_normal(size)
-    for _ in range(PASSES - 1):
-        start = gram @ np.linalg.qr(start)[0]
-    basis = np.linalg.qr(start)[0]
-    return basis @ _leading(basis.T @ (gram @ basis), number)
-
-
-def _leading(symmetric: np.ndarray, number: int) -> np.ndarray:
-    return np.linalg.eigh(symmetric)[1][:, ::-1][:, :number]
 
 
 class Merging:

@@ -83,7 +83,7 @@ class EventLog:
         self._lock = threading.Lock()
         self._file: Any = None
         self.write(lambda: self._open(suffix))
-        self._add(file_version=VERSION)
+        self.add(file_version=VERSION)
 
     def write(self, do: Callable[[], Any]) -> None:
         """Call a function that writes to the folder; log the first OSError if `outlived`."""
@@ -114,27 +114,24 @@ class EventLog:
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Write one point of each curve."""
         for tag, value in values.items():
-            self._add(step, summary=scalar_pb(tag, value))
+            self.add(step, summary=scalar_pb(tag, value))
 
     def histograms(self, values: Mapping[str, Any], step: int) -> None:
         """Write one histogram of each array."""
         for tag, array in values.items():
-            self._add(step, summary=histogram_pb(tag, array))
+            self.add(step, summary=histogram_pb(tag, array))
 
     def text(self, tag: str, markdown: str, step: int) -> None:
         """Write a text."""
-        self._add(step, summary=text_pb(tag, markdown))
+        self.add(step, summary=text_pb(tag, markdown))
 
     def hyperparameters(self, values: Mapping[str, bool | int | float | str]) -> None:
         """Write the hyperparameters of the run."""
         # without a trial id, TensorBoard shows the name of the run
-        self._add(summary=hparams_pb(dict(values), trial_id=""))
+        self.add(summary=hparams_pb(dict(values), trial_id=""))
 
-    def graph(self, graph: bytes) -> None:
-        """Write a serialized ``GraphDef``."""
-        self._add(graph_def=graph)
-
-    def _add(self, step: int = 0, **content: Any) -> None:
+    def add(self, step: int = 0, **content: Any) -> None:
+        """Write an event; `content` is a field of ``Event``, such as a serialized ``graph_def``."""
         record = _event(step, **content)
         with self._lock:
             self.write(lambda: (self._file.write(record), self._file.flush()))
@@ -242,7 +239,7 @@ def do_without_tensorflow() -> None:
 
 
 def _event(step: int = 0, **content: Any) -> bytes:
-    return bytes(Event(wall_time=time.time(), step=step, **content).SerializeToString())
+    return Event(wall_time=time.time(), step=step, **content).SerializeToString()
 
 
 def _made(folder: str | os.PathLike[str]) -> Iterator[float]:

@@ -163,7 +163,7 @@ def objective_graph(
         delta = f"gradients/inputs/{place}"
     inputs = {"table": "wv.vectors", "ids": "batch/inputs", "rows": all_letters}
     graph.add(UPDATE.format(name="inputs", change=delta, **inputs))
-    return bytes(graph.proto.SerializeToString())
+    return graph.proto.SerializeToString()
 
 
 class _Graph:

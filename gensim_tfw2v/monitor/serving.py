@@ -80,7 +80,7 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
         noise = io.StringIO()
         try:
             with contextlib.redirect_stderr(noise):
-                return str(board.launch())
+                return board.launch()
         except program.TensorBoardServerException as error:
             raise RuntimeError(f"{error.msg}{port_user(board.flags.port or 0)}") from error
         except SystemExit as error:  # from the web server, which has logged the reason

@@ -100,15 +100,6 @@ class TrainingConfig:
         return config
 
     @cached_property
-    def counting_threads(self) -> int:
-        """Number of gensim's threads that would each read and count their own part of a file.
-
-        The number is 1 for a sub-model, and for a regime whose workers run in this process.
-        """
-        is_one = self.cluster is None or self.regime_of_workers.trains_apart
-        return 1 if self.regime is not None and is_one else self.workers
-
-    @cached_property
     def regime_of_workers(self) -> RegimeOptions:
         """Regime of a training by workers: the option, or the default regime."""
         return self.regime or (DETERMINISTIC if self.deterministic else ASYNCHRONOUS)

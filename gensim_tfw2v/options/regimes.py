@@ -49,12 +49,12 @@ class RegimeOptions:
     """
 
     trained_by: ClassVar[str]
-    has_kernels: ClassVar[bool] = False
-    combines_by_direction: ClassVar[bool] = False
-    trains_apart: ClassVar[bool] = False
-    workers_overlap: ClassVar[bool] = False
-    is_batch: ClassVar[bool] = False
-    sample_share: ClassVar[float] = 1.0
+    has_kernels = False
+    combines_by_direction = False
+    trains_apart = False
+    workers_overlap = False
+    is_batch = False
+    sample_share = 1.0
     kinds: ClassVar[dict[str, Kind]] = {}
 
     def __post_init__(self) -> None:
@@ -143,7 +143,7 @@ class Deterministic(RegimeOptions):
 
     trained_by = "synchronous:SynchronousRegime"
     has_kernels = combines_by_direction = workers_overlap = True
-    combining: ClassVar[str] = "direction"
+    combining = "direction"
 
 
 @dataclass(frozen=True)
@@ -343,8 +343,7 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
                 f"(known: {', '.join(kinds) or 'it has none'})"
             )
         values[key] = _value(f"{name}: {key}", value, kinds[key])
-    options_given: RegimeOptions = chosen(**values)
-    return options_given
+    return chosen(**values)
 
 
 def _value(what: str, text: str, kind: type) -> Any:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import prepare_unit
@@ -22,11 +20,9 @@ from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows, reuse_negat
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server import combining
+from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.text import read_entries
-
-#: Number of elements of a packed `JobResult` that follow the results of its units.
-OF_JOB = 8
 
 #: Bytes of a row id. Counts of traffic include it in the pushed change, not in the fetched row.
 ID_BYTES = 4
@@ -73,52 +69,6 @@ class ParameterServer(NamedTuple):
     rates: Tables
     push_counter: PushCounter
     of_workers: WorkerVariables
-
-
-class JobResult(NamedTuple):
-    """Result of a job.
-
-    Attributes
-    ----------
-    units : UnitResult of Tensor [n]
-        Result of each unit.
-    texts : Tensor []
-        Bytes of text received from the coordinator.
-    fetched, pushed : Tensor []
-        Bytes received from the ps tasks for training, and bytes sent to them.
-    staleness : Tensor []
-        Number of units that other workers pushed between this job's fetch and its push.
-    times : Tensor [4], float64
-        Start of the job, and end of its fetching, training and pushing: seconds since 1970 by the
-        worker's clock. Drawing and planning count as fetching, unless they were done ahead.
-    """
-
-    units: UnitResult
-    texts: tf.Tensor
-    fetched: tf.Tensor
-    pushed: tf.Tensor
-    staleness: tf.Tensor
-    times: tf.Tensor
-
-    def packed(self) -> tf.Tensor:
-        """Concatenate all fields, as float64: each returned tensor costs a call to the worker."""
-        return tf.concat(
-            [tf.reshape(tf.cast(part, tf.float64), [-1]) for part in tf.nest.flatten(self)], 0
-        )
-
-    @classmethod
-    def unpacked(cls, packed: np.ndarray) -> JobResult:
-        """Split a packed result into its fields, as arrays."""
-        fields = len(UnitResult._fields)
-        *units, rest = np.split(
-            packed, np.arange(1, fields + 1) * ((len(packed) - OF_JOB) // fields)
-        )
-        return cls._make((UnitResult(*units), *rest[:4], rest[4:]))
-
-
-def packed_size(threads: int) -> int:
-    """Number of elements in a packed `JobResult`."""
-    return len(UnitResult._fields) * threads + OF_JOB
 
 
 class Job(NamedTuple):
@@ -170,10 +120,10 @@ class WorkerJob:
     server : ParameterServer
     """
 
-    fetches_rows: ClassVar[bool] = True  # whether units contain indices into `Job.ids`
-    counts: ClassVar[bool] = True  # whether its units are counted as pushed
+    fetches_rows = True  # whether units contain indices into `Job.ids`
+    counts = True  # whether its units are counted as pushed
     # whether alphas are raised, and a fraction of each change is pushed: see `combining`
-    by_direction: bool = False
+    by_direction = False
     job: Job
 
     def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
@@ -241,7 +191,7 @@ class WorkerJob:
             read_entries(source, of_file, config)
             for source, of_file in zip(tf.unstack(sources), tf.unstack(ranges), strict=True)
         ]
-        units: list[Any] = [
+        units = [
             prepare_unit(config, words, *unit)
             for unit in zip(entries, tf.unstack(keys), tf.unstack(alphas), strict=True)
         ]

@@ -18,7 +18,8 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.tables import UnitTask
-from gensim_tfw2v.parameter_server.job import Job, WorkerJob, packed_size
+from gensim_tfw2v.parameter_server.job import Job, WorkerJob
+from gensim_tfw2v.parameter_server.job_result import packed_size
 from gensim_tfw2v.parameter_server.text import NOTHING, source_of
 
 Item = TypeVar("Item")

@@ -217,14 +217,13 @@ class RowJob(WorkerJob):
 
     def fetch(self) -> list[tf.Operation]:
         """Fetch the rows; keep a copy as received, from which `push` computes the changes."""
-        self._tables = {name: getattr(self.server.tables, name) for name in self.job.ids}
+        self._tables = self.server.tables._asdict()
         self._splits = {
-            name: table.split(self.job.ids[name], self.parts)
-            for name, table in self._tables.items()
+            name: self._tables[name].split(ids, self.parts) for name, ids in self.job.ids.items()
         }
         self._fetched = {
-            name: table.fetch_parts(self._splits[name], self.wire)
-            for name, table in self._tables.items()
+            name: self._tables[name].fetch_parts(split, self.wire)
+            for name, split in self._splits.items()
         }
         # computed in parallel with training
         self._shares = self._measure_shares()
@@ -263,7 +262,7 @@ class RowJob(WorkerJob):
     def _measure_shares(self) -> dict[str, DirectedShare | None]:
         """Compute the fraction of each table's changes that is pushed; None to push all."""
         if self.config.workers == 1 or not self.by_direction:
-            return dict.fromkeys(self._tables)
+            return dict.fromkeys(self._splits)
         rates = self.rates()
         # effective step z of a row: alpha * tokens * rate
         size = self.job.alpha * self.job.tokens

@@ -13,12 +13,6 @@ from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native.by_ctypes import stride
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 
-
-def unique_name(what: str) -> str:
-    """Return a variable name that is unique across processes."""
-    return f"tfw2v-{what}-{uuid.uuid4().hex}"
-
-
 #: Returns a new handle to a variable of the worker that runs the function. TensorFlow treats each
 #: handle as a different variable, and does not order operations on different handles. Add control
 #: dependencies between the uses of one variable.
@@ -42,8 +36,8 @@ class WorkerVariables:
         self._names: list[str] = []
 
     def name(self, what: str) -> str:
-        """Return a `unique_name` for a variable that all workers of a process share."""
-        self._names.append(unique_name(what))
+        """Return a name, unique across processes, of a variable that a process's workers share."""
+        self._names.append(f"tfw2v-{what}-{uuid.uuid4().hex}")
         return self._names[-1]
 
     def copies(self, sources: Any) -> Callable[[], Any]:
@@ -157,7 +151,7 @@ class Scratch:
             return self.assign(tf.cast(joined(places, parts), tf.float32))
         number = tf.add_n([tf.size(part) for part in places])
         with tf.device("CPU"):
-            with tf.control_dependencies([self._renew(number, False)]):
+            with tf.control_dependencies([self.allocate(number, init=False)]):
                 whole = self._whole()
             return tf.group(*map(partial(load_ops().tfw2v_scatter, whole), places, parts))
 
@@ -196,11 +190,7 @@ class Scratch:
         """Memory of all rows, including their padding."""
         return tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32)
 
-    def zeros(self, number: tf.Tensor) -> tf.Operation:
-        """Allocate `number` rows of zeros."""
-        return self._renew(number, True)
-
-    def _renew(self, number: tf.Tensor, init: bool) -> tf.Operation:
+    def allocate(self, number: tf.Tensor, init: bool = True) -> tf.Operation:
         """Allocate memory for `number` rows, of zeros if `init`."""
         # not tf.zeros: TensorFlow merges equal constants, so all tables would share one buffer
         shape = tf.stack([number, self._shape[1]])

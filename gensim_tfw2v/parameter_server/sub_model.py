@@ -249,7 +249,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
 
 def _copy(layout, table: Scratch) -> tf.Operation:  # type: ignore[no-untyped-def]
     """Copy the rows of a layout into a worker's variable, `ROWS_AT_A_TIME` at a time."""
-    zeros = table.zeros(layout.rows)
+    zeros = table.allocate(layout.rows)
 
     def copy(first: tf.Tensor) -> tf.Tensor:
         ids = tf.range(first, tf.minimum(layout.rows, first + ROWS_AT_A_TIME))

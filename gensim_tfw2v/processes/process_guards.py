@@ -1,18 +1,10 @@
-"""Guards against problems with large imports, Ctrl-C, forks and closed streams.
-
-Python calls signal handlers between any two of its instructions. While TensorFlow is imported or
-traces a function, its C++ code calls Python code. An exception that a handler raises there is
-printed and ignored, or replaced by a different one.
-"""
+"""Guards against problems with large imports, forks and closed streams."""
 
 import contextlib
 import gc
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator
-from typing import Any
 
 
 def open_standard_files() -> None:
@@ -31,34 +23,6 @@ def flush_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):  # None, closed, or unread
             stream.flush()
-
-
-@contextlib.contextmanager
-def defer_interrupts() -> Iterator[None]:
-    """Defer Ctrl-C and SIGTERM, if they have handlers in Python, until the context ends.
-
-    Each handler is called at most once. Use it for a few seconds only: nothing can be interrupted
-    meanwhile. It does nothing in threads other than the main one, which signals do not reach.
-    Contexts may be nested. It can decorate functions.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: dict[int, Any] = {}
-    before: dict[int, Any] = {
-        number: handler
-        for number in (signal.SIGINT, signal.SIGTERM)
-        if callable(handler := signal.getsignal(number))
-    }
-    try:
-        for number in before:
-            signal.signal(number, came.__setitem__)
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number, frame in came.items():
-            before[number](number, frame)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
-"""Threads that work until nothing is left to do, or yield results in order; the usable cores."""
+"""Threads that work until nothing is left to do, or yield results in order; cores; interrupts."""
 
 import contextlib
 import os
+import signal
 import sys
 import threading
 import time
@@ -9,9 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from itertools import islice, takewhile
-from typing import TypeVar
-
-from gensim_tfw2v.processes.process_guards import defer_interrupts
+from typing import Any, TypeVar
 
 #: Seconds between two calls of `report` by `in_threads`.
 PAUSE = 0.2
@@ -33,6 +32,38 @@ def usable_cores() -> list[int]:
 def cores_each(processes: int) -> int:
     """Return the number of cores per process, if this many share the machine; at least 1."""
     return max(1, len(usable_cores()) // processes)
+
+
+@contextlib.contextmanager
+def defer_interrupts() -> Iterator[None]:
+    """Defer Ctrl-C and SIGTERM, if they have handlers in Python, until the context ends.
+
+    Each handler is called at most once. Use it for a few seconds only: nothing can be interrupted
+    meanwhile. It does nothing in threads other than the main one, which signals do not reach.
+    Contexts may be nested. It can decorate functions.
+
+    Python calls signal handlers between any two of its instructions. While TensorFlow is imported
+    or traces a function, its C++ code calls Python code. An exception that a handler raises there
+    is printed and ignored, or replaced by a different one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: dict[int, Any] = {}
+    before: dict[int, Any] = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if callable(handler := signal.getsignal(number))
+    }
+    try:
+        for number in before:
+            signal.signal(number, came.__setitem__)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in came.items():
+            before[number](number, frame)
 
 
 def run_threads(

@@ -1,15 +1,12 @@
 """Interface of a regime: a strategy that assigns work units to workers and merges their updates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from gensim_tfw2v.kernel.kernel_config import KernelConfig
-    from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitTask
-    from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
+from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitTask
+from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 #: Returns whether to stop training and skip the remaining work.
 Stop = Callable[[], bool]

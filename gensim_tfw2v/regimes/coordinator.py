@@ -34,7 +34,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
-from gensim_tfw2v.files.mapped import pieces, save_array
+from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.native import load_ops, why_not
 from gensim_tfw2v.kernel.tables import (
     Divergence,
@@ -65,6 +65,9 @@ ALIVE_SECONDS = 5.0
 #: heartbeats are the only sign of it.
 SILENT_SECONDS = 75.0
 
+#: Number of rows that are compared at a time: few, because a comparison makes an array of bools.
+COMPARED_ROWS = 1 << 14
+
 #: Minimum number of seconds between two messages with counts of the cluster's work. They are sent
 #: only if a TensorBoard log is written.
 TRAFFIC_SECONDS = 1.0
@@ -83,6 +86,12 @@ class ClusterSetup(NamedTuple):
 def _rows_in(folder: Path, mode: Literal["r", "r+"]) -> Tables:
     """Map the row files of a folder into memory."""
     return Tables(*(np.load(folder / f"{name}.npy", mode) for name in Tables._fields))
+
+
+def _are_equal(array: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether arrays of the same shape are equal, comparing a few rows at a time."""
+    number = 1 + len(array) // COMPARED_ROWS
+    return all(map(np.array_equal, np.array_split(array, number), np.array_split(other, number)))
 
 
 class CoordinatedRegime:
@@ -156,11 +165,7 @@ class CoordinatedRegime:
 
     def load(self, arrays: Tables) -> None:
         """Send the rows, unless the cluster already holds them; see `Regime.load`."""
-        if self._files_current and all(
-            np.array_equal(part, rows)
-            for array, in_file in zip(arrays, _rows_in(self._folder, "r"), strict=True)
-            for part, rows in zip(pieces(array), pieces(in_file), strict=True)
-        ):
+        if self._files_current and all(map(_are_equal, arrays, _rows_in(self._folder, "r"))):
             return  # equal to the files, and nothing was trained since they were written
         for name, array in arrays._asdict().items():
             save_array(self._folder / f"{name}.npy", array)
@@ -286,7 +291,7 @@ def main() -> None:
             answers.flush()
 
     # log records are handled by the process that sends the requests
-    forward: Any = SimpleNamespace(put_nowait=functools.partial(say, "log"))
+    forward = SimpleNamespace(put_nowait=functools.partial(say, "log"))
     logging.getLogger("gensim_tfw2v").addHandler(QueueHandler(forward))
 
     def read() -> None:

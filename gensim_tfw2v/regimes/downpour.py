@@ -61,7 +61,7 @@ class ReplicaTable:
 
     def begin(self, number: tf.Tensor) -> list[tf.Operation]:
         """Allocate `number` rows of zeros, both current and known."""
-        return [self.current.zeros(number), self._known.zeros(number)]
+        return [self.current.allocate(number), self._known.allocate(number)]
 
     def fetch(self, ids: tf.Tensor) -> tf.Tensor:
         """Fetch rows from the ps tasks."""

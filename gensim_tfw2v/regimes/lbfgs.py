@@ -131,11 +131,9 @@ class LBFGS:
     def _begin_line(self) -> None:
         """Set a new direction, and the first trial along it."""
         self._set_direction()
-        self._slope = self.gradient.dot(self._direction)
         if self._pairs and not self._slope < 0.0:  # not a descent direction (rounding)
             self._forget_pairs()
             self._set_direction()
-            self._slope = self.gradient.dot(self._direction)
         self._first_gradient.copy(self.gradient)
         self._trials = 0
         step = 1.0
@@ -152,7 +150,7 @@ class LBFGS:
         self.trial.add(step, self._direction)
 
     def _set_direction(self) -> None:
-        """Set the direction by the two-loop recursion (algorithm 7.4)."""
+        """Set the direction by the two-loop recursion (algorithm 7.4), and the slope along it."""
         direction = self._direction
         shares = []
         direction.copy(self.gradient)
@@ -165,6 +163,7 @@ class LBFGS:
         for pair in self._pairs:
             direction.add(shares.pop() - pair.y.dot(direction) / pair.sy, pair.s)
         direction.scale(-1.0)
+        self._slope = self.gradient.dot(direction)
 
     def _keep_pair(self, slope: float) -> None:
         """Store the pair of an accepted step, if its curvature is large enough.

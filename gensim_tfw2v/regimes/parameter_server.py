@@ -1,7 +1,5 @@
 """Base of the regimes whose workers train on tables held by ps tasks."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Sequence
@@ -16,16 +14,16 @@ from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
 from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
 from gensim_tfw2v.parameter_server.job import (
-    JobResult,
     ParameterServer,
     PushCounter,
     WorkerJob,
 )
+from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.process_guards import defer_interrupts
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes import Setup
 
 #: Layout of the tables, and job that trains on it, for each value of the option `layout`.

@@ -182,7 +182,7 @@ class SubModelsRegime(ParameterServerRegime):
         """
         seconds = FIRST_WAIT
         for number in itertools.count(1):
-            returned: np.ndarray = running.result()
+            returned = running.result()
             if is_met(returned):
                 return returned
             if number > tries:

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,13 +27,12 @@ from gensim_tfw2v.kernel.sizes import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
-from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.job_queue import runs_of
+from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.text import NOTHING, source_of
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.process_guards import defer_interrupts
-from gensim_tfw2v.processes.threads import LOOK_SECONDS
+from gensim_tfw2v.processes.threads import LOOK_SECONDS, defer_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
@@ -167,7 +166,7 @@ class BackupScheduler:
 class ScheduledRegime(ParameterServerRegime):
     """Base of regimes whose jobs a `BackupScheduler` runs; see `ParameterServerRegime`."""
 
-    patient: ClassVar[bool] = False
+    patient = False
 
     def __init__(self, setup: Setup, workers: Workers, options: Any) -> None:
         super().__init__(setup, workers, options)
@@ -196,8 +195,7 @@ class ScheduledRegime(ParameterServerRegime):
         )
         with self._scheduling:
             job = self.workers.schedule(self.job.function, *map(tf.constant, arguments))
-        packed: np.ndarray = job.result()
-        return packed
+        return job.result()
 
     def close(self) -> None:
         """See `Regime.close`."""

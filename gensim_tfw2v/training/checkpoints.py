@@ -5,8 +5,6 @@ Its description contains a checksum of each file and of itself. If a checksum do
 a file was truncated or changed, the previous checkpoint is used, which is kept for this case.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -160,7 +158,7 @@ class Checkpoints:
 
     def _described(self, path: Path) -> dict[str, Any]:
         """Return the description of a checkpoint, after checking that it is of this training."""
-        description: dict[str, Any] = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
+        description = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
         if description.pop("checksum", None) != _checksum(description):
             raise ValueError(f"{DESCRIPTION} has a wrong checksum")
         if description["format"] != FORMAT:
@@ -235,8 +233,7 @@ def _read(folder: Path, name: str, crc: int) -> np.ndarray:
     path = folder / f"{name}.npy"
     if _crc(path) != crc:
         raise ValueError(f"{path.name} has a wrong checksum")
-    array: np.ndarray = np.load(path, "r", allow_pickle=False)
-    return array
+    return np.load(path, "r", allow_pickle=False)
 
 
 def _crc(path: Path) -> int:
@@ -254,26 +251,21 @@ def _sync(path: Path) -> None:
 
 def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
     """Return the identity of a training, for `Checkpoints`."""
-    corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
-    return {
+    description = {
         "vocabulary": _keys(model.wv, "words"),
         # without a seed, each process draws a random one, so a training may resume with any
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in named("identity")},
-        **{
-            name: getattr(model.wv, name)
-            for name in named("identity", "FastText")
-            if model.has_subwords
-        },
-        **{
-            name: getattr(model, name)
-            for name in named("identity", "Doc2Vec")
-            if model.has_documents
-        },
-        **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
-        # last, because units depend on the options: a changed option is reported first
-        "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
     }
+    if model.has_subwords:
+        description |= {name: getattr(model.wv, name) for name in named("identity", "FastText")}
+    if model.has_documents:
+        description |= {name: getattr(model, name) for name in named("identity", "Doc2Vec")}
+        description["tags"] = _keys(model.dv, "tags")
+    # last, because units depend on the options: a changed option is reported first
+    corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
+    description["corpus"] = f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}"
+    return description
 
 
 def _keys(vectors: KeyedVectors, what: str) -> str:

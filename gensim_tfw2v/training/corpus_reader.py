@@ -5,6 +5,7 @@ import operator
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.scanner import release_memory
-from gensim_tfw2v.corpus.text_files import Source, Text, bytes_of, cut_texts, find_texts, text_files
+from gensim_tfw2v.corpus.text_files import Source, Text, bytes_of, cut_texts, text_files, whole_file
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 
@@ -34,7 +35,7 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
     Raises
     ------
     OSError, ValueError
-        See `find_texts`.
+        See `whole_file`.
     MissingTasks
         See `find_readers`.
     """
@@ -50,7 +51,7 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
 
         with phase("waiting for workers that read the corpus", config.progress):
             machines = find_readers(config.cluster, paths, config.encoded_dir)
-    texts = find_texts(paths)  # after the wait, in which files may grow
+    texts = list(map(whole_file, paths))  # after the wait, in which files may grow
     size = bytes_of(texts)
     unit = "B" if size else "words"
     return Text(cut_texts(texts), (), tagged, machines, unit, size or None)
@@ -120,7 +121,7 @@ class CorpusReader:
             scan, counted, identity = self._scanned
             self._scanned = None
             is_same = identity == _identity_of(source)
-            with scan.temporary:  # provisional ids, which are then removed
+            with closing(scan.temporary):  # provisional ids, which are then removed
                 if is_same:
                     rows = None if counted is None or tags is None else counted.rows(tags.vectors)
                     with phase("encoding the corpus", config.progress):

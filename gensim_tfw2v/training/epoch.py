@@ -1,7 +1,5 @@
 """Learning rates, counts and log lines of an epoch, as in gensim."""
 
-from __future__ import annotations
-
 import logging
 import queue
 from collections.abc import Sequence
@@ -11,6 +9,7 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
+from gensim_tfw2v.options.config import TrainingConfig
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +79,7 @@ class Position:
         return asdict(self) | {"done": sorted(self.done)}
 
     @classmethod
-    def of(cls, state: dict[str, Any]) -> Position:
+    def of(cls, state: dict[str, Any]) -> "Position":
         """Restore a position from its `state`."""
         finished = [tuple(ended) for ended in state["finished"]]
         return cls(**state | {"done": set(state["done"]), "finished": finished})
@@ -88,18 +87,22 @@ class Position:
 
 def unit_tasks(
     model: Any,
+    config: TrainingConfig,
     corpus: EncodedCorpus,
     units: Sequence[WorkUnit],
-    threads: int | None,
     seed: int,
     epoch: int,
     expected: Expected,
 ) -> list[UnitTask]:
     """Make the tasks of an epoch's units, in order, with their learning rates.
 
-    The model's `min_alpha_yet_reached` is updated as in gensim. `threads` is the number of gensim's
-    threads that would each read a part of the file; None if the corpus is not a file.
+    The model's `min_alpha_yet_reached` is updated as in gensim.
     """
+    threads = None  # number of gensim's threads that would each read and count a part of a file
+    if expected.is_file and not config.deterministic:
+        # one for a sub-model, and for a regime whose workers run in this process
+        is_one = config.cluster is None or config.regime_of_workers.trains_apart
+        threads = 1 if config.regime is not None and is_one else config.workers
     all_words = max(1, corpus.total_raw_words)
     # gensim decays alpha by the expected size of the corpus, not by its actual size
     ratio = corpus.total_raw_words / (expected.words or 1)

@@ -1,7 +1,5 @@
 """Inference of vectors for new documents: only these vectors are trained, the model is fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -32,7 +30,7 @@ class Frozen:
     options: by_ctypes.Options
 
     @classmethod
-    def of(cls, model: Any) -> Frozen:
+    def of(cls, model: Any) -> "Frozen":
         """Return the cached instance of a model, rebuilt if the model has changed."""
         plain_ones = {k: v for k, v in vars(model).items() if isinstance(v, Real | np.bool_)}
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]
@@ -44,8 +42,7 @@ class Frozen:
             # the arrays are kept, so that their ids are not reused
             made_of += [arrays]
             model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(kernel_config))
-        frozen: Frozen = model._frozen
-        return frozen
+        return model._frozen
 
 
 def infer(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
@@ -25,8 +25,13 @@ from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
-from gensim_tfw2v.training.model_checks import check_corpus
-from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of
+from gensim_tfw2v.training.model_checks import (
+    EACH_EPOCH,
+    FIXED,
+    check_corpus,
+    refusal,
+    settings_of,
+)
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import Weights, tables_of
@@ -91,14 +96,11 @@ class Training:
             if config.deterministic:
                 _note_kernel(model)
                 corpus.cut_anew()
-            vocabulary = Vocabulary.of(model)
+            self._settings = settings_of(model)
+            self.plan = self._plan()
             # a different seed for each call of `train`, or all would have the same draws
             self.seed = seed_of(model) + 1_000_003 * model.train_count
-            self._settings = settings_of(model)
-            self.weights = Weights(model, vocabulary.subwords)
-            plan = self._plan(vocabulary)
-            self._entries = plan.config.max_entries
-            self.units: list[WorkUnit] = corpus.units(self._entries)
+            self.units = corpus.units(self.plan.config.max_entries)
             if config.checkpoint_dir is not None:
                 resources.callback(lock_folder(config.checkpoint_dir).close)
                 description = description_of(model, self.units, self.seed)
@@ -107,10 +109,10 @@ class Training:
                 if not self._resume():
                     self.save()
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
-            self._set_up(plan)
+            self._open()
             # after the regime, whose workers must configure TensorFlow's threads before it has any
             if config.log is not None:
-                self.log = self._open_log(config.log, plan)
+                self.log = self._open_log(config.log)
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
             total = corpus.total_raw_words * model.epochs
@@ -120,20 +122,21 @@ class Training:
             #: Close everything: free the tables, remove the encoded corpus.
             self.close = resources.pop_all().close
 
-    def _plan(self, vocabulary: Vocabulary, entries: int | None = None) -> Plan:
+    def _plan(self, entries: int | None = None) -> Plan:
+        """Read the model's vocabulary and weights, and plan their training."""
+        vocabulary = Vocabulary.of(self._model)
+        self.weights = Weights(self._model, vocabulary.subwords)
         logged_every = 0 if self.config.log is None else LOGGED_EVERY
         loss_every = 1 if self._model.compute_loss else logged_every
         return Plan(self.config, vocabulary, self.corpus, loss_every, entries)
 
-    def _set_up(self, plan: Plan) -> None:
-        """Open the regime, and keep a function that opens it again."""
-        self._open = functools.partial(
-            open_regime,
-            *(plan, len(self.units), self.seed, self._regime_stack, self._process_launcher),
+    def _open(self) -> None:
+        """Open the regime."""
+        self.regime = open_regime(
+            self.plan, len(self.units), self.seed, self._regime_stack, self._process_launcher
         )
-        self.regime = self._open()
 
-    def _open_log(self, options: TensorBoardLog, plan: Plan) -> RunLog:
+    def _open_log(self, options: TensorBoardLog) -> RunLog:
         from gensim_tfw2v.monitor.graph import objective_graph
         from gensim_tfw2v.monitor.run import RunLog
         from gensim_tfw2v.options.hyperparameters import hyperparameters
@@ -143,10 +146,11 @@ class Training:
         # whether this run continues a run in the log, of this model or of a resumed training
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
-        kernel_config = plan.config
-        rows = plan.vocabulary.rows(plan.options).inputs
+        kernel_config = self.plan.config
+        rows = self.plan.vocabulary.rows(self.config).inputs
         sizes = len(model.wv), rows, kernel_config.vector_size, kernel_config.shape.shared
-        log.events.graph(objective_graph(kernel_config.objective, *sizes, model.ns_exponent))
+        graph = objective_graph(kernel_config.objective, *sizes, model.ns_exponent)
+        log.events.add(graph_def=graph)
         return log
 
     def renew(self) -> None:
@@ -172,9 +176,8 @@ class Training:
             self._settings = settings
             self._traffic = self.traffic or self._traffic
             self._regime_stack.close()
-            vocabulary = Vocabulary.of(self._model)
-            self.weights = Weights(self._model, vocabulary.subwords)
-            self._set_up(self._plan(vocabulary, self._entries))
+            self.plan = self._plan(self.plan.config.max_entries)
+            self._open()
 
     def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
         """Train an epoch, and update the model's vectors and counters.
@@ -187,7 +190,7 @@ class Training:
             return self.position.finished[epoch]
         while True:
             try:
-                self._train(tasks, functools.partial(self._report, log))
+                self._train(tasks, functools.partial(self.count, log))
                 break
             except ClusterLost as lost:
                 self._reopen(lost)
@@ -205,15 +208,7 @@ class Training:
         if config.objective.skipgram and self.corpus.total_tokens >= SMALL_CORPUS:
             order = np.random.default_rng([self.seed, epoch]).permutation(len(units))
             units = [units[place] for place in order]
-        is_file = expected.is_file and not config.deterministic
-        threads = config.counting_threads if is_file else None
-        return unit_tasks(self._model, self.corpus, units, threads, self.seed, epoch, expected)
-
-    def _report(self, log: EpochLog, report: UnitReport) -> None:
-        """Count a unit, and log the progress of the epoch."""
-        with self._counting:
-            self.count(report)
-            log.progress(self.position)
+        return unit_tasks(self._model, config, self.corpus, units, self.seed, epoch, expected)
 
     def _train(self, tasks: Sequence[UnitTask], report: Reporter) -> None:
         """Train the remaining units of an epoch, starting from the model's vectors.
@@ -270,8 +265,8 @@ class Training:
         if self.log is not None:
             self.log.projector(self._model)
 
-    def count(self, report: UnitReport) -> None:
-        """Count a trained unit, only once per unit. It may be called from any thread."""
+    def count(self, log: EpochLog, report: UnitReport) -> None:
+        """Count a trained unit, once, and log the progress; may be called from any thread."""
         model = self._model
         with self._counting:
             position = self.position
@@ -284,13 +279,14 @@ class Training:
             if self.log is not None:
                 self.log.unit(report, self._reached)
             self.bar.update(report.unit.raw_words)
+            log.progress(position)
             if time.monotonic() >= self._due:
                 self._is_due.set()
 
     @property
     def traffic(self) -> Traffic | None:
         """Traffic of the cluster since the start of training; None without a cluster."""
-        of_regime: Traffic | None = getattr(self.regime, "traffic", None)
+        of_regime = getattr(self.regime, "traffic", None)
         if of_regime is None or self._traffic is None:
             return of_regime
         return self._traffic + of_regime
@@ -330,7 +326,7 @@ class Training:
                 raise ClusterLost(f"{lost}. {self._how_to_go_on()}") from lost
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
-                self.regime = self._open()
+                self._open()
                 return
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))

@@ -17,8 +17,8 @@ from gensim_tfw2v.options.regimes import SubModels
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.epoch import EpochLog, Expected
+from gensim_tfw2v.training.model_checks import settings_of
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.settings import settings_of
 from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import seed_of
 from gensim_tfw2v.training.weights import renew_norms, tables_of
@@ -52,7 +52,7 @@ class SubModelTraining(Training):
         log = EpochLog(model, epoch, expected, self.position.trained, number)
         while True:
             try:
-                self._train_models(epochs, functools.partial(self._report, log))
+                self._train_models(epochs, functools.partial(self.count, log))
                 break
             except ClusterLost as lost:
                 self._reopen(lost)  # finished sub-models are kept

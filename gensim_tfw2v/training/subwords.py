@@ -1,7 +1,5 @@
 """Rows of a FastText model in training: words, and the n-gram buckets that are in use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +38,7 @@ class Subwords:
     frequency: np.ndarray  # [V], relative frequency of each word after subsampling
 
     @classmethod
-    def of(cls, vectors: Any, frequency: np.ndarray) -> Subwords:
+    def of(cls, vectors: Any, frequency: np.ndarray) -> "Subwords":
         """Build from gensim's `FastTextKeyedVectors`; `frequency` [V] weights the words."""
         words = len(vectors)
         lengths, entries = _buckets(vectors)
@@ -118,14 +116,12 @@ class Subwords:
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:
         """Return, for each row, the sum of `of_words` over the words that have it: [R], float32."""
-        sums: np.ndarray = self._of_words.T @ of_words
-        return sums.astype(np.float32)
+        return (self._of_words.T @ of_words).astype(np.float32)
 
     def means(self, rows: np.ndarray) -> np.ndarray:
         """Return the vectors of words [V, D], the means of their rows [R, D]."""
         of_words = self._of_words
-        means: np.ndarray = (of_words @ rows) / (of_words @ self.weights)[:, None]
-        return means
+        return (of_words @ rows) / (of_words @ self.weights)[:, None]
 
     @property
     def _of_words(self) -> sparse.csr_array:

@@ -17,8 +17,7 @@ from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
-from gensim_tfw2v.processes.process_guards import defer_interrupts
-from gensim_tfw2v.processes.threads import cores_each
+from gensim_tfw2v.processes.threads import cores_each, defer_interrupts
 from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
@@ -194,7 +193,7 @@ class Plan:
         shape = self.shape
         step = sizes.effective_step(objective, self.pairs, options.alpha)
         growth = sizes.choose_max_growth(self.tokens, step)
-        number = len(vocabulary)
+        number = len(vocabulary.counts)
         if options.negative_shards > max(1, number):
             raise ValueError(
                 f"negative_shards={options.negative_shards} is more than the vocabulary's "
@@ -284,7 +283,7 @@ def open_regime(
         local = LocalRegime
         if options.deterministic:
             from gensim_tfw2v.regimes.deterministic import DeterministicRegime as local
-        regime: Any = local(plan.config, words, options.workers)
+        regime = local(plan.config, words, options.workers)
     else:
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)
@@ -327,10 +326,8 @@ def _open_workers(
 
 def describe_setup(cluster: Cluster | LocalTasks) -> str:
     """Describe how a cluster is opened, for the progress bar."""
-    if isinstance(cluster, LocalTasks):
-        return f"starting {cluster.ps} ps and {_workers(cluster.workers)}"
-    return f"waiting for {len(cluster.ps)} ps and {_workers(len(cluster.worker))}"
-
-
-def _workers(number: int) -> str:
-    return f"{number} worker{'' if number == 1 else 's'}"
+    verb = "starting"
+    if isinstance(cluster, Cluster):
+        verb = "waiting for"
+        cluster = LocalTasks(len(cluster.ps), len(cluster.worker))
+    return f"{verb} {cluster.ps} ps and {cluster.workers} worker{'s' * (cluster.workers != 1)}"

@@ -1,7 +1,5 @@
 """Vocabulary in training, read from gensim's attributes."""
 
-from __future__ import annotations
-
 import functools
 import secrets
 from collections.abc import Sequence
@@ -34,7 +32,7 @@ class Vocabulary:
     padding: int = 0  # index of the word that stands for positions outside of a document
 
     @classmethod
-    def of(cls, model: Any) -> Vocabulary:
+    def of(cls, model: Any) -> "Vocabulary":
         """Read the vocabulary of a model from its attributes."""
         of_words = model.wv.expandos
         keep = np.ones(len(model.wv))
@@ -64,9 +62,6 @@ class Vocabulary:
             padding=model.wv.key_to_index.get("\0", 0),
         )
 
-    def __len__(self) -> int:
-        return len(self.counts)
-
     @functools.cached_property
     def kept_share(self) -> float:
         """Expected fraction of the tokens that survives subsampling."""
@@ -91,7 +86,7 @@ class Vocabulary:
 
     def rows(self, config: TrainingConfig) -> Tables:
         """Return the number of rows of each table, 0 if it is unused."""
-        words = len(self)
+        words = len(self.counts)
         objective = config.objective
         return Tables(
             inputs=words + self.tags if self.subwords is None else len(self.subwords.weights),
@@ -127,7 +122,7 @@ class Vocabulary:
             paths=self.paths and self.paths[0],
             tags=tags,
         )
-        rates.inputs[len(self) :][counts == 1] *= -1
+        rates.inputs[len(frequency) :][counts == 1] *= -1
         if self.subwords is None:
             return rates
         return rates._replace(inputs=self.subwords.spread(rates.inputs))

@@ -12,11 +12,14 @@ import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
-from gensim_tfw2v.files.mapped import new_array, pieces
+from gensim_tfw2v.files.mapped import new_array
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
 from gensim_tfw2v.kernel.native.by_ctypes import is_padded, new_rows, stride
 from gensim_tfw2v.kernel.tables import Divergence, Tables
 from gensim_tfw2v.training.subwords import Subwords
+
+#: Number of rows that are initialized at a time: few, so that the draws take little memory.
+ROWS_AT_A_TIME = 1 << 14
 
 #: Names of the attributes, of a model and of its vectors, that are trained arrays.
 WEIGHTS = ("vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1")
@@ -60,7 +63,7 @@ def init_weights(model: Any, folder: Path | None) -> None:
     whole = new("vectors", sum(numbers), model.wv.vector_size)
     for (of, seed), vectors in zip(parts, np.split(whole, numbers[:1]), strict=False):
         draws = np.random.default_rng(seed=seed)
-        for rows in pieces(vectors):
+        for rows in np.array_split(vectors, 1 + len(vectors) // ROWS_AT_A_TIME):
             rows[:] = draws.random(rows.shape, dtype=np.float32)
             rows *= 2.0
             rows -= 1.0

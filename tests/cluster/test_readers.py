@@ -167,7 +167,7 @@ def test_all_machines_read_and_each_run_is_read_once(cluster, tmp_path, monkeypa
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     model.build_vocab(corpus_file=LEE)
     names, runs = zip(*by, strict=True)
-    assert sorted(runs) == text_files.cut_texts(text_files.find_texts([LEE]))
+    assert sorted(runs) == text_files.cut_texts([text_files.whole_file(LEE)])
     assert len(set(names)) == 3
 
 
@@ -292,7 +292,7 @@ def test_reading_is_retried_on_a_restarted_task(launcher, tmp_path, monkeypatch)
                 yield run
 
         monkeypatch.setattr(readers, "session", session_before)
-        run = text_files.find_texts([LEE])
+        run = [text_files.whole_file(LEE)]
         part = machine.read(run, tmp_path / "part-", None, False, threading.Event())
         assert (part.sentences, len(made)) == (300, 2)
 

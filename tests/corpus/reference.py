@@ -7,7 +7,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
-from gensim_tfw2v.corpus.text_files import Text, cut_texts, find_texts
+from gensim_tfw2v.corpus.text_files import Text, cut_texts, whole_file
 
 LEE = datapath("lee_background.cor")
 
@@ -32,7 +32,7 @@ ODD = {
 
 def text_of(paths, tagged=False, machines=()) -> Text:
     """Return the files as a text, found and cut into runs."""
-    return Text(cut_texts(find_texts(paths)), (), tagged, machines)
+    return Text(cut_texts([whole_file(str(path)) for path in paths]), (), tagged, machines)
 
 
 def scan_texts(paths, parent=None, progress=None, tagged=False) -> Scan:

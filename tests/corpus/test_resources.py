@@ -29,7 +29,8 @@ import os, sys
 from gensim_tfw2v.corpus import encode, text_files, scanner
 
 def scan_texts(paths, progress=None):
-    text = text_files.Text(text_files.cut_texts(text_files.find_texts(paths)))
+    texts = [text_files.whole_file(str(path)) for path in paths]
+    text = text_files.Text(text_files.cut_texts(texts))
     return encode.scan_corpus(text, progress=progress)
 """
 

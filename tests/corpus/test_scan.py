@@ -7,7 +7,7 @@ from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence
 
 from gensim_tfw2v.corpus import text_files
-from gensim_tfw2v.corpus.text_files import cut_texts, find_texts
+from gensim_tfw2v.corpus.text_files import cut_texts, whole_file
 from gensim_tfw2v.processes import threads
 from tests.corpus.reference import LEE, decoded, line_sentences, scan_sentences, scan_texts
 
@@ -62,7 +62,7 @@ def test_more_runs_than_lines_give_the_same_counts(tmp_path, monkeypatch):
 def test_ranges_cover_a_file_and_end_at_line_ends(odd_file, monkeypatch):
     for number in range(1, 9):
         monkeypatch.setattr(text_files, "BYTES_A_RUN", max(1, odd_file.stat().st_size // number))
-        runs = cut_texts(find_texts([odd_file]))
+        runs = cut_texts([whole_file(str(odd_file))])
         assert 1 <= len(runs) <= number + 1
         assert all(len(run) == 1 and run[0].path == str(odd_file) for run in runs)
         ranges = [(piece.start, piece.stop) for (piece,) in runs]

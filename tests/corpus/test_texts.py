@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import text_files as module
 from gensim_tfw2v.corpus.scanner import library
-from gensim_tfw2v.corpus.text_files import bytes_of, cut_texts, find_texts, text_files
+from gensim_tfw2v.corpus.text_files import bytes_of, cut_texts, text_files, whole_file
 from tests.corpus.reference import decoded, encode_texts, line_sentences, scan_texts
 
 LEE = datapath("lee_background.cor")
@@ -41,7 +41,7 @@ def test_runs_cover_all_lines_in_order(files, runs, tmp_path_factory):
     paths = [folder / str(number) for number in range(len(files))]
     for path, lines in zip(paths, files, strict=True):
         path.write_bytes(b"\n".join(lines))
-    texts = find_texts(paths)
+    texts = [whole_file(str(path)) for path in paths]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BYTES_A_RUN", max(1, -(-bytes_of(texts) // runs)))
         cut = cut_texts(texts)
@@ -59,7 +59,7 @@ def test_runs_cover_all_lines_in_order(files, runs, tmp_path_factory):
 
 
 def test_runs_have_about_equal_sizes(folder, monkeypatch):
-    texts = find_texts(sorted(folder.iterdir()))
+    texts = [whole_file(str(path)) for path in sorted(folder.iterdir())]
     assert [text.is_stream for text in texts] == [False, True, False, False, False]
     size = bytes_of(texts)
     monkeypatch.setattr(module, "BYTES_A_RUN", size // 4)

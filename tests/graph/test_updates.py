@@ -15,7 +15,6 @@ from gensim_tfw2v.graph.updates import (
     add_rows,
     clipped,
     group_rows,
-    running_sum,
     sum_rows,
 )
 
@@ -117,15 +116,3 @@ def test_nonfinite_update_with_adagrad_gives_nonfinite_magnitude(bad):
     sums = Slices([tf.constant([[1.0, 0.0], [bad, 0.0]])])
     sizes, _ = adagrad(sums, tf.zeros([2, 1]), 0.1)
     assert not np.isfinite(clipped(sums, sizes, 0.5)[1])
-
-
-@settings(max_examples=50)
-@given(st.lists(st.integers(0, 1000), max_size=300))
-def test_running_sum_equals_cumsum(numbers):
-    sums = running_sum(tf.constant(numbers, tf.int32))
-    np.testing.assert_array_equal(sums, np.cumsum(np.array(numbers, np.int32)))
-
-
-def test_running_sum_is_exact_beyond_float_precision():
-    numbers = np.full(100_000, 2**14 + 1, np.int32)
-    np.testing.assert_array_equal(running_sum(tf.constant(numbers)), np.cumsum(numbers))

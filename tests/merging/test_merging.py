@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.merging import METHODS, SubModel, merge
-from gensim_tfw2v.merging import methods as ways
+from gensim_tfw2v.merging import METHODS, SubModel, concatenated_rows, merge, singular_vectors
 from tests.merging import reference
 
 
@@ -74,7 +73,7 @@ def truth(rng):
 
 @pytest.fixture(params=[1 << 26, 500], ids=["one piece", "many pieces"])
 def pieces(request, monkeypatch):
-    monkeypatch.setattr(ways, "PIECE_BYTES", request.param)
+    monkeypatch.setattr(concatenated_rows, "PIECE_BYTES", request.param)
 
 
 def test_table_has_all_methods():
@@ -200,7 +199,7 @@ def test_vector_size_is_checked_and_applied(method, rng, truth):
 def test_merging_many_columns_in_passes_gives_the_same_result(method, rng, truth, monkeypatch):
     models = rotated(rng, truth, 4, 0.3, noise=0.2)
     expected = merge(sub_models(models), V, method.name).inputs
-    monkeypatch.setattr(ways, "LARGEST_MATRIX", 5)
+    monkeypatch.setattr(singular_vectors, "LARGEST_MATRIX", 5)
     found = merge(sub_models(models), V, method.name).inputs
     assert_rotated(found, expected, atol=1e-2)
 

@@ -15,7 +15,8 @@ from gensim_tfw2v.parameter_server.columns import ColumnJob
 from gensim_tfw2v.parameter_server.combining import (
     averaged_words,
 )
-from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.job import ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.rows import RowJob
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS

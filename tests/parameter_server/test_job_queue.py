@@ -10,8 +10,9 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server import job_queue as module
-from gensim_tfw2v.parameter_server.job import Job, packed_size
+from gensim_tfw2v.parameter_server.job import Job
 from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of, runs_of
+from gensim_tfw2v.parameter_server.job_result import packed_size
 from gensim_tfw2v.parameter_server.text import read_entries
 
 THREADS, ENTRIES = 2, 10

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gensim_tfw2v.processes.process_guards import defer_interrupts
+from gensim_tfw2v.processes.threads import defer_interrupts
 
 
 @pytest.fixture(autouse=True)

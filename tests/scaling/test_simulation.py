@@ -10,7 +10,7 @@ from benchmarks.scaling.events import Host
 from benchmarks.scaling.prediction import Corpus
 from benchmarks.scaling.simulation import Layout, Work, simulate
 from benchmarks.scaling.study import predict
-from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
+from gensim_tfw2v.planning.workload import Frequencies, Workload, distinct_rows
 
 #: A job costs 1 s of a worker's core, plus 0.2 s for its rows, and 0.1 s of a ps's core.
 COSTS = Costs(token=1e-4, row=2e-4, job=0.0, ps_row=1e-4, ticket=1e-3, epoch=0.0, threads=1.0)

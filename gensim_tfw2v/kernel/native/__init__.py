@@ -7,8 +7,6 @@ They are compiled when the package is installed, if a C++ compiler is found. If 
 do not apply, the TensorFlow fallback (`gensim_tfw2v.graph`) trains, several times slower.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools

@@ -128,7 +128,7 @@ def test_tables_of_equal_size_do_not_share_memory():
 
     @tf.function(autograph=False)
     def write():
-        with tf.control_dependencies([scratch.zeros(VOCABULARY) for scratch in scratches]):
+        with tf.control_dependencies([scratch.allocate(VOCABULARY) for scratch in scratches]):
             return [
                 scratch.write_part(tf.constant(0), tf.fill([VOCABULARY, SIZE], value))
                 for scratch, value in zip(scratches, (1.0, 2.0), strict=True)

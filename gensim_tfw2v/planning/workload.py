@@ -1,0 +1,171 @@
+"""Work of a training: frequencies of words, size of the vectors, and traffic of its rows."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.graph.objectives import NearPairs
+from gensim_tfw2v.graph.step_shape import StepShape, choose_step
+from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES, Objective
+from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
+
+# Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and
+# Gale 1995, "Poisson mixtures"). With this value, the predicted number of distinct words in runs of
+# 512 to 1 M tokens of Wikipedia is correct within a tenth. ZIPF: the frequency of the word of rank
+# r (from 1) is proportional to (r + 2.7) ** -1.15 (Zipf's law in the form of Mandelbrot 1953),
+# fitted to 69,000 words of Wikipedia.
+BURST = 1.6
+ZIPF_OFFSET = 2.7
+ZIPF_EXPONENT = 1.15
+
+# Bytes on the network, in both layouts.
+ELEMENT = 1  # element of a row
+ID = 4  # id of a row
+NUMBER = 2  # dot product over the columns of a ps, or its coefficient
+PLACE = 2  # index of a row within a step
+SIZE = 4  # squared norm of a row's update, or the factor that it is multiplied by
+# Bytes in memory.
+FLOAT = 4  # element of a table
+
+# Nanoseconds of a core in the kernels per word after subsampling, plus nanoseconds per dimension,
+# for CBOW (False) and skip-gram (True), from docs/benchmarks/kernels.md, D = 100 and 300.
+PROCESSOR = "AMD EPYC with AVX512-BF16"
+KERNEL_NS = {False: (12.5, 0.87), True: (70.0, 1.27)}
+
+
+class Frequencies(NamedTuple):
+    """Relative frequencies of words among the tokens left by subsampling.
+
+    Attributes
+    ----------
+    words : ndarray [V]
+        Relative frequency of each word; the sum is 1.
+    noise : ndarray [V]
+        Probability that a word is drawn as a negative; the sum is 1.
+    kept : float
+        Fraction of the corpus's tokens that subsampling leaves, in (0, 1].
+    burst : float
+        Mean occurrences of a word in passages that contain it; 1 if words occur independently
+        (Church and Gale 1995, "Poisson mixtures").
+    """
+
+    words: np.ndarray
+    noise: np.ndarray
+    kept: float
+    burst: float = BURST
+
+    @classmethod
+    def of_counts(
+        cls, counts: np.ndarray, sample: float = 1e-3, ns_exponent: float = 0.75
+    ) -> "Frequencies":
+        """Compute the frequencies of a vocabulary from its counts [V].
+
+        `sample` and `ns_exponent` are gensim's parameters.
+        """
+        share = np.asarray(counts, np.float64) / np.sum(counts)
+        keep = np.minimum(1.0, (np.sqrt(share / sample) + 1) * sample / share) if sample else 1.0
+        noise = share**ns_exponent
+        words = share * keep
+        return cls(words / words.sum(), noise / noise.sum(), float(words.sum()))
+
+    @classmethod
+    def zipf(cls, vocabulary: int, **more: float) -> "Frequencies":
+        """Estimate the frequencies of V words of natural language; `more`: see `of_counts`.
+
+        Frequencies follow Zipf's law in the form of Mandelbrot 1953: (rank + 2.7) ** -1.15.
+        """
+        ranks = np.arange(1, vocabulary + 1)
+        return cls.of_counts((ranks + ZIPF_OFFSET) ** -ZIPF_EXPONENT, **more)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Work of a training: its vocabulary, the size of the vectors, and the shape of a step.
+
+    Parameters
+    ----------
+    frequencies : Frequencies
+        Frequencies of the V words.
+    vector_size : int
+        Dimensions D of the vectors.
+    shape : StepShape
+        Sizes of a training step, which `of_text` chooses.
+    skipgram : bool
+        Skip-gram if true, CBOW if false.
+    """
+
+    frequencies: Frequencies
+    vector_size: int
+    shape: StepShape
+    skipgram: bool = True
+
+    @classmethod
+    def of_text(
+        cls,
+        vocabulary: int,
+        tokens: float,
+        vector_size: int = 100,
+        window: int = 5,
+        negative: int = 5,
+        skipgram: bool = True,
+        sample: float = 1e-3,
+    ) -> "Workload":
+        """Estimate the work of a text whose words follow Zipf's law.
+
+        `vocabulary` is the number of words V, and `tokens` the length of the text in words. The
+        remaining parameters are gensim's.
+        """
+        frequencies = Frequencies.zipf(vocabulary, sample=sample)
+        kept = int(tokens * frequencies.kept)
+        objective = Objective(skipgram, negative)
+        shape = choose_step(objective, kept, window, window + 1, vector_size=vector_size)
+        return cls(frequencies, vector_size, shape, skipgram)
+
+    @property
+    def core_ns(self) -> float:
+        """Nanoseconds that a core spends in the kernels per raw word."""
+        word, number = KERNEL_NS[self.skipgram]
+        return self.frequencies.kept * (word + number * self.vector_size)
+
+    @property
+    def tables(self) -> float:
+        """Bytes of the input and output vectors, 8 · V · D."""
+        return 2.0 * len(self.frequencies.words) * self.vector_size * FLOAT
+
+
+def distinct_rows(work: Workload, tokens: float, is_job: bool = False) -> tuple[float, float]:
+    """Return the numbers of distinct input rows and output rows that a run of n tokens needs.
+
+    A word of frequency p, whose n p expected occurrences come in bursts of b, occurs in the run
+    with probability 1 - exp(-n p / b). A job reuses negatives that do not occur in it.
+    """
+    frequencies = work.frequencies
+    absent = np.exp(-tokens * frequencies.words / frequencies.burst)
+    draws = tokens / work.shape.block * work.shape.shared
+    if is_job and (others := draws * float(absent @ frequencies.noise)):
+        draws *= min(1.0, max(MIN_OTHER_NEGATIVES / others, 1 / NEGATIVE_USES))
+    outputs = 1 - absent * np.exp(-draws * frequencies.noise)
+    return float((1 - absent).sum()), float(outputs.sum())
+
+
+def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
+    """Return the bytes per token, fetched and pushed, of a job of `tokens` tokens."""
+    rows = sum(distinct_rows(work, tokens, is_job=True)) / tokens
+    row = ELEMENT * work.vector_size + SCALE_BYTES
+    return rows * row, rows * (row + ID)
+
+
+def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
+    """Return the bytes per token, fetched and pushed, if `shards` ps tasks multiply columns."""
+    shape = work.shape
+    rows = sum(distinct_rows(work, shape.tokens))
+    places = shape.blocks * (shape.inputs + shape.columns)
+    windows = 0 if work.skipgram else shape.blocks * shape.centres
+    products = windows * (1 + shape.shared)
+    if work.skipgram:
+        products = shape.blocks * NearPairs(shape).number
+    fetched = NUMBER * products + SIZE * rows
+    # three indices per place: to gather its row, to sort its update, and to add the update up
+    pushed = NUMBER * products + (ID + SIZE) * rows + 3 * PLACE * places + 4 * windows
+    return shards * fetched / shape.tokens, shards * pushed / shape.tokens
