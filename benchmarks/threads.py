@@ -15,7 +15,7 @@ from benchmarks.command import at_least, shared_parser
 from benchmarks.compare import setting_options
 from benchmarks.process import call
 from benchmarks.report import begin, facts, page, section, table, write
-from gensim_tfw2v.planning import Workload, distinct_rows
+from gensim_tfw2v.planning.workload import Workload, distinct_rows
 from gensim_tfw2v.processes.threads import usable_cores
 
 ENGINES = {"gensim": "gensim.models:Word2Vec", "TFWord2Vec": "gensim_tfw2v:TFWord2Vec"}

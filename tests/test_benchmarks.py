@@ -21,7 +21,7 @@ from benchmarks.quality import unknown_words
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import paired_ratios, quality_cell, spread
 from benchmarks.threads import computed_speed, memory_bytes
-from gensim_tfw2v.planning import Workload
+from gensim_tfw2v.planning.workload import Workload
 
 OURS = "TFWord2Vec corpus_file"
 MIB = 2**20
