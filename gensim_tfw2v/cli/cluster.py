@@ -22,7 +22,7 @@ from gensim_tfw2v.cli import started
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
 from gensim_tfw2v.cli.train import is_stream, train
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.processes.children import start_module
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ def status(
 
     Waits for tasks that restart after a training to free their memory.
     """
+    require("tfw2v cluster", "tensorflow")
+
     from gensim_tfw2v.cluster import MissingTasks, wait_for_tasks
     from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
 
@@ -177,6 +179,8 @@ def task(
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
     has no authentication: anyone who can reach its port can run programs on this machine.
     """
+    require("tfw2v task", "tensorflow")
+
     from gensim_tfw2v.cluster.server import serve, watch
     from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
 
@@ -196,6 +200,7 @@ def task(
 
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments after ``train``, and the values of the parameters of `train`."""
+    require("tfw2v cluster", "tensorflow")
     if context.args[:1] != ["train"]:
         path = context.command_path.split(" ", 1)[-1]
         raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")
