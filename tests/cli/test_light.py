@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from gensim.test.utils import datapath
 
+pytestmark = pytest.mark.light
+
 #: Packages that a light installation lacks.
 LACKED = ("tensorflow", "keras", "tensorboard", "h5py", "google", "grpc")
 
