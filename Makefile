@@ -51,7 +51,7 @@ lowest: $(LOWEST)/.installed  ## run some quick tests with the lowest versions t
 	@$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
 
 light: $(LIGHT)/.installed  ## run the tests that need neither TensorFlow nor TensorBoard, without them
-	@$(LIGHT)/bin/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(LIGHT)/bin/python -m pytest -p tests.light_cut -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-next: $(NEXT)/.installed | $(DEV)  ## run some quick tests with the newest pre-release of TensorFlow
 	@$(NEXT)/bin/python -m pytest -q $(NEXT_TESTS)

@@ -179,8 +179,6 @@ def task(
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
     has no authentication: anyone who can reach its port can run programs on this machine.
     """
-    require("tfw2v task", "tensorflow")
-
     from gensim_tfw2v.cluster.server import serve, watch
     from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
 
@@ -191,6 +189,7 @@ def task(
         own = cluster.task(role, index)
     if own.role == "chief":
         raise BadInput("TF_CONFIG makes this the chief: run the program that trains here")
+    require("tfw2v task", "tensorflow")
     os.environ["TF_CONFIG"] = cluster.tf_config(own.role, own.index)
     os.environ[LOG_DIR] = log_dir or ""
     if with_parent:
