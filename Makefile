@@ -13,6 +13,8 @@ JOBS   ?= 3
 LOWEST := .venv-lowest
 LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_projector.py \
 	tests/cli/test_neighbours.py tests/cli/test_train.py tests/test_requirements.py
+# Environment without TensorFlow and TensorBoard; tests/light_cut.py selects the tests.
+LIGHT := .venv-light
 # Environment with the newest TensorFlow, including pre-releases, and tests of the APIs and the gRPC
 # behaviour that this package depends on.
 NEXT := .venv-next
@@ -33,7 +35,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lowest test-next check lint types compiled format docs docs-serve bench browser screenshots wheels clean
+.PHONY: help demo test lowest light test-next check lint types compiled format docs docs-serve bench browser screenshots wheels clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +49,9 @@ test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
 
 lowest: $(LOWEST)/.installed  ## run some quick tests with the lowest versions that pyproject.toml allows
 	@$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
+
+light: $(LIGHT)/.installed  ## run the tests that need neither TensorFlow nor TensorBoard, without them
+	@$(LIGHT)/bin/python -m pytest -p tests.light_cut -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-next: $(NEXT)/.installed | $(DEV)  ## run some quick tests with the newest pre-release of TensorFlow
 	@$(NEXT)/bin/python -m pytest -q $(NEXT_TESTS)
@@ -99,7 +104,7 @@ wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist
 	done; rm -rf build dist/.audit
 
 clean:  ## remove .venv, caches and build results
-	@rm -rf $(VENV) $(LOWEST) $(NEXT) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(LOWEST) $(LIGHT) $(NEXT) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@rm -f gensim_tfw2v/kernel/native/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -122,7 +127,7 @@ $(BIN)/uv: | $(BIN)/python
 
 # recreated when a bound changes, because uv keeps installed versions
 $(LOWEST)/pyvenv.cfg: pyproject.toml setup.py
-$(LOWEST)/pyvenv.cfg $(NEXT)/pyvenv.cfg: | $(BIN)/uv
+$(LOWEST)/pyvenv.cfg $(LIGHT)/pyvenv.cfg $(NEXT)/pyvenv.cfg: | $(BIN)/uv
 	@echo "creating $(@D)"
 	@$(BIN)/uv --quiet --no-config venv --clear --python $(BIN)/python $(@D)
 
@@ -131,6 +136,12 @@ $(LOWEST)/.installed: $(LOWEST)/pyvenv.cfg | $(DEV)
 	@echo "installing the lowest versions into $(LOWEST)"
 	@$(UV) --resolution lowest-direct --only-binary :all: -r pyproject.toml
 	@$(UV) pytest hypothesis PyYAML testfixtures tomli
+	@touch $@
+
+$(LIGHT)/.installed: $(SOURCES) requirements-light.txt | $(LIGHT)/pyvenv.cfg
+	@echo "installing without TensorFlow into $(LIGHT)"
+	@$(UV) -r requirements-light.txt pytest pytest-xdist hypothesis PyYAML testfixtures tomli setuptools
+	@$(EDITABLE) . --no-deps
 	@touch $@
 
 # every time, because there may be a newer version

@@ -28,18 +28,14 @@ def require(package: str) -> None:
     """Raise an ImportError, with the pip command to run, if the installed version is too old."""
     needed = MINIMUM[package]
     wanted = ".".join(map(str, needed))
-    found = None
-    for distribution in (package, f"{package}-cpu", f"{package}-intel"):
+    for distribution in (package, f"{package}-cpu", f"{package}-intel"):  # others are not checked
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found = importlib.metadata.version(distribution)
-            break
-    if found is None:
-        return  # a build under a different name, or missing: then the import raises
-    if tuple(int(part) for part in found.split(".")[:2]) < needed:
-        raise ImportError(
-            f"gensim-tfw2v needs {package} {wanted} or later, but {package} {found} is installed. "
-            f"Run: pip install --upgrade '{package}>={wanted}'"
-        )
+            if tuple(int(part) for part in found.split(".")[:2]) < needed:
+                raise ImportError(
+                    f"gensim-tfw2v needs {package} {wanted} or later, but {package} {found} is "
+                    f"installed. Run: pip install --upgrade '{package}>={wanted}'"
+                )
 
 
 @contextlib.contextmanager

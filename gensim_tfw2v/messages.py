@@ -5,6 +5,7 @@ around a number and digits of other scripts.
 """
 
 import codecs
+import importlib.util
 import math
 import os
 import re
@@ -73,6 +74,17 @@ _MARKS = {
 }
 
 
+def missing(user: str, package: str) -> ImportError:
+    """Make the error of a missing package that `user` needs, with the command that installs it."""
+    return ImportError(f"{user} needs {package}, which is missing. Run: pip install {package}")
+
+
+def require(user: str, package: str, module: str = "") -> None:
+    """Raise that error if a package is missing. The module is named like it by default."""
+    if importlib.util.find_spec(module or package) is None:
+        raise missing(user, package)
+
+
 def open_decompressed(path: str | os.PathLike[str]) -> Any:
     """Open a file for reading bytes; decompress it if its suffix is one of `COMPRESSED`.
 
@@ -85,10 +97,7 @@ def open_decompressed(path: str | os.PathLike[str]) -> Any:
         return smart_open.open(os.fspath(path), "rb")
     except ModuleNotFoundError as error:
         ending = os.path.splitext(path)[1].lower()
-        raise ImportError(
-            f"{path}: reading {ending} files needs a package that is missing. "
-            f'Run: pip install "smart_open[{ending[1:]}]"'
-        ) from error
+        raise missing(f"{path}: reading {ending} files", f"'smart_open[{ending[1:]}]'") from error
 
 
 def damage(error: Exception) -> type[Exception] | None:

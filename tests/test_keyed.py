@@ -9,7 +9,6 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v import TFWord2Vec, merge_models
 from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs, neighbour_agreement, summary
 from gensim_tfw2v.keyed import with_keys
-from gensim_tfw2v.monitor.projector import write_projector
 
 TEXT = "6 2\na 1 2\na 3 4\nb 1 2\nc 2 1\nb 0 1\nd 5 1\n"
 ROWS = [[1, 2], [1, 2], [2, 1], [5, 1]]
@@ -59,6 +58,8 @@ def test_vectors_without_empty_rows_are_returned_as_is(caplog):
 
 
 def test_functions_of_vectors_ignore_rows_without_a_word(loaded, tmp_path, caplog):
+    from gensim_tfw2v.monitor.projector import write_projector
+
     (tmp_path / "pairs.txt").write_text("a b 2\nb c 1\na d 3\n")
     (tmp_path / "analogies.txt").write_text("a b c d\n")
     whole = KeyedVectors(2)
@@ -82,6 +83,8 @@ def test_functions_of_vectors_ignore_rows_without_a_word(loaded, tmp_path, caplo
 
 
 def test_vectors_without_words_are_summarized_but_not_projected(tmp_path):
+    from gensim_tfw2v.monitor.projector import write_projector
+
     nothing = KeyedVectors(2, count=3)
     assert summary(nothing)["words"] == 0
     with pytest.raises(ValueError, match="no vectors"):

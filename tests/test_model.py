@@ -32,7 +32,6 @@ from gensim_tfw2v.kernel.sizes import (
     choose_warm_units,
 )
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport
-from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
 from tests.engines import train_by_graph
 
@@ -474,7 +473,8 @@ def test_learning_rates_match_gensims(monkeypatch, from_file, workers, regime, f
         for unit, *_ in tasks:
             report(UnitReport(unit, unit.tokens, 0.0, 0.0, 0.0))
 
-    monkeypatch.setattr(AsynchronousRegime if regime else LocalRegime, "train_epoch", note)
+    trains = "asynchronous.AsynchronousRegime" if regime else "local.LocalRegime"
+    monkeypatch.setattr(f"gensim_tfw2v.regimes.{trains}.train_epoch", note)
     corpus = {"corpus_file": datapath("lee_background.cor")}
     if not from_file:
         corpus = {"sentences": lee_corpus_list}

@@ -16,6 +16,14 @@ else:
     import tomli as tomllib
 
 
+ROOT = Path(__file__).parents[1]
+
+
+def needed_by_package():
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    return tomllib.loads(text)["project"]["dependencies"]
+
+
 @pytest.mark.parametrize(
     ("package", "found"), [("tensorflow", "2.20.1"), ("gensim", "4.3.3"), ("gensim", "3.8")]
 )
@@ -32,8 +40,7 @@ def test_new_package_is_accepted(package, found, monkeypatch):
 
 
 def test_each_requirement_has_a_minimum_version():
-    text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
-    needed = [Requirement(one) for one in tomllib.loads(text)["project"]["dependencies"]]
+    needed = [Requirement(one) for one in needed_by_package()]
     lowest = {
         one.name: tuple(map(int, bound.version.split(".")))
         for one in needed
@@ -44,6 +51,12 @@ def test_each_requirement_has_a_minimum_version():
     assert lowest.items() >= _tensorflow.MINIMUM.items()
     # TensorBoard 2.20 imports pkg_resources, which setuptools has removed
     assert lowest["tensorboard"] >= (2, 21)
+
+
+def test_light_requirements_are_all_but_tensorflow_and_tensorboard():
+    lines = (ROOT / "requirements-light.txt").read_text("utf-8").splitlines()
+    needed = {one for one in needed_by_package() if not one.startswith("tensor")}
+    assert {line for line in lines if not line.startswith("#")} == needed
 
 
 def test_keras_is_imported_on_first_use():

@@ -22,7 +22,7 @@ from gensim_tfw2v.cli import started
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
 from gensim_tfw2v.cli.train import is_stream, train
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.processes.children import start_module
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ def status(
 
     Waits for tasks that restart after a training to free their memory.
     """
+    require("tfw2v cluster", "tensorflow")
+
     from gensim_tfw2v.cluster import MissingTasks, wait_for_tasks
     from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
 
@@ -187,6 +189,7 @@ def task(
         own = cluster.task(role, index)
     if own.role == "chief":
         raise BadInput("TF_CONFIG makes this the chief: run the program that trains here")
+    require("tfw2v task", "tensorflow")
     os.environ["TF_CONFIG"] = cluster.tf_config(own.role, own.index)
     os.environ[LOG_DIR] = log_dir or ""
     if with_parent:
@@ -196,6 +199,7 @@ def task(
 
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments after ``train``, and the values of the parameters of `train`."""
+    require("tfw2v cluster", "tensorflow")
     if context.args[:1] != ["train"]:
         path = context.command_path.split(" ", 1)[-1]
         raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")

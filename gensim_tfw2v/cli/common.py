@@ -51,8 +51,8 @@ def naming_options(message: str, command: Any) -> str:
         name = one.name
         typed = max(one.opts, key=len)
         start = rf"(?<!the )(?<![\w./'-]){name}"
-        # names without "_" are ordinary words too: replace them only before "is" or "must"
-        named = r"(?![\w./(=-])" if "_" in name else "(?= is | must )"
+        # names without "_" are ordinary words too: replace them only before such verbs
+        named = r"(?![\w./(=-])" if "_" in name else "(?= is | must | needs )"
         if typed.startswith("--"):
             if one.is_flag:
                 message = re.sub(f"{start}=(True|1)", typed, message)

@@ -17,7 +17,7 @@ from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, 
 from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors, of_another_kind
 from gensim_tfw2v.cli.train import corpus_arguments, is_stream
 from gensim_tfw2v.files.temporary import check_folder
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def evaluate(
     if text is not None and len(models) > 1 and is_stream(text):
         raise BadInput(f"{text}: is needed once per model; write the text to a file")
     if log_dir is not None:
+        require("--log-dir", "tensorboard")
         check_folder("log_dir", log_dir)
         runs = {model: log_dir / (run or model.stem) for model in models}
         if len(set(runs.values())) < len(runs):

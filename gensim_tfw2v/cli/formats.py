@@ -23,6 +23,7 @@ from gensim_tfw2v.messages import (
     converting,
     open_decompressed,
     quoted,
+    require,
     wide_encoding,
 )
 
@@ -228,6 +229,8 @@ def _with_unknown(vectors: KeyedVectors) -> tuple[list[str], np.ndarray]:
 
 def _save_keras(vectors: KeyedVectors, path: str) -> None:
     """Save a Keras model: StringLookup of V words, then their Embedding."""
+    require("a .keras file", "tensorflow")
+
     from gensim_tfw2v._tensorflow import tf
 
     words, table = _with_unknown(vectors)

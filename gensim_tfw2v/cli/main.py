@@ -21,11 +21,12 @@ from gensim_tfw2v.cli.train import demo, train
 from gensim_tfw2v.processes.children import run_and_exit
 from gensim_tfw2v.processes.threads import defer_interrupts
 
-#: Exceptions of gensim and this library for invalid input and diverged training (ArithmeticError).
-EXPECTED = (BadInput, OSError, ValueError, RuntimeError, ImportError, ArithmeticError)
-
-#: Exceptions for damaged compressed files. Uncaught, click would treat an EOFError as Ctrl-D.
-DAMAGED = (EOFError, zlib.error, LZMAError)
+#: Exceptions of gensim and this library for invalid input and diverged training (ArithmeticError),
+#: and for damaged compressed files. Uncaught, click would treat an EOFError as Ctrl-D.
+EXPECTED = (
+    *(BadInput, OSError, ValueError, RuntimeError, ImportError, ArithmeticError),
+    *(EOFError, zlib.error, LZMAError),
+)
 
 
 class CommandsWithClearFailures(typer.core.TyperGroup):
@@ -58,7 +59,7 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             common.fail_interrupted()
         except (typer.Exit, typer.Abort):  # subclasses of RuntimeError
             raise
-        except (*EXPECTED, *DAMAGED) as error:
+        except EXPECTED as error:
             if isinstance(error, BrokenPipeError) and common.is_unread():
                 raise  # click exits silently with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)

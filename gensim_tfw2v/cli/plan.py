@@ -117,11 +117,11 @@ def quantity(text: str, unit: str, option: str) -> float:
     BadInput
         If the text is anything else, or lacks the unit.
     """
-    form = rf"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([KMGT]?)((?:{unit})?)\s*"
+    needed = "(?=[a-z])" if unit else ""
+    form = rf"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*{needed}([KMGT]?)(?:{unit})?\s*"
     found = re.fullmatch(form, text, re.IGNORECASE | re.ASCII)
     value = float(found[1]) * UNITS[found[2].upper()] if found else 0.0
-    has_unit = not unit or (found is not None and bool(found[2] or found[3]))
-    if not (has_unit and 0 < value < math.inf):
+    if not 0 < value < math.inf:
         asked = f"with its unit, such as 10G{unit}" if unit else "such as 1e9 or 10G"
         raise BadInput(f"{option} is {quoted(text)}: give a number above 0, {asked}")
     return value

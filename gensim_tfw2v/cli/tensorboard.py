@@ -11,6 +11,7 @@ import typer
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_rows
 from gensim_tfw2v.cli.model_files import UTF8, load_saved
 from gensim_tfw2v.files.temporary import check_folder
+from gensim_tfw2v.messages import require
 
 
 def tensorboard(
@@ -31,6 +32,7 @@ def tensorboard(
     verbose: Verbose = False,
 ) -> None:
     """Serve the folder DIR with TensorBoard until Ctrl-C."""
+    require("tfw2v tensorboard", "tensorboard")
     if not log_dir.is_dir():
         raise BadInput(f"{log_dir}: {'is a file' if log_dir.exists() else 'no such folder'}")
 
@@ -55,6 +57,7 @@ def projector(
 
     Replaces earlier projector data in that folder.
     """
+    require("tfw2v projector", "tensorboard")
     check_folder("log_dir", log_dir)
     saved = load_saved(model, encoding)
     vectors = getattr(saved, "wv", saved)

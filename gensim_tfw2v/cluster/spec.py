@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from gensim_tfw2v.messages import converting, quoted, wide_encoding
+from gensim_tfw2v.messages import converting, quoted, require, wide_encoding
 
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -198,6 +198,7 @@ def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
     ``"local:ps=2,worker=4"`` stands for tasks on this machine, ``"TF_CONFIG"`` for the cluster in
     the environment variable of that name. A `ClusterError` is raised for any other name.
     """
+    require("cluster", "tensorflow")
     if isinstance(name, Cluster):
         return name
     if name == "TF_CONFIG":
@@ -285,12 +286,9 @@ def _parsed(path: Path) -> Any:
             return json.loads(text)
         except UNREADABLE as error:
             raise ClusterError(f"is not JSON ({error})") from error
-    try:
-        import yaml
-    except ImportError as error:
-        raise ImportError(
-            f"{path}, a hosts file in YAML, needs PyYAML, which is missing. Run: pip install PyYAML"
-        ) from error
+    require(f"{path}, a hosts file in YAML,", "PyYAML", "yaml")
+
+    import yaml
 
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:

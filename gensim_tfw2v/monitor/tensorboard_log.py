@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import quoted, require
 
 #: Default number of vectors in the projector, few enough for a browser to rotate them smoothly.
 PROJECTOR_WORDS = 10_000
@@ -79,6 +79,7 @@ def parse_log(log_dir: "str | os.PathLike[str] | TensorBoardLog") -> TensorBoard
     ValueError
         If it is invalid or empty.
     """
+    require("log_dir", "tensorboard")
     if isinstance(log_dir, TensorBoardLog):
         return log_dir
     if not isinstance(log_dir, str | os.PathLike) or not os.fspath(log_dir):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gensim_tfw2v.messages import number, quoted, whole_number
+from gensim_tfw2v.messages import number, quoted, require, whole_number
 from gensim_tfw2v.options.kinds import Choice, Kind, positive
 
 if TYPE_CHECKING:
@@ -321,6 +321,7 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
     ValueError
         If the name of the regime, or the name or value of an option, is invalid.
     """
+    require("regime", "tensorflow")
     if isinstance(given, RegimeOptions):
         return given
     name, _, options = given.partition(":") if isinstance(given, str) else ("", "", "")

@@ -14,6 +14,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
+from gensim_tfw2v.messages import require
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
@@ -74,6 +75,7 @@ class Plan:
             return False
         if isinstance(self.options.cluster, LocalTasks) and by_ctypes.is_available():
             return True
+        require(f"{why_not()}. Training without them", "tensorflow")
         return not tf.config.list_physical_devices("GPU") and load_ops() is not None
 
     @cached_property

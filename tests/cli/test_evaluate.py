@@ -9,9 +9,6 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.common import print_table
 from gensim_tfw2v.cli.model_files import is_model, load_vectors
 from gensim_tfw2v.evaluation import summary
-from gensim_tfw2v.monitor.events import EventLog
-from gensim_tfw2v.monitor.run import quality_tag
-from tests.monitor.runs import Runs
 
 
 @pytest.fixture
@@ -89,6 +86,9 @@ def test_bad_models_are_rejected(tfw2v, tmp_path):
 
 
 def test_log_dir_writes_scores_as_a_tensorboard_run(tfw2v, models, files, tmp_path):
+    from gensim_tfw2v.monitor.run import quality_tag
+    from tests.monitor.runs import Runs
+
     model = Word2Vec.load(str(models["model"]))
     to = ("--no-standard", "--log-dir", tmp_path)
     result = json.loads(tfw2v("evaluate", models["model"], *files, *to, "--json").stdout)
@@ -115,6 +115,8 @@ def test_log_dir_writes_scores_as_a_tensorboard_run(tfw2v, models, files, tmp_pa
 
 
 def test_run_of_a_training_is_not_overwritten(tfw2v, models, tmp_path):
+    from gensim_tfw2v.monitor.events import EventLog
+
     EventLog(str(tmp_path / "model")).close()
     result = tfw2v("evaluate", models["model"], "--log-dir", tmp_path, status=2)
     assert "model holds the run of a training: give the scores another name" in result.stderr
@@ -123,6 +125,8 @@ def test_run_of_a_training_is_not_overwritten(tfw2v, models, tmp_path):
 
 
 def test_scores_are_written_without_tensorflow(models, files, tmp_path):
+    from tests.monitor.runs import Runs
+
     code = (
         "import sys; from gensim_tfw2v.cli.main import app;"
         "app(sys.argv[1:], standalone_mode=False); assert 'tensorflow' not in sys.modules"
@@ -157,6 +161,8 @@ def test_several_models_are_rows_of_one_table(tfw2v, two_models, files):
 
 
 def test_several_models_get_held_out_losses_and_runs(tfw2v, models, tmp_path):
+    from tests.monitor.runs import Runs
+
     text, other = tmp_path / "held.txt", tmp_path / "other"
     text.write_text("the of and to\nthe state of the\n" * 50)
     Word2Vec.load(str(models["model"])).save(str(other))
