@@ -44,32 +44,33 @@ class Format:
     ----------
     name : str
         Value of ``--to``.
+    suffixes : str
+        Suffixes of files that are written in this format by default, separated by blanks.
     write : callable
-        Saves the vectors (the full model if `of_model`), its first argument, to a path or an open
-        file, its second argument.
+        Saves the vectors (the full model if `needs` is set), its first argument, to a path or an
+        open file, its second argument.
     read : callable, optional
         Loads a model or vectors. Its arguments are a path, the encoding of words, and True to map
         arrays from the file.
     mark : bytes
         Regular expression for a file's first bytes. A file without any format's mark is text.
-    suffixes : str
-        Suffixes of files that are written in this format by default, separated by blanks.
     lacks : str
         Regular expression for what words in this format cannot contain.
-    is_compressed : bool
-        True if `write` compresses files with a suffix in `COMPRESSED`.
-    of_model : bool
-        True if the format holds a full FastText model.
+    uses : str
+        Properties, separated by blanks: "compressed" if `write` compresses files with a suffix in
+        `COMPRESSED`, "half" if it can write float16, "folder" if it makes a folder.
+    needs : str
+        Name of gensim's class if the format holds full models; empty if it holds only vectors.
     """
 
     name: str
+    suffixes: str
     write: Callable[[Any, Any], object]
     read: Any = None
     mark: bytes = b""
-    suffixes: str = ""
     lacks: str = "(?!)"
-    is_compressed: bool = False
-    of_model: bool = False
+    uses: str = ""
+    needs: str = ""
 
 
 def find_format(path: Path, named: str | None, default: str) -> Format:
@@ -79,28 +80,28 @@ def find_format(path: Path, named: str | None, default: str) -> Format:
     """
     inner = path.stem if path.suffix.lower() in COMPRESSED else path.name
     suffix = Path(inner).suffix.lower()
-    chosen = named or ("" if suffix else default)
-    for form in FORMATS:
-        if form.name == chosen or not chosen and suffix in form.suffixes.split():
-            if inner != path.name and not form.is_compressed:
-                raise BadInput(f"{path}: {form.name} cannot be compressed; leave out {path.suffix}")
-            return form
-    asked = f"--to is {quoted(named)}" if named else f"{path}: no format has the suffix {suffix}"
-    known = ", ".join(f"{of.name} {of.suffixes}".rstrip() for of in FORMATS)
-    raise BadInput(f"{asked}: name a format (convert --to) or use a suffix: {known}")
+    form = KNOWN.get(named or suffix or default)
+    if form is None:
+        unknown = f"{path}: no format has the suffix {suffix}"
+        asked = f"--to is {quoted(named)}" if named else unknown
+        known = ", ".join(f"{of.name} {of.suffixes}".rstrip() for of in FORMATS)
+        raise BadInput(f"{asked}: name a format (convert --to) or use a suffix: {known}")
+    if inner != path.name and "compressed" not in form.uses:
+        raise BadInput(f"{path}: {form.name} cannot be compressed; leave out {path.suffix}")
+    return form
 
 
 def find_marked(start: bytes) -> Format:
     """Return the format of a file from its first bytes; text if no format's mark matches."""
-    able = [form for form in FORMATS if form.read and re.match(form.mark, start, re.DOTALL)]
-    return max(able, key=lambda form: bool(form.mark))
+    marked = (form for form in FORMATS if form.mark and re.match(form.mark, start, re.DOTALL))
+    return next(marked, KNOWN["text"])
 
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
     """Raise for words that a format cannot hold; `kept` is added to the message."""
     for word in map(str, vectors.index_to_key):
         if re.search(form.lacks, word):
-            able = [of.name for of in FORMATS if not (of.of_model or re.search(of.lacks, word))]
+            able = [of.name for of in FORMATS if not (of.needs or re.search(of.lacks, word))]
             raise BadInput(
                 f"{path}: the format {form.name} cannot hold {quoted(word)}, because of blanks or "
                 f"other characters in it{kept}; use a format that can: {', '.join(able)}"
@@ -205,6 +206,10 @@ def place(to: Any) -> Any:
     return to if isinstance(to, str) else to.fileno()
 
 
+def _save_binary(vectors: KeyedVectors, to: Any) -> None:
+    vectors.save_word2vec_format(place(to), binary=True)
+
+
 def _save_text(vectors: KeyedVectors, to: Any) -> None:
     from gensim_tfw2v.keyed import save_word2vec_format
 
@@ -279,25 +284,35 @@ _FASTTEXT = FASTTEXT + rb"|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
 FORMATS = (
     Format(
         "gensim",
+        ".kv .model .wv .gensim",
         lambda vectors, to: vectors.save(to),
         _load_pickled,
         rb"\x80",
-        ".kv .model .wv .gensim",
-        is_compressed=True,
+        uses="compressed",
     ),
-    Format("text", _save_text, _load_word2vec, b"", ".txt .vec .w2v .emb", _BLANKS, True),
     Format(
-        "binary",
-        lambda vectors, to: vectors.save_word2vec_format(place(to), binary=True),
-        suffixes=".bin",
+        "text",
+        ".txt .vec .w2v .emb",
+        _save_text,
+        _load_word2vec,
         lacks=_BLANKS,
-        is_compressed=True,
+        uses="compressed",
     ),
-    Format("numpy", _save_numpy, _load_numpy, rb"PK\x03\x04", ".npz", r"\0\Z"),
-    Format("keras", _save_keras, suffixes=".keras", lacks=rf"[\n\r]|{_UNKNOWN}"),
-    Format("fasttext", _save_fasttext, _load_fasttext, _FASTTEXT, "", _NULS, of_model=True),
-    Format("sentence-transformers", _save_sentence_transformers, lacks=rf"\s|{_UNKNOWN}"),
+    Format("binary", ".bin", _save_binary, lacks=_BLANKS, uses="compressed"),
+    Format("numpy", ".npz", _save_numpy, _load_numpy, rb"PK\x03\x04", r"\0\Z", "half"),
+    Format("keras", ".keras", _save_keras, lacks=rf"[\n\r]|{_UNKNOWN}"),
+    Format("fasttext", "", _save_fasttext, _load_fasttext, _FASTTEXT, _NULS, needs="FastText"),
+    Format(
+        "sentence-transformers",
+        "",
+        _save_sentence_transformers,
+        lacks=rf"\s|{_UNKNOWN}",
+        uses="folder",
+    ),
 )
+
+#: Formats by name and by suffix.
+KNOWN = {key: form for form in FORMATS for key in (form.name, *form.suffixes.split())}
 
 _EXPORT = "export words and vectors with the program that wrote it"
 
