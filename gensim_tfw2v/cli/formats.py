@@ -6,7 +6,6 @@ folders for sentence-transformers, row 0 is the zero vector, for unknown words.
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
 import struct
@@ -27,7 +26,6 @@ from gensim_tfw2v.messages import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from gensim.models import FastText, KeyedVectors, Word2Vec
 
 UNKNOWN = "[UNK]"
@@ -95,6 +93,11 @@ def find_marked(start: bytes) -> Format:
     """Return the format of a file from its first bytes; text if no format's mark matches."""
     marked = (form for form in FORMATS if form.mark and re.match(form.mark, start, re.DOTALL))
     return next(marked, KNOWN["text"])
+
+
+def is_pretrained(path: Path) -> bool:
+    """Return whether a path looks like a folder that ``convert --to pretrained`` makes."""
+    return (path / "config.json").is_file()
 
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
@@ -230,45 +233,37 @@ def _save_fasttext(model: Any, to: Any) -> None:
     save_facebook_model(model, place(to))
 
 
-def _with_unknown(vectors: KeyedVectors) -> tuple[list[str], np.ndarray]:
-    """Return V words, and a table [1 + V, D] whose first row is for unknown words."""
+def _save_keras(vectors: KeyedVectors, path: str) -> None:
+    """Save a Keras model: StringLookup of V words, then their Embedding, after row 0."""
     import numpy as np
 
-    return vectors.index_to_key, np.insert(vectors.vectors, 0, 0, axis=0).astype(np.float32)
-
-
-def _save_keras(vectors: KeyedVectors, path: str) -> None:
-    """Save a Keras model: StringLookup of V words, then their Embedding."""
     from gensim_tfw2v._tensorflow import tf
 
-    words, table = _with_unknown(vectors)
+    table = np.insert(vectors.vectors, 0, 0, axis=0).astype(np.float32)
     layers = tf.keras.layers
-    lookup = layers.StringLookup(vocabulary=words, oov_token=UNKNOWN)
+    lookup = layers.StringLookup(vocabulary=vectors.index_to_key, oov_token=UNKNOWN)
     embedding = layers.Embedding(*table.shape, weights=[table])
     tf.keras.Sequential([tf.keras.Input((None,), dtype="string"), lookup, embedding]).save(path)
 
 
-def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
-    """Save a folder of sentence-transformers: a tokenizers file and a safetensors file.
+def _save_folder(saved: Any, path: str) -> None:
+    from gensim_tfw2v import TFDoc2Vec, TFFastText
+    from gensim_tfw2v.training.pretrained import save_pretrained
 
-    The safetensors file contains the header's length (8 bytes, little-endian), the header (JSON)
-    and the elements.
-    """
-    words, table = _with_unknown(vectors)
-    folder = Path(path) / "0_StaticEmbedding"
-    folder.mkdir(parents=True)
-    kind = "sentence_transformers.models.StaticEmbedding"
-    modules = [{"idx": 0, "name": "0", "path": folder.name, "type": kind}]
-    vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
-    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN}
-    tokenizer = {"added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"}, "model": model}
-    (folder.parent / "modules.json").write_text(json.dumps(modules), "utf-8")
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
-    tensor = {"dtype": "F32", "shape": table.shape, "data_offsets": [0, table.nbytes]}
-    header = json.dumps({"embedding.weight": tensor}).encode()
-    with open(folder / "model.safetensors", "wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header)
-        table.astype("<f4").tofile(file)
+    save_pretrained(TFDoc2Vec.take_over(TFFastText.take_over(saved)), path)
+
+
+def _load_folder(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
+    from gensim.models import KeyedVectors
+
+    from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+    from gensim_tfw2v.training.pretrained import load_pretrained
+
+    classes = {"Word2Vec": TFWord2Vec, "FastText": TFFastText, "Doc2Vec": TFDoc2Vec}
+    try:
+        return load_pretrained(path, classes | {"KeyedVectors": KeyedVectors})
+    except ValueError as error:
+        raise BadInput(str(error)) from error
 
 
 # Words that formats cannot hold: with blanks; with NUL; the word for unknown words and the empty
@@ -302,13 +297,8 @@ FORMATS = (
     Format("numpy", ".npz", _save_numpy, _load_numpy, rb"PK\x03\x04", r"\0\Z", "half"),
     Format("keras", ".keras", _save_keras, lacks=rf"[\n\r]|{_UNKNOWN}"),
     Format("fasttext", "", _save_fasttext, _load_fasttext, _FASTTEXT, _NULS, needs="FastText"),
-    Format(
-        "sentence-transformers",
-        "",
-        _save_sentence_transformers,
-        lacks=rf"\s|{_UNKNOWN}",
-        uses="folder",
-    ),
+    Format("sentence-transformers", "", _save_folder, lacks=rf"\s|{_UNKNOWN}", uses="folder"),
+    Format("pretrained", "", _save_folder, _load_folder, uses="folder", needs="Word2Vec"),
 )
 
 #: Formats by name and by suffix.

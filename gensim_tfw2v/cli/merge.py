@@ -67,7 +67,9 @@ def convert(
         option(
             "gensim: KeyedVectors; text, binary: word2vec's; numpy: .npz of words, vectors; "
             "fasttext: .bin of a FastText model; keras: word lookup and Embedding; "
-            "sentence-transformers: a folder. By default by suffix (.kv, .txt, .bin, .npz, .keras)."
+            "pretrained: a folder with the full model, as on the Hugging Face Hub; "
+            "sentence-transformers: such a folder of only vectors. By default by suffix (.kv, "
+            ".txt, .bin, .npz, .keras)."
         ),
     ] = None,
     words: Annotated[int | None, option("Number of words to keep, the first ones.", min=1)] = None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from gensim_tfw2v.messages import converting, quoted, wide_encoding
+from gensim_tfw2v.messages import converting, imported, quoted, wide_encoding
 
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -285,12 +285,8 @@ def _parsed(path: Path) -> Any:
             return json.loads(text)
         except UNREADABLE as error:
             raise ClusterError(f"is not JSON ({error})") from error
-    try:
-        import yaml
-    except ImportError as error:
-        raise ImportError(
-            f"{path}, a hosts file in YAML, needs PyYAML, which is missing. Run: pip install PyYAML"
-        ) from error
+    imported("yaml", "PyYAML", f"{path}, a hosts file in YAML,")
+    import yaml
 
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
