@@ -46,14 +46,21 @@ MODULES = [
 #: Token of unknown words.
 UNKNOWN = "[UNK]"
 
-#: Parameters that are attributes, but are not saved.
-LEFT_OUT = {*named("running"), "hashfxn", "callbacks", "dv"}
+#: Parameters that are not saved: the corpus, functions, arrays, and how to train.
+LEFT_OUT = {
+    *("sentences", "documents", "corpus_file", "trim_rule", "callbacks", "hashfxn"),
+    *("dv", "dv_mapfile", "dm_mean", *named("running")),
+}
 
 #: Further attributes that are saved, all of them numbers.
 STATE = (
     *("corpus_count", "corpus_total_words", "effective_min_count", "train_count"),
     *("total_train_time", "min_alpha_yet_reached", "running_training_loss"),
 )
+
+
+#: Errors of a folder that is not one of a model.
+DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def save_pretrained(
@@ -67,17 +74,15 @@ def save_pretrained(
         check_state(model, model._current_config())
         if model.hs and not np.all(model.wv.expandos["count"]):
             raise ValueError("words that were added without counts cannot be saved with hs=1")
-    settings: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False}
-    settings["default"] = methodcaller("tolist")
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=methodcaller("tolist"))
     documents = {**_documents(model), "modules.json": MODULES}
-    texts = {name: json.dumps(document, **settings) for name, document in documents.items()}
+    texts = {name: encoder.encode(document).encode() for name, document in documents.items()}
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / CARD).exists():  # it may have been edited
-        texts[CARD] = _card(saved, results or {})
-    encoded = {name: text.encode() for name, text in texts.items()}
+        texts[CARD] = _card(saved, results or {}).encode()
 
     def write(to: Any) -> None:
-        for name, text in encoded.items():
+        for name, text in texts.items():
             Path(to).with_name(name).write_bytes(text)
         write_tensors(Path(to).with_name(TENSORS), dict(_tensors(model)))
 
@@ -96,7 +101,7 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
     """
     try:
         return _load(folder, classes)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except DAMAGED as error:
         what = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
         raise ValueError(f"{folder}: {what}") from error
 
@@ -132,8 +137,8 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
     if make is KeyedVectors:
         model: Any = SimpleNamespace(wv=KeyedVectors(config["hidden_dim"]))
     else:
-        # first, so that no other parameter is set
-        if wrong := own["options"].keys() ^ _options(make()).keys():
+        # checked first, so that no other parameter is set
+        if wrong := own["options"].keys() ^ _options_of(make).keys():
             raise ValueError(f"{CONFIG} has unknown or missing options: {quoted(wrong)}")
         model = make(**own["options"])
         for name in STATE:
@@ -153,11 +158,8 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             setattr(holder, attribute, tensors.get(name, np.ones(1, np.float32)))
     model.wv.vectors = model.wv.vectors[1:]  # not that of unknown words
     for vectors in (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,):
-        lengths = {
-            len(vectors.index_to_key),
-            *map(len, [vectors.vectors, *vectors.expandos.values()]),
-        }
-        if len(lengths) > 1 or vectors.vectors.shape[1:] != (config["hidden_dim"],):
+        arrays = [vectors.index_to_key, vectors.vectors, *vectors.expandos.values()]
+        if len({*map(len, arrays)}) > 1 or vectors.vectors.shape[1:] != (config["hidden_dim"],):
             raise ValueError("the shapes of its arrays differ")
         if not all_finite(vectors.vectors):
             raise ValueError("has vectors that are NaN or infinite")
@@ -231,15 +233,20 @@ def _documents(model: Any) -> dict[str, Any]:
     return documents
 
 
+def _options_of(class_: type) -> dict[str, Any]:
+    """Return the parameters of a class that are saved, with their defaults."""
+    parameters = inspect.signature(class_).parameters.items()
+    return {name: one.default for name, one in parameters if name not in LEFT_OUT}
+
+
 def _options(model: Any) -> dict[str, Any]:
-    """Return the parameters of a model's constructor that are its options."""
+    """Return a model's options, which are attributes of it or of its vectors."""
     options: dict[str, Any] = {}
-    for name in inspect.signature(type(model)).parameters:
-        holder = model if hasattr(model, name) else model.wv
-        if hasattr(holder, name) and name not in LEFT_OUT:
-            value = options[name] = np.asarray(getattr(holder, name)).tolist()
-            if isinstance(value, str) and name != "comment" or isinstance(value, dict):
-                raise TypeError(f"{name} is {quoted(value)}, which is not a number")
+    for name, default in _options_of(type(model)).items():
+        held = getattr(model, name, getattr(model.wv, name, default))
+        value = options[name] = np.asarray(held).tolist()
+        if isinstance(value, str) and name != "comment" or isinstance(value, dict):
+            raise TypeError(f"{name} is {quoted(value)}, which is not a number")
     return options
 
 
@@ -281,11 +288,13 @@ def _card(saved: Any, results: Mapping[str, float]) -> str:
     """Return a model card: size, options, and results of an evaluation."""
     vectors = getattr(saved, "wv", saved)
     lines = ["---", "library_name: gensim-tfw2v", "tags: [sentence-transformers, model2vec]", "---"]
-    lines += [f"# {type(saved).__name__}", ""]
+    kind = type(saved).__name__
+    lines += [f"# {kind}", ""]
     lines += [f"Vectors of {len(vectors):,} words, {vectors.vector_size} dimensions."]
     if vectors is not saved:
         words = saved.corpus_total_words or 0
-        lines[-1] += f" The corpus had {words:,} words."
+        lines += [f"The corpus had {words:,} words."]
+        lines += [f"`gensim_tfw2v.{kind}.from_pretrained` loads the model to train it further."]
         lines += ["", "| option | value |", "|---|---|"]
         lines += [f"| {name} | {value} |" for name, value in hyperparameters(saved, words).items()]
         if saved.best_score is not None:

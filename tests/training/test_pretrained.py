@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
-from gensim.test.utils import common_texts
+from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.training.pretrained import load_pretrained, save_pretrained
@@ -93,7 +93,16 @@ def test_saved_again_the_files_are_the_same(tmp_path):
             assert (tmp_path / "again" / file).read_bytes() == (tmp_path / name / file).read_bytes()
 
 
-def test_gensims_classes_and_updated_tags_are_saved(tmp_path):
+@pytest.mark.parametrize("name", ["word2vec_3.3", "word2vec_old"])
+def test_models_of_older_versions_are_saved(name, tmp_path):
+    model = TFWord2Vec.load(datapath(name))
+    model.save_pretrained(tmp_path)
+    loaded = TFWord2Vec.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
+    assert loaded.comment is None and loaded.window == model.window
+
+
+def test_updated_tags_are_saved(tmp_path):
     model = made("documents")
     model.build_vocab([TaggedDocument(["new"], [20, "t9"])], update=True)
     model.save_pretrained(tmp_path)
@@ -349,6 +358,8 @@ def test_mutated_folders_are_refused_or_read_right(name, seed, folders, tmp_path
         (["options", "cluster"], "local:ps=1,worker=1", "unknown or missing options: {'cluster'}"),
         (["options", "window"], "5", "not what save_pretrained writes"),
         (["options", "deterministic"], "no", "not what save_pretrained writes"),
+        (["options", "seed"], [[1] * 40] * 40, "ValueError"),
+        (["options", "seed"], {"a": 1}, "Error"),
         (["options", "window"], 10**30, "window must be at most"),
         (["options", "vector_size"], 2**31 - 1, "shape"),
         (["state", "corpus_count"], "9", "TypeError"),
@@ -367,3 +378,13 @@ def test_hostile_settings_are_refused(keys, value, said, folders, tmp_path):
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=re.escape(said)):
         TFWord2Vec.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("option", ["bucket", "word_ngrams", "vector_size"])
+def test_hostile_sizes_of_fasttext_are_refused(option, folders, tmp_path):
+    folder = shutil.copytree(folders / "ngrams", tmp_path / "copy")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config["gensim_tfw2v"]["options"][option] = 2**31 - 1
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        TFFastText.from_pretrained(folder)
