@@ -119,23 +119,24 @@ def push_to_hub(
     model: Any, name: str, results: Mapping[str, float] | None, private: Any, token: Any
 ) -> str:
     """Upload a model to the Hub; see `TFWord2Vec.push_to_hub`."""
-    hub = imported(HUB, HUB, f"uploading {name}")
+    hub = imported(HUB, HUB, f"uploading {name}").HfApi(token=token)
     with tempfile.TemporaryDirectory() as folder:
         save_pretrained(model, folder, results)
-        hub.create_repo(name, private=private, exist_ok=True, token=token)
-        if hub.file_exists(name, CARD, token=token):  # it may have been edited
+        hub.create_repo(name, private=private, exist_ok=True)
+        if hub.file_exists(name, CARD):  # it may have been edited
             Path(folder, CARD).unlink()
-        return str(hub.upload_folder(repo_id=name, folder_path=folder, token=token))
+        return str(hub.upload_folder(repo_id=name, folder_path=folder))
 
 
 def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
-    config = _read(folder, CONFIG)
-    own = config["gensim_tfw2v"]
+    found = {name: _read(folder, name) for name in (CONFIG, TOKENIZER)}
+    own = found[CONFIG]["gensim_tfw2v"]
+    size = found[CONFIG]["hidden_dim"]
     make = classes.get(own["class"])
     if make is None:
         raise ValueError(f"it holds {quoted(own['class'])}, expected {' or '.join(classes)}")
     if make is KeyedVectors:
-        model: Any = SimpleNamespace(wv=KeyedVectors(config["hidden_dim"]))
+        model: Any = SimpleNamespace(wv=KeyedVectors(size))
     else:
         # checked first, so that no other parameter is set
         if wrong := own["options"].keys() ^ _options_of(make).keys():
@@ -143,11 +144,12 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         model = make(**own["options"])
         for name in STATE:
             setattr(model, name, +own["state"][name])
-    words = [*_read(folder, TOKENIZER)["model"]["vocab"]][1:]
+    words = [*found[TOKENIZER]["model"]["vocab"]][1:]
     model.wv.index_to_key = words
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
     if hasattr(model, "dv"):
-        tags = model.dv.index_to_key = _read(folder, TAGS)["tags"]
+        found[TAGS] = _read(folder, TAGS)
+        tags = model.dv.index_to_key = found[TAGS]["tags"]
         model.dv.key_to_index = {tag: row for row, tag in enumerate(tags) if tag != row}
     tensors = read_tensors(_file(folder, TENSORS), dtypes := _dtypes(model))
     for name in dtypes:
@@ -159,7 +161,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
     model.wv.vectors = model.wv.vectors[1:]  # not that of unknown words
     for vectors in (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,):
         arrays = [vectors.index_to_key, vectors.vectors, *vectors.expandos.values()]
-        if len({*map(len, arrays)}) > 1 or vectors.vectors.shape[1:] != (config["hidden_dim"],):
+        if len({*map(len, arrays)}) > 1 or vectors.vectors.shape[1:] != (size,):
             raise ValueError("the shapes of its arrays differ")
         if not all_finite(vectors.vectors):
             raise ValueError("has vectors that are NaN or infinite")
@@ -175,7 +177,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             model.wv.recalc_char_ngram_buckets()
         check_state(model, model._current_config())
     for name, document in _documents(model).items():
-        if _read(folder, name) != document:
+        if found[name] != document:
             raise ValueError(f"{name} is not what save_pretrained writes for this model")
     return model.wv if make is KeyedVectors else model
 
@@ -287,19 +289,16 @@ def _tensors(model: Any) -> Iterator[tuple[str, tuple[str, list[np.ndarray]]]]:
 def _card(saved: Any, results: Mapping[str, float]) -> str:
     """Return a model card: size, options, and results of an evaluation."""
     vectors = getattr(saved, "wv", saved)
-    lines = ["---", "library_name: gensim-tfw2v", "tags: [sentence-transformers, model2vec]", "---"]
     kind = type(saved).__name__
-    lines += [f"# {kind}", ""]
-    lines += [f"Vectors of {len(vectors):,} words, {vectors.vector_size} dimensions."]
+    lines = ["---", "library_name: gensim-tfw2v", "tags: [sentence-transformers, model2vec]", "---"]
+    lines += [f"# {kind}: {len(vectors):,} words, {vectors.vector_size} dimensions", ""]
+    tables: dict[str, Mapping[str, Any]] = {"evaluation": results}
     if vectors is not saved:
-        words = saved.corpus_total_words or 0
-        lines += [f"The corpus had {words:,} words."]
-        lines += [f"`gensim_tfw2v.{kind}.from_pretrained` loads the model to train it further."]
-        lines += ["", "| option | value |", "|---|---|"]
-        lines += [f"| {name} | {value} |" for name, value in hyperparameters(saved, words).items()]
+        lines += [f"`gensim_tfw2v.{kind}.from_pretrained` loads the model to train it further.", ""]
+        tables["option"] = hyperparameters(saved, saved.corpus_total_words or 0)
         if saved.best_score is not None:
-            results = {"early stopping": saved.best_score, **results}
-    if results:
-        lines += ["", "| evaluation | result |", "|---|---|"]
-        lines += [f"| {name} | {result:.4g} |" for name, result in results.items()]
-    return "\n".join([*lines, ""])
+            tables["evaluation"] = {"early stopping": saved.best_score, **results}
+    for name, table in tables.items():
+        rows = [f"| {key} | {value} |" for key, value in table.items()]
+        lines += [f"| {name} | value |", "|---|---|", *rows, ""] if rows else []
+    return "\n".join(lines)

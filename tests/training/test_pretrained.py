@@ -128,7 +128,13 @@ def test_model_card_is_written_once(tmp_path):
     model.best_score = 0.25
     model.save_pretrained(tmp_path, {"wordsim353": 0.6789})
     card = (tmp_path / "README.md").read_text("utf-8")
-    for row in ("| sg | True |", "12 words", "29 words", "| wordsim353 | 0.6789 |", "| 0.25 |"):
+    for row in (
+        "| sg | True |",
+        "12 words",
+        "| words | 29 |",
+        "| wordsim353 | 0.6789 |",
+        "| 0.25 |",
+    ):
         assert row in card
     (tmp_path / "README.md").write_text("edited")
     model.save_pretrained(tmp_path)
@@ -203,15 +209,15 @@ def test_models_are_downloaded_and_uploaded(tmp_path, monkeypatch):
         shutil.copytree(options["folder_path"], tmp_path / "uploaded")
         return "address"
 
-    hub = SimpleNamespace(snapshot_download=download, upload_folder=upload)
-    hub.create_repo = lambda name, **options: asked.append((name, options))
-    hub.file_exists = lambda *_, **__: True
+    api = SimpleNamespace(upload_folder=upload, file_exists=lambda *_: True)
+    api.create_repo = lambda name, **options: asked.append((name, options))
+    hub = SimpleNamespace(snapshot_download=download, HfApi=lambda token: api)
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     model = TFWord2Vec.from_pretrained("user/model", revision="v1")
     assert asked[0][0] == "user/model" and asked[0][1]["revision"] == "v1"
     assert "*" not in "".join(asked[0][1]["allow_patterns"])
     assert model.push_to_hub("user/other", private=True) == "address"
-    assert asked[1] == ("user/other", {"private": True, "exist_ok": True, "token": None})
+    assert asked[1] == ("user/other", {"private": True, "exist_ok": True})
     # the card there is kept
     assert not (tmp_path / "uploaded" / "README.md").exists()
     assert len(TFWord2Vec.from_pretrained(tmp_path / "uploaded").wv) == 12
