@@ -6,6 +6,7 @@ around a number and digits of other scripts.
 
 import codecs
 import importlib.util
+import json
 import math
 import os
 import re
@@ -64,6 +65,23 @@ def number(text: str) -> float:
     if not _DECIMAL.fullmatch(text) or math.isinf(value := float(text)):
         raise ValueError(f"{text!r} is not a finite number")
     return value
+
+
+def strict_json(text: bytes) -> dict[str, Any]:
+    """Read a JSON object; ValueError if it is none, repeats a key, or has non-finite numbers."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError("has a key twice")
+        return found
+
+    try:
+        found = json.loads(text, object_pairs_hook=once, parse_float=number, parse_constant=number)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("is not a JSON object")
+    return found
 
 
 _MARKS = {

@@ -357,6 +357,51 @@ class TFWord2Vec(Word2Vec):
         take_vectors(model, vectors, counts)
         return model
 
+    def save_pretrained(
+        self, folder: str | os.PathLike[str], results: Mapping[str, float] | None = None
+    ) -> None:
+        """Save to a folder as on the Hugging Face Hub, without pickle.
+
+        sentence-transformers and model2vec load the folder, too, as vectors of words.
+
+        Parameters
+        ----------
+        folder : str or path
+            Folder for the files. Older ones are replaced, except a model card (``README.md``).
+        results : mapping from str to float, optional
+            Results of an evaluation, for the model card.
+        """
+        from gensim_tfw2v.training.pretrained import save_pretrained
+
+        save_pretrained(self, folder, results)
+
+    @classmethod
+    def from_pretrained(cls, name: str | os.PathLike[str], **options: Any) -> TFWord2Vec:
+        """Load a model that `save_pretrained` or `push_to_hub` has saved; no code in it is run.
+
+        `name` is a folder or the name of a model on the Hub. `options` are those of
+        ``huggingface_hub.snapshot_download``. A ValueError says why a folder is invalid.
+        """
+        from gensim_tfw2v.training.pretrained import find_folder, load_pretrained
+
+        return load_pretrained(find_folder(name, **options), {cls._of_gensim.__name__: cls})
+
+    def push_to_hub(
+        self,
+        name: str,
+        results: Mapping[str, float] | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+    ) -> str:
+        """Upload what `save_pretrained` saves to the Hugging Face Hub; return the address.
+
+        The model on the Hub, `name`, is created if it is missing. `private` and `token` are those
+        of ``huggingface_hub.create_repo``.
+        """
+        from gensim_tfw2v.training.pretrained import push_to_hub
+
+        return push_to_hub(self, name, results, private, token)
+
     def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
         """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""
         save = super()._smart_save

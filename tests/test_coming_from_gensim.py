@@ -39,9 +39,12 @@ def test_page_names_every_parameter():
 def test_page_names_every_method():
     methods = public(name for name, _ in inspect.getmembers(Word2Vec, callable))
     assert named("Methods") == methods | {
+        "from_pretrained",
         "from_vectors",
         "held_out_loss",
         "partial_fit",
+        "push_to_hub",
+        "save_pretrained",
         "to_gensim",
     }
 

@@ -6,7 +6,6 @@ folders for sentence-transformers, row 0 is the zero vector, for unknown words.
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
 import struct
@@ -28,7 +27,6 @@ from gensim_tfw2v.messages import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from gensim.models import FastText, KeyedVectors, Word2Vec
 
 UNKNOWN = "[UNK]"
@@ -45,32 +43,33 @@ class Format:
     ----------
     name : str
         Value of ``--to``.
+    suffixes : str
+        Suffixes of files that are written in this format by default, separated by blanks.
     write : callable
-        Saves the vectors (the full model if `of_model`), its first argument, to a path or an open
-        file, its second argument.
+        Saves the vectors (the full model if `needs` is set), its first argument, to a path or an
+        open file, its second argument.
     read : callable, optional
         Loads a model or vectors. Its arguments are a path, the encoding of words, and True to map
         arrays from the file.
     mark : bytes
         Regular expression for a file's first bytes. A file without any format's mark is text.
-    suffixes : str
-        Suffixes of files that are written in this format by default, separated by blanks.
     lacks : str
         Regular expression for what words in this format cannot contain.
-    is_compressed : bool
-        True if `write` compresses files with a suffix in `COMPRESSED`.
-    of_model : bool
-        True if the format holds a full FastText model.
+    uses : str
+        Properties, separated by blanks: "compressed" if `write` compresses files with a suffix in
+        `COMPRESSED`, "half" if it can write float16, "folder" if it makes a folder.
+    needs : str
+        Name of gensim's class if the format holds full models; empty if it holds only vectors.
     """
 
     name: str
+    suffixes: str
     write: Callable[[Any, Any], object]
     read: Any = None
     mark: bytes = b""
-    suffixes: str = ""
     lacks: str = "(?!)"
-    is_compressed: bool = False
-    of_model: bool = False
+    uses: str = ""
+    needs: str = ""
 
 
 def find_format(path: Path, named: str | None, default: str) -> Format:
@@ -80,28 +79,33 @@ def find_format(path: Path, named: str | None, default: str) -> Format:
     """
     inner = path.stem if path.suffix.lower() in COMPRESSED else path.name
     suffix = Path(inner).suffix.lower()
-    chosen = named or ("" if suffix else default)
-    for form in FORMATS:
-        if form.name == chosen or not chosen and suffix in form.suffixes.split():
-            if inner != path.name and not form.is_compressed:
-                raise BadInput(f"{path}: {form.name} cannot be compressed; leave out {path.suffix}")
-            return form
-    asked = f"--to is {quoted(named)}" if named else f"{path}: no format has the suffix {suffix}"
-    known = ", ".join(f"{of.name} {of.suffixes}".rstrip() for of in FORMATS)
-    raise BadInput(f"{asked}: name a format (convert --to) or use a suffix: {known}")
+    form = KNOWN.get(named or suffix or default)
+    if form is None:
+        unknown = f"{path}: no format has the suffix {suffix}"
+        asked = f"--to is {quoted(named)}" if named else unknown
+        known = ", ".join(f"{of.name} {of.suffixes}".rstrip() for of in FORMATS)
+        raise BadInput(f"{asked}: name a format (convert --to) or use a suffix: {known}")
+    if inner != path.name and "compressed" not in form.uses:
+        raise BadInput(f"{path}: {form.name} cannot be compressed; leave out {path.suffix}")
+    return form
 
 
 def find_marked(start: bytes) -> Format:
     """Return the format of a file from its first bytes; text if no format's mark matches."""
-    able = [form for form in FORMATS if form.read and re.match(form.mark, start, re.DOTALL)]
-    return max(able, key=lambda form: bool(form.mark))
+    marked = (form for form in FORMATS if form.mark and re.match(form.mark, start, re.DOTALL))
+    return next(marked, KNOWN["text"])
+
+
+def is_pretrained(path: Path) -> bool:
+    """Return whether a path looks like a folder that ``convert --to pretrained`` makes."""
+    return (path / "config.json").is_file()
 
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
     """Raise for words that a format cannot hold; `kept` is added to the message."""
     for word in map(str, vectors.index_to_key):
         if re.search(form.lacks, word):
-            able = [of.name for of in FORMATS if not (of.of_model or re.search(of.lacks, word))]
+            able = [of.name for of in FORMATS if not (of.needs or re.search(of.lacks, word))]
             raise BadInput(
                 f"{path}: the format {form.name} cannot hold {quoted(word)}, because of blanks or "
                 f"other characters in it{kept}; use a format that can: {', '.join(able)}"
@@ -206,6 +210,16 @@ def place(to: Any) -> Any:
     return to if isinstance(to, str) else to.fileno()
 
 
+def _save_binary(vectors: KeyedVectors, to: Any) -> None:
+    vectors.save_word2vec_format(place(to), binary=True)
+
+
+def _save_text(vectors: KeyedVectors, to: Any) -> None:
+    from gensim_tfw2v.keyed import save_word2vec_format
+
+    save_word2vec_format(vectors, place(to))
+
+
 def _save_numpy(vectors: KeyedVectors, to: Any) -> None:
     import numpy as np
 
@@ -220,47 +234,38 @@ def _save_fasttext(model: Any, to: Any) -> None:
     save_facebook_model(model, place(to))
 
 
-def _with_unknown(vectors: KeyedVectors) -> tuple[list[str], np.ndarray]:
-    """Return V words, and a table [1 + V, D] whose first row is for unknown words."""
+def _save_keras(vectors: KeyedVectors, path: str) -> None:
+    """Save a Keras model: StringLookup of V words, then their Embedding, after row 0."""
     import numpy as np
 
-    return vectors.index_to_key, np.insert(vectors.vectors, 0, 0, axis=0).astype(np.float32)
-
-
-def _save_keras(vectors: KeyedVectors, path: str) -> None:
-    """Save a Keras model: StringLookup of V words, then their Embedding."""
     require("a .keras file", "tensorflow")
-
     from gensim_tfw2v._tensorflow import tf
 
-    words, table = _with_unknown(vectors)
+    table = np.insert(vectors.vectors, 0, 0, axis=0).astype(np.float32)
     layers = tf.keras.layers
-    lookup = layers.StringLookup(vocabulary=words, oov_token=UNKNOWN)
+    lookup = layers.StringLookup(vocabulary=vectors.index_to_key, oov_token=UNKNOWN)
     embedding = layers.Embedding(*table.shape, weights=[table])
     tf.keras.Sequential([tf.keras.Input((None,), dtype="string"), lookup, embedding]).save(path)
 
 
-def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
-    """Save a folder of sentence-transformers: a tokenizers file and a safetensors file.
+def _save_folder(saved: Any, path: str) -> None:
+    from gensim_tfw2v import TFDoc2Vec, TFFastText
+    from gensim_tfw2v.training.pretrained import save_pretrained
 
-    The safetensors file contains the header's length (8 bytes, little-endian), the header (JSON)
-    and the elements.
-    """
-    words, table = _with_unknown(vectors)
-    folder = Path(path) / "0_StaticEmbedding"
-    folder.mkdir(parents=True)
-    kind = "sentence_transformers.models.StaticEmbedding"
-    modules = [{"idx": 0, "name": "0", "path": folder.name, "type": kind}]
-    vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
-    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN}
-    tokenizer = {"added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"}, "model": model}
-    (folder.parent / "modules.json").write_text(json.dumps(modules), "utf-8")
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
-    tensor = {"dtype": "F32", "shape": table.shape, "data_offsets": [0, table.nbytes]}
-    header = json.dumps({"embedding.weight": tensor}).encode()
-    with open(folder / "model.safetensors", "wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header)
-        table.astype("<f4").tofile(file)
+    save_pretrained(TFDoc2Vec.take_over(TFFastText.take_over(saved)), path)
+
+
+def _load_folder(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
+    from gensim.models import KeyedVectors
+
+    from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+    from gensim_tfw2v.training.pretrained import load_pretrained
+
+    classes = {"Word2Vec": TFWord2Vec, "FastText": TFFastText, "Doc2Vec": TFDoc2Vec}
+    try:
+        return load_pretrained(path, classes | {"KeyedVectors": KeyedVectors})
+    except ValueError as error:
+        raise BadInput(str(error)) from error
 
 
 # Words that formats cannot hold: with blanks; with NUL; the word for unknown words and the empty
@@ -276,33 +281,30 @@ _FASTTEXT = FASTTEXT + rb"|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
 FORMATS = (
     Format(
         "gensim",
+        ".kv .model .wv .gensim",
         lambda vectors, to: vectors.save(to),
         _load_pickled,
         rb"\x80",
-        ".kv .model .wv .gensim",
-        is_compressed=True,
+        uses="compressed",
     ),
     Format(
         "text",
-        lambda vectors, to: vectors.save_word2vec_format(place(to)),
-        _load_word2vec,
-        b"",
         ".txt .vec .w2v .emb",
-        _BLANKS,
-        True,
-    ),
-    Format(
-        "binary",
-        lambda vectors, to: vectors.save_word2vec_format(place(to), binary=True),
-        suffixes=".bin",
+        _save_text,
+        _load_word2vec,
         lacks=_BLANKS,
-        is_compressed=True,
+        uses="compressed",
     ),
-    Format("numpy", _save_numpy, _load_numpy, rb"PK\x03\x04", ".npz", r"\0\Z"),
-    Format("keras", _save_keras, suffixes=".keras", lacks=rf"[\n\r]|{_UNKNOWN}"),
-    Format("fasttext", _save_fasttext, _load_fasttext, _FASTTEXT, "", _NULS, of_model=True),
-    Format("sentence-transformers", _save_sentence_transformers, lacks=rf"\s|{_UNKNOWN}"),
+    Format("binary", ".bin", _save_binary, lacks=_BLANKS, uses="compressed"),
+    Format("numpy", ".npz", _save_numpy, _load_numpy, rb"PK\x03\x04", r"\0\Z", "half"),
+    Format("keras", ".keras", _save_keras, lacks=rf"[\n\r]|{_UNKNOWN}"),
+    Format("fasttext", "", _save_fasttext, _load_fasttext, _FASTTEXT, _NULS, needs="FastText"),
+    Format("sentence-transformers", "", _save_folder, lacks=rf"\s|{_UNKNOWN}", uses="folder"),
+    Format("pretrained", "", _save_folder, _load_folder, uses="folder", needs="Word2Vec"),
 )
+
+#: Formats by name and by suffix.
+KNOWN = {key: form for form in FORMATS for key in (form.name, *form.suffixes.split())}
 
 _EXPORT = "export words and vectors with the program that wrote it"
 

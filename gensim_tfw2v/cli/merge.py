@@ -67,7 +67,9 @@ def convert(
         option(
             "gensim: KeyedVectors; text, binary: word2vec's; numpy: .npz of words, vectors; "
             "fasttext: .bin of a FastText model; keras: word lookup and Embedding; "
-            "sentence-transformers: a folder. By default by suffix (.kv, .txt, .bin, .npz, .keras)."
+            "pretrained: a folder with the full model, as on the Hugging Face Hub; "
+            "sentence-transformers: such a folder of only vectors. By default by suffix (.kv, "
+            ".txt, .bin, .npz, .keras)."
         ),
     ] = None,
     words: Annotated[int | None, option("Number of words to keep, the first ones.", min=1)] = None,
@@ -80,15 +82,16 @@ def convert(
     if (output := output or out) is None or out not in (None, output):
         raise common.BadInput("give exactly one file to write: tfw2v convert MODEL OUT")
     form = formats.find_format(output, to, "gensim")
-    if half and form.name != "numpy":
+    if half and "half" not in form.uses:
         raise common.BadInput("--half works only with --to numpy: the other formats hold float32")
-    if form.name == "sentence-transformers" and output.exists():
+    if "folder" in form.uses and output.exists():
         raise common.BadInput(f"{output}: already exists; give a new folder")
     model_files.check_outputs(output, None, False, {model: "is the input"})
     saved = model_files.load_saved(model, encoding, mapped=True)
     held = model_files.vectors_of(saved, model, documents)
-    if form.of_model and (words or held is saved or not hasattr(held, "vectors_ngrams")):
-        raise common.BadInput("fastText's .bin can hold only a full FastText model, with all words")
+    classes = [of.__name__ for of in type(saved).__mro__]
+    if form.needs and (words or documents or form.needs not in classes):
+        raise common.BadInput(f"{form.name} holds only a full {form.needs} model, with all words")
 
     import numpy as np
 
@@ -102,7 +105,7 @@ def convert(
     if "count" in held.expandos:
         chosen.expandos["count"] = held.expandos["count"][:words]
     formats.check_holds(form, chosen, output)
-    model_files.save_atomically(output, partial(form.write, saved if form.of_model else chosen))
+    model_files.save_atomically(output, partial(form.write, saved if form.needs else chosen))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
 
 

@@ -56,7 +56,7 @@ def load_saved(
     `mapped`, arrays that gensim has saved uncompressed in separate files are mapped read-only.
     """
     check_encoding(encoding)
-    if not path.is_file():
+    if not path.is_file() and not formats.is_pretrained(path):
         what = "is a folder; give the file of a model" if path.is_dir() else "no such file"
         raise BadInput(f"{path}: {what}")
     notices: list[str] = []
@@ -94,6 +94,8 @@ def check_encoding(name: str) -> None:
 
 def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
     try:
+        if formats.is_pretrained(path):
+            return formats.KNOWN["pretrained"].read(path, encoding, mapped)
         with open_decompressed(path) as file:
             form = formats.find_marked(file.read(64))
         return form.read(path, encoding, mapped)
@@ -110,6 +112,8 @@ def is_model(path: Path) -> bool:
     """Return whether a file starts like a model or vectors, not like an evaluation file."""
     from gensim_tfw2v.keyed import HEADER, read_text
 
+    if formats.is_pretrained(path):
+        return True
     try:
         with open_decompressed(path) as file:
             first = file.readline(CHUNK)

@@ -116,27 +116,76 @@ def static_embedding(tfw2v, models, tmp_path):
 
 
 def test_sentence_transformers_files_hold_the_vectors(static_embedding, models):
-    vectors, folder = TFWord2Vec.load(str(models / "words")).wv, static_embedding
-    (module,) = json.loads((folder / "modules.json").read_text())
-    content = (folder / module["path"] / "model.safetensors").read_bytes()
+    vectors = TFWord2Vec.load(str(models / "words")).wv
+    (module,) = json.loads((static_embedding / "modules.json").read_text())
+    folder = static_embedding / module["path"]
+    content = (folder / "model.safetensors").read_bytes()
     start = 8 + int.from_bytes(content[:8], "little")
-    tensor = json.loads(content[8:start])["embedding.weight"]
-    assert tensor["data_offsets"] == [0, len(content) - start] and tensor["shape"] == [13, 4]
-    rows = np.frombuffer(content[start:], "<f4").reshape(tensor["shape"])
+    tensor = json.loads(content[8:start])["embeddings"]
+    first, last = tensor["data_offsets"]
+    assert tensor["shape"] == [13, 4] and start + last == len(content)
+    rows = np.frombuffer(content[start + first :], "<f4").reshape(tensor["shape"])
     np.testing.assert_array_equal(rows, [np.zeros(4), *vectors.vectors])
-    tokenizer = json.loads((folder / module["path"] / "tokenizer.json").read_text())
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
     assert list(tokenizer["model"]["vocab"]) == ["[UNK]", *vectors.index_to_key]
 
 
 def test_tokenizers_and_safetensors_read_the_files(static_embedding, models):
     tokenizers = pytest.importorskip("tokenizers")
     safetensors = pytest.importorskip("safetensors.numpy")
-    folder = static_embedding / "0_StaticEmbedding"
-    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    rows = safetensors.load_file(folder / "model.safetensors")["embedding.weight"]
+    tokenizer = tokenizers.Tokenizer.from_file(str(static_embedding / "tokenizer.json"))
+    rows = safetensors.load_file(static_embedding / "model.safetensors")["embeddings"]
     ids = tokenizer.encode("user unknown system", add_special_tokens=False).ids
     vectors = TFWord2Vec.load(str(models / "words")).wv
     np.testing.assert_array_equal(rows[ids], [vectors["user"], np.zeros(4), vectors["system"]])
+
+
+@pytest.mark.parametrize("to", ["pretrained", "sentence-transformers"])
+def test_model2vec_encodes_the_mean_vector(tfw2v, models, tmp_path, to):
+    model2vec = pytest.importorskip("model2vec")
+    tfw2v("convert", models / "words", tmp_path / "folder", "--to", to)
+    vectors = TFWord2Vec.load(str(models / "words")).wv
+    found = model2vec.StaticModel.from_pretrained(tmp_path / "folder").encode("user system no")
+    np.testing.assert_allclose(found, (vectors["user"] + vectors["system"]) / 2, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["words", "ngrams"])
+def test_every_command_reads_the_folder_of_a_model(tfw2v, models, tmp_path, name):
+    model = models / name
+    folder = tmp_path / "folder"
+    tfw2v("convert", model, folder, "--to", "pretrained")
+    for command in (
+        ["info"],
+        ["similarity", "user", "system"],
+        ["neighbours", "user"],
+        ["evaluate", "--no-standard"],
+    ):
+        shown = [tfw2v(command[0], path, *command[1:]).stdout for path in (model, folder)]
+        assert shown[0] == shown[1].replace(str(folder), str(model))
+    (tmp_path / "text").write_text("user system graph\nnew user\nnew system\n" * 3)
+    trained = [tmp_path / "a", tmp_path / "b"]
+    for path, output in zip((model, folder), trained, strict=True):
+        tfw2v("train", tmp_path / "text", "-o", output, "--init", path, "--min-count", 1)
+    np.testing.assert_array_equal(*(load_vectors(path).vectors for path in trained))
+    tfw2v("merge", folder, model, "-o", tmp_path / "merged", "--method", "concat")
+    tfw2v("projector", folder, "--log-dir", tmp_path / "log")
+    assert is_model(folder) and not is_model(tmp_path)
+
+
+def test_folders_of_vectors_and_damaged_folders(tfw2v, models, static_embedding, tmp_path):
+    assert (
+        load_vectors(static_embedding).index_to_key == load_vectors(models / "words").index_to_key
+    )
+    options = ("-o", tmp_path / "new", "--to", "pretrained")
+    said = tfw2v("convert", static_embedding, *options, status=2).stderr
+    assert "pretrained holds only a full Word2Vec model, with all words" in said
+    assert (
+        "full Word2Vec"
+        in tfw2v("convert", models / "words", *options, "--words", 5, status=2).stderr
+    )
+    (static_embedding / "tokenizer.json").unlink()
+    said = tfw2v("info", static_embedding, status=2).stderr
+    assert f"{static_embedding}: cannot be loaded" in said and "tokenizer.json is missing" in said
 
 
 ENCODE = """

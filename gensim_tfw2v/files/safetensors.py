@@ -1,0 +1,81 @@
+"""Files in the safetensors format: named arrays, written by pieces and read strictly.
+
+A file contains the header's length (8 bytes, little-endian), the header (JSON) and the elements.
+"""
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.messages import quoted, strict_json
+
+#: NumPy's types of the format's types.
+DTYPES = {"F32": "<f4", "U32": "<u4", "I64": "<i8"}
+
+#: Number of rows that are converted and written at a time.
+ROWS_AT_A_TIME = 1 << 14
+
+#: Limit of the format, in bytes.
+LONGEST_HEADER = 100_000_000
+
+
+def write_tensors(path: Path, tensors: Mapping[str, tuple[str, Sequence[np.ndarray]]]) -> None:
+    """Write tensors to a new file: the type of each, and arrays whose rows follow one another."""
+    header: dict[str, Any] = {}
+    end = 0
+    for name, (dtype, arrays) in tensors.items():
+        header[name] = _entry(dtype, [sum(map(len, arrays)), *arrays[0].shape[1:]], end)
+        end = header[name]["data_offsets"][1]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for dtype, arrays in tensors.values():
+            for array in arrays:
+                for rows in np.array_split(array, 1 + len(array) // ROWS_AT_A_TIME):
+                    np.ascontiguousarray(rows, DTYPES[dtype]).tofile(file)
+
+
+def read_tensors(path: Path, dtypes: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Read all tensors of a file, which may have these names and types only.
+
+    Raises
+    ------
+    LookupError, TypeError, ValueError
+        If the header is invalid or does not match the file's size.
+    """
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        size = os.fstat(file.fileno()).st_size - 8 - length
+        if length > LONGEST_HEADER or size < 0:
+            raise ValueError("is truncated or not in the safetensors format")
+        header = strict_json(file.read(length))
+        header.pop("__metadata__", None)
+        if unknown := header.keys() - dtypes.keys():
+            raise ValueError(f"has unknown tensors: {quoted(unknown)}")
+        end = 0
+        for name, entry in header.items():
+            wanted = _entry(dtypes[name], entry["shape"], end)
+            if entry != wanted:
+                raise ValueError(f"{name} is {quoted(entry)}, expected {quoted(wanted)}")
+            end = wanted["data_offsets"][1]
+        if end != size:
+            raise ValueError(f"has {size:,} bytes of elements, expected {end:,}")
+        shapes = {name: entry["shape"] for name, entry in header.items()}
+        return {
+            name: np.fromfile(file, DTYPES[dtypes[name]], math.prod(shape)).reshape(shape)
+            for name, shape in shapes.items()
+        }
+
+
+def _entry(dtype: str, shape: Sequence[int], start: int) -> dict[str, Any]:
+    """Return the entry of a header for a tensor whose elements start at an offset."""
+    if min(shape, default=0) < 0:
+        raise ValueError(f"a shape is {quoted(shape)}")
+    end = start + math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+    return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
