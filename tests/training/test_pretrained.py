@@ -211,7 +211,9 @@ def test_models_are_downloaded_and_uploaded(tmp_path, monkeypatch):
 
     api = SimpleNamespace(upload_folder=upload, file_exists=lambda *_: True)
     api.create_repo = lambda name, **options: asked.append((name, options))
-    hub = SimpleNamespace(snapshot_download=download, HfApi=lambda token: api)
+    hub = SimpleNamespace(
+        snapshot_download=download, HfApi=lambda token: api, __spec__="of the package"
+    )
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     model = TFWord2Vec.from_pretrained("user/model", revision="v1")
     assert asked[0][0] == "user/model" and asked[0][1]["revision"] == "v1"
