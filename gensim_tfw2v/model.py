@@ -886,10 +886,7 @@ def _compact(vectors: Any, counted: int) -> Iterator[None]:
     def sort_by_descending_frequency() -> None:
         words = vectors.index_to_key
         if len(words) < counted and {*map(type, words)} == {str}:
-            copies = "\n".join(words).split("\n")
-            if len(copies) == len(words):  # otherwise, a word contains a newline
-                vectors.index_to_key = copies
-        vectors.key_to_index = {}  # frees its integers before gensim makes new ones
+            vectors.index_to_key = list(map("".join, words))
         sort()
 
     vectors.set_vecattr = set_vecattr

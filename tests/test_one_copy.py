@@ -382,7 +382,7 @@ def test_regimes_train_padded_arrays(class_, regime):
     assert_equal(model, plain)
 
 
-@pytest.mark.parametrize("words", ["abbccc", [3, 1, 3, 2, 1], ["a\nb", "a\nb", "c", "d", "d"]])
+@pytest.mark.parametrize("words", ["abbccc", [3, 1, 3, 2, 1], ["a\n", "a\n", "c", "d", "d"]])
 def test_vocabulary_without_rare_words_is_gensims(words):
     """Kept strings are copies, so that the memory of rare ones can be returned to the system."""
     texts = [[2 * word for word in words]]
@@ -394,4 +394,4 @@ def test_vocabulary_without_rare_words_is_gensims(words):
     assert list(model.wv.key_to_index.items()) == list(expected.wv.key_to_index.items())
     counted = {word: word for word in model.raw_vocab}
     is_copy = [counted[word] is not word for word in model.wv.index_to_key]
-    assert len(is_copy) == 2 and all(is_copy) == (words == "abbccc")
+    assert is_copy == 2 * [isinstance(words[0], str)]
