@@ -908,8 +908,13 @@ class TFWord2Vec(Word2Vec):
 
 
 @contextlib.contextmanager
-def _fast_attributes(vectors: Any) -> Iterator[None]:
-    """Let gensim set attributes of many words without checking their arrays for each word."""
+def _compact(vectors: Any, counted: int) -> Iterator[None]:
+    """Let gensim's `prepare_vocab` take less time and memory, if it keeps few of `counted` words.
+
+    It sets attributes of many words without checking their arrays for each word. And it sorts
+    copies of the words, because the words themselves are scattered among rare ones: once these are
+    freed, their memory could not be returned to the system.
+    """
     checked = set[str]()
 
     def set_vecattr(word: Any, name: str, value: Any) -> None:
@@ -918,11 +923,20 @@ def _fast_attributes(vectors: Any) -> Iterator[None]:
             checked.add(name)
         vectors.expandos[name][vectors.get_index(word)] = value
 
+    sort = vectors.sort_by_descending_frequency
+
+    def sort_by_descending_frequency() -> None:
+        words = vectors.index_to_key
+        if len(words) < counted and {*map(type, words)} == {str}:
+            vectors.index_to_key = list(map("".join, words))
+        sort()
+
     vectors.set_vecattr = set_vecattr
+    vectors.sort_by_descending_frequency = sort_by_descending_frequency
     try:
         yield
     finally:
-        del vectors.set_vecattr
+        del vectors.set_vecattr, vectors.sort_by_descending_frequency
 
 
 def _guarded(name: str) -> Any:
@@ -935,7 +949,7 @@ def _guarded(name: str) -> Any:
     def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
         call = getattr(super(TFWord2Vec, self), name)
         if name == "prepare_vocab":
-            call = _fast_attributes(self.wv)(call)
+            call = _compact(self.wv, len(self.raw_vocab))(call)
         if self._user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)
         self._claim(threading.get_ident())

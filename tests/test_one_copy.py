@@ -380,3 +380,18 @@ def test_regimes_train_padded_arrays(class_, regime):
     train(model)
     train(plain)
     assert_equal(model, plain)
+
+
+@pytest.mark.parametrize("words", ["abbccc", [3, 1, 3, 2, 1], ["a\n", "a\n", "c", "d", "d"]])
+def test_vocabulary_without_rare_words_is_gensims(words):
+    """Kept strings are copies, so that the memory of rare ones can be returned to the system."""
+    texts = [[2 * word for word in words]]
+    model = TFWord2Vec(min_count=2)
+    expected = Word2Vec(min_count=2)
+    for each in (model, expected):
+        each.build_vocab(texts, keep_raw_vocab=True)
+    assert model.wv.index_to_key == expected.wv.index_to_key
+    assert list(model.wv.key_to_index.items()) == list(expected.wv.key_to_index.items())
+    counted = {word: word for word in model.raw_vocab}
+    is_copy = [counted[word] is not word for word in model.wv.index_to_key]
+    assert is_copy == 2 * [isinstance(words[0], str)]

@@ -230,6 +230,7 @@ def scan_corpus(text: Text, parent: Parent = None, progress: Progress | None = N
                     save_ids(places, counter.add(part.words, part.counts))
                     parts.append((EncodedPart(*part[:3]), places))  # drop its words to save memory
             joined, counts = words_of(counter.pointer)
+            del counter  # its table takes as much memory as the words
             words = joined.decode().split("\n")[:-1]
         raw_vocab = dict(zip(words, counts.tolist(), strict=True))
         corpus_count = sum(part.sentences for part, _ in parts)

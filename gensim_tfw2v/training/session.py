@@ -86,7 +86,6 @@ class Training:
         self.log: RunLog | None = None
         with contextlib.ExitStack() as resources:
             resources.callback(corpus.temporary.close)
-            release_memory()
             check_corpus(corpus, len(model.wv), config.regime_of_workers)
             if not corpus.total_sentences:
                 logger.warning(
@@ -135,6 +134,7 @@ class Training:
         self.regime = open_regime(
             self.plan, len(self.units), self.seed, self._regime_stack, self._process_launcher
         )
+        release_memory()
 
     def _open_log(self, options: TensorBoardLog) -> RunLog:
         from gensim_tfw2v.monitor.graph import objective_graph

@@ -20,7 +20,7 @@ from gensim_tfw2v.training.subwords import Subwords
 class Vocabulary:
     """Arrays of a vocabulary of V words."""
 
-    counts: np.ndarray  # [V], float64, occurrences in the corpus
+    counts: np.ndarray  # [V], occurrences in the corpus
     keep: np.ndarray  # [V], float32, probability of each word to survive subsampling
     noise: np.ndarray | None  # [V], weight of each word as a negative; None without negatives
     #: Arguments of `huffman_tree`; None without hierarchical softmax.
@@ -38,7 +38,7 @@ class Vocabulary:
         keep = np.ones(len(model.wv))
         if model.sample and "sample_int" in of_words:
             keep = (np.array(of_words["sample_int"], np.float64) + 1) / 2**32
-        counts = np.array(of_words["count"], np.float64)
+        counts = np.asarray(of_words["count"])
         subwords = None
         tags = len(model.dv) if model.has_documents else 0
         if model.has_subwords:
@@ -54,7 +54,7 @@ class Vocabulary:
         return cls(
             counts=counts,
             keep=keep.astype(np.float32),
-            noise=np.diff(model.cum_table, prepend=0) if model.negative else None,
+            noise=np.diff(model.cum_table, prepend=np.uint32(0)) if model.negative else None,
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
             lock=None if np.all(lock == 1.0) else lock.astype(np.float32),
             subwords=subwords,
