@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -234,11 +233,10 @@ class EncodedCorpus(OnDisk):
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
         for shard in self._shards:
-            ends = _ends(shard)
+            ends, others = _ends(shard)
             edges = unit_edges(ends, shard.entries, size, self._whole)
             ended = np.searchsorted(ends, edges, "right").tolist()
-            cuts = itertools.pairwise(edges)
-            tokens = [int(np.count_nonzero(read_ids(shard.path, *cut) >= 0)) for cut in cuts]
+            tokens = (np.diff(edges) - np.diff(np.searchsorted(others, edges))).tolist()
             raw_words = shares(shard.raw_words, edges)
             sentences = shares(shard.sentences, ended)
             for cut in zip(edges, edges[1:], tokens, raw_words, sentences, strict=False):
@@ -305,14 +303,17 @@ def read_pieces(shard: Shard) -> Iterator[Ids]:
         yield left
 
 
-def _ends(shard: Shard) -> NDArray[np.int64]:
-    """Return the index behind the end of each sentence of a shard."""
+def _ends(shard: Shard) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the index behind the end of each sentence, and of each entry that is not a word."""
     first = 0
-    ends = [np.zeros(0, np.int64)]
+    ends = list[NDArray[np.int64]]()
+    others = list[NDArray[np.int64]]()
     for run in read_pieces(shard):
-        ends.append(first + np.flatnonzero(run == END) + 1)
+        places = np.flatnonzero(run < 0)
+        ends.append(first + places[run[places] == END] + 1)
+        others.append(first + places)
         first += len(run)
-    return np.concatenate(ends)
+    return np.concatenate(ends), np.concatenate(others)
 
 
 def unit_edges(ends: NDArray[np.int64], entries: int, size: int, whole: bool = False) -> list[int]:

@@ -102,6 +102,10 @@ class WordCounter:
         new = functions.tfw2v_words_encode(self.pointer, text, len(text), number, add, *addresses)
         return None if new < 0 else (indices, places[:new])
 
+    def encoded_words(self) -> list[str]:
+        """Return the words that `encode` has added, as new strings, which lie close together."""
+        return words_of(self.pointer)[0].decode("utf-8", "surrogatepass").split("\0\n")[:-1]
+
 
 def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
     """Return the words of a counter at an address, each followed by a newline, and their counts."""

@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 #: Python is slow.
 ENTRIES = 1 << 20
 
-#: Words that are looked up at a time. Those of a generator are still in the processor's cache.
-BATCH = 1 << 16
+#: Words that are looked up at a time; many, because waking a thread takes as long as thousands.
+BATCH = 1 << 17
 
 pack = struct.Struct("<i").pack
 
@@ -82,11 +82,24 @@ class Lines:
 class Batch(NamedTuple):
     """Words of successive sentences, and the entries to insert between them."""
 
-    words: list[Any]
+    sentences: list[Sequence[Any]]  # without empty ones
+    number: int  # number of words
     text: bytes | None  # each word in UTF-8, followed by a zero byte; None if not all are strings
     places: list[int]  # index of the word before which each entry is inserted
     marks: list[int]  # the entries: tags, and ends of sentences
     items: int  # number of items so far
+
+    @property
+    def words(self) -> Iterator[Any]:
+        """All words, in order."""
+        return chain.from_iterable(self.sentences)
+
+    def words_at(self, places: Ids) -> list[Any]:
+        """Return the words with these indices."""
+        stops = np.cumsum(np.fromiter(map(len, self.sentences), np.int64))
+        found = np.searchsorted(stops, places, "right")
+        from_ends = (places - stops[found]).tolist()
+        return [self.sentences[i][at] for i, at in zip(found.tolist(), from_ends, strict=True)]
 
 
 class Numbers(dict[Any, bytes]):
@@ -116,13 +129,15 @@ class Numbers(dict[Any, bytes]):
         self.words.append(word)
         return number
 
-    def text_of(self, words: list[Any]) -> bytes | None:
+    def text_of(self, sentences: list[Sequence[Any]]) -> bytes | None:
         """Return words as a `Batch` holds them; None also without a table."""
+        if self.table is None:
+            return None
         try:
-            text = None if self.table is None else "\0".join([*words, ""])
+            text = "\0".join(map("\0".join, sentences)) + "\0" * bool(sentences)
         except TypeError:
-            text = None
-        return None if text is None else text.encode("utf-8", "surrogatepass")
+            return None
+        return text.encode("utf-8", "surrogatepass")
 
     def encode(self, batch: Batch) -> Ids:
         """Return the entries of a batch."""
@@ -135,10 +150,10 @@ class Numbers(dict[Any, bytes]):
         """Look up words in the table. If it can't, return None, and fill the dictionary."""
         if self.table is None:
             return None
-        found = None if batch.text is None else self.table.encode(batch.text, len(batch.words))
+        found = None if batch.text is None else self.table.encode(batch.text, batch.number)
         if found is not None:
             ids, first = found
-            new = [batch.words[place] for place in first.tolist()]
+            new = batch.words_at(first)
             if {*map(type, new)} <= {str}:  # subclasses may define equality
                 self.words += new
                 return ids
@@ -162,7 +177,7 @@ class KnownNumbers(Numbers):
         super().__init__()
         self.words = list(key_to_index)
         self._ids = np.fromiter(key_to_index.values(), np.int32, len(key_to_index))
-        text = self.text_of(self.words) if {*map(type, self.words)} <= {str} else None
+        text = self.text_of([self.words]) if {*map(type, self.words)} <= {str} else None
         if self.table is not None and (
             text is None or self.table.encode(text, len(self.words)) is None
         ):
@@ -174,7 +189,7 @@ class KnownNumbers(Numbers):
     def _from_table(self, batch: Batch) -> Ids | None:
         found = None
         if self.table is not None and batch.text is not None:
-            found = self.table.encode(batch.text, len(batch.words), add=False)
+            found = self.table.encode(batch.text, batch.number, add=False)
         if found is not None:
             return found[0]
         if not self:
@@ -239,9 +254,12 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
     Sentences of more than 10,000 words are cut, as in LineSentence; each part has all tags.
     """
     longest = encoded_corpus.MAX_SENTENCE
-    words = list[Any]()
+    # an iterable may yield the same list again, with different words
+    keeps_items = type(documents) in (list, tuple)
+    sentences = list[Sequence[Any]]()
     places = list[int]()
     marks = list[int]()
+    stop = 0
     items = 0
     tags: Sequence[int] = ()
     for items, item in enumerate(documents, 1):
@@ -253,9 +271,11 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
                 "First item here is instead plain %s.",
                 type(item),
             )
-        start = len(words)
-        words.extend(item)  # `+=` would call an array's own addition
-        stop = len(words)
+        words = item if keeps_items and type(item) in (list, tuple) else list(item)
+        if words:
+            sentences.append(words)
+        start = stop
+        stop += len(words)
         while start < stop:
             if tags:
                 places += [start] * len(tags)
@@ -264,8 +284,9 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
             places.append(start if start < stop else stop)
             marks.append(END)
         if stop >= BATCH:
-            yield Batch(words, ids.text_of(words), places, marks, items)
-            words = []
+            yield Batch(sentences, stop, ids.text_of(sentences), places, marks, items)
+            sentences = []
             places = []
             marks = []
-    yield Batch(words, ids.text_of(words), places, marks, items)
+            stop = 0
+    yield Batch(sentences, stop, ids.text_of(sentences), places, marks, items)

@@ -85,8 +85,8 @@ size_t Words::slot_of(Key key, const uint8_t* word, int64_t size) const {
   size_t slot = hash(key.head + key.length) >> shift_;
   for (;; slot = (slot + 1) & (slots_.size() - 1)) {
     const Slot& found = slots_[slot];
-    if (!found.key.length) return slot;
-    if (found.key.head == key.head && found.key.length == key.length &&
+    if (!found.length) return slot;
+    if (found.head == key.head && found.length == key.length &&
         (size <= 8 || !std::memcmp(&text_[starts_[found.number]], word, size)))
       return slot;
   }
@@ -94,17 +94,17 @@ size_t Words::slot_of(Key key, const uint8_t* word, int64_t size) const {
 
 int32_t Words::find(Key key, const uint8_t* word, int64_t size) const {
   const Slot& found = slots_[slot_of(key, word, size)];
-  return found.key.length ? found.number : kUnknown;
+  return found.length ? found.number : kUnknown;
 }
 
 int32_t Words::count(Key key, const uint8_t* word, int64_t size, int64_t times) {
   Slot& slot = slots_[slot_of(key, word, size)];
-  if (slot.key.length) {
+  if (slot.length) {
     counts_[slot.number] += times;
     return slot.number;
   }
   const auto number = static_cast<int32_t>(counts_.size());
-  slot = {key, number};
+  slot = {key.head, key.length, number};
   starts_.push_back(static_cast<int64_t>(text_.size()));
   counts_.push_back(times);
   text_.append(reinterpret_cast<const char*>(word), size) += '\n';
@@ -117,9 +117,9 @@ void Words::grow() {
   old.swap(slots_);
   --shift_;
   for (const Slot& slot : old) {
-    if (!slot.key.length) continue;
-    size_t to = hash(slot.key.head + slot.key.length) >> shift_;
-    while (slots_[to].key.length) to = (to + 1) & (slots_.size() - 1);
+    if (!slot.length) continue;
+    size_t to = hash(slot.head + slot.length) >> shift_;
+    while (slots_[to].length) to = (to + 1) & (slots_.size() - 1);
     slots_[to] = slot;
   }
 }

@@ -60,8 +60,9 @@ class Words {
   const std::vector<int64_t>& counts() const { return counts_; }
 
  private:
-  struct Slot {
-    Key key = {0, 0};
+  struct Slot {  // 16 bytes, so that none lies in two cache lines
+    uint64_t head = 0;
+    uint32_t length = 0;
     int32_t number = 0;
   };
   size_t slot_of(Key key, const uint8_t* word, int64_t size) const;
