@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 
 class BadInput(Exception):
@@ -83,6 +80,10 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if not sys.stdout.isatty():
         print(*("\t".join(row) for row in (headings, *rows)), sep="\n")
         return
+    from rich.console import Console  # slow to import, and most commands print no table
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(*headings)
     for row in rows:
         table.add_row(*map(Text, row))  # Text, so that "[b]" in a word is not parsed as markup

@@ -103,8 +103,9 @@ def is_pretrained(path: Path) -> bool:
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
     """Raise for words that a format cannot hold; `kept` is added to the message."""
+    lacked = re.compile(form.lacks).search
     for word in map(str, vectors.index_to_key):
-        if re.search(form.lacks, word):
+        if lacked(word):
             able = [of.name for of in FORMATS if not (of.needs or re.search(of.lacks, word))]
             raise BadInput(
                 f"{path}: the format {form.name} cannot hold {quoted(word)}, because of blanks or "

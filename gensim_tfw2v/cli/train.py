@@ -260,6 +260,7 @@ def train(
         inputs[init] = "is the model to continue"
     model_files.check_outputs(output, vectors, binary, inputs)
     with phase("loading gensim", progress):
+        model_class()  # first, because it suspends garbage collection
         options |= corpus_arguments(corpus)
         if max_vocab_size is not None and (is_stream(corpus) or doc2vec and "sentences" in options):
             raise BadInput(
@@ -267,7 +268,6 @@ def train(
                 "write the text to a file, uncompressed"
             )
         set_log(options)
-        model_class()
         if early_stopping is not None:
             from gensim_tfw2v import EarlyStopping
 
