@@ -78,6 +78,22 @@ def test_words_of_any_type_are_encoded():
         assert decoded(corpus, [1, ("x", 2)]) == [[1], [("x", 2), 1]]
 
 
+def test_iterables_may_yield_the_same_list_again():
+    def sentences():
+        words = []
+        for word in "abca":
+            words[:] = [word, "b"]
+            yield words
+
+    known = {"a": 0, "b": 1, "c": 2}
+    expected = [["a", "b"], ["b", "b"], ["c", "b"], ["a", "b"]]
+    with encode_sentences(sentences(), known) as corpus:
+        assert decoded(corpus, "abc") == expected
+    with scan_sentences(sentences()) as scan, scan.encode(known) as corpus:
+        assert scan.raw_vocab == {"a": 2, "b": 5, "c": 1}
+        assert decoded(corpus, "abc") == expected
+
+
 def test_files_match_only_string_words(tmp_path, reader_kind):
     path = tmp_path / "numbers.txt"
     path.write_text("1 2\n3 1\n")
