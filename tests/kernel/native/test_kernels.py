@@ -66,6 +66,7 @@ def test_kernels_equal_loops_for_any_vector_size(objective, size):
         {"shards": 3, "skip_targets": 1, "shared": 32, "block": 32},
         {"shards": 5},
         {"locked": True},
+        {"vocabulary": 60},
         {"vocabulary": 2},
         {"vocabulary": 2, "skip_targets": 1},
         {"vocabulary": 1, "skip_targets": 1},
@@ -93,7 +94,13 @@ def test_kernels_equal_loops_for_any_vector_size(objective, size):
 )
 @pytest.mark.parametrize(
     "objective",
-    ["skip-gram", "skip-gram with both", "skip-gram by windows, with both", "CBOW with both"],
+    [
+        "skip-gram",
+        "skip-gram with a tree",
+        "skip-gram with both",
+        "skip-gram by windows, with both",
+        "CBOW with both",
+    ],
 )
 def test_kernels_equal_loops_for_any_option(objective, changes):
     changes = {"size": 40} | OBJECTIVES[objective] | changes

@@ -117,8 +117,9 @@ const char* check_options(const Tfw2vOptions& o) {
 
 // Returns whether any number is not in 0 .. limit - 1.
 bool outside(Tfw2vInts numbers, int64_t limit) {
-  bool bad = false;
-  for (int64_t i = 0; i < numbers.size; ++i) bad |= numbers[i] < 0 || numbers[i] >= limit;
+  const uint32_t above = static_cast<uint32_t>(std::min(limit, int64_t{1} << 31));
+  uint32_t bad = 0;  // negative numbers are 2^31 or more as uint32_t
+  for (int64_t i = 0; i < numbers.size; ++i) bad |= static_cast<uint32_t>(numbers[i]) >= above;
   return bad;
 }
 
@@ -129,10 +130,14 @@ bool is_list(const Tfw2vLists& lists, int64_t i, int64_t limit) {
          !outside({lists.entries.data + begin, end - begin}, limit);
 }
 
+// is_list for all lists, in two passes over memory: each unit checks the paths of the whole vocabulary.
 bool are_lists(const Tfw2vLists& lists, int64_t limit) {
-  for (int64_t i = 0; i < lists.number(); ++i)
-    if (!is_list(lists, i, limit)) return false;
-  return true;
+  const int64_t number = lists.number();
+  if (!number) return true;
+  const int32_t begin = lists.first[0], end = lists.first[number];
+  bool ascend = begin >= 0 && end <= lists.entries.size;
+  for (int64_t i = 0; i < number; ++i) ascend &= lists.first[i] <= lists.first[i + 1];
+  return ascend && !outside({lists.entries.data + begin, end - begin}, limit);
 }
 
 // Returns an error message if a unit, the tables or the run are invalid, else null.

@@ -18,17 +18,15 @@ class GroupPaths : UnitRows {
 
   // Computes z and labels of a group: scores of each hidden layer with the nodes of its position's path.
   void predict(const Position* group) {
-    nodes_.clear();
-    labels.clear();
     for (int i = 0; i < kGroup; ++i) {
       const int64_t a = group[i].token;
-      for (int32_t k = path_begin(a); group[i].valid && k < path_end(a); ++k) {
-        nodes_.push_back(node(t.paths.entries[k] / 2));
-        labels.push_back(t.paths.entries[k] % 2 ? -1.f : 1.f);
-      }
-      ends_[i + 1] = nodes();
+      ends_[i + 1] = ends_[i] + (group[i].valid ? path_end(a) - path_begin(a) : 0);
     }
+    nodes_.resize(nodes());
     labels.resize(rounded(nodes(), W));
+    for (int i = 0; i < kGroup; ++i)
+      if (group[i].valid) list_path(group[i].token, nodes_.data() + ends_[i], labels.data() + ends_[i]);
+    std::fill(labels.begin() + nodes(), labels.end(), 0.f);
     if (z.size() < labels.size() + W) z.resize(labels.size() + W);
     for (int i = 0; i < kGroup; ++i) {
       const float* hidden = group[i].hidden;
@@ -48,7 +46,7 @@ class GroupPaths : UnitRows {
   }
 
   // Number of nodes of all paths of the group.
-  int nodes() const { return static_cast<int>(nodes_.size()); }
+  int nodes() const { return ends_[kGroup]; }
 
   std::vector<float> z, labels;  // scores, then coefficients; l_k, then 0 up to a multiple of W
 

@@ -1,9 +1,11 @@
 // Products of rows, which are passed as arrays of pointers. N: vectors per row.
-//   score         z[r][c] = x[r] . y[c]
-//   weighted_sum  out[r] += sum over k of a[r][k] y[k]. Computes dx = g y and dy = g' x
-//   backward      for one hidden layer h, and for c in order: dh += g[c] y[c], then y[c] += g[c] h
+//   score           z[r][c] = x[r] . y[c]
+//   weighted_sum    out[r] += sum over k of a[r][k] y[k]. Computes dx = g y and dy = g' x
+//   backward        for one hidden layer h, and for c in order: dh += g[c] y[c], then y[c] += g[c] h
+//   backward_group  backward for several hidden layers, in order, with the same rows y
 // Tiles and slices of rows are small, so that sums stay in registers: AVX2 has 16 registers, AVX-512 32.
 #pragma once
+#include <algorithm>
 #include <cstring>
 
 #include "vector.h"
@@ -32,20 +34,24 @@ template <int R> constexpr int kColumns = R == 1 && W > 4 ? 8 : 4;
 template <int R, int Y>
 static inline void score_tile(const float* const* x, const float* const* y, int N, float* scores,
                               int64_t ld) {
-  constexpr int most = kColumns<R>;
-  Vector sum[R][most];
-  unroll<R>([&](auto r) { unroll<most>([&](auto c) { sum[r][c] = Vector{}; }); });
+  constexpr int most = kColumns<R>, together = std::min(R, std::max(1, W / most));  // rows reduced together
+  Vector sum[(R + together - 1) / together * W];
+  unroll<R * most>([&](auto i) { sum[i] = Vector{}; });
   for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
     Vector v[R];
     unroll<R>([&](auto r) { v[r] = load(x[r] + d); });
     unroll<Y>([&](auto c) {
       const Vector w = load(y[c] + d);
-      unroll<R>([&](auto r) { sum[r][c] += v[r] * w; });
+      unroll<R>([&](auto r) { sum[r * most + c] += v[r] * w; });
     });
   }
-  unroll<R>([&](auto r) {
-    const Vector some = reduce_lanes(sum[r], most);
-    std::memcpy(scores + r * ld, &some, most * sizeof(float));
+  unroll<(R + together - 1) / together>([&](auto i) {
+    constexpr int first = i * together, rows = std::min(R - first, together);
+    float some[W];
+    store(some, reduce_lanes<rows * most>(sum + first * most));
+    unroll<rows>([&](auto r) {
+      std::memcpy(scores + (first + r) * ld, some + r * most, most * sizeof(float));
+    });
   });
 }
 
@@ -63,10 +69,12 @@ static inline void score_rows(const float* const* x, const float* const* y, int 
 static inline void score(const float* const* x, int rows, const float* const* y, int columns,
                          int N, float* scores, int64_t ld) {
   constexpr int kRows = W == 16 ? 4 : 3;
-  for (int r = 0; r < rows; r += kRows)
-    dispatch_constant<kRows>(rows - r, [&](auto R) {
+  for (int r = 0, tile; r < rows; r += tile) {
+    tile = rows - r == kRows + 1 ? kRows - 1 : std::min(kRows, rows - r);  // a tile of one row is slower
+    dispatch_constant<kRows>(tile, [&](auto R) {
       score_rows<R>(x + r, y, columns, N, scores + r * ld, ld);
     });
+  }
   for (int r = 0; r < rows; ++r)
     for (int c = columns; c % W; ++c) scores[r * ld + c] = 0.f;
 }
@@ -81,7 +89,7 @@ static inline void score_run(const float* y, const float* x, int64_t stride, int
       const Vector v = load(y + d);
       for (int r = 0; r < 4; ++r) sum[r] += v * load(x + r * stride + d);
     }
-    store(scores + c, reduce_lanes(sum, 4));
+    store(scores + c, reduce_lanes<4>(sum));
   }
 }
 
@@ -115,6 +123,52 @@ static inline void backward(const float* g, float* const* y, int rows, const flo
       store(row + l * W, before + factor * own[l]);
     });
   }
+}
+
+// backward_group for C rows, and L vectors of each from float d on. Adds to dh unless `begin`.
+template <bool begin, int C, int L>
+static inline void backward_tile(const float* g, int ld, float* const* y, const float* const* h, int m,
+                                 int64_t d, float* dh, int64_t stride) {
+  float* at[C];
+  Vector rows[C][L];
+  unroll<C>([&](auto c) {
+    at[c] = y[c] + d;
+    unroll<L>([&](auto l) { rows[c][l] = load(at[c] + l * W); });
+  });
+  for (int i = 0; i < m; ++i, g += ld, dh += stride) {
+    const float* from = h[i] + d;
+    Vector own[L], sum[L];
+    unroll<L>([&](auto l) {
+      own[l] = load(from + l * W);
+      sum[l] = begin ? Vector{} : load(dh + l * W);
+    });
+    unroll<C>([&](auto c) {
+      const Vector factor = broadcast(g[c]);
+      unroll<L>([&](auto l) {
+        sum[l] += factor * rows[c][l];
+        rows[c][l] += factor * own[l];
+      });
+    });
+    unroll<L>([&](auto l) { store(dh + l * W, sum[l]); });
+  }
+  unroll<C>([&](auto c) { unroll<L>([&](auto l) { store(at[c] + l * W, rows[c][l]); }); });
+}
+
+// Backward pass of m hidden layers h[i] that predict the same rows y, which must differ. For i in order, and
+// each c: dh[i] += g[i * ld + c] y[c], then y[c] += g[i * ld + c] h[i]. Overwrites dh, whose rows are `stride`
+// floats apart.
+static inline void backward_group(const float* g, int ld, float* const* y, int columns,
+                                  const float* const* h, int m, int N, float* dh, int64_t stride) {
+  constexpr int most = W == 16 ? 10 : 5, L = 2;  // rows of a tile, and vectors of each, stay in registers
+  const int tiles = (columns + most - 1) / most, size = (columns + tiles - 1) / tiles;
+  for (int c = 0; c < columns; c += size)
+    dispatch_constant<most>(std::min(size, columns - c), [&](auto C) {
+      dispatch_bool(!c, [&](auto begin) {
+        slices<L>(N, [&](auto l, int64_t d) {
+          backward_tile<begin, C, l>(g + c, ld, y + c, h, m, d, dh + d, stride);
+        });
+      });
+    });
 }
 
 // weighted_sum for R rows, and L vectors of each from float d on.

@@ -5,7 +5,8 @@
 //   dx_i = lock_i (sum_c g_ic y_c + sum_{j < i} (g_i . g_j) x_j)
 // The second sum accounts for gensim's order: gensim trains a window word by word, so that a word is updated
 // by outputs that previous words have updated, y_c + sum_{j < i} g_jc x_j. Without it, rows are a tenth
-// shorter, and nearest neighbours differ.
+// shorter, and nearest neighbours differ. Nodes of a path differ from each other, so without negatives,
+// backward_group computes the same by updating nodes before the next word's dx. It needs no g_i . g_j.
 #pragma once
 
 #include "windows.h"
@@ -78,10 +79,9 @@ class SkipgramWindows : Windows {
 
   // Trains the inputs with indices [first, first + m) of x_ as one group.
   void train(int first, int m, int columns, float alpha, bool with_loss) {
-    const int ld = static_cast<int>(rounded(columns, W)), lm = static_cast<int>(rounded(m, W));
-    float* g = z_.of(int64_t{m} * ld);          // [m, ld] scores, then coefficients
-    float* common = gram_.of(int64_t{m} * lm);  // [m, lm] g_i . g_j, where lm is m rounded up to W
-    float* dx = d_.of(m * S);                   // [m, S]
+    const int ld = static_cast<int>(rounded(columns, W));
+    float* g = z_.of(int64_t{m} * ld);  // [m, ld] scores, then coefficients
+    float* dx = d_.of(m * S);           // [m, S]
     float* const* x = x_.data() + first;
     if (group_ == 1 && o.skip_targets) {
       train_in_turn(x[0], columns, N, alpha, with_loss, dx);
@@ -94,10 +94,16 @@ class SkipgramWindows : Windows {
     for (int i = 0; i < m; ++i)
       coefficients(g_[i], labels_.data(), ld, alpha, g_[i], with_loss);
     if (!in_range(int64_t{m} * columns)) group_ = 1;
-    score(g_.data(), m, g_.data(), m, ld / W, common, lm);
-    weighted_sum<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
-    for (int i = 1; i < m; ++i) weighted_sum(common + i * lm, 0, 1, x, i, &dx_[i], 1, N);
-    weighted_sum(g, 1, ld, x, m, y_.data(), columns, N);
+    if (sampled_) {
+      const int lm = static_cast<int>(rounded(m, W));
+      float* common = gram_.of(int64_t{m} * lm);  // [m, lm] g_i . g_j
+      score(g_.data(), m, g_.data(), m, ld / W, common, lm);
+      weighted_sum<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
+      for (int i = 1; i < m; ++i) weighted_sum(common + i * lm, 0, 1, x, i, &dx_[i], 1, N);
+      weighted_sum(g, 1, ld, x, m, y_.data(), columns, N);
+    } else {
+      backward_group(g, ld, y_.data(), columns, x, m, N, dx, S);
+    }
     for (int i = 0; i < m; ++i) add(x[i], dx_[i], factors_[first + i]);
   }
 

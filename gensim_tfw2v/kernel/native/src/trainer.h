@@ -76,7 +76,7 @@ class Trainer : protected UnitRows {
   // Computes to += factor * change, or to = factor * change if `begin`.
   template <bool begin = false>
   void add(float* to, const float* change, float factor) const {
-    for (int64_t d = 0; d < N * W; d += W) {
+    for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
       const Vector delta = factor * load(change + d);
       store(to + d, begin ? delta : load(to + d) + delta);
     }

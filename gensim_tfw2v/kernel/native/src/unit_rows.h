@@ -35,6 +35,18 @@ class UnitRows {
   // The path of position a's target: entries [path_begin, path_end) of t.paths.
   int32_t path_begin(int64_t a) const { return t.paths.first[u.targets[a]]; }
   int32_t path_end(int64_t a) const { return t.paths.first[u.targets[a] + 1]; }
+  // Writes the nodes of position a's path, and their labels: 1 for code 0, -1 for code 1. Returns the number of
+  // nodes.
+  int list_path(int64_t a, float** nodes, float* labels) const {
+    const int32_t* path = t.paths.entries.data + path_begin(a);
+    const int number = path_end(a) - path_begin(a), row = static_cast<int>(H);
+    float* const rows = t.nodes.rows;
+    for (int k = 0; k < number; ++k) {
+      nodes[k] = rows + int64_t{path[k] >> 1} * row;
+      labels[k] = path[k] & 1 ? -1.f : 1.f;
+    }
+    return number;
+  }
   // Factor of an input row's updates.
   float locked(int32_t row) const { return t.lock.size ? t.lock[row] : 1.f; }
 
@@ -79,9 +91,9 @@ class UnitRows {
     if (sampled) prefetch(output(u.targets[a]), S);
     if (a + o.window < n) prefetch(input(u.inputs[a + o.window]), S);
     if (!o.hierarchical) return;
-    if (later < n) prefetch(&t.paths.entries[path_begin(later)], 16);
+    if (later < n) prefetch(&t.paths.entries[path_begin(later)], 32);
     for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
-      prefetch(node(t.paths.entries[k] / 2), S);
+      prefetch(node(t.paths.entries[k] >> 1), S);
   }
 
   const Tfw2vOptions& o;

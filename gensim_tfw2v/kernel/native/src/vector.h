@@ -87,26 +87,36 @@ template <int odd> struct Quads {
   }
 };
 
+// Adds up the quads of n vectors, pair by pair, into x[0]: the last part of reduce_lanes.
+template <int n>
+static inline __attribute__((always_inline)) void add_quads(Vector* x) {
+  unroll<n / 2>([&](auto q) {
+    const Vector a = x[2 * q], b = x[2 * q + 1];
+    x[q] = shuffle<Quads<0>>(a, b) + shuffle<Quads<1>>(a, b);
+  });
+  if constexpr (n > 2) add_quads<n / 2>(x);
+}
+
 // Transposing reduction: lane i is the sum of the lanes of a[i]. Reads only the first `few` vectors, rounded
 // up to a multiple of 4, and sets the remaining lanes to 0. For four vectors p, q, r, s, in each quad:
 //   low  = p0+p2 q0+q2 p1+p3 q1+q3   of p and q (Interleaved)
 //   high = r0+r2 s0+s2 r1+r3 s1+s3   of r and s (Interleaved)
 //   sums = p     q     r     s       of low and high (Paired), each the sum of four lanes
-// Quads then adds up the W / 4 quads of each vector.
-static inline Vector reduce_lanes(const Vector a[W], int few = W) {
-  Vector quads[W / 4] = {};  // `sums` of four vectors each
-  for (int q = 0; q < W / 4 && 4 * q < few; ++q) {
-    const Vector* x = a + 4 * q;
-    const Vector low = shuffle<Interleaved<0>>(x[0], x[1]) + shuffle<Interleaved<1>>(x[0], x[1]);
-    const Vector high = shuffle<Interleaved<0>>(x[2], x[3]) + shuffle<Interleaved<1>>(x[2], x[3]);
-    quads[q] = shuffle<Paired<0>>(low, high) + shuffle<Paired<1>>(low, high);
-  }
-  for (int left = W / 4; left > 1; left /= 2)
-    for (int q = 0; q < left / 2; ++q) {
-      const Vector x = quads[2 * q], y = quads[2 * q + 1];
-      quads[q] = shuffle<Quads<0>>(x, y) + shuffle<Quads<1>>(x, y);
+// add_quads then adds up the W / 4 quads of each vector.
+template <int few = W>
+static inline __attribute__((always_inline)) Vector reduce_lanes(const Vector* a) {
+  Vector sums[W / 4];
+  unroll<W / 4>([&](auto q) {
+    sums[q] = Vector{};
+    if constexpr (4 * q < few) {
+      const Vector* x = a + 4 * q;
+      const Vector low = shuffle<Interleaved<0>>(x[0], x[1]) + shuffle<Interleaved<1>>(x[0], x[1]);
+      const Vector high = shuffle<Interleaved<0>>(x[2], x[3]) + shuffle<Interleaved<1>>(x[2], x[3]);
+      sums[q] = shuffle<Paired<0>>(low, high) + shuffle<Paired<1>>(low, high);
     }
-  return quads[0];
+  });
+  if constexpr (W > 4) add_quads<W / 4>(sums);
+  return sums[0];
 }
 
 static inline Vector exp(Vector x) {

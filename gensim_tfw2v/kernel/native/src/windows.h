@@ -44,11 +44,7 @@ class Windows : protected Trainer {
   // Selects K of the block's negatives that count for the position, cyclically from index i * K on. Returns
   // the new end.
   int add_predicted(int64_t a, int64_t block, int64_t i, int end) {
-    if (o.hierarchical)
-      for (int32_t k = path_begin(a); k < path_end(a); ++k) {
-        y_[end] = node(t.paths.entries[k] / 2);
-        labels_[end++] = t.paths.entries[k] % 2 ? -1.f : 1.f;
-      }
+    if (o.hierarchical) end += list_path(a, y_.data() + end, labels_.data() + end);
     if (!sampled_) return end;
     const int32_t target = u.targets[a];
     const Noise from = noise(block, a);
@@ -98,6 +94,7 @@ class Windows : protected Trainer {
       prefetch(output(u.negatives[(block + 1) * o.shared + k]), S);
   }
 
+  const bool sampled_;  // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
   std::vector<float*> x_, y_;  // inputs of the windows; outputs and nodes that they predict
   // Factor of each x_'s update; weight of each y_ (trainer.h): 1 for label 1, -1 for label 0, 0 for padding.
   std::vector<float> factors_, labels_;
@@ -108,7 +105,6 @@ class Windows : protected Trainer {
     return std::find(&y_[first], &y_[end], y_[end]) != &y_[end];
   }
 
-  const bool sampled_;  // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
   // Limit of abs(z) in train_in_turn(), as in gensim: 6, or 8 for FastText. FastText's CBOW with negative
   // sampling has no limit in gensim: 80 only keeps exp() in range.
   const float limit_;
