@@ -187,7 +187,8 @@ WARM_SHARE = 0.4
 #: corpus below `SMALL_CORPUS`, workers with a larger step train one at a time.
 MAX_CONCURRENT_STEP = 2.0
 
-#: The same for CBOW in deterministic rounds. 2.0 is worse with one epoch and with five.
+#: Maximum effective step for CBOW in deterministic rounds, in place of `MAX_CONCURRENT_STEP`. With
+#: 2.0, similarities agree less with rated word pairs, after one epoch and after five.
 MAX_ROUND_STEP = 2.5
 
 
