@@ -94,13 +94,12 @@ ROUNDS = 32
 #: Weight of a job of a deterministic round in the number of concurrent jobs. This number determines
 #: the learning rate and the pushed fraction of changes (`gensim_tfw2v.parameter_server.combining`).
 #: Asynchronous jobs have weight 1, because they overlap only in part. The jobs of a round all start
-#: from the same rows. With 6, CBOW pushes too little, and its similarities agree less with rated
-#: word pairs.
-ROUND_TIMES = {"skipgram": 6, "cbow": 3}
+#: from the same rows.
+ROUND_TIMES = 6
 
 #: Power of the number of concurrent jobs by which a deterministic round raises the learning rate.
 #: CBOW bears a larger one, because a prediction moves a mean of rows.
-ROUND_POWER = {"skipgram": 1 / 4, "cbow": 1 / 2}
+ROUND_POWER = {"skipgram": 1 / 4, "cbow": 1 / 3}
 
 #: Number of positions in a group of a CBOW block: kGroup in native/src/cbow_sums.h. They share K
 #: negatives, where K is gensim's `negative`.

@@ -217,7 +217,6 @@ class SynchronousRegime(ScheduledRegime):
         self, setup: Setup, workers: Workers, options: Synchronous | Deterministic
     ) -> None:
         super().__init__(setup, workers, options)
-        self._objective = "skipgram" if self.config.objective.skipgram else "cbow"
         wire = tf.as_dtype(self.config.wire_dtype)
         combine = adasum if options.combining == "adasum" else None
         self._add_staged = adder_of_staged(self.server.tables, wire, combine)
@@ -225,7 +224,8 @@ class SynchronousRegime(ScheduledRegime):
     def _make_job(self) -> StagedJob:
         job = StagedJob(self.config, self.server)
         job.by_direction = self.options.combines_by_direction
-        job.growth_power = ROUND_POWER[self._objective]
+        skipgram = self.config.objective.skipgram
+        job.growth_power = ROUND_POWER["skipgram" if skipgram else "cbow"]
         return job
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
@@ -247,7 +247,7 @@ class SynchronousRegime(ScheduledRegime):
                 break
             is_shared = self.options.combines_by_direction and len(of_round) > 1
             # jobs of a round overlap completely, unlike asynchronous ones: see `ROUND_TIMES`
-            self._replicas = len(of_round) * (ROUND_TIMES[self._objective] if is_shared else 1)
+            self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
             # by index of a job's first unit: number of the attempt that counts, and its reports
             ended: dict[int, tuple[int, list[UnitReport]]] = {}
             for job, number, packed, counts in self._scheduler.run_batch(of_round, never):

@@ -212,7 +212,7 @@ def test_deterministic_round_adds_fractions_by_direction(units, objective, kind)
     expected = Trial(OBJECTIVES[objective], workers=3, native=True)
     config = replace(expected.setup.config, max_growth=9.0)
     expected.setup = expected.setup._replace(config=config)
-    jobs = 3.0 * ROUND_TIMES[kind]
+    jobs = 3.0 * ROUND_TIMES
     alphas = tuple(np.array(ALPHA) / jobs ** ROUND_POWER[kind])
     of_round = tasks(units[:3], alphas=alphas)
     total = {name: rows.copy() for name, rows in expected.arrays._asdict().items() if len(rows)}
