@@ -453,6 +453,7 @@ def test_warm_up_is_2_million_words_but_at_most_40_percent():
 def test_max_growth_of_alpha_falls_with_the_effective_step():
     assert [choose_max_growth(1e7, steps) for steps in (0.0, 0.5, 1.0, 5.8)] == [1, 4, 2, 1]
     assert choose_max_growth(1e6, 0.5) == 1
+    assert choose_max_growth(1e7, 0.5, 3.0) == 6
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,10 @@ ROUNDS = 32
 #: from the same rows.
 ROUND_TIMES = 6
 
+#: Power of the number of concurrent jobs by which a deterministic round raises the learning rate.
+#: CBOW bears a larger one, because a prediction moves a mean of rows.
+ROUND_POWER = {"skipgram": 1 / 4, "cbow": 1 / 3}
+
 #: Number of positions in a group of a CBOW block: kGroup in native/src/cbow_sums.h. They share K
 #: negatives, where K is gensim's `negative`.
 GROUP = 4
@@ -185,6 +189,10 @@ WARM_SHARE = 0.4
 #: Maximum effective step of an input to which concurrent workers may raise the learning rate. On a
 #: corpus below `SMALL_CORPUS`, workers with a larger step train one at a time.
 MAX_CONCURRENT_STEP = 2.0
+
+#: Maximum effective step for CBOW in deterministic rounds, in place of `MAX_CONCURRENT_STEP`. With
+#: 2.0, similarities agree less with rated word pairs, after one epoch and after five.
+MAX_ROUND_STEP = 2.5
 
 
 def effective_step(objective: Objective, pairs: float, alpha: float) -> float:
@@ -353,13 +361,13 @@ def choose_warm_units(units: int, entries: int) -> int:
     return min(-(-WARM_ENTRIES // entries), math.ceil(WARM_SHARE * units))
 
 
-def choose_max_growth(tokens: float, step: float) -> float:
+def choose_max_growth(tokens: float, step: float, most: float = MAX_CONCURRENT_STEP) -> float:
     """Choose the maximum factor on the learning rate of concurrent workers.
 
-    `step` is the `effective_step` of one worker. On a small corpus the factor is 1: a larger one
-    would make vectors longer than with one worker.
+    `step` is the `effective_step` of one worker, `most` its maximum. On a small corpus the factor
+    is 1: a larger one would make vectors longer than with one worker.
     """
-    return max(1.0, MAX_CONCURRENT_STEP / step) if step and tokens >= SMALL_CORPUS else 1.0
+    return max(1.0, most / step) if step and tokens >= SMALL_CORPUS else 1.0
 
 
 def must_take_turns(tokens: float, step: float) -> bool:

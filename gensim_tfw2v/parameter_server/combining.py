@@ -72,15 +72,15 @@ OF_OCTAVE = 4
 
 
 def larger_step_sizes(
-    largest_growth: float, alphas: tf.Tensor, workers: tf.Tensor | float
+    largest_growth: float, alphas: tf.Tensor, workers: tf.Tensor | float, power: float = 1 / 4
 ) -> tf.Tensor:
-    """Return the learning rates of N concurrent workers: larger by the fourth root of N.
+    """Return the learning rates of N concurrent workers: larger by a power of N.
 
     Rows start at or near 0. The longer the rows that a row is predicted with, the faster it grows.
     Sequential jobs use each other's longer rows, concurrent jobs do not. A larger learning rate
     compensates for this. Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory",
-    raise it too. The exponent is empirical: with 4 and with 32 workers, exponents from 1/6 to 1/3
-    made no lasting difference.
+    raise it too. The power is empirical: with 4 and with 32 workers, powers from 1/6 to 1/3 made no
+    lasting difference.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def larger_step_sizes(
     workers : Tensor [] or float
         Number of workers N.
     """
-    return alphas * tf.minimum(tf.pow(workers, 1 / 4), largest_growth)
+    return alphas * tf.minimum(tf.pow(workers, power), largest_growth)
 
 
 class DirectedShare(NamedTuple):

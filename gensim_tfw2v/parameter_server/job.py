@@ -124,6 +124,7 @@ class WorkerJob:
     counts = True  # whether its units are counted as pushed
     # whether alphas are raised, and a fraction of each change is pushed: see `combining`
     by_direction = False
+    growth_power = 1 / 4  # see `combining.larger_step_sizes`
     job: Job
 
     def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
@@ -186,7 +187,9 @@ class WorkerJob:
         words = self.words()
         ids: dict[str, tf.Tensor] = {}
         if self.by_direction:
-            alphas = combining.larger_step_sizes(config.max_growth, alphas, replicas)
+            alphas = combining.larger_step_sizes(
+                config.max_growth, alphas, replicas, self.growth_power
+            )
         entries = [
             read_entries(source, of_file, config)
             for source, of_file in zip(tf.unstack(sources), tf.unstack(ranges), strict=True)

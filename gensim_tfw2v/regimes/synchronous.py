@@ -23,7 +23,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.kernel.sizes import ROUND_TIMES
+from gensim_tfw2v.kernel.sizes import ROUND_POWER, ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
@@ -222,6 +222,8 @@ class SynchronousRegime(ScheduledRegime):
     def _make_job(self) -> StagedJob:
         job = StagedJob(self.config, self.server)
         job.by_direction = self.options.combines_by_direction
+        skipgram = self.config.objective.skipgram
+        job.growth_power = ROUND_POWER["skipgram" if skipgram else "cbow"]
         return job
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:

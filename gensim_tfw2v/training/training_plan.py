@@ -194,7 +194,9 @@ class Plan:
         max_entries = self.max_entries
         shape = self.shape
         step = sizes.effective_step(objective, self.pairs, options.alpha)
-        growth = sizes.choose_max_growth(self.tokens, step)
+        in_rounds = options.deterministic and not objective.skipgram
+        most = sizes.MAX_ROUND_STEP if in_rounds else sizes.MAX_CONCURRENT_STEP
+        growth = sizes.choose_max_growth(self.tokens, step, most)
         number = len(vocabulary.counts)
         if options.negative_shards > max(1, number):
             raise ValueError(

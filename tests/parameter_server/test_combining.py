@@ -133,3 +133,6 @@ def test_more_workers_raise_the_learning_rate():
     for workers, growth, by in ((1.0, 3.0, 1.0), (16.0, 3.0, 2.0), (16.0, 1.5, 1.5)):
         larger = larger_step_sizes(growth, alphas, tf.constant(workers))
         np.testing.assert_allclose(larger, by * alphas, rtol=1e-6)
+    np.testing.assert_allclose(
+        larger_step_sizes(9.0, alphas, tf.constant(16.0), 1 / 2), 4 * alphas, rtol=1e-6
+    )

@@ -1,13 +1,14 @@
 """Rounds combine the changes that jobs make to one snapshot, on any workers."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.sizes import ROUND_TIMES
+from gensim_tfw2v.kernel.sizes import ROUND_POWER, ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.options.regimes import Deterministic
 from gensim_tfw2v.parameter_server.combining import adasum, averaged_words, directions
@@ -202,10 +203,18 @@ def test_steps_option_sets_the_unit_size():
     assert units[0] == pytest.approx(400 * 20 / 64, rel=0.2)
 
 
-def test_deterministic_round_adds_fractions_by_direction(units):
-    """Each of three jobs adds its fraction of the change from one snapshot, with any workers."""
-    expected = Trial(OBJECTIVES[0], workers=3, native=True)
-    of_round, config = tasks(units[:3]), expected.setup.config
+@pytest.mark.parametrize(("objective", "kind"), [(0, "skipgram"), (1, "cbow")])
+def test_deterministic_round_adds_fractions_by_direction(units, objective, kind):
+    """Each of three jobs adds its fraction of the change from one snapshot, with any workers.
+
+    They train at `ALPHA`, the rate of a single worker raised by a power of the number of jobs.
+    """
+    expected = Trial(OBJECTIVES[objective], workers=3, native=True)
+    config = replace(expected.setup.config, max_growth=9.0)
+    expected.setup = expected.setup._replace(config=config)
+    jobs = 3.0 * ROUND_TIMES
+    alphas = tuple(np.array(ALPHA) / jobs ** ROUND_POWER[kind])
+    of_round = tasks(units[:3], alphas=alphas)
     total = {name: rows.copy() for name, rows in expected.arrays._asdict().items() if len(rows)}
     for task in of_round:
         after = expected.by_hand([task.unit])
@@ -218,7 +227,7 @@ def test_deterministic_round_adds_fractions_by_direction(units):
             changes[name] = ids, change[ids]
         found = directions(
             *(tf.nest.map_structure(tf.constant, given) for given in (rows, rates)),
-            *(tf.constant(task.key), tf.constant(3.0 * ROUND_TIMES), averaged_words(config)),
+            *(tf.constant(task.key), tf.constant(jobs), averaged_words(config)),
         )
         for name, (ids, change) in changes.items():
             steps = ALPHA[0] * task.unit.tokens * rates[name]
@@ -226,7 +235,8 @@ def test_deterministic_round_adds_fractions_by_direction(units):
     for workers in (1, 2):
         regime = Deterministic().make(expected.setup, LocalWorkers(workers))
         regime.warm_units = 0
-        train(regime, expected, units[:3])
+        regime.load(expected.arrays)
+        regime.train_epoch(of_round, lambda report: None)
         for name, rows in total.items():
             np.testing.assert_allclose(getattr(expected.exported(regime), name), rows, atol=1e-6)
         regime.close()
