@@ -57,7 +57,7 @@ class CbowBlocks : Trainer {
     };
     if (o.negative) negatives_.predict(p / o.block, g, at), learn(negatives_);
     if (o.hierarchical) paths_.predict(at), learn(paths_);
-    prefetch_next(p + o.block, g);  // overlaps with computing the coefficients
+    prefetch_next(p + o.block, g);
     int valid = 0;
     for (int i = 0; i < kGroup; ++i) valid += at[i].valid;
     if (!in_range(valid * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
@@ -69,19 +69,26 @@ class CbowBlocks : Trainer {
     }
     if (with_loss) predicted(valid);
     if (o.hierarchical) paths_.update(at, dh_);
-    negatives_.update(at, dh_, !o.hierarchical, ledger);
-    for (int i = 0; i < kGroup; ++i)
-      sums_.update(at[i], negatives_.of_target(i), dh_ + i * S, ledger);
+    if (o.negative) return negatives_.update(at, dh_, !o.hierarchical, ledger);
+    for (int i = 0; i < kGroup; ++i) add<true>(at[i].hidden, dh_ + i * S, at[i].backward_scale);
   }
 
-  // Prefetches rows of the next block: its negatives [g K, (g + 1) K), and the rows that its positions
-  // [g kGroup, (g + 1) kGroup) use but the positions before them do not.
-  void prefetch_next(int64_t next, int g) const {
+  // Prefetches rows of the next block, or lets negatives_ do it: its negatives [g K, (g + 1) K), and the rows
+  // that its positions [g kGroup, (g + 1) kGroup) use but the positions before them do not.
+  void prefetch_next(int64_t next, int g) {
     const int K = o.negative;
-    const int64_t a = next + g * kGroup, block = next / o.block;
-    for (int i = 0; i < kGroup && a + i < n; ++i) prefetch_position(a + i, a + i + o.block, K);
+    std::vector<const float*>& rows = negatives_.next;
+    rows.clear();
+    for (int64_t a = next + g * kGroup, end = std::min(a + kGroup, n); a < end; ++a) {
+      if (o.hierarchical) {
+        prefetch_position(a, a + o.block, K);
+        continue;
+      }
+      rows.push_back(output(u.targets[a]));
+      if (a + o.window < n) rows.push_back(input(u.inputs[a + o.window]));
+    }
     for (int k = g * K; k < std::min((g + 1) * K, o.shared) && next < n; ++k)
-      prefetch(output(u.negatives[block * o.shared + k]), S);
+      rows.push_back(output(u.negatives[next / o.block * o.shared + k]));
   }
 
   CbowWindows windows_;

@@ -2,10 +2,10 @@
 // hidden layers h_i and targets y_t(i), share K negatives y_k, each drawn r_k times:
 //   z_ik = h_i . y_k,  z_iK = h_i . y_t(i)
 //   g_ik = -alpha r_k sigmoid(z_ik),  g_iK = alpha sigmoid(-z_iK)
-//   dh_i = sum_k g_ik y_k,  dy_k = sum_i g_ik h_i
-// The caller computes g from z and `labels` (Trainer::coefficients), and adds the target's terms g_iK y_t(i)
-// and g_iK h_i. In place, negatives are updated kChunk at a time: one that is drawn again in a later chunk
-// adds its already updated row to dh.
+//   dh_i = sum_k g_ik y_k + g_iK y_t(i),  v_i = backward_scale_i dh_i
+//   dy_k = sum_i g_ik h_i,  dy_t(i) = g_iK h_i
+// The caller computes g from z and `labels` (Trainer::coefficients). In place, negatives are updated kChunk at
+// a time: one that is drawn again in a later chunk adds its already updated row to dh.
 #pragma once
 
 #include "cbow_sums.h"
@@ -35,22 +35,24 @@ class GroupNegatives : UnitRows {
       store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
-  // Backward pass. z must hold g. Adds dy_k to y_k, or records it in `ledger`. Adds dh to dh_rows, or
-  // overwrites them with dh if `is_first`.
+  // Backward pass. z must hold g. Adds dy to the outputs, or records it in `ledger`. Overwrites the hidden
+  // layers with v. Unless `is_first`, dh_rows hold terms of dh from hierarchical softmax.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     for (int k = 0; k < K; ++k)
       to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
+    for (int i = 0; i < kGroup; ++i)
+      to_target_[i] = ledger && group[i].valid ? ledger->record(group[i].target) : group[i].target;
     for (int k = 0; k < K; k += kChunk)
       dispatch_constant<kChunk>(K - k, [&](auto Y) {
-        dispatch_bool(!k && is_first, [&](auto first) {
-          dispatch_bool(ledger, [&](auto begin) { update<Y, first, begin>(group, dh_rows, k); });
+        dispatch_bool(k + kChunk >= K, [&](auto is_last) {
+          dispatch_bool(ledger, [&](auto begin) {
+            update<Y, is_last, begin>(group, dh_rows, is_first && !k, k);
+          });
         });
       });
   }
 
-  // Coefficient g_iK; 0 without negative sampling.
-  float of_target(int i) const { return K ? z[i * ld + K] : 0.f; }
-
+  std::vector<const float*> next;  // rows that update() prefetches
   const int K, ld;
   // [kGroup, ld], where kGroup * ld is a multiple of W. Columns 0 .. K - 1 are for the negatives, column K is
   // for the target, and the remaining columns are 0.
@@ -59,6 +61,7 @@ class GroupNegatives : UnitRows {
 
  private:
   static constexpr int kChunk = 5;  // negatives whose sums fit in registers
+  static constexpr int kLine = 16;  // floats of a cache line
 
   // Selects K of a block's negatives, cyclically from index g K on, and sets labels. A negative that occurs
   // several times in a chunk is merged: the first one has r_k > 1, the rest have label 0 and zero_row_.
@@ -115,17 +118,22 @@ class GroupNegatives : UnitRows {
     });
   }
 
-  // Backward pass with Y negatives, from the k-th on.
-  template <int Y, bool is_first, bool begin>
-  void update(const Position* group, float* dh_rows, int k) {
-    const float *hidden = group->hidden, *y[Y];
-    float* to[Y];
-    Vector g[kGroup][Y];
-    unroll<Y>([&](auto c) {
-      y[c] = y_[k + c], to[c] = to_[k + c];
-      unroll<kGroup>([&](auto i) { g[i][c] = broadcast(z[i * ld + k + c]); });
+  // Backward pass with Y negatives, from the k-th on, and with the targets after the last ones. Prefetches one
+  // line of each row at a time: rows are in different pages, whose addresses are then translated concurrently.
+  template <int Y, bool is_last, bool begin>
+  void update(const Position* group, float* dh_rows, bool is_first, int k) {
+    float *hidden = group->hidden, *y[Y], *to[Y], *target[kGroup], *to_target[kGroup];
+    Vector g[kGroup][Y], of_target[kGroup], scale[kGroup];
+    unroll<Y>([&](auto c) { y[c] = y_[k + c], to[c] = begin ? to_[k + c] : y[c]; });
+    unroll<kGroup>([&](auto i) {
+      unroll<Y>([&](auto c) { g[i][c] = broadcast(z[i * ld + k + c]); });
+      target[i] = group[i].target, to_target[i] = begin ? to_target_[i] : target[i];
+      of_target[i] = broadcast(z[i * ld + K]), scale[i] = broadcast(group[i].backward_scale);
     });
+    const float *const *first_next = next.data(), *const *end_next = first_next + next.size();
     for (int64_t d = 0, end = int64_t{N} * W, stride = S; d < end; d += W) {
+      if (is_last && d % kLine == 0)
+        for (auto row = first_next; row < end_next; ++row) __builtin_prefetch(*row + d, 1, 2);
       Vector h[kGroup], dh[kGroup];
       unroll<kGroup>([&](auto i) {
         h[i] = load(hidden + i * stride + d);
@@ -140,11 +148,17 @@ class GroupNegatives : UnitRows {
         });
         store(to[c] + d, after);
       });
-      unroll<kGroup>([&](auto i) { store(dh_rows + i * stride + d, dh[i]); });
+      unroll<kGroup>([&](auto i) {
+        if constexpr (!is_last) return store(dh_rows + i * stride + d, dh[i]);
+        const Vector before = load(target[i] + d), after = of_target[i] * h[i];
+        store(hidden + i * stride + d, scale[i] * (dh[i] + of_target[i] * before));
+        store(to_target[i] + d, begin ? after : before + after);
+      });
     }
   }
 
   std::vector<float*> y_, to_;  // [K] rows of the negatives; destinations of updates: y_, or the ledger
+  float* to_target_[kGroup];    // destinations of the targets' updates
   std::vector<float> times_;    // [ld] labels of a position that skips no negative
   std::vector<int32_t> drawn_;  // [K] ids of the negatives
   // lanes_: [kGroup, ld, W] partial sums of each score. zero_row_: row of merged negatives, which stays 0,

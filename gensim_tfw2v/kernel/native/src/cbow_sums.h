@@ -1,12 +1,12 @@
-// Input side of CBOW for one block: hidden layers by prefix sums, updates of inputs by a difference array.
+// Input side of CBOW for one block: hidden layers by prefix sums, updates of inputs by a running sum.
 // x_j are the inputs of the block's windows, in text order. Position a has the input x_e. Its window is the
 // x_j with lo <= j < hi, without x_e itself. Its scales are defined in cbow_blocks.h.
 //   prefix_j = x_0 + ... + x_{j - 1},  h_a = forward_scale (prefix_hi - prefix_lo - x_e)
-//   v_a = backward_scale dh_a:  deltas_lo += v_a,  deltas_hi -= v_a
-//   dx_j = lock_j (deltas_0 + ... + deltas_j - v_j), where v_j is v_a of the position a with input x_j; 0 if
-//          a is outside of the block
-// So no loop runs over a window: its random length would cost a branch misprediction. Only CbowBlocks uses
-// it: its windows have no tags.
+//   v_a = backward_scale dh_a
+//   dx_j = lock_j (sum of v_a with lo <= j < hi, minus v_j), where v_j is v_a of the position a with input x_j;
+//          0 if a is outside of the block
+// In a running sum over j, v_a is added at j = lo and subtracted at j = hi. So no loop runs over a window, and
+// wide windows take no longer. Only CbowBlocks uses it: its windows have no tags.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ namespace tfw2v::TFW2V_ISA {
 constexpr int kGroup = 4;  // positions per group: all scores of a group are computed before its updates
 
 struct Position {
-  int64_t low, high;    // offset in floats of rows lo and hi, in prefix_ and deltas_
+  int low, high;        // lo and hi
   const float* x;       // input of the position itself
-  // hidden: h, which WindowSums::update() overwrites with v. target: its output; zero_row_ if the position
+  // hidden: h, which the backward pass overwrites with v. target: its output; zero_row_ if the position
   // is not valid, or without negative sampling.
   float *hidden, *target;
   float forward_scale, backward_scale;
@@ -32,15 +32,16 @@ struct Position {
   int64_t token;        // position in the unit
 };
 
-// Per block: begin(), then update() or skip() for each position, then end(). Outputs change in update(),
-// inputs only in end().
+// Per block: begin(), then set `hidden` of each position to v, then end(), which changes the inputs.
 class WindowSums : UnitRows {
  public:
   explicit WindowSums(const UnitRows& unit)
       : UnitRows(unit), w(std::min<int64_t>(o.window, n)), positions_(rounded(o.block, kGroup)),
-        position_of_(o.block), x_(o.block + 2 * w), to_(x_.size()), prefix_((x_.size() + 1) * S),
-        deltas_((x_.size() + 1) * S),
-        hidden_(positions_.size() * S), zero_row_(S) {}
+        position_of_(o.block), x_(o.block + 2 * w), to_(x_.size()), edges_(2 * o.block),
+        ends_(x_.size() + 2), hidden_(positions_.size() * S), zero_row_(S) {
+    while (ring_ < 2 * w + 2) ring_ *= 2;
+    prefix_.of(ring_ * kForward * W);
+  }
 
   // Returns the kGroup positions of group g, whose hidden layers are contiguous. In the text, the
   // distance between them is the number of groups, because neighbouring windows have similar hidden layers,
@@ -51,17 +52,8 @@ class WindowSums : UnitRows {
   int begin(int64_t p, int nb) {
     const int groups = (nb + kGroup - 1) / kGroup;
     locate(p, nb, groups);
-    slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(p, nb, d); });
+    slices<kForward>(N, [&](auto L, int64_t d) { sum_up<L>(p, nb, d); });
     return groups;
-  }
-
-  // Updates a position's target by g h, in place or into `ledger`, and adds its v to deltas_. `dh` lacks the
-  // target's term g y, which is added here. Overwrites `hidden` with v: end() subtracts it from the update of
-  // the position's own word, which is not in its window.
-  void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
-    const bool records = ledger && at.target != zero_row_;
-    float* to = records ? ledger->record(at.target) : at.target;
-    dispatch_bool(records, [&](auto begin) { update<begin>(at, g, dh, to); });
   }
 
   // Skips a position, by setting its v to 0.
@@ -74,24 +66,19 @@ class WindowSums : UnitRows {
       to_[j] = ledger ? ledger->record(input(id)) : input(id);
       x_[j] = ledger ? zero_row_ : to_[j];
     }
-    slices<kSlice>(N, [&](auto L, int64_t d) { apply_deltas<L>(p, nb, d); });
+    sort_edges(nb);
+    slices<kBackward>(N, [&](auto L, int64_t d) { update_inputs<L>(p, nb, d); });
   }
 
  private:
-  template <bool begin>
-  void update(const Position& at, float g, const float* dh, float* to) const {
-    const float scale = at.backward_scale, *target = at.target;
-    float *hidden = at.hidden, *low = deltas_ + at.low, *high = deltas_ + at.high;
-    for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
-      const Vector before = load(target + d);
-      const Vector of_word = scale * (load(dh + d) + g * before);
-      const Vector of_target = g * load(hidden + d);
-      store(to + d, begin ? of_target : before + of_target);
-      store(hidden + d, of_word);
-      store(low + d, load(low + d) + of_word);
-      store(high + d, load(high + d) - of_word);
-    }
-  }
+  // Vectors per slice, whose sums fit in registers. A slice of prefix_ also fits in the L1 cache.
+  static constexpr int kForward = W == 16 ? 10 : 13, kBackward = W == 16 ? 20 : 13;
+
+  // An edge of the window of a position with update v: its begin, with sign 1, or its end, with sign -1.
+  struct Edge {
+    const float* v;
+    float sign;
+  };
 
   // Sets low_, rows_ and positions_ of a block.
   void locate(int64_t p, int nb, int groups) {
@@ -108,9 +95,10 @@ class WindowSums : UnitRows {
       const bool valid = at < nb && before + after;
       if (at < nb) position_of_[at] = &positions_[i];
       const float part = valid ? 1.f / count(a) : 1.f;
-      positions_[i] = {(a - before - low_) * S, (a + after + 1 - low_) * S, input(u.inputs[a]),
-                       hidden_ + i * S, o.negative && valid ? output(u.targets[a]) : zero_row_,
-                       o.mean ? part : 1.f, o.mean == o.corrected ? part : 1.f,
+      const int own = static_cast<int>(a - low_);
+      positions_[i] = {own - before, own + after + 1, input(u.inputs[a]), hidden_ + i * S,
+                       o.negative && valid ? output(u.targets[a]) : zero_row_, o.mean ? part : 1.f,
+                       o.mean == o.corrected ? part : 1.f,
                        static_cast<float>(valid), a};
     }
   }
@@ -120,17 +108,18 @@ class WindowSums : UnitRows {
   template <int L>
   void sum_up(int64_t p, int nb, int64_t d) {
     Vector sum[L] = {};
+    std::fill_n(prefix(0), L * W, 0.f);
     const int64_t behind = low_ - w - p;
     for (int j = 0; j < rows_ + w; ++j) {
       if (j < rows_) {
         const float* x = input(u.inputs[low_ + j]) + d;
-        float* after = prefix_ + (j + 1) * S + d;
+        float* after = prefix(j + 1);
         for (int l = 0; l < L; ++l) store(after + l * W, sum[l] += load(x + l * W));
       }
       const int64_t i = behind + j;
       if (i < 0 || i >= nb) continue;
       const Position& at = *position_of_[i];
-      const float *low = prefix_ + at.low + d, *high = prefix_ + at.high + d, *x = at.x + d;
+      const float *low = prefix(at.low), *high = prefix(at.high), *x = at.x + d;
       const float scale = at.forward_scale;
       float* hidden = at.hidden + d;
       for (int l = 0; l < L; ++l)
@@ -138,24 +127,41 @@ class WindowSums : UnitRows {
     }
   }
 
-  // Adds the running sums of deltas_ to the inputs, and resets deltas_ to 0 for the next block.
+  // A slice of prefix_j, which replaces that of prefix_{j - ring_}.
+  float* prefix(int64_t j) const { return prefix_ + (j & (ring_ - 1)) * (kForward * W); }
+
+  // Sorts the edges of the block's windows by j.
+  void sort_edges(int nb) {
+    std::fill_n(ends_.begin(), rows_ + 2, 0);
+    for (int i = 0; i < nb; ++i) ++ends_[position_of_[i]->low + 1], ++ends_[position_of_[i]->high + 1];
+    for (int j = 1; j <= rows_; ++j) ends_[j] += ends_[j - 1];
+    for (int i = 0; i < nb; ++i) {
+      const Position& at = *position_of_[i];
+      edges_[ends_[at.low]++] = {at.hidden, 1.f};
+      edges_[ends_[at.high]++] = {at.hidden, -1.f};
+    }
+  }
+
+  // Adds the running sums, without v_j, to the inputs.
   template <int L>
-  void apply_deltas(int64_t p, int nb, int64_t d) {
-    Vector sum[L] = {};
-    for (int j = 0; j <= rows_; ++j) {
-      float* deltas = deltas_ + j * S + d;
-      for (int l = 0; l < L; ++l) {
-        sum[l] += load(deltas + l * W);
-        store(deltas + l * W, Vector{});
+  void update_inputs(int64_t p, int nb, int64_t d) {
+    Vector sum[L];
+    unroll<L>([&](auto l) { sum[l] = Vector{}; });
+    const Edge* edge = edges_.data();
+    for (int j = 0; j < rows_; ++j) {
+      for (const Edge* end = edges_.data() + ends_[j]; edge < end; ++edge) {
+        const float* v = edge->v + d;
+        const Vector sign = broadcast(edge->sign);
+        unroll<L>([&](auto l) { sum[l] += sign * load(v + l * W); });
       }
-      if (j == rows_) break;
-      const int32_t row = u.inputs[low_ + j];
       const int64_t i = low_ + j - p;  // not in 0 .. nb - 1 if x_j is outside of the block
       const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : zero_row_) + d;
-      const float *x = x_[j] + d, factor = locked(row);
+      const float* x = x_[j] + d;
+      const Vector factor = broadcast(locked(u.inputs[low_ + j]));
       float* to = to_[j] + d;
-      for (int l = 0; l < L; ++l)
+      unroll<L>([&](auto l) {
         store(to + l * W, load(x + l * W) + factor * (sum[l] - load(own + l * W)));
+      });
     }
   }
 
@@ -166,8 +172,10 @@ class WindowSums : UnitRows {
   std::vector<const Position*> position_of_;  // [nb] elements of positions_, in text order
   std::vector<const float*> x_;     // [rows_] inputs; zero_row_ with a ledger, which records updates only
   std::vector<float*> to_;          // [rows_] inputs, or their updates in the ledger
-  // prefix_: [rows_ + 1, S], whose first row stays 0. deltas_: [rows_ + 1, S]. hidden_: [positions, S].
-  Buffer prefix_, deltas_, hidden_;
+  std::vector<Edge> edges_;         // [2 nb] sorted by j
+  std::vector<int> ends_;           // [rows_ + 2] index in edges_ after those of each j
+  int64_t ring_ = 1;                // rows of prefix_: a power of 2, at least the 2 w + 2 in use at once
+  Buffer prefix_, hidden_;          // [ring_, kForward * W] slices; [positions, S]
   Buffer zero_row_;  // target of invalid positions: their coefficients are 0, so it stays 0
 };
 

@@ -36,6 +36,7 @@ class TagPairs : Trainer {
       const bool valid = i < number;
       at[i].hidden = hidden_ + i * S;
       at[i].target = valid ? output(u.targets[a + i]) : zero_row_;
+      at[i].backward_scale = valid ? locked(u.inputs[a + i]) : 1.f;
       at[i].valid = valid;
       at[i].token = a + i;
       std::memcpy(at[i].hidden, valid ? input(u.inputs[a + i]) : zero_row_, S * sizeof(float));
@@ -51,17 +52,7 @@ class TagPairs : Trainer {
     }
     if (with_loss) predicted(number);
     negatives_.update(at, dh_, true, nullptr);
-    for (int i = 0; i < number; ++i) {
-      const int32_t row = u.inputs[a + i];
-      const Vector factor = broadcast(locked(row)), own = broadcast(negatives_.of_target(i));
-      float *x = input(row), *y = at[i].target;
-      const float *hidden = at[i].hidden, *dh = dh_ + i * S;
-      for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
-        const Vector before = load(y + d);
-        store(x + d, load(x + d) + factor * (load(dh + d) + own * before));
-        store(y + d, before + own * load(hidden + d));
-      }
-    }
+    for (int i = 0; i < number; ++i) add<>(input(u.inputs[a + i]), at[i].hidden, 1.f);
   }
 
   // Prefetches the rows of the next block's g-th group of pairs, which begins at position a.
