@@ -89,16 +89,6 @@ def test_readme_speeds_equal_the_measured():
         ]
         cells = *(f"{speed / 1e6:.2f} M" for speed in speeds), *(f"{x:.1f}" for x in found.values())
         assert f" | {' | '.join(cells)} |\n" in readme, setting
-    memory = [
-        statistics.median(
-            run["memory_bytes"]
-            for run in runs
-            if (run["setting"], run["engine"]) == ("cbow100", engine)
-        )
-        / 2**20
-        for engine in engines
-    ]
-    assert f"{memory[1]:.0f} MiB versus gensim's {memory[0]:.0f} MiB" in readme
 
 
 def test_speed_table_is_only_in_the_readme():
