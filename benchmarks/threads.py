@@ -35,7 +35,8 @@ Computed speeds assume that threads lose time only to shared rows. A thread find
 cache if it was the last to change it, and otherwise gets it from another core, which happens with
 probability (T - 1) / T. So a word takes a thread the time t + s (T - 1) / T, where t is the time
 with one thread, and s follows from the largest number of threads measured. This is optimistic
-where cores are far apart: on several sockets, or with several caches of the last level."""
+where cores are far apart, on several sockets or with several last-level caches, and it leaves out
+what a single thread does for all, such as counting words."""
 
 MEMORY = """\
 Computed bytes per raw word between memory and a last-level cache of {cache:.0f} MB, read and
