@@ -5,6 +5,7 @@ package. For more threads than the machine has cores, the speed is computed from
 and the page says so.
 """
 
+import argparse
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -152,15 +153,20 @@ def markdown(document: Mapping[str, Any]) -> str:
     return page(f"Speed by number of threads: {document['corpus']['name']}", *parts)
 
 
-def main() -> None:
-    """Measure, and write the results after each round."""
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of the command line."""
     made = shared_parser("benchmarks.threads", __doc__, "corpus", "--out", "--epochs")
     add = made.add_argument
     add("--settings", default="sg100,sg300,cbow100,cbow300", help="as of benchmarks.compare")
     add("--rounds", type=at_least(1), default=3, help="number of rounds (3)")
     add("--cache", type=float, default=32, help="last-level cache in MB (32)")
     made.set_defaults(epochs=1)
-    given = made.parse_args()
+    return made
+
+
+def main() -> None:
+    """Measure, and write the results after each round."""
+    given = parser().parse_args()
     settings = {name: setting_options(name) for name in given.settings.split(",")}
     document = begin(given.corpus) | {
         "settings": settings,
