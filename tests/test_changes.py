@@ -320,8 +320,8 @@ def once_within_an_epoch(monkeypatch, change):
     """Call a function once, from another thread, after a work unit of the second epoch."""
     count, errors = Training.count, []
 
-    def counted(training, report):
-        count(training, report)
+    def counted(training, log, report):
+        count(training, log, report)
         if training.position.epoch == 1 and not errors:
             errors.append(None)
             thread = threading.Thread(target=call, args=[training._model])
