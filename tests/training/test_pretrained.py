@@ -298,7 +298,9 @@ def mutate(path, draws):
         elif other == 2:
             os.mkfifo(path)
         elif other == 3:
-            path.symlink_to("/etc/passwd")
+            outside = path.parent.with_name(f"{path.parent.name} outside")
+            outside.write_text("root:x:0:0:root:/root:/bin/bash\n")
+            path.symlink_to(outside)
         elif other == 4:
             path.write_bytes(b"[" * 100_000)
     elif kind < 0.4:
