@@ -299,7 +299,7 @@ def mutate(path, draws):
             os.mkfifo(path)
         elif other == 3:
             outside = path.parent.with_name(f"{path.parent.name} outside")
-            outside.write_text("root:x:0:0:root:/root:/bin/bash\n")
+            outside.write_text("of another folder\n")
             path.symlink_to(outside)
         elif other == 4:
             path.write_bytes(b"[" * 100_000)
