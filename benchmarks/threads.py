@@ -6,15 +6,12 @@ and the page says so.
 """
 
 import argparse
-import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks import compare
 from benchmarks.command import at_least, shared_parser
-from benchmarks.compare import setting_options
-from benchmarks.process import call
 from benchmarks.report import begin, facts, page, section, table, write
 from gensim_tfw2v.planning.workload import Workload, distinct_rows
 from gensim_tfw2v.processes.threads import usable_cores
@@ -81,21 +78,20 @@ def memory_bytes(work: Workload, cache: float) -> float:
 
 
 def measure(
-    engine: str, options: dict[str, Any], threads: int, corpus: Path, epochs: int
+    engine: str, setting: str, number: int, threads: int, given: argparse.Namespace
 ) -> dict[str, Any]:
     """Train in a new process with as many cores as threads."""
-    arguments = {
-        "target": ENGINES[engine],
-        "from_file": True,
-        "corpus": str(corpus.resolve()),
-        "options": {**options, "workers": threads, "epochs": epochs},
-        "pairs": {},
-        "quality": False,
-        "started": time.time(),
-    }
-    answer, _ = call("benchmarks.one_run:measure", arguments, cores=usable_cores()[:threads])
-    speed = answer["raw_words"] * answer["epochs"] / answer["train_seconds"]
-    return {"engine": engine, "threads": threads, "speed": speed, "words": answer["raw_words"]}
+    more = {"workers": threads, "epochs": given.epochs, "seed": number + 1}
+    task = compare.Task(
+        compare.Engine(engine, ENGINES[engine]),
+        setting,
+        number,
+        compare.setting_options(setting) | more,
+    )
+    how = {"corpus": given.corpus, "eval": [], "quality": False, "pin": True, "threads": threads}
+    run = compare.measure(task, argparse.Namespace(**how))
+    speed = run.words_per_second
+    return {"engine": engine, "threads": threads, "speed": speed, "words": run.raw_words}
 
 
 def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, float]]:
@@ -167,17 +163,17 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Measure, and write the results after each round."""
     given = parser().parse_args()
-    settings = {name: setting_options(name) for name in given.settings.split(",")}
+    settings = {name: compare.setting_options(name) for name in given.settings.split(",")}
     document = begin(given.corpus) | {
         "settings": settings,
         "cache": given.cache * 1e6,
         "runs": {name: [] for name in settings},
     }
-    for _ in range(given.rounds):
-        for name, options in settings.items():
-            for threads in (number for number in THREADS if number <= len(usable_cores())):
+    for number in range(given.rounds):
+        for name in settings:
+            for threads in (some for some in THREADS if some <= len(usable_cores())):
                 for engine in ENGINES:
-                    run = measure(engine, options, threads, given.corpus, given.epochs)
+                    run = measure(engine, name, number, threads, given)
                     document["corpus"]["words"] = run.pop("words")
                     document["runs"][name].append(run)
                     print(name, run, flush=True)

@@ -148,7 +148,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             raise ValueError(f"{CONFIG} has unknown or missing options: {quoted(wrong)}")
         model = make(**own["options"])
         for name in STATE:
-            setattr(model, name, +own["state"][name])
+            setattr(model, name, +own["state"][name])  # + raises unless it is a number
     words = [*found[TOKENIZER]["model"]["vocab"]][1:]
     model.wv.index_to_key = words
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
