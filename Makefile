@@ -18,6 +18,8 @@ LIGHT := .venv-light
 # Environment with the newest TensorFlow, including pre-releases, and tests of the APIs and the gRPC
 # behaviour that this package depends on.
 NEXT := .venv-next
+# Environment with the tools that benchmarks compare with, which pin older versions than they need.
+RESULTS := .venv-results
 NEXT_TESTS := tests/kernel/native/test_library.py tests/kernel/native/test_interfaces.py \
 	tests/kernel/native/test_in_place.py tests/test_fasttext.py tests/cluster/test_training.py \
 	tests/cluster/test_environment.py tests/training/test_elsewhere.py
@@ -35,7 +37,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lowest light test-next check lint types compiled format docs docs-serve bench browser screenshots wheels clean
+.PHONY: help demo test lowest light test-next check lint types compiled format docs docs-serve bench results browser screenshots wheels clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +96,10 @@ bench: $(RUN)  ## compare with gensim: make bench CORPUS=path [BENCH_ARGS="--set
 	@test -n "$(CORPUS)" || { echo 'usage: make bench CORPUS=path [BENCH_ARGS="--seeds 3 ..."]'; exit 2; }
 	@$(BIN)/python -m benchmarks.compare "$(CORPUS)" --out docs/benchmarks $(BENCH_ARGS)
 
+results: $(RESULTS)/.installed  ## run all studies of docs/benchmarks.md: CORPUS=path CORPUS_LARGE=path [EVAL="pairs.tsv ..."]
+	@test -n "$(CORPUS)" -a -n "$(CORPUS_LARGE)" || { echo 'usage: make results CORPUS=path CORPUS_LARGE=path [EVAL="pairs.tsv ..."]'; exit 2; }
+	@$(RESULTS)/bin/python -m benchmarks.results "$(CORPUS)" "$(CORPUS_LARGE)" $(if $(EVAL),--eval $(EVAL)) $(RESULTS_ARGS)
+
 # zig cross-compiles, here for systems with glibc 2.17 (2012) or later
 wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
 	@$(PIP) install auditwheel
@@ -104,7 +110,7 @@ wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist
 	done; rm -rf build dist/.audit
 
 clean:  ## remove .venv, caches and build results
-	@rm -rf $(VENV) $(LOWEST) $(LIGHT) $(NEXT) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(LOWEST) $(LIGHT) $(NEXT) $(RESULTS) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@rm -f gensim_tfw2v/kernel/native/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -127,7 +133,7 @@ $(BIN)/uv: | $(BIN)/python
 
 # recreated when a bound changes, because uv keeps installed versions
 $(LOWEST)/pyvenv.cfg: pyproject.toml setup.py
-$(LOWEST)/pyvenv.cfg $(LIGHT)/pyvenv.cfg $(NEXT)/pyvenv.cfg: | $(BIN)/uv
+$(LOWEST)/pyvenv.cfg $(LIGHT)/pyvenv.cfg $(NEXT)/pyvenv.cfg $(RESULTS)/pyvenv.cfg: | $(BIN)/uv
 	@echo "creating $(@D)"
 	@$(BIN)/uv --quiet --no-config venv --clear --python $(BIN)/python $(@D)
 
@@ -142,6 +148,13 @@ $(LIGHT)/.installed: $(SOURCES) requirements-light.txt | $(LIGHT)/pyvenv.cfg
 	@echo "installing without TensorFlow into $(LIGHT)"
 	@$(UV) -r requirements-light.txt pytest pytest-xdist hypothesis PyYAML testfixtures tomli setuptools
 	@$(EDITABLE) . --no-deps
+	@touch $@
+
+$(RESULTS)/.installed: $(SOURCES) benchmarks/clients/requirements.txt | $(RESULTS)/pyvenv.cfg
+	@echo "installing the tools to compare with into $(RESULTS)"
+	@$(EDITABLE) '.[benchmark,peers]'
+	@$(UV) -r benchmarks/clients/requirements.txt setuptools
+	@$(UV) --no-deps --no-build-isolation node2vec wefe scattertext karateclub
 	@touch $@
 
 # every time, because there may be a newer version

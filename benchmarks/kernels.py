@@ -7,14 +7,13 @@ training it. Reading the text and looking up words are not measured.
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks.command import at_least, shared_parser
-from benchmarks.machine import cpu_model
 from benchmarks.process import call
-from benchmarks.report import page, table, unique
+from benchmarks.report import begin, facts, page, table, unique, write
 
 #: Variants of the kernels, from the widest vectors to the narrowest.
 KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
@@ -33,8 +32,7 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 
 ABOUT = """\
 Nanoseconds of one core per token after subsampling, for drawing its window and negatives, and for
-training it. Options are gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat16.
-Written by `python -m benchmarks.kernels`."""
+training it. Options are gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat16."""
 
 
 def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
@@ -63,6 +61,17 @@ def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
     return {"kernel": by_ctypes.variant(), **{name: ns / kept for name, ns in spent.items()}}
 
 
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return the page of a document: a table of the fastest rounds."""
+    kernels = unique(kernel for cells in document["fastest"].values() for kernel in cells)
+    rows = []
+    for objective, cells in document["fastest"].items():
+        figures = [f"{cells[each]['draw']:.0f} + {cells[each]['train']:.0f}" for each in kernels]
+        rows.append([objective, *figures])
+    head = ["ns per token: draws + training", *kernels]
+    return page("CPU time of the kernels", facts(document), ABOUT, table(head, rows))
+
+
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
     made = shared_parser("benchmarks.kernels", __doc__, "corpus")
@@ -70,14 +79,15 @@ def parser() -> argparse.ArgumentParser:
     add("--rounds", type=at_least(1), default=3, help="number of rounds; the fastest counts (3)")
     add("--objectives", nargs="+", default=[*OBJECTIVES], choices=OBJECTIVES, metavar="NAME")
     add("--kernels", nargs="+", default=[*KERNELS], choices=KERNELS)
-    add("--out", type=Path, help="also write the table to this file")
+    add("--out", type=Path, help="folder for kernels.json and kernels.md")
     return made
 
 
 def main() -> None:
     """Measure, and print the table after each round."""
     given = parser().parse_args()
-    least: dict[tuple[str, str], dict[str, float]] = {}
+    fastest: dict[str, dict[str, dict[str, float]]] = {}
+    document = begin() | {"fastest": fastest}
     for _ in range(given.rounds):
         for objective in given.objectives:
             for kernel in given.kernels:
@@ -89,21 +99,13 @@ def main() -> None:
                 if (
                     found.pop("kernel") == kernel
                 ):  # not a fallback, because the processor lacks the kernel
-                    cell = least.setdefault((objective, kernel), found)
-                    least[objective, kernel] = {name: min(cell[name], found[name]) for name in cell}
-        kernels = unique(kernel for _, kernel in least)
-        rows = []
-        for objective in unique(name for name, _ in least):
-            cells = [least[objective, kernel] for kernel in kernels]
-            figures = [f"{cell['draw']:.0f} + {cell['train']:.0f}" for cell in cells]
-            rows.append([objective, *figures])
-        head = ["ns per token: draws + training", *kernels]
-        text = page(
-            "CPU time of the kernels", ABOUT, f"Processor: {cpu_model()}.", table(head, rows)
-        )
+                    cells = fastest.setdefault(objective, {})
+                    cell = cells.setdefault(kernel, found)
+                    cells[kernel] = {name: min(cell[name], found[name]) for name in cell}
+        text = markdown(document)
         print(text, flush=True)
         if given.out:
-            given.out.write_text(text, encoding="utf-8")
+            write(given.out / "kernels", document, text)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
-"""Description of the machine and of the package versions for a benchmark."""
+"""Description of the machine and of the package for a benchmark."""
 
+import functools
+import hashlib
 import os
 import platform
 import re
@@ -9,9 +11,19 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.processes.threads import usable_cores
 
 PACKAGES = ("gensim-tfw2v", "tensorflow", "gensim", "numpy", "scipy")
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNEL = ROOT / "gensim_tfw2v/kernel"
+
+#: Comments and white space of C++ and of Python; group 1: strings, which are kept.
+_IGNORED = {
+    "C++": re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|\s+', re.DOTALL),
+    ".py": re.compile(r'("(?:[^"\\\n]|\\.)*")|#[^\n]*|\s+'),
+}
 
 
 def cpu_model() -> str:
@@ -36,12 +48,37 @@ def version(package: str) -> str | None:
         return None
 
 
+@functools.cache
+def kernels_hash(folder: Path = KERNEL) -> str:
+    """Return a hash of the kernels and of the code that chooses their sizes.
+
+    Comments and layout do not count.
+    """
+    made = hashlib.sha256()
+    for path in sorted(folder.rglob("*.*")):
+        if path.suffix in (".h", ".cc", ".py"):
+            ignored = _IGNORED.get(path.suffix, _IGNORED["C++"])
+            code = ignored.sub(r"\1", path.read_text(encoding="utf-8"))
+            made.update(f"{path.relative_to(folder).as_posix()}\0{code}\0".encode())
+    return made.hexdigest()[:12]
+
+
+def commit() -> str:
+    """Return the short name of the commit that is checked out; empty outside of a clone."""
+    command = ["git", "rev-parse", "--short=8", "HEAD"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return found.stdout.strip()
+
+
 def describe(packages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return processor, memory, system, load, and versions, also of `packages`.
+    """Return processor, memory, system, load, kernels, and versions, also of `packages`.
 
     The description contains no host name, user name or path.
     """
     return {
+        "commit": commit(),
+        "kernels": kernels_hash(),
+        "isa": by_ctypes.variant(),
         "cpu": cpu_model(),
         "cores": len(usable_cores()),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.command import seeds, shared_parser
 from benchmarks.one_run import text_source, train
 from benchmarks.quality import spearman
-from benchmarks.report import begin, page, table, write
+from benchmarks.report import begin, facts, page, table, write
 
 #: Fraction of the second half's vocabulary that is removed from the first half.
 NEW = 0.2
@@ -131,7 +131,8 @@ def main() -> None:
         f"sg={given.sg}, {given.epochs} epochs on each half. Spearman correlation, means "
         "over the seeds; a score that is missing for some seed is left out."
     )
-    text = page(f"New words in a second corpus: {given.corpus.name}", about, means_table(runs))
+    title = f"New words in a second corpus: {given.corpus.name}"
+    text = page(title, facts(document), about, means_table(runs))
     write(given.out / "online", document, text)
     print(f"\n{text}")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, kernels_hash
 from benchmarks.records import REFERENCE
 
 MEGABYTE = 2**20
@@ -59,13 +59,26 @@ def facts(document: Mapping[str, Any], more: Mapping[str, str] | None = None) ->
     lines = {}
     if corpus is not None:
         size = f"{corpus['bytes'] / 1e6:.1f} MB"
-        lines["corpus"] = f"{corpus['name']}, {size}, {corpus['words']:,} words"
+        words = f", {corpus['words']:,} words" if "words" in corpus else ""
+        lines["corpus"] = f"{corpus['name']}, {size}{words}"
     lines["machine"] = (
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, "
         f"{machine['system']}, load {machine['load_average'][0]:.1f} at the start"
     )
+    if "kernels" in machine:
+        lines["kernels"] = f"{machine['isa']}, {machine['kernels']}, commit {machine['commit']}"
     lines["versions"] = ", ".join(f"{k} {v}" for k, v in machine["versions"].items() if v)
     return listed({**lines, **(more or {}), "date": document["date"]})
+
+
+def notice(document: Mapping[str, Any]) -> str:
+    """Return a sentence for results of other kernels than the sources'; else an empty string."""
+    machine = document.get("machine", {})
+    if machine.get("kernels") == kernels_hash():
+        return ""
+    when = [f"on {document['date']}"] if "date" in document else []
+    when += [f"with commit {machine['commit']}"] if "commit" in machine else []
+    return f"Measured {' '.join(when) or 'earlier'}; the kernels have changed since."
 
 
 def unique(values: Iterable[str]) -> list[str]:

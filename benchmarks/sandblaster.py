@@ -3,13 +3,13 @@
 All train skip-gram with negative sampling. After some numbers of passes over the corpus, their
 vectors are evaluated on the batch objective that L-BFGS minimizes, with its own draws of windows
 and negatives and with different draws. A loss that is lower only with its own draws shows
-overfitting to the draws. Prints a line of JSON per evaluation; with matplotlib, ``--plot`` draws a
-picture.
+overfitting to the draws. Prints a line of JSON per evaluation. The picture needs matplotlib.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 
 from benchmarks.command import shared_parser
 from benchmarks.one_run import text_source, train
+from benchmarks.report import begin, facts, page, table, write
 from gensim_tfw2v import TFWord2Vec
 
 #: Regime of each run.
@@ -82,6 +83,20 @@ def plot(found: list[dict[str, Any]], path: Path) -> None:
     figure.savefig(path, bbox_inches="tight")
 
 
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return the page of a document."""
+    rows = [
+        [one["run"], f"{one['passes']}", f"{one['loss']:.4f}", f"{one['loss of other draws']:.4f}"]
+        for one in document["found"]
+    ]
+    return page(
+        f"Sandblaster: {document['corpus']['name']}",
+        facts(document, {"options": ", ".join(f"{k}={v}" for k, v in document["options"].items())}),
+        "Loss per prediction of the batch objective that L-BFGS minimizes.",
+        table(["regime", "passes", "loss", "with other draws"], rows),
+    )
+
+
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
     made = shared_parser("benchmarks.sandblaster", __doc__, "corpus", "--threads", "--vector-size")
@@ -94,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
         default=PASSES,
         help=f"numbers of passes after which to evaluate ({PASSES})",
     )
-    add("--plot", type=Path, help="file for the picture")
+    add("--out", type=Path, help="folder for sandblaster.json, sandblaster.md and sandblaster.svg")
     return made
 
 
@@ -105,7 +120,8 @@ def main() -> None:
     options = {"sg": 1, "vector_size": given.vector_size, "workers": given.threads, "seed": 1}
     objective = BatchObjective(corpus, options)
     others = BatchObjective(corpus, options | {"seed": 2})
-    found = []
+    found: list[dict[str, Any]] = []
+    document = begin(given.corpus) | {"options": options, "found": found}
     for name, regime in RUNS.items():
         snapshots = Snapshots(given.passes)
         own = {**options, "epochs": max(given.passes), "callbacks": [snapshots], "regime": regime}
@@ -120,8 +136,9 @@ def main() -> None:
             }
             print(json.dumps(one), flush=True)
             found.append(one)
-    if given.plot is not None:
-        plot(found, given.plot)
+    if given.out is not None:
+        write(given.out / "sandblaster", document, markdown(document))
+        plot(found, given.out / "sandblaster.svg")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 The README, CONTRIBUTING, CHANGELOG and the operators' README become pages of the site. Any other
 file that a page links to, such as a module or a script, becomes a page that shows the file. So
 links are written as a code host follows them, and the build fails if a link's target is missing.
+Results of other kernels than the sources' have a line that says so.
 """
 
 import json
@@ -18,6 +19,10 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
+
+sys.path.append(str(ROOT))  # MkDocs loads this file without its folder
+
+from benchmarks.report import notice  # noqa: E402
 
 #: Page of the site for each file.
 PAGES = {
@@ -72,6 +77,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     for to, written in _links(markdown, _origin(here)):
         target = posixpath.relpath(_page_of(to), posixpath.dirname(here) or ".")
         markdown = re.sub(rf"(?<=\]\(){re.escape(written)}(?=[)#])", target, markdown)
+    results = (ROOT / "docs" / here).with_suffix(".json")
+    if results.is_file() and (old := notice(json.loads(results.read_text(encoding="utf-8")))):
+        markdown = markdown.replace("\n", f"\n\n*{old}*\n", 1)
     return markdown
 
 

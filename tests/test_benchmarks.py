@@ -207,7 +207,7 @@ def test_sandblaster_benchmark_lowers_losses_pass_by_pass(tmp_path: Path) -> Non
     from gensim.test.utils import datapath
 
     command = [sys.executable, "-m", "benchmarks.sandblaster", datapath("lee_background.cor")]
-    command += ["--passes", "1", "3", "--vector-size", "10", "--plot", str(tmp_path / "losses.png")]
+    command += ["--passes", "1", "3", "--vector-size", "10", "--out", str(tmp_path)]
     out = subprocess.run(command, check=True, timeout=600, capture_output=True, text=True).stdout
     found = [json.loads(line) for line in out.splitlines()]
     assert [(one["run"], one["passes"]) for one in found] == [
@@ -215,7 +215,8 @@ def test_sandblaster_benchmark_lowers_losses_pass_by_pass(tmp_path: Path) -> Non
     ]
     for one, later in zip(found[::2], found[1::2], strict=True):
         assert later["loss"] < one["loss"]
-    assert (tmp_path / "losses.png").stat().st_size > 1000
+    assert (tmp_path / "sandblaster.svg").stat().st_size > 1000
+    assert json.loads((tmp_path / "sandblaster.json").read_text())["found"] == found
 
 
 def test_reference_and_candidate_select_other_classes(tmp_path):

@@ -7,8 +7,9 @@ import pytest
 from benchmarks.options.cells import draw_cells
 from benchmarks.options.corpora import write_corpora
 from benchmarks.options.judge import judge
-from benchmarks.options.page import markdown, summary
+from benchmarks.options.page import document_of, markdown, summary
 from benchmarks.options.run import measured, record_path, seeds
+from benchmarks.report import begin
 
 #: Maximum cost of a cell in multiplications, for which gensim needs a fraction of a second.
 #: Vectors shorter than `FEW` cost as much as those of size `FEW`.
@@ -63,7 +64,9 @@ def test_cell_has_no_fault_against_gensim(cell, files, few_seeds, tmp_path):
         faults -= {"neighbours"}
     assert not faults, verdict
     assert "1 cells; gensim's result is usable in 1" in summary([verdict])
-    assert f"| {cell.objective} | {cell.window} |" in markdown([verdict], "machine")
+    assert f"| {cell.objective} | {cell.window} |" in markdown(
+        begin() | document_of([verdict], "machine"), [verdict]
+    )
 
 
 def test_grid_has_300_distinct_reproducible_cells():

@@ -1,12 +1,8 @@
 """Third-party programs with both classes: ``python -m benchmarks.clients [NAME ...]``.
 
 Each program is run unchanged with gensim's Word2Vec and with TFWord2Vec, with several seeds. The
-programs pin older versions than they need, so install them into a separate environment, with
-
-    pip install fastnode2vec networkx pandas plotly semantic_version flashtext spacy statsmodels \
-pygsp python-louvain Levenshtein scikit-learn requests
-    pip install --no-deps node2vec wefe scattertext
-    pip install --no-deps --no-build-isolation karateclub
+programs pin older versions than they need, so install them into a separate environment (see the
+target ``results`` of the Makefile).
 
 A program that is not installed is skipped. With --out, clients.json and clients.md are written;
 earlier results of the remaining programs are kept if the seeds are the same.

@@ -1,7 +1,7 @@
-"""Grid of options: ``python -m benchmarks.options [TEXT] --records FOLDER [--page FILE]``.
+"""Grid of options: ``python -m benchmarks.options [TEXT] --records FOLDER [--out FOLDER]``.
 
-Results are kept in the folder, and cells with results are not trained again. Delete this package's
-results after a change to it; gensim's, which take most of the time, remain valid.
+Results are kept in the first folder. Cells with results are not trained again, except by this
+package if its kernels have changed. gensim's trainings take most of the time.
 """
 
 import argparse
@@ -12,8 +12,9 @@ from benchmarks.command import at_least, existing_file, shared_parser
 from benchmarks.options.cells import draw_cells
 from benchmarks.options.corpora import write_corpora
 from benchmarks.options.judge import judge
-from benchmarks.options.page import markdown, summary
+from benchmarks.options.page import document_of, markdown, summary
 from benchmarks.options.run import PLACES, train
+from benchmarks.report import begin, write
 
 
 def parser() -> argparse.ArgumentParser:
@@ -22,7 +23,8 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("text", type=existing_file, nargs="?", help="text of a million words or more")
     add("--records", type=Path, required=True, help="folder for results")
-    add("--page", type=Path, help="Markdown page to write")
+    add("--out", type=Path, help="folder for NAME.json and NAME.md")
+    add("--name", default="options", help="name of the results (%(default)s)")
     add("--place", choices=PLACES, default="machine", help="where this package trains")
     add("--first", type=int, help="number of cells to train, the first ones")
     add("--processes", type=at_least(1), default=1, help="number of parallel trainings")
@@ -32,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Train cells without results, and write the page."""
     options = parser().parse_args()
+    document = begin()
     with tempfile.TemporaryDirectory() as folder:
         files = write_corpora(options.text, Path(folder))
         cells = [cell for cell in draw_cells() if cell.corpus in files]
@@ -41,8 +44,9 @@ def main() -> None:
         train(cells, ["gensim", options.place], files, options.records, options.processes)
     verdicts = [judge(cell, options.records, options.place) for cell in cells]
     print(summary(verdicts))
-    if options.page is not None:
-        options.page.write_text(markdown(verdicts, options.place), encoding="utf-8")
+    if options.out is not None:
+        document |= document_of(verdicts, options.place)
+        write(options.out / options.name, document, markdown(document, verdicts))
 
 
 if __name__ == "__main__":

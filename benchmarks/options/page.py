@@ -1,14 +1,18 @@
 """Page with the results of the grid."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
 from benchmarks.options.judge import LOSS, LOST, NORM, Verdict
 from benchmarks.options.run import PLACES
-from benchmarks.report import page, section, table
+from benchmarks.report import facts, page, section, table
 
 HEAD = ["corpus", "objective", "window", "negative", "alpha", "D", "sample", "norm", "mean norm"]
 HEAD += ["loss", "shared", "gensim's own", "speed", ""]
 
 
-def summary(verdicts: list[Verdict | None]) -> str:
+def summary(verdicts: Sequence[Verdict | None]) -> str:
     """Return counts, and a table of the cells that fail."""
     finite = [verdict for verdict in verdicts if verdict is not None]
     wrong = [verdict for verdict in finite if verdict.faults]
@@ -19,7 +23,7 @@ def summary(verdicts: list[Verdict | None]) -> str:
     return f"{head}\n\n{cells_table(wrong)}"
 
 
-def cells_table(verdicts: list[Verdict]) -> str:
+def cells_table(verdicts: Sequence[Verdict]) -> str:
     """Return a table with a row per cell."""
     rows = []
     for v in sorted(verdicts, key=lambda v: v.cell.name):
@@ -35,19 +39,27 @@ def cells_table(verdicts: list[Verdict]) -> str:
     return table(HEAD, rows)
 
 
-def markdown(verdicts: list[Verdict | None], place: str) -> str:
+def document_of(verdicts: Sequence[Verdict | None], place: str) -> dict[str, Any]:
+    """Return the results as JSON; None if gensim's are not usable."""
+    cells = [None if verdict is None else asdict(verdict) for verdict in verdicts]
+    return {"place": place, "cells": cells}
+
+
+def markdown(document: Mapping[str, Any], verdicts: Sequence[Verdict | None]) -> str:
     """Return the page of the whole grid, failed cells first."""
+    place = document["place"]
     title = option = ""
     if place != "machine":
         title, option = f", {place}", f" --place {place} --first {len(verdicts)}"
     held = [verdict for verdict in verdicts if verdict is not None and not verdict.faults]
     return page(
         f"A grid of options{title}",
+        facts(document),
         "Each cell is trained by gensim with one thread and, with different seeds, by this package "
         f"with {PLACES[place].about}, from files (hierarchical softmax from an iterable): on "
         "gensim's Lee corpus (lee), 1.2 and 17 million words of English (words, text), baskets of "
         "1,200 items, walks on a graph of 500 nodes, and ten words. The command is `python -m "
-        f"benchmarks.options TEXT --records FOLDER --page FILE{option}`. gensim's result is not "
+        f"benchmarks.options TEXT --records FOLDER --out FOLDER{option}`. gensim's result is not "
         "usable where its loss is above that of zero vectors.",
         f"A cell passes if the largest norm of its vectors is within {NORM} times gensim's, the "
         f"mean loss per prediction is within {LOSS:.0%}, and the fraction of neighbours shared "

@@ -7,6 +7,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.machine import kernels_hash
 from benchmarks.options.cells import Cell
 from benchmarks.options.corpora import CORPORA
 from benchmarks.options.measure import measure
@@ -67,7 +68,9 @@ def seeds(cell: Cell, engine: str) -> list[int]:
 
 
 def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
-    """Return the path of a training's record."""
+    """Return the path of a training's record; this package's depend on the kernels."""
+    if engine != "gensim":
+        engine = f"{engine} {kernels_hash()}"
     return records / f"{cell.name}, {engine} {seed}.json"
 
 

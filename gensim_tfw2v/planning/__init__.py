@@ -23,7 +23,7 @@ __all__ = ["Choice", "Frequencies", "Machines", "Workload", "compare"]
 # Time. The whole `train` takes the time in the kernels multiplied by a factor. MACHINE_FACTOR, for
 # one machine, was fitted to docs/benchmarks/speed.md. WORKER_FACTOR, for a worker task, was fitted
 # to the simulation of 1 ps and 1 worker, skip-gram, one machine per task, in
-# docs/benchmarks/scaling-two-threads.md (a ps and a worker on the same machine were faster).
+# docs/benchmarks/scaling.md (a ps and a worker on the same machine were faster).
 # ROUND_TRIPS: a step in columns waits for the ps three times, for the products, for the norms of
 # the updates, and for the write.
 MACHINE_FACTOR = 1.4

@@ -102,8 +102,8 @@ def test_speed_table_is_only_in_the_readme():
 
 
 def test_scaling_figures_equal_the_simulated():
-    """Speeds of clusters equal docs/benchmarks/scaling-two-threads.json."""
-    document = json.loads(page("benchmarks/scaling-two-threads.json"))
+    """Speeds of clusters equal docs/benchmarks/scaling.json."""
+    document = json.loads(page("benchmarks/scaling.json"))
     speeds = {run["workers"]: run["words_per_second"] for run in document["simulated"]}
     table = page("benchmarks.md").split("| M words/s, workers | ")[1].split("\n\n")[0]
     header, _, fast, *_ = table.splitlines()

@@ -1,0 +1,192 @@
+"""All results of the documentation: ``python -m benchmarks.results CORPUS LARGE --eval FILE ...``.
+
+Studies whose results are of the sources' kernels are not run again, so an interrupted command can
+be repeated. A study writes to a temporary folder; its results replace the earlier ones when it has
+finished. At the end, it prints when and with which kernels each study was run.
+"""
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gensim.test.utils import datapath
+
+from benchmarks.command import existing_file, shared_parser
+from benchmarks.machine import ROOT, version
+from benchmarks.report import notice, table
+
+#: Folder of the results.
+RESULTS = ROOT / "docs/benchmarks"
+
+#: Folder of results that are not complete, and of the trainings of the grids of options.
+PARTIAL = ROOT / "build/results"
+
+
+class Study(NamedTuple):
+    """A command that writes NAME.json and NAME.md.
+
+    In its arguments, ``{corpus}``, ``{large}`` and ``{lee}`` are texts, ``{pairs}`` stands for the
+    option ``--eval`` and its files.
+    """
+
+    name: str
+    command: str
+    minutes: float  # approximate time on two cores
+    needs: str = ""  # packages to be installed, separated by blanks
+
+
+PEERS = "fasttext-numpy2 pyspark"
+CLIENTS = "fastnode2vec node2vec karateclub wefe scattertext"
+GRID = "options {corpus} --processes 2 --records {records}"
+REGIMES = ("", " regime=synchronous", " regime=downpour:n_fetch=32")
+
+STUDIES = (
+    Study(
+        "speed",
+        "compare {corpus} --settings cbow100,cbow300,cbowhs100,sg100,sg300,sghs100 --epochs 1 "
+        "--iterable-rounds 0 --no-quality --kernel avx2",
+        30,
+    ),
+    Study(
+        "speed-65m",
+        "compare {large} --settings cbow100,sg100 --epochs 1 --iterable-rounds 0 --kernel avx2 "
+        "{pairs}",
+        30,
+    ),
+    Study("kernels", "kernels {corpus}", 25),
+    Study("threads", "threads {corpus}", 25),
+    Study("options", GRID, 90),
+    Study("options-cluster", f"{GRID} --place cluster --first 30", 10),
+    Study("options-graph", f"{GRID} --place graph --first 30", 15),
+    Study(
+        "scaling",
+        "scaling {corpus} --epochs 3 --words 1e9 --workers 1,2,4,8,16,32,64,128,256 --threads 2 "
+        "--rounds 2",
+        30,
+        "matplotlib",
+    ),
+    Study("links", "links {corpus} --rounds 2", 25),
+    Study(
+        "regimes",
+        "compare {corpus} --iterable-rounds 0 {pairs} "
+        + " ".join(f"--also 'cluster=local:ps=2,worker=4{regime}'" for regime in REGIMES)
+        + " --also 'regime=submodels:models=5,merging=concat'",
+        30,
+    ),
+    Study("peers", "peers {corpus} --seeds 2 {pairs}", 50, PEERS),
+    Study(
+        "peers-time",
+        "peers {corpus} --only 'gensim corpus_file' TFWord2Vec --time-to-quality {pairs}",
+        40,
+    ),
+    Study("peers-cbow", "peers {corpus} --only 'gensim corpus_file' TFWord2Vec --sg 0 {pairs}", 10),
+    Study(
+        "fasttext",
+        "compare {corpus} --settings sg100,cbow100 --iterable-rounds 0 {pairs} --reference "
+        "gensim.models:FastText --candidate gensim_tfw2v:TFFastText",
+        60,
+    ),
+    Study("online", "online {corpus} {pairs}", 10),
+    Study("clients", "clients", 20, CLIENTS),
+    Study("sandblaster", "sandblaster {lee}", 2, "matplotlib"),
+)
+
+
+def document_of(study: Study) -> dict[str, Any] | None:
+    """Return a study's results; None if it has never been run."""
+    path = RESULTS / f"{study.name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def is_current(document: Mapping[str, Any] | None) -> bool:
+    """Return whether there are results of the sources' kernels."""
+    return document is not None and not notice(document)
+
+
+def overview() -> str:
+    """Return a table of the studies, and of when and with which kernels each was run."""
+    rows = []
+    for study in STUDIES:
+        document = document_of(study) or {}
+        machine = document.get("machine", {})
+        minutes = document.get("minutes", study.minutes)
+        row = [study.name, f"{minutes:.0f}", document.get("date", "never")]
+        row += [machine.get("commit", ""), machine.get("isa", ""), machine.get("cpu", "")]
+        rows.append([*row, "yes" if is_current(document or None) else "no"])
+    head = ["study", "minutes", "date", "commit", "kernels", "processor", "current"]
+    return table(head, rows)
+
+
+def arguments(study: Study, given: argparse.Namespace) -> list[str]:
+    """Return a study's command line, after the interpreter."""
+    texts = {
+        "corpus": given.corpus,
+        "large": given.large,
+        "lee": datapath("lee_background.cor"),
+        "records": PARTIAL / "options",
+    }
+    known = {name: shlex.quote(str(path)) for name, path in texts.items()}
+    known["pairs"] = shlex.join(["--eval", *map(str, given.eval)]) if given.eval else ""
+    module, *options = shlex.split(study.command.format(**known))
+    named = [] if module == study.name else ["--name", study.name]
+    return ["-m", f"benchmarks.{module}", *options, "--out", str(PARTIAL), *named]
+
+
+def run(study: Study, given: argparse.Namespace) -> bool:
+    """Run a study, and replace its earlier results; return False if it failed."""
+    began = time.monotonic()
+    command = [sys.executable, *arguments(study, given)]
+    if status := subprocess.run(command, cwd=ROOT).returncode:
+        print(f"{study.name} failed with status {status}: {shlex.join(command)}", flush=True)
+        return False
+    path = PARTIAL / f"{study.name}.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["minutes"] = round((time.monotonic() - began) / 60, 1)
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    for made in [path, path.with_suffix(".md"), *PARTIAL.glob(f"{study.name}*.svg")]:
+        shutil.move(made, RESULTS / made.name)
+    return True
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of the command line."""
+    made = shared_parser("benchmarks.results", __doc__, "corpus", "--eval")
+    add = made.add_argument
+    add("large", type=existing_file, help="a larger text, for the quality of vectors")
+    add("--only", nargs="+", choices=[study.name for study in STUDIES], metavar="STUDY",
+        help="studies to run (all)")  # fmt: skip
+    return made
+
+
+def main() -> None:
+    """Run the studies that have no current results, and print an overview."""
+    given = parser().parse_args()
+    chosen = [study for study in STUDIES if given.only is None or study.name in given.only]
+    left = [study for study in chosen if not is_current(document_of(study))]
+    PARTIAL.mkdir(parents=True, exist_ok=True)
+    not_run = []
+    for number, study in enumerate(left):
+        hours = sum(each.minutes for each in left[number:]) / 60
+        print(
+            f"\n{number + 1}/{len(left)} {study.name}: about {study.minutes:.0f} minutes; all that "
+            f"is left: {hours:.1f} hours",
+            flush=True,
+        )
+        if absent := [package for package in study.needs.split() if version(package) is None]:
+            print(f"not run; it needs: pip install {' '.join(absent)}", flush=True)
+            not_run.append(study.name)
+        elif not run(study, given):
+            not_run.append(study.name)
+    print(f"\n{overview()}")
+    if not_run:
+        raise SystemExit(f"not run: {', '.join(not_run)}")
+
+
+if __name__ == "__main__":
+    main()
