@@ -25,7 +25,7 @@ from benchmarks.report import notice, table
 RESULTS = ROOT / "docs/benchmarks"
 
 #: Folder of results that are not complete, and of the trainings of the grids of options.
-PARTIAL = ROOT / "build/results"
+PARTIAL = ROOT / "runs/results"
 
 
 class Study(NamedTuple):
