@@ -57,6 +57,10 @@ def continue_model(
     else:
         options.pop(size, None)
         model = TFWord2Vec.from_vectors(model, **options)
+    if model.has_documents and hasattr(sentences, "column"):  # a table
+        from gensim_tfw2v import TableDocuments
+
+        sentences = TableDocuments(sentences.path, sentences.column)
     model.total_train_time = 0.0
     model.min_alpha_yet_reached = model.alpha
     model.partial_fit(sentences, corpus_file, model.epochs, model.alpha, model.min_alpha)
