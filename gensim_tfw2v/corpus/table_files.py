@@ -5,7 +5,7 @@ import os
 import textwrap
 from collections import namedtuple
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ require("reading tables", "pyarrow")
 import pyarrow as pa  # noqa: E402
 from pyarrow import compute, csv, json, parquet  # noqa: E402
 
-BLOCK = 8 << 20  # bytes of a batch; rows of CSV and JSON Lines must be shorter
+BLOCK = 4 << 20  # bytes of a batch; rows of CSV and JSON Lines must be shorter; 40 are read ahead
 ROWS = 4096  # maximum rows of a batch
 
 #: Has the attributes of gensim's TaggedDocument; this subpackage doesn't import gensim.
@@ -56,7 +56,7 @@ class TableSentences:
     FileNotFoundError
     ValueError
         If a file is not a table or lacks the column, or if the column is of a different type. While
-        reading, if a file is damaged, or a row of CSV or JSON Lines is longer than 8 MiB.
+        reading, if a file is damaged, or a row of CSV or JSON Lines is longer than 4 MiB.
 
     Examples
     --------
@@ -176,44 +176,47 @@ def _naming(path: str) -> Iterator[None]:
         raise ValueError(f"{path}: {said}") from error
 
 
-def _open(path: str, wanted: dict[str, Any]) -> Any:
-    """Open a CSV or JSON Lines file as a reader of batches.
+@contextmanager
+def _open(path: str, wanted: dict[str, Any]) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """Open a table; yield its schema, and an iterator over its batches.
 
-    The columns of `wanted` are read as the given types; if it is empty, all are read, as types that
-    pyarrow guesses from the first batch.
+    Only the columns of `wanted` are read, CSV and JSON Lines as the given types. If it is empty,
+    the schema contains all columns; types of JSON Lines are guessed from the first batch.
     """
-    # pyarrow itself decompresses the other formats
-    source = open_decompressed(path) if path.lower().endswith(".xz") else path
-    if delimiter := TABLES[table_suffix(path)]:
-        return csv.open_csv(
-            source,
-            csv.ReadOptions(block_size=BLOCK),
-            csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            csv.ConvertOptions(include_columns=[*wanted], column_types=wanted),
-        )
-    others = "ignore" if wanted else "infer"
-    parsing = json.ParseOptions(pa.schema(wanted), unexpected_field_behavior=others)
-    return json.open_json(source, json.ReadOptions(block_size=BLOCK), parsing)
+    suffix = table_suffix(path)
+    # pyarrow decompresses the other formats itself
+    opening = open_decompressed if path.lower().endswith(".xz") else nullcontext
+    with _naming(path), opening(path) as source:
+        if suffix == ".parquet":
+            with parquet.ParquetFile(source, buffer_size=1 << 20) as file:
+                groups = map(file.metadata.row_group, range(file.num_row_groups))
+                size = sum(group.total_byte_size for group in groups)
+                rows = min(ROWS, BLOCK * file.metadata.num_rows // max(1, size))
+                yield file.schema_arrow, file.iter_batches(max(1, rows), columns=[*wanted])
+        elif delimiter := TABLES[suffix]:
+            with csv.open_csv(
+                source,
+                csv.ReadOptions(block_size=BLOCK),
+                csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                csv.ConvertOptions(include_columns=[*wanted], column_types=wanted),
+            ) as reader:
+                yield reader.schema, reader
+        else:
+            others = "ignore" if wanted else "infer"
+            parsing = json.ParseOptions(pa.schema(wanted), unexpected_field_behavior=others)
+            with json.open_json(source, json.ReadOptions(block_size=BLOCK), parsing) as reader:
+                yield reader.schema, reader
 
 
 def _schema(path: str) -> Any:
-    with _naming(path):
-        is_parquet = table_suffix(path) == ".parquet"
-        return parquet.read_schema(path) if is_parquet else _open(path, {}).schema
+    with _open(path, {}) as (schema, _):
+        return schema
 
 
 def _batches(path: str, column: str, kind: Any) -> Iterator[Any]:
     """Yield a column in batches, as pyarrow's arrays."""
-    with _naming(path):
-        if table_suffix(path) != ".parquet":
-            yield from (batch.column(column) for batch in _open(path, {column: kind}))
-            return
-        with parquet.ParquetFile(path, buffer_size=1 << 20) as file:
-            groups = map(file.metadata.row_group, range(file.num_row_groups))
-            size = sum(group.total_byte_size for group in groups)
-            rows = min(ROWS, BLOCK * file.metadata.num_rows // max(1, size))
-            for batch in file.iter_batches(max(1, rows), columns=[column]):
-                yield batch.column(column)
+    with _open(path, {column: kind}) as (_, batches):
+        yield from (batch.column(column) for batch in batches)
 
 
 def _is_text(kind: Any) -> bool:
