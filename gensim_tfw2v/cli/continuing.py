@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 def continue_model(
     path: Path,
     context: typer.Context,
-    sentences: Iterable[list[str]] | None = None,
+    sentences: Any = None,
     corpus_file: str | None = None,
     **options: Any,
 ) -> TFWord2Vec:
