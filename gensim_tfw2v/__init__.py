@@ -23,6 +23,8 @@ __all__ = [
     "TFDoc2Vec",
     "TFFastText",
     "TFWord2Vec",
+    "TableDocuments",
+    "TableSentences",
     "TensorBoardLog",
     "__version__",
     "merge_models",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.corpus.table_files import TableDocuments, TableSentences
     from gensim_tfw2v.doc2vec import TFDoc2Vec
     from gensim_tfw2v.fasttext import TFFastText
     from gensim_tfw2v.merged import merge_models
@@ -52,6 +55,8 @@ _MODULES = {
     "TFDoc2Vec": "doc2vec",
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
+    "TableDocuments": "corpus.table_files",
+    "TableSentences": "corpus.table_files",
     "TensorBoardLog": "monitor.tensorboard_log",
     "EarlyStopping": "training.early_stopping",
 } | dict.fromkeys(_REGIMES, "options.regimes")

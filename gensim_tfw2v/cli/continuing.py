@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 def continue_model(
     path: Path,
     context: typer.Context,
-    sentences: Iterable[list[str]] | None = None,
+    sentences: Any = None,
     corpus_file: str | None = None,
     **options: Any,
 ) -> TFWord2Vec:
@@ -57,6 +56,10 @@ def continue_model(
     else:
         options.pop(size, None)
         model = TFWord2Vec.from_vectors(model, **options)
+    if model.has_documents and hasattr(sentences, "column"):  # a table
+        from gensim_tfw2v import TableDocuments
+
+        sentences = TableDocuments(sentences.path, sentences.column)
     model.total_train_time = 0.0
     model.min_alpha_yet_reached = model.alpha
     model.partial_fit(sentences, corpus_file, model.epochs, model.alpha, model.min_alpha)

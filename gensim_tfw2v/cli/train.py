@@ -25,7 +25,7 @@ STDIN = Path("/dev/stdin")
 
 #: Options of `train` that are not arguments of the model.
 OF_THE_COMMAND = {
-    *("corpus", "output", "vectors", "binary", "init", "hosts", "verbose"),
+    *("corpus", "column", "output", "vectors", "binary", "init", "hosts", "verbose"),
     *("early_stopping", "patience"),
 }
 
@@ -59,10 +59,17 @@ def train(
         typer.Argument(
             metavar="CORPUS",
             help="Text file with one sentence per line, plain or compressed, or a folder of such "
-            "files; - reads standard input.",
+            "files; - reads standard input. With --column, a table or a folder of tables.",
         ),
     ],
     output: common.Output,
+    column: Annotated[
+        str | None,
+        option(
+            "Column of CORPUS, a table (.parquet, .csv, .tsv, .jsonl, .ndjson), with a text or a "
+            "list of words per row."
+        ),
+    ] = None,
     vectors: common.Vectors = None,
     binary: common.Binary = False,
     init: Annotated[
@@ -261,8 +268,9 @@ def train(
     model_files.check_outputs(output, vectors, binary, inputs)
     with phase("loading gensim", progress):
         model_class()  # first, because it suspends garbage collection
-        options |= corpus_arguments(corpus)
-        if max_vocab_size is not None and (is_stream(corpus) or doc2vec and "sentences" in options):
+        options |= corpus_arguments(corpus, column, doc2vec)
+        of_lines = column is None and "sentences" in options
+        if max_vocab_size is not None and (is_stream(corpus) or doc2vec and of_lines):
             raise BadInput(
                 f"{corpus}: --max-vocab-size reads the corpus twice, which is impossible here; "
                 "write the text to a file, uncompressed"
@@ -340,11 +348,14 @@ def demo(
     common.print_neighbours({word: model.wv.most_similar(word, topn=5) for word in PROBES})
 
 
-def corpus_arguments(path: Path) -> dict[str, Any]:
+def corpus_arguments(
+    path: Path, column: str | None = None, documents: bool = False
+) -> dict[str, Any]:
     """Return the argument of a model's constructor, corpus_file or sentences, for a path.
 
     Files contain one sentence per line, words separated by blanks, in UTF-8. A folder's files are
     read in the order of their names, without hidden files and subfolders. ``-`` is standard input.
+    With a `column`, the path is a table or a folder of tables.
     """
     from gensim.models.word2vec import LineSentence
 
@@ -352,6 +363,10 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
 
     if path == Path("-"):
         path = STDIN
+    if column is not None:
+        from gensim_tfw2v import TableDocuments, TableSentences
+
+        return {"sentences": (TableDocuments if documents else TableSentences)(path, column)}
     if path.is_dir():
         return {"sentences": _folder(path)}
     if is_stream(path):
@@ -362,6 +377,7 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
         start = file.read(8)
     if not start:
         raise BadInput(f"{path}: is empty; write one sentence per line, words separated by blanks")
+    _check_is_text(path)
     if path.suffix.lower() in COMPRESSED:
         return {"sentences": LineSentence(str(path))}
     for magic, (ending, _) in MAGIC.items():
@@ -388,7 +404,23 @@ def _folder(path: Path) -> Any:
     sentences.input_files = [str(f) for f in files if f.is_file() and f.name[0] != "."]
     if not sentences.input_files:
         raise BadInput(f"{path}: contains no files")
+    for file in map(Path, sentences.input_files):
+        _check_is_text(file, path)
     return sentences
+
+
+def _check_is_text(file: Path, corpus: Path | None = None) -> None:
+    """Raise if a file of a corpus, by default the corpus itself, is a table."""
+    from gensim_tfw2v.corpus.text_files import table_suffix
+
+    if table_suffix(file):
+        from gensim_tfw2v.corpus.table_files import column_names
+
+        raise BadInput(
+            f"{file}: is a table; name the column to train on, as in: tfw2v train "
+            f"{shlex.quote(str(corpus or file))} --column NAME; its columns are: "
+            f"{column_names(file)}"
+        )
 
 
 def set_log(options: dict[str, Any]) -> None:

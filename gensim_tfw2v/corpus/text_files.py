@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from io import BufferedReader
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -18,6 +19,9 @@ MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
 
 #: Name of gensim's class for the sentences of several files.
 PATHS = "gensim.models.word2vec.PathLineSentences"
+
+#: Suffixes of tables, with the character that separates the columns of CSV.
+TABLES = {".parquet": "", ".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
 
 #: Path of a file, or an iterable of sentences.
 Source = Path | Iterable[list[str]]
@@ -51,13 +55,14 @@ class FileRange(NamedTuple):
     """Whole lines of a text: bytes [start, stop) of a file.
 
     A stream (a compressed or remote file, or a pipe) is one range. Its size is the size on disk, or
-    0 if this is unknown.
+    0 if this is unknown. If `column` is set, the file is a table, and the text that column.
     """
 
     path: str
     start: int
     stop: int
     is_stream: bool = False
+    column: str = ""
 
 
 class Text(NamedTuple):
@@ -134,6 +139,19 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
     except (OSError, ValueError):  # a path with a null byte
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def table_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix in `TABLES` of a table, from its name or content; "" for other files."""
+    path = Path(path)
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        if file.read(4) == b"PAR1":
+            return ".parquet"
+    name = path.stem if path.suffix.lower() in COMPRESSED else path.name
+    suffix = Path(name).suffix.lower()
+    return suffix if suffix in TABLES else ""
 
 
 def whole_file(path: str) -> FileRange:
@@ -229,6 +247,10 @@ def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
 
 def open_text(text: FileRange) -> AbstractContextManager[BinaryIO]:
     """Open a text for reading from its start, as decompressed bytes."""
+    if text.column:
+        from gensim_tfw2v.corpus.table_files import ColumnText
+
+        return BufferedReader(ColumnText(text.path, text.column))
     if text.is_stream:
         return _open_stream(text.path)
     file = open(text.path, "rb")

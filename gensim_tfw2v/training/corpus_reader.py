@@ -40,6 +40,9 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
         See `find_readers`.
     """
     tagged = tags is not None
+    is_table = type(source).__module__ == "gensim_tfw2v.corpus.table_files"  # no subclass of these
+    if is_table and (ranges := source.ranges) is not None:
+        return Text(cut_texts(ranges), (), tagged)
     if (paths := text_files(source, tagged)) is None:
         items = source if tags is None else tags.encoded(source)
         number = operator.length_hint(source, 0)

@@ -1,0 +1,85 @@
+"""``tfw2v train --column``, and tables without it."""
+
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from gensim.models import Doc2Vec, Word2Vec
+from pyarrow import csv, parquet
+
+QUICK = ("--vector-size", 8, "--epochs", 1, "--workers", 1)
+
+
+@pytest.fixture
+def tables(tmp_path, corpus):
+    """Folder with the lines of the corpus as tables, and in a folder of its own."""
+    lines = corpus.read_text(encoding="utf-8").splitlines()
+    table = pa.table({"id": range(len(lines)), "text": lines})
+    parquet.write_table(table, tmp_path / "texts.parquet")
+    csv.write_csv(table, tmp_path / "texts.csv")
+    words = pa.table({"words": [line.split() for line in lines]})
+    parquet.write_table(words, tmp_path / "words.parquet")
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate((table[:11], table[11:])):
+        parquet.write_table(part, tmp_path / f"parts/part-{number}.parquet")
+    (tmp_path / "parts/_SUCCESS").touch()
+    (tmp_path / "text.txt").write_bytes(corpus.read_bytes())
+    return tmp_path
+
+
+@pytest.mark.parametrize(("name", "column"), [
+    ("texts.parquet", "text"), ("texts.csv", "text"), ("words.parquet", "words"), ("parts", "text"),
+])  # fmt: skip
+def test_tables_train_as_their_text_does(tfw2v, tables, name, column):
+    tfw2v("train", tables / "text.txt", "-o", tables / "expected", *QUICK)
+    kept = "--checkpoint-dir", tables / "kept"
+    for _ in range(2):  # the second resumes from the checkpoint
+        shown = tfw2v(
+            "train", tables / name, "--column", column, "-o", tables / "model", *QUICK, *kept
+        )
+    assert "resumed" in shown.stdout
+    expected, model = (Word2Vec.load(str(tables / name)) for name in ("expected", "model"))
+    assert model.wv.index_to_key == expected.wv.index_to_key
+    np.testing.assert_array_equal(model.wv.vectors, expected.wv.vectors)
+
+
+@pytest.mark.parametrize(("name", "column"), [("parts", "text"), ("words.parquet", "words")])
+def test_rows_are_documents(tfw2v, tables, name, column):
+    of_column = "train", tables / name, "--column", column
+    options = "--dbow", "--max-vocab-size", 9999, *QUICK
+    tfw2v(*of_column, "-o", tables / "model", "--doc2vec", *options)
+    assert Doc2Vec.load(str(tables / "model")).dv.index_to_key == list(range(30))
+    tfw2v(*of_column, "-o", tables / "more", "--init", tables / "model", "--epochs", 1)
+    assert len(Doc2Vec.load(str(tables / "more")).dv) == 30
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("texts.csv",),
+     "texts.csv: is a table; name the column to train on, as in: tfw2v train texts.csv "
+     "--column NAME; its columns are: id, text"),
+    (("parts",), "tfw2v train parts --column NAME; its columns are: id, text"),
+    (("hidden",), "hidden: is a table; name the column to train on"),
+    (("text.txt", "--column", "text"),
+     "text.txt: --column needs a table (.parquet, .csv, .tsv, .jsonl, .ndjson); read other files"),
+    (("-", "--column", "text"), "/dev/stdin: --column needs a table"),
+    (("texts.csv", "--column", "texts"),
+     "texts.csv: has no column 'texts'; its columns are: id, text"),
+    (("texts.parquet", "--column", "id"), "column 'id' is of type int64; a corpus is a column of"),
+    (("missing.csv", "--column", "id"), "missing.csv: No such file or directory"),
+])  # fmt: skip
+def test_bad_columns_are_reported_before_training(tfw2v, monkeypatch, tables, arguments, message):
+    monkeypatch.chdir(tables)
+    (tables / "hidden").write_bytes((tables / "texts.parquet").read_bytes())
+    result = tfw2v("train", *arguments, "-o", "model", status=2)
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert not (tables / "model").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--column", "text")])
+def test_missing_pyarrow_is_reported(tfw2v, monkeypatch, tables, options):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "gensim_tfw2v.corpus.table_files", raising=False)
+    result = tfw2v("train", tables / "texts.csv", "-o", tables / "model", *options, status=2)
+    said = "tfw2v: reading tables needs pyarrow, which is missing. Run: pip install pyarrow\n"
+    assert result.stderr == said
