@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 #: USearch's names of the types.
 TYPES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "binary": "b1"}
 
-#: Default of `expansion_search` by type: see docs/index-of-neighbours.md.
-EXPANSIONS = {"float32": 128, "bfloat16": 128, "int8": 128, "binary": 512}
+#: Numbers in vectors, V * D, up to which a search is made fast by few candidates; see
+#: docs/index-of-neighbours.md.
+FEW_NUMBERS = 10_000_000
 
 #: Divisors are at least this, so that a vector of zeros has cosines of 0.
 LEAST = np.float32(1e-30)
@@ -56,9 +57,10 @@ class NeighbourIndex:
         Type in which the index stores vectors. With ``"binary"``, only the signs.
     connectivity : int
         Edges per vector, from 2 up.
-    expansion_add, expansion_search : int
+    expansion_add, expansion_search : int, optional
         Candidates that adding a vector, and a search, keep. More find more of the nearest
-        neighbours, in more time.
+        neighbours, in more time. A search keeps 64 by default, 128 if the vectors have more than 10
+        million elements, and 8 times as many with ``"binary"``.
     workers : int, optional
         Number of threads; by default one per core.
     progress : bool, optional
@@ -78,8 +80,8 @@ class NeighbourIndex:
     >>> from gensim.test.utils import common_texts
     >>> from gensim_tfw2v import TFWord2Vec
     >>> model = TFWord2Vec(common_texts, vector_size=20, min_count=1)
-    >>> model.wv.most_similar("computer", topn=1, indexer=model.index())
-    [('computer', 1.0)]
+    >>> model.wv.most_similar("computer", topn=1, indexer=model.index())[0][0]
+    'computer'
     """
 
     keys: list[Any]
@@ -104,7 +106,10 @@ class NeighbourIndex:
 
         Choice(tuple(TYPES))("dtype", dtype)
         _WHOLE("expansion_add", expansion_add)
-        _WHOLE("expansion_search", expansion := expansion_search or EXPANSIONS[dtype])
+        if expansion_search is None:
+            expansion_search = 64 if vectors.vectors.size <= FEW_NUMBERS else 128
+            expansion_search *= 8 if dtype == "binary" else 1
+        _WHOLE("expansion_search", expansion_search)
         Whole(2, 1 << 10, exact=True)("connectivity", connectivity)
         threads = Whole(1, exact=True)("workers", workers or len(usable_cores()))
         if not len(vectors) or not np.isfinite(vectors.vectors).all():
@@ -116,11 +121,11 @@ class NeighbourIndex:
             dtype=TYPES[dtype],
             connectivity=connectivity,
             expansion_add=expansion_add,
-            expansion_search=expansion,
+            expansion_search=expansion_search,
         )
         self.keys = list(vectors.index_to_key)
         self._vectors = vectors
-        self._checksum = zlib.crc32(np.ascontiguousarray(vectors.vectors))
+        self._checksum = _sum_of(vectors)
         numbers = np.arange(len(vectors))
         parts = np.array_split(numbers, 1 + len(numbers) // ROWS_AT_A_TIME)
         with progress_bar("building an index", progress, total=len(numbers), unit=" words") as bar:
@@ -263,9 +268,13 @@ class NeighbourIndex:
         for number, (have, given) in enumerate(pairs, 1):
             if have != given and str(have) != str(given):  # tags may be numbers or their text
                 return f"its word {number:,} is {quoted(have)}, expected {quoted(given)}"
-        is_same = self._checksum == zlib.crc32(np.ascontiguousarray(vectors.vectors))
+        is_same = self._checksum == _sum_of(vectors)
         return "" if is_same else "the words are the same, but not their vectors"
 
 
 def _checksum(data: Any, header: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(header, sort_keys=True).encode(), zlib.crc32(data))
+
+
+def _sum_of(vectors: KeyedVectors) -> int:
+    return zlib.crc32(np.ascontiguousarray(vectors.vectors).data)
