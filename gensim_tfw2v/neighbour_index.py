@@ -30,7 +30,7 @@ TYPES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "binary": "b1"}
 
 #: Numbers in vectors, V * D, up to which a search is made fast by few candidates; see
 #: docs/index-of-neighbours.md.
-FEW_NUMBERS = 10_000_000
+FEW_NUMBERS = 30_000_000
 
 #: Divisors are at least this, so that a vector of zeros has cosines of 0.
 LEAST = np.float32(1e-30)
@@ -59,7 +59,7 @@ class NeighbourIndex:
         Edges per vector, from 2 up.
     expansion_add, expansion_search : int, optional
         Candidates that adding a vector, and a search, keep. More find more of the nearest
-        neighbours, in more time. A search keeps 64 by default, 128 if the vectors have more than 10
+        neighbours, in more time. A search keeps 64 by default, 128 if the vectors have more than 30
         million elements, and 8 times as many with ``"binary"``.
     workers : int, optional
         Number of threads; by default one per core.
@@ -111,7 +111,7 @@ class NeighbourIndex:
             expansion_search *= 8 if dtype == "binary" else 1
         _WHOLE("expansion_search", expansion_search)
         Whole(2, 1 << 10, exact=True)("connectivity", connectivity)
-        threads = Whole(1, exact=True)("workers", workers or len(usable_cores()))
+        threads = len(usable_cores()) if workers is None else _WHOLE("workers", workers)
         if not len(vectors) or not np.isfinite(vectors.vectors).all():
             raise ValueError("an index needs at least one vector, and finite vectors")
         self.dtype = dtype
