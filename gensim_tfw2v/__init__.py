@@ -17,6 +17,7 @@ __all__ = [
     "Asynchronous",
     "Downpour",
     "EarlyStopping",
+    "NeighbourIndex",
     "Sandblaster",
     "SubModels",
     "Synchronous",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
+    from gensim_tfw2v.neighbour_index import NeighbourIndex
     from gensim_tfw2v.options.regimes import (
         Asynchronous,
         Downpour,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 _REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous")
 _MODULES = {
     "merge_models": "merged",
+    "NeighbourIndex": "neighbour_index",
     "patch_gensim": "patch",
     "TFDoc2Vec": "doc2vec",
     "TFFastText": "fasttext",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.merging import MergeReport
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
+    from gensim_tfw2v.neighbour_index import NeighbourIndex
     from gensim_tfw2v.options.keywords import Word2VecOptions
     from gensim_tfw2v.options.kinds import Kind
     from gensim_tfw2v.options.regimes import RegimeOptions
@@ -401,6 +402,21 @@ class TFWord2Vec(Word2Vec):
         from gensim_tfw2v.training.pretrained import push_to_hub
 
         return push_to_hub(self, name, results, private, token)
+
+    def index(self, documents: bool = False, **options: Any) -> NeighbourIndex:
+        """Build an index of the vectors, for fast ``wv.most_similar(..., indexer=index)``.
+
+        Parameters
+        ----------
+        documents : bool
+            Use the vectors of documents (``dv``) of a `TFDoc2Vec`, instead of words.
+        **options
+            Parameters of `NeighbourIndex`. `workers` and `progress` are by default the model's.
+        """
+        from gensim_tfw2v.neighbour_index import NeighbourIndex
+
+        options = {"workers": self.workers, "progress": self.progress} | options
+        return NeighbourIndex(self.dv if documents else self.wv, **options)
 
     def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
         """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,8 @@ from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
+
+    from gensim_tfw2v import NeighbourIndex
 
 SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds per word
 
@@ -177,6 +180,9 @@ def neighbours(
     ] = None,
     number: Annotated[int, option("Neighbours per word.", "-n", "--number", min=1)] = 10,
     documents: common.Documents = False,
+    index: Annotated[
+        Path | None, option("Index of these vectors, from `tfw2v index`, for a faster search.")
+    ] = None,
     minus: Annotated[
         list[str] | None,
         option("Word to subtract; all words then form one query (king woman --minus man)."),
@@ -192,20 +198,31 @@ def neighbours(
     spellings. If no word is known, the exit status is 2.
     """
     vectors = load_vectors(model, encoding, documents)
+    indexer = None
+    if index is not None:
+        from gensim_tfw2v import NeighbourIndex
+
+        indexer = NeighbourIndex.load(index, vectors)
+    look_up = partial(_look_up, vectors, indexer)
     if words or not sys.stdin.isatty():
         given = words or [*filter(None, map(str.strip, sys.stdin))]
-        _look_up(vectors, given, minus, number, json)
+        look_up(given, minus, number, json)
         return
     with suppress(EOFError):
         while word := input("word: ").strip():
             try:
-                _look_up(vectors, [word], minus, number, json)
+                look_up([word], minus, number, json)
             except BadInput as error:
                 print(f"tfw2v: {error}", file=sys.stderr)
 
 
 def _look_up(
-    vectors: KeyedVectors, words: list[str], minus: list[str] | None, number: int, json: bool
+    vectors: KeyedVectors,
+    indexer: NeighbourIndex | None,
+    words: list[str],
+    minus: list[str] | None,
+    number: int,
+    json: bool,
 ) -> None:
     """Print the neighbours of words; see `neighbours`."""
     messages = _unknown([*words, *(minus or ())], vectors)
@@ -216,13 +233,26 @@ def _look_up(
         print(f"tfw2v: {message}", file=sys.stderr)
     if minus:
         query = f"{' + '.join(known)} - {' - '.join(minus)}"
-        found = {query: vectors.most_similar(positive=known, negative=minus, topn=number)}
+        found = {query: _nearest(vectors, indexer, number, known, minus)}
     else:
-        found = {word: vectors.most_similar(word, topn=number) for word in known}
+        found = {word: _nearest(vectors, indexer, number, [word], []) for word in known}
     if json:
         print(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
     else:
         common.print_neighbours(found)
+
+
+def _nearest(
+    vectors: KeyedVectors,
+    indexer: NeighbourIndex | None,
+    number: int,
+    positive: list[str],
+    negative: list[str],
+) -> list[tuple[str, float]]:
+    """Return the nearest words; an indexer finds the words of the query, too."""
+    asked = {*positive, *negative}
+    found = vectors.most_similar(positive, negative, number + len(asked), indexer=indexer)
+    return [each for each in found if each[0] not in asked][:number]
 
 
 def similarity(

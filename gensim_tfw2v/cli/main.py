@@ -14,7 +14,7 @@ from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import cluster, common
 from gensim_tfw2v.cli.common import BadInput, fail, option
 from gensim_tfw2v.cli.evaluate import evaluate, info, neighbours, similarity, vectors
-from gensim_tfw2v.cli.merge import convert, merge
+from gensim_tfw2v.cli.merge import convert, index, merge
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
 from gensim_tfw2v.cli.train import demo, train
@@ -96,7 +96,7 @@ def options(version: Annotated[bool, _version] = False) -> None:
 
 
 for command in (
-    *(train, evaluate, info, neighbours, similarity, vectors, convert, merge),
+    *(train, evaluate, info, neighbours, similarity, vectors, convert, index, merge),
     *(projector, tensorboard, plan, demo, cluster.task),
 ):
     app.command()(command)

@@ -1,4 +1,4 @@
-"""Commands that write files from files: ``merge`` and ``convert``."""
+"""Commands that write files from files: ``merge``, ``convert`` and ``index``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from gensim_tfw2v.cli import common, formats, model_files
 from gensim_tfw2v.cli.common import Verbose, option
+from gensim_tfw2v.messages import require
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -107,6 +108,45 @@ def convert(
     formats.check_holds(form, chosen, output)
     model_files.save_atomically(output, partial(form.write, saved if form.needs else chosen))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
+
+
+def index(
+    model: common.Model,
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="File to write, and OUT.json, with the words.")
+    ],
+    dtype: Annotated[
+        str, option("Type of the stored vectors: int8, bfloat16, float32 or binary (signs).")
+    ] = "int8",
+    connectivity: Annotated[int, option("Edges per vector.", min=2)] = 16,
+    expansion_add: Annotated[int, option("Candidates while a vector is added.", min=1)] = 128,
+    expansion_search: Annotated[
+        int | None,
+        option("Candidates of a search: more find more neighbours, in more time.", min=1),
+    ] = None,
+    workers: Annotated[
+        int | None, option("Number of threads; by default one per core.", min=1)
+    ] = None,
+    documents: common.Documents = False,
+    encoding: common.Encoding = model_files.UTF8,
+    verbose: Verbose = False,
+) -> None:
+    """Build an index of nearest neighbours, for `neighbours --index` and gensim's `indexer`."""
+    require("tfw2v index", "usearch")
+    written = [output.with_name(f"{output.name}.json"), output]
+    for path in written:
+        model_files.check_outputs(path, None, False, {model: "is the input"})
+    start = time.perf_counter()
+    saved = model_files.load_saved(model, encoding, mapped=True)
+    vectors = model_files.vectors_of(saved, model, documents)
+    from gensim_tfw2v import NeighbourIndex
+
+    made = NeighbourIndex(vectors, dtype, connectivity, expansion_add, expansion_search, workers)
+    with phase(f"saving {output}", None):
+        made.save(output)
+    shown = f"{len(vectors):,} words x {vectors.vector_size} dimensions as {dtype}"
+    took = f"{time.perf_counter() - start:.1f} s"
+    common.print_rows([("index", shown), ("time", took)], written)
 
 
 def _rows(merged: TFWord2Vec) -> list[tuple[str, str]]:

@@ -159,6 +159,7 @@ CALLS = {
     "similarity": "MODEL the of",
     "vectors": "MODEL",
     "convert": "MODEL OUT",
+    "index": "MODEL OUT",
     "merge": "MODEL MODEL -o OUT",
     "projector": "MODEL --log-dir LOGS",
     "plan": "--vocab 9 --tokens 1G",

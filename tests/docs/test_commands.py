@@ -21,7 +21,10 @@ from tests.docs.pages import ROOT, blocks, commands, words
 from tests.docs.test_pages import exists
 
 QUICK_START, README = "docs/quick-start.md", "README.md"
-GUIDES = [f"docs/{name}.md" for name in ("deterministic", "doc2vec", "fasttext", "tensorboard")]
+GUIDES = [
+    f"docs/{name}.md"
+    for name in ("deterministic", "doc2vec", "fasttext", "index-of-neighbours", "tensorboard")
+]
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 
 #: Not run, because they install, or would run the tests within the tests. Their targets and extras
