@@ -45,7 +45,7 @@ class CbowConcat : Windows {
       coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
       slices<kSlice>(vectors_, [&](auto L, int64_t d) {
         Vector dh[L];
-        backward<L>(scores_, y_.data(), columns, hidden, d, dh);
+        backward<L>(scores_, y_.data(), columns, hidden, d, dh, !o.learn_hidden);
         unroll<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });
       });
     }

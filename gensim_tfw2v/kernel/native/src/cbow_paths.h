@@ -40,7 +40,8 @@ class GroupPaths : UnitRows {
     for (int i = 0; i < kGroup; ++i, dh_rows += S)
       slices<kSlice>(N, [&, first = ends_[i], number = ends_[i + 1] - ends_[i]](auto L, int64_t d) {
         Vector dh[L];
-        backward<L>(z.data() + first, nodes_.data() + first, number, group[i].hidden, d, dh);
+        backward<L>(z.data() + first, nodes_.data() + first, number, group[i].hidden, d, dh,
+                    !o.learn_hidden);
         unroll<L>([&](auto l) { store(dh_rows + d + l * W, dh[l]); });
       });
   }

@@ -100,7 +100,8 @@ class CbowWindows : Windows {
     const int x_end = x_ends_[g + 1], first = y_ends_[g];
     const float factor = o.mean == o.corrected ? 1.f / counts_[g] : 1.f;
     Vector dh[L];
-    backward<L>(scores_ + first, y_.data() + first, y_ends_[g + 1] - first, hidden_ + g * S, d, dh);
+    backward<L>(scores_ + first, y_.data() + first, y_ends_[g + 1] - first, hidden_ + g * S, d, dh,
+                !o.learn_hidden);
     for (int i = x_ends_[g]; i < x_end; ++i) {
       float* x = x_[i] + d;
       const float scale = factor * factors_[i];

@@ -108,10 +108,16 @@ struct Bf16x2 {
 #endif
 
 // Backward pass of one hidden layer h, for L vectors of each row from float d on. For c in order:
-// dh += g[c] y[c], then y[c] += g[c] h.
+// dh += g[c] y[c], then y[c] += g[c] h unless `reads_only`.
 template <int L>
 static inline void backward(const float* g, float* const* y, int rows, const float* h, int64_t d,
-                            Vector (&dh)[L]) {
+                            Vector (&dh)[L], bool reads_only) {
+  if (reads_only) {
+    unroll<L>([&](auto l) { dh[l] = Vector{}; });
+    for (int c = 0; c < rows; ++c)
+      unroll<L>([&](auto l) { dh[l] += broadcast(g[c]) * load(y[c] + d + l * W); });
+    return;
+  }
   Vector own[L];
   unroll<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
   for (int c = 0; c < rows; ++c) {

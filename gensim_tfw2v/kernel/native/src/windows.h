@@ -78,7 +78,8 @@ class Windows : protected Trainer {
                    limit_);
       slices<kSlice>(vectors, [&](auto L, int64_t d) {
         Vector dh[L];
-        backward<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
+        backward<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh,
+                    !o.learn_hidden);
         unroll<L>([&](auto l) { store(delta + d + l * W, load(delta + d + l * W) + dh[l]); });
       });
     }
