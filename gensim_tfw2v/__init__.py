@@ -25,8 +25,11 @@ __all__ = [
     "TFWord2Vec",
     "TensorBoardLog",
     "__version__",
+    "align_models",
     "merge_models",
     "patch_gensim",
+    "self_similarities",
+    "train_slice",
 ]
 
 if TYPE_CHECKING:
@@ -43,18 +46,24 @@ if TYPE_CHECKING:
         Synchronous,
     )
     from gensim_tfw2v.patch import patch_gensim
+    from gensim_tfw2v.time_slices import align_models, self_similarities, train_slice
     from gensim_tfw2v.training.early_stopping import EarlyStopping
 
 _REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous")
-_MODULES = {
-    "merge_models": "merged",
-    "patch_gensim": "patch",
-    "TFDoc2Vec": "doc2vec",
-    "TFFastText": "fasttext",
-    "TFWord2Vec": "model",
-    "TensorBoardLog": "monitor.tensorboard_log",
-    "EarlyStopping": "training.early_stopping",
-} | dict.fromkeys(_REGIMES, "options.regimes")
+_SLICES = ("align_models", "self_similarities", "train_slice")
+_MODULES = (
+    {
+        "merge_models": "merged",
+        "patch_gensim": "patch",
+        "TFDoc2Vec": "doc2vec",
+        "TFFastText": "fasttext",
+        "TFWord2Vec": "model",
+        "TensorBoardLog": "monitor.tensorboard_log",
+        "EarlyStopping": "training.early_stopping",
+    }
+    | dict.fromkeys(_REGIMES, "options.regimes")
+    | dict.fromkeys(_SLICES, "time_slices")
+)
 
 open_standard_files()  # first, so that no file opened later gets descriptor 0, 1 or 2
 
