@@ -160,6 +160,8 @@ CALLS = {
     "vectors": "MODEL",
     "convert": "MODEL OUT",
     "merge": "MODEL MODEL -o OUT",
+    "align": "MODEL --output-dir OUT",
+    "changes": "MODEL MODEL",
     "projector": "MODEL --log-dir LOGS",
     "plan": "--vocab 9 --tokens 1G",
     "cluster ls": "",

@@ -37,9 +37,9 @@ class GroupNegatives : UnitRows {
       store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
-  // Backward pass. z must hold g. Adds dy to the outputs, or records it in `ledger`, or computes it in vain
-  // without o.learn_hidden. Overwrites the hidden
-  // layers with v. Unless `is_first`, dh_rows hold terms of dh from hierarchical softmax.
+  // Backward pass. z must hold g. Adds dy to the outputs, or records it in `ledger`, or discards it without
+  // o.learn_hidden. Overwrites the hidden layers with v. Unless `is_first`, dh_rows hold terms of dh from
+  // hierarchical softmax.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     if (o.learn_hidden) {
       for (int k = 0; k < K; ++k)

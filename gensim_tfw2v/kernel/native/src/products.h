@@ -3,6 +3,7 @@
 //   weighted_sum    out[r] += sum over k of a[r][k] y[k]. Computes dx = g y and dy = g' x
 //   backward        for one hidden layer h, and for c in order: dh += g[c] y[c], then y[c] += g[c] h
 //   backward_group  backward for several hidden layers, in order, with the same rows y
+//   read_backward   backward without updates of y
 // Tiles and slices of rows are small, so that sums stay in registers: AVX2 has 16 registers, AVX-512 32.
 #pragma once
 #include <algorithm>
@@ -108,16 +109,10 @@ struct Bf16x2 {
 #endif
 
 // Backward pass of one hidden layer h, for L vectors of each row from float d on. For c in order:
-// dh += g[c] y[c], then y[c] += g[c] h unless `reads_only`.
+// dh += g[c] y[c], then y[c] += g[c] h.
 template <int L>
 static inline void backward(const float* g, float* const* y, int rows, const float* h, int64_t d,
-                            Vector (&dh)[L], bool reads_only) {
-  if (reads_only) {
-    unroll<L>([&](auto l) { dh[l] = Vector{}; });
-    for (int c = 0; c < rows; ++c)
-      unroll<L>([&](auto l) { dh[l] += broadcast(g[c]) * load(y[c] + d + l * W); });
-    return;
-  }
+                            Vector (&dh)[L]) {
   Vector own[L];
   unroll<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
   for (int c = 0; c < rows; ++c) {
@@ -219,6 +214,13 @@ static inline void weighted_sum(const float* a, int64_t by_row, int64_t by_k, co
     weighted_sum_rows<Product, begin, 2>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
   if (r < rows)
     weighted_sum_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
+}
+
+// Backward pass that only reads the rows y: dh += sum over c of g[c] y[c], or dh = the sum if `begin`. Not
+// inlined, because larger callers would be slower.
+template <bool begin>
+[[gnu::noinline]] static void read_backward(const float* g, const float* const* y, int rows, float* dh, int N) {
+  weighted_sum<Single, begin>(g, 0, 1, y, rows, &dh, 1, N);
 }
 
 }  // namespace tfw2v::TFW2V_ISA

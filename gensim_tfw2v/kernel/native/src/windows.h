@@ -76,10 +76,13 @@ class Windows : protected Trainer {
       score(&hidden, 1, &y_[first], number, vectors, turn_scores_.data(), 0);
       coefficients(turn_scores_.data(), turn_labels_.data(), ld, alpha, turn_scores_.data(), with_loss,
                    limit_);
+      if (!o.learn_hidden) {
+        read_backward<false>(turn_scores_.data(), &y_[first], number, delta, vectors);
+        continue;
+      }
       slices<kSlice>(vectors, [&](auto L, int64_t d) {
         Vector dh[L];
-        backward<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh,
-                    !o.learn_hidden);
+        backward<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
         unroll<L>([&](auto l) { store(delta + d + l * W, load(delta + d + l * W) + dh[l]); });
       });
     }
