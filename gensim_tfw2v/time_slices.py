@@ -26,7 +26,7 @@ from gensim_tfw2v.training.weights import WEIGHTS
 ROWS_AT_A_TIME = 1 << 14
 
 #: Options that a slice must share with its compass, because the output layer depends on them.
-SHARED = ("vector_size", "sg", "hs", "negative", "cbow_mean")
+SHARED = [name for name in named("arrays") if name not in named("running")]
 
 logger = logging.getLogger(__name__)
 
