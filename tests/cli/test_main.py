@@ -160,7 +160,7 @@ CALLS = {
     "vectors": "MODEL",
     "convert": "MODEL OUT",
     "merge": "MODEL MODEL -o OUT",
-    "align": "MODEL --output-dir OUT",
+    "align": "MODEL --output-dir LOGS",
     "changes": "MODEL MODEL",
     "projector": "MODEL --log-dir LOGS",
     "plan": "--vocab 9 --tokens 1G",
