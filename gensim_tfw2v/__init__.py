@@ -28,8 +28,11 @@ __all__ = [
     "TableSentences",
     "TensorBoardLog",
     "__version__",
+    "align_models",
     "merge_models",
     "patch_gensim",
+    "self_similarities",
+    "train_slice",
 ]
 
 if TYPE_CHECKING:
@@ -48,19 +51,23 @@ if TYPE_CHECKING:
         Synchronous,
     )
     from gensim_tfw2v.patch import patch_gensim
+    from gensim_tfw2v.time_slices import align_models, self_similarities, train_slice
     from gensim_tfw2v.training.early_stopping import EarlyStopping
 
 _REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous")
 _MODULES = {
+    "align_models": "time_slices",
     "merge_models": "merged",
     "NeighbourIndex": "neighbour_index",
     "patch_gensim": "patch",
+    "self_similarities": "time_slices",
     "TFDoc2Vec": "doc2vec",
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
     "TableDocuments": "corpus.table_files",
     "TableSentences": "corpus.table_files",
     "TensorBoardLog": "monitor.tensorboard_log",
+    "train_slice": "time_slices",
     "EarlyStopping": "training.early_stopping",
 } | dict.fromkeys(_REGIMES, "options.regimes")
 

@@ -69,7 +69,7 @@ def merge_models(
     12
     """
     models = list(models)
-    vectors = [_vectors(number, model) for number, model in enumerate(models)]
+    vectors = [vectors_in(number, model) for number, model in enumerate(models)]
     whole = all(isinstance(model, Word2Vec) for model in models)
     has_counts = all(held_counts(of_one) is not None for of_one in vectors)
     counted = vectors if has_counts else [keyed(of.index_to_key, of.vectors) for of in vectors]
@@ -103,7 +103,8 @@ def merge_models(
     return model
 
 
-def _vectors(number: int, model: Any) -> KeyedVectors:
+def vectors_in(number: int, model: Any) -> KeyedVectors:
+    """Return the vectors of a model, or vectors; raise a TypeError for anything else."""
     vectors = getattr(model, "wv", model)
     if not isinstance(vectors, KeyedVectors):
         raise TypeError(

@@ -200,6 +200,9 @@ class TFWord2Vec(Word2Vec):
         prediction is of a word from one word of its window (skip-gram) or from all of them (CBOW).
         With `log_dir` but without `compute_loss`, the mean covers a sixteenth of the predictions.
         ``running_training_loss`` is the sum over all epochs, as in gensim.
+    learn_hidden : bool
+        False if `train` updates only ``wv.vectors``, and leaves ``syn1neg`` and ``syn1`` as they
+        are: in models of `train_slice`. Needs threads of one machine, without `regime`.
     stop_training : bool
         A callback sets it to True to end `train` after this epoch.
     history, best_epoch, best_score
@@ -240,6 +243,7 @@ class TFWord2Vec(Word2Vec):
     corrected_cbow: bool
     deterministic: bool
     negative_shards: int  # an experiment: see docs/layouts.md
+    learn_hidden: bool
     kernel: str | None = None
     has_subwords = False  # True in FastText models
     has_documents = False  # True in Doc2Vec models

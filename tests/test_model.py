@@ -585,3 +585,11 @@ def test_names_of_gensim_3_raise_with_the_new_name(model_class):
         model_class().train([["a"]], iter=1)
     with pytest.raises(AttributeError, match="'no_such_name'"):
         _ = model_class().no_such_name
+
+
+def test_outputs_are_frozen_only_by_the_compiled_kernels(monkeypatch):
+    train_by_graph(monkeypatch)
+    model = TFWord2Vec(common_texts, min_count=1)
+    model.learn_hidden = False
+    with pytest.raises(RuntimeError, match="learn_hidden=False models are trained only by the"):
+        model.train(common_texts, total_examples=9, epochs=1)

@@ -12,6 +12,7 @@ import typer
 
 from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import cluster, common
+from gensim_tfw2v.cli.align import align, changes
 from gensim_tfw2v.cli.common import BadInput, fail, option
 from gensim_tfw2v.cli.evaluate import evaluate, info, neighbours, similarity, vectors
 from gensim_tfw2v.cli.merge import convert, index, merge
@@ -97,6 +98,7 @@ def options(version: Annotated[bool, _version] = False) -> None:
 
 for command in (
     *(train, evaluate, info, neighbours, similarity, vectors, convert, index, merge),
+    *(align, changes),
     *(projector, tensorboard, plan, demo, cluster.task),
 ):
     app.command()(command)

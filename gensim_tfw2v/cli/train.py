@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gensim_tfw2v.cli import common, model_files
+from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.monitor.progress import phase
@@ -25,7 +26,7 @@ STDIN = Path("/dev/stdin")
 
 #: Options of `train` that are not arguments of the model.
 OF_THE_COMMAND = {
-    *("corpus", "column", "output", "vectors", "binary", "init", "hosts", "verbose"),
+    *("corpus", "column", "output", "vectors", "binary", "init", "compass", "hosts", "verbose"),
     *("early_stopping", "patience"),
 }
 
@@ -77,6 +78,13 @@ def train(
         option(
             "Continue training this model or these vectors, and add the new words of CORPUS. "
             "Options that are not set are the model's."
+        ),
+    ] = None,
+    compass: Annotated[
+        Path | None,
+        option(
+            "Train a model of a time slice, in the space of this full model of all slices. Options "
+            "that are not set are the model's."
         ),
     ] = None,
     vector_size: Annotated[int, _model("Dimensions of the vectors.", min=1)] = 100,
@@ -265,6 +273,18 @@ def train(
     if init is not None:
         options["make"] = partial(continue_model, init, context)
         inputs[init] = "is the model to continue"
+    if compass is not None:
+        if (
+            excluded := {"init", "fasttext", "doc2vec", "cluster", "hosts", "regime"}
+            & given(context).keys()
+        ):
+            flags = ", ".join(f"--{name}" for name in sorted(excluded))
+            raise BadInput(
+                f"{flags}: excluded by --compass, which trains Word2Vec by threads of this "
+                "machine; leave one of them out"
+            )
+        options["make"] = partial(train_by_compass, compass)
+        inputs[compass] = "is the compass"
     model_files.check_outputs(output, vectors, binary, inputs)
     with phase("loading gensim", progress):
         model_class()  # first, because it suspends garbage collection

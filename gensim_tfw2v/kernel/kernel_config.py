@@ -137,6 +137,8 @@ class KernelConfig:
         is the sum or mean of rows.
     padding : int
         Index of the input row for positions outside of a document, if rows are concatenated.
+    learn_hidden : bool
+        Whether outputs and nodes are trained, or only read.
     """
 
     objective: Objective
@@ -165,6 +167,7 @@ class KernelConfig:
     train_words: bool = True
     concatenated: int = 0
     padding: int = 0
+    learn_hidden: bool = True
 
     @property
     def native(self) -> bool:

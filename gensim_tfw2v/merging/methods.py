@@ -138,9 +138,7 @@ class ALiR(Merging):
         maps = right_singular_vectors(products, self.size, seed)
         for _ in range(ITERATIONS):
             targets = products @ maps
-            # the polar factor solves the Procrustes problem (Schönemann 1966); if D_i and D differ,
-            # it has orthonormal rows or columns
-            maps = np.concatenate([polar(targets[part])[0] for part in inputs.parts])
+            maps = np.concatenate([rotation(targets[part]) for part in inputs.parts])
         first = maps[inputs.parts[0]]
         self._maps = (maps @ first.T if len(first) == self.size else maps).astype(np.float32)
 
@@ -169,6 +167,15 @@ def merging_named(method: str) -> Method:
         *names, last = METHODS
         raise ValueError(f"unknown method {quoted(method)}: use {', '.join(names)} or {last}")
     return METHODS[method]
+
+
+def rotation(products: np.ndarray) -> np.ndarray:
+    """Return the map R [C, D] for which A R is nearest to B, from the products AᵀB [C, D].
+
+    It is the polar factor, which solves the Procrustes problem (Schönemann 1966). R is orthogonal;
+    if C and D differ, it has orthonormal rows or columns.
+    """
+    return polar(products)[0]
 
 
 def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:

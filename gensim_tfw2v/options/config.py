@@ -32,6 +32,7 @@ class TrainingConfig:
     window: int
     alpha: float  # the maximum learning rate
     negative_shards: int
+    learn_hidden: bool  # whether the output layer is trained, or only read
     workers: int
     shrink_windows: bool
     deterministic: bool
@@ -130,6 +131,11 @@ class TrainingConfig:
             raise ValueError(
                 "dm_concat=1 can be trained only by threads of one machine: leave out cluster and "
                 "regime, or dm_concat"
+            )
+        if not self.learn_hidden and (self.cluster or self.regime or self.kernels_class):
+            raise ValueError(
+                "with learn_hidden=False, as in a model of train_slice, only Word2Vec can be "
+                "trained, by threads of one machine: leave out cluster and regime"
             )
         by_graph = has_columns or not regime.has_kernels
         if (by_graph or self.has_documents and regime.trains_apart) and self.kernels_class:

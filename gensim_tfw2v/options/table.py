@@ -102,6 +102,7 @@ TABLE = (
     Option("cbow_mean", Whole(text=True), 1, "needed identity merged unusual arrays"),
     Option("corrected_cbow", truth, False, "own identity merged unusual refused"),
     Option("negative_shards", Whole(1, MAX_NEGATIVES), 1, "experiment identity unusual refused"),
+    Option("learn_hidden", truth, True, "experiment identity unusual refused fixed"),
     Option("sample", Finite(most=MAX_SAMPLE, none=True), 1e-3, "needed identity merged shown info"),
     Option("alpha", Finite(text=True), 0.025, "needed identity merged shown info each-epoch"),
     Option("min_alpha", Finite(text=True), 1e-4, "needed identity merged unusual each-epoch"),

@@ -211,7 +211,7 @@ class Plan:
                     shape, objective.skipgram, vocabulary.most_frequent, step
                 )
         else:
-            if options.kernels_class or options.deterministic:
+            if options.kernels_class or options.deterministic or not options.learn_hidden:
                 raise RuntimeError(self._why_no_kernels())
             from gensim_tfw2v.graph.step_shape import choose_max_norm, choose_product_dtype
 
@@ -250,12 +250,14 @@ class Plan:
             train_words=not options.has_documents or options.dbow_words,
             concatenated=options.concatenated,
             padding=vocabulary.padding,
+            learn_hidden=options.learn_hidden,
             **of_engine,
         )
 
     def _why_no_kernels(self) -> str:
         name = self.options.kernels_class
-        what = f"{name} is" if name else "deterministic=True models are"
+        option = "deterministic=True" if self.options.deterministic else "learn_hidden=False"
+        what = f"{name} is" if name else f"{option} models are"
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         why = hide if load_ops() is not None else why_not()
         return f"{what} trained only by the compiled kernels, on CPUs, but {why}"

@@ -161,6 +161,8 @@ CALLS = {
     "convert": "MODEL OUT",
     "index": "MODEL OUT",
     "merge": "MODEL MODEL -o OUT",
+    "align": "MODEL --output-dir LOGS",
+    "changes": "MODEL MODEL",
     "projector": "MODEL --log-dir LOGS",
     "plan": "--vocab 9 --tokens 1G",
     "cluster ls": "",

@@ -23,7 +23,10 @@ from tests.docs.test_pages import exists
 QUICK_START, README = "docs/quick-start.md", "README.md"
 GUIDES = [
     f"docs/{name}.md"
-    for name in ("deterministic", "doc2vec", "fasttext", "index-of-neighbours", "tensorboard")
+    for name in (
+        *("deterministic", "doc2vec", "fasttext", "index-of-neighbours", "tensorboard"),
+        "time-slices",
+    )
 ]
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 
@@ -149,6 +152,9 @@ def test_guides_run(page, folder, tfw2v):
     shutil.copy(datapath("lee_background.cor"), "news.txt")  # as made by the quick start
     for name in ("news.model", "gensim.model"):
         Word2Vec(corpus_file="news.txt", vector_size=10, epochs=1).save(name)
+    (folder / "slices").mkdir()
+    for year in (2019, 2020):
+        shutil.copy("news.txt", f"slices/{year}.txt")
     run_page(page, tfw2v)
 
 

@@ -59,6 +59,7 @@ class Options(NamedTuple):
     train_words: int
     concatenated: int
     padding: int
+    learn_hidden: int
 
     @classmethod
     def of(cls, config: KernelConfig) -> Options:

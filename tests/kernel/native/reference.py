@@ -230,6 +230,8 @@ class Training:
     def update(self, updates):
         """Apply updates: tuples of a table, its row or rows, and the floats to add."""
         for table, rows, added in updates:
+            if table != INPUTS and not self.o.learn_hidden:
+                continue
             np.add.at(self.tables[table], rows, added)
             np.add.at(self.travelled[table], rows, np.abs(added))
 
@@ -370,7 +372,7 @@ class Training:
                         *(with_loss, moved),
                     )
                     layer[3] = (
-                        moved + dy
+                        moved + dy * self.o.learn_hidden
                     )  # per index in `rows`: updates of a repeated row are not added up
                     updates += [(table, rows, dy), (INPUTS, word, self.lock[word] * dx)]
             self.update(updates)

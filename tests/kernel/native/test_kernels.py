@@ -109,6 +109,19 @@ def test_kernels_equal_loops_for_any_option(objective, changes):
     assert (moved == 0) if alone else (moved > 1e-3)
 
 
+@pytest.mark.parametrize("changes", [{}, {"skip_targets": 1, "group": 1}, {"ngrams": 5}], ids=str)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_only_inputs_change_without_learn_hidden(objective, changes):
+    case = make_case(size=40, learn_hidden=0, **OBJECTIVES[objective] | changes)
+    assert check(case) > 1e-4
+    for kernel in kernels_here():
+        tables = case.trained()
+        with trained_by(kernel):
+            tables.train(case.options, case.unit, case.alphas)
+        for rows, before in zip(tables.rows[1:], case.tables[1:], strict=True):
+            np.testing.assert_array_equal(rows, before)
+
+
 @settings(max_examples=100)
 @given(
     tokens=st.integers(0, 70),
@@ -127,6 +140,7 @@ def test_kernels_equal_loops_for_any_option(objective, changes):
             "skip_targets": st.integers(0, 1),
             "group": st.sampled_from([1, 2, 3, 8, 100]),
             "repeats": st.sampled_from([1, 2, 5, 100]),
+            "learn_hidden": st.integers(0, 1),
         }
     ),
     seed=st.integers(0, 100),

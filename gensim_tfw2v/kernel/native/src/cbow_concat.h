@@ -43,7 +43,8 @@ class CbowConcat : Windows {
       std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
       score(&hidden, 1, y_.data(), columns, vectors_, scores_, 0);
       coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
-      slices<kSlice>(vectors_, [&](auto L, int64_t d) {
+      if (!o.learn_hidden) read_backward<true>(scores_, y_.data(), columns, delta_, vectors_);
+      else slices<kSlice>(vectors_, [&](auto L, int64_t d) {
         Vector dh[L];
         backward<L>(scores_, y_.data(), columns, hidden, d, dh);
         unroll<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });

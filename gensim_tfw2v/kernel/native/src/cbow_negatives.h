@@ -18,8 +18,10 @@ class GroupNegatives : UnitRows {
   explicit GroupNegatives(const UnitRows& unit)
       : UnitRows(unit), K(o.negative), ld(K ? static_cast<int>(rounded(K + 1, (W + 3) / 4)) : 0),
         z(rounded(kGroup * ld, W)), labels(z.size()), y_(K), to_(K), times_(ld), drawn_(K),
-        lanes_(z.size() * W), zero_row_(S) {
+        lanes_(z.size() * W), zero_row_(S), unused_row_(S) {
     if (K) times_[K] = 1.f;  // label of the target
+    std::fill(to_.begin(), to_.end(), +unused_row_);
+    std::fill_n(to_target_, kGroup, +unused_row_);
   }
 
   // Computes z and labels of the g-th group of a block.
@@ -35,17 +37,20 @@ class GroupNegatives : UnitRows {
       store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
-  // Backward pass. z must hold g. Adds dy to the outputs, or records it in `ledger`. Overwrites the hidden
-  // layers with v. Unless `is_first`, dh_rows hold terms of dh from hierarchical softmax.
+  // Backward pass. z must hold g. Adds dy to the outputs, or records it in `ledger`, or discards it without
+  // o.learn_hidden. Overwrites the hidden layers with v. Unless `is_first`, dh_rows hold terms of dh from
+  // hierarchical softmax.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
-    for (int k = 0; k < K; ++k)
-      to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
-    for (int i = 0; i < kGroup; ++i)
-      to_target_[i] = ledger && group[i].valid ? ledger->record(group[i].target) : group[i].target;
+    if (o.learn_hidden) {
+      for (int k = 0; k < K; ++k)
+        to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
+      for (int i = 0; i < kGroup; ++i)
+        to_target_[i] = ledger && group[i].valid ? ledger->record(group[i].target) : group[i].target;
+    }  // else they all remain unused_row_
     for (int k = 0; k < K; k += kChunk)
       dispatch_constant<kChunk>(K - k, [&](auto Y) {
         dispatch_bool(k + kChunk >= K, [&](auto is_last) {
-          dispatch_bool(ledger, [&](auto begin) {
+          dispatch_bool(ledger || !o.learn_hidden, [&](auto begin) {
             update<Y, is_last, begin>(group, dh_rows, is_first && !k, k);
           });
         });
@@ -162,8 +167,8 @@ class GroupNegatives : UnitRows {
   std::vector<float> times_;    // [ld] labels of a position that skips no negative
   std::vector<int32_t> drawn_;  // [K] ids of the negatives
   // lanes_: [kGroup, ld, W] partial sums of each score. zero_row_: row of merged negatives, which stays 0,
-  // because their coefficients are 0.
-  Buffer lanes_, zero_row_;
+  // because their coefficients are 0. unused_row_: destination of all updates without o.learn_hidden.
+  Buffer lanes_, zero_row_, unused_row_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA

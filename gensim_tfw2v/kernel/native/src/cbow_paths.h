@@ -35,9 +35,13 @@ class GroupPaths : UnitRows {
     }
   }
 
-  // Backward pass. z must hold g. Sets dh_rows to dh, and adds dy to the nodes.
+  // Backward pass. z must hold g. Sets dh_rows to dh, and with o.learn_hidden adds dy to the nodes.
   void update(const Position* group, float* dh_rows) {
-    for (int i = 0; i < kGroup; ++i, dh_rows += S)
+    for (int i = 0; i < kGroup && !o.learn_hidden; ++i) {
+      const int first = ends_[i];
+      read_backward<true>(&z[first], nodes_.data() + first, ends_[i + 1] - first, dh_rows + i * S, N);
+    }
+    for (int i = 0; i < kGroup && o.learn_hidden; ++i, dh_rows += S)
       slices<kSlice>(N, [&, first = ends_[i], number = ends_[i + 1] - ends_[i]](auto L, int64_t d) {
         Vector dh[L];
         backward<L>(z.data() + first, nodes_.data() + first, number, group[i].hidden, d, dh);

@@ -65,8 +65,15 @@ class CbowWindows : Windows {
     }
     coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
     if (!in_range(columns)) group_ = 1;
-    for (int g = 0; g < number; ++g)
+    for (int g = 0; g < number; ++g) {
+      if (!o.learn_hidden) {
+        const int first = y_ends_[g];
+        read_backward<true>(scores_ + first, &y_[first], y_ends_[g + 1] - first, delta_, N);
+        update_words(g);
+        continue;
+      }
       slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(g, d); });
+    }
   }
 
   // Trains one window in gensim's order: a repeated output is scored again after its first update.
@@ -74,8 +81,13 @@ class CbowWindows : Windows {
     slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(0, d); });
     train_in_turn(hidden_, y_ends_[1], N, alpha, with_loss, delta_);
     in_range(y_ends_[1]);
-    const float factor = o.mean == o.corrected ? 1.f / counts_[0] : 1.f;
-    for (int i = 0; i < x_ends_[1]; ++i) add(x_[i], delta_, factor * factors_[i]);
+    update_words(0);
+  }
+
+  // Adds delta_, as dh, to the words of window g.
+  void update_words(int g) const {
+    const float factor = o.mean == o.corrected ? 1.f / counts_[g] : 1.f;
+    for (int i = x_ends_[g]; i < x_ends_[g + 1]; ++i) add(x_[i], delta_, factor * factors_[i]);
   }
 
   // Computes L vectors, from float d on, of the hidden layer of window g.
@@ -112,7 +124,7 @@ class CbowWindows : Windows {
   // Window g of a group has indices [x_ends_[g], x_ends_[g + 1]) of x_; likewise y_ends_ and y_.
   int x_ends_[kMost + 1] = {}, y_ends_[kMost + 1] = {};
   float counts_[kMost];  // number of gensim's rows in each window
-  Buffer scores_, hidden_, delta_;  // scores, then coefficients; [kMost, S] h; [S] dh of train_alone()
+  Buffer scores_, hidden_, delta_;  // scores, then coefficients; [kMost, S] h; [S] dh of update_words()
 };
 
 }  // namespace tfw2v::TFW2V_ISA

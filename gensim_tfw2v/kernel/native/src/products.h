@@ -3,6 +3,7 @@
 //   weighted_sum    out[r] += sum over k of a[r][k] y[k]. Computes dx = g y and dy = g' x
 //   backward        for one hidden layer h, and for c in order: dh += g[c] y[c], then y[c] += g[c] h
 //   backward_group  backward for several hidden layers, in order, with the same rows y
+//   read_backward   backward without updates of y
 // Tiles and slices of rows are small, so that sums stay in registers: AVX2 has 16 registers, AVX-512 32.
 #pragma once
 #include <algorithm>
@@ -213,6 +214,13 @@ static inline void weighted_sum(const float* a, int64_t by_row, int64_t by_k, co
     weighted_sum_rows<Product, begin, 2>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
   if (r < rows)
     weighted_sum_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
+}
+
+// Backward pass that only reads the rows y: dh += sum over c of g[c] y[c], or dh = the sum if `begin`. Not
+// inlined, because larger callers would be slower.
+template <bool begin>
+[[gnu::noinline]] static void read_backward(const float* g, const float* const* y, int rows, float* dh, int N) {
+  weighted_sum<Single, begin>(g, 0, 1, y, rows, &dh, 1, N);
 }
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -113,9 +113,11 @@ class SkipgramBlocks : Trainer {
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
     const auto target = [=](float* row) { return begin ? ledger->record(row) : row; };
-    for (int k = 0; k < C; ++k) y_[k] = target(y_[k]);
-    products_.to_outputs<begin>(g_, nb, x_.data(), C, Cr, y_.data());
-    for (int64_t c = low; c < high; ++c) {
+    if (o.learn_hidden) {
+      for (int k = 0; k < C; ++k) y_[k] = target(y_[k]);
+      products_.to_outputs<begin>(g_, nb, x_.data(), C, Cr, y_.data());
+    }
+    for (int64_t c = low; c < high && o.learn_hidden; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
       float* row = target(output(u.targets[c]));

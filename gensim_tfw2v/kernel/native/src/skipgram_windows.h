@@ -6,7 +6,8 @@
 // The second sum accounts for gensim's order: gensim trains a window word by word, so that a word is updated
 // by outputs that previous words have updated, y_c + sum_{j < i} g_jc x_j. Without it, rows are a tenth
 // shorter, and nearest neighbours differ. Nodes of a path differ from each other, so without negatives,
-// backward_group computes the same by updating nodes before the next word's dx. It needs no g_i . g_j.
+// backward_group computes the same by updating nodes before the next word's dx. It needs no g_i . g_j. Without
+// o.learn_hidden, dy_c = 0, so there is no second sum.
 #pragma once
 
 #include "windows.h"
@@ -94,7 +95,9 @@ class SkipgramWindows : Windows {
     for (int i = 0; i < m; ++i)
       coefficients(g_[i], labels_.data(), ld, alpha, g_[i], with_loss);
     if (!in_range(int64_t{m} * columns)) group_ = 1;
-    if (sampled_) {
+    if (!o.learn_hidden) {
+      weighted_sum<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
+    } else if (sampled_) {
       const int lm = static_cast<int>(rounded(m, W));
       float* common = gram_.of(int64_t{m} * lm);  // [m, lm] g_i . g_j
       score(g_.data(), m, g_.data(), m, ld / W, common, lm);

@@ -64,6 +64,7 @@ struct Tfw2vOptions {
   int32_t train_words;    // skip-gram of documents: also train the windows of words (1), or only the tags (0)
   int32_t concatenated;   // CBOW: number of rows that a hidden layer concatenates; 0: it is their sum or mean
   int32_t padding;        // with concatenated: row of inputs in place of words outside of window or document
+  int32_t learn_hidden;   // 1: update outputs and nodes; 0: only read them
 };
 
 // Subsampling and noise distribution of the words.

@@ -76,6 +76,10 @@ class Windows : protected Trainer {
       score(&hidden, 1, &y_[first], number, vectors, turn_scores_.data(), 0);
       coefficients(turn_scores_.data(), turn_labels_.data(), ld, alpha, turn_scores_.data(), with_loss,
                    limit_);
+      if (!o.learn_hidden) {
+        read_backward<false>(turn_scores_.data(), &y_[first], number, delta, vectors);
+        continue;
+      }
       slices<kSlice>(vectors, [&](auto L, int64_t d) {
         Vector dh[L];
         backward<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);

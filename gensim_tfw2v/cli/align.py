@@ -1,0 +1,120 @@
+"""Commands that compare models of time slices: ``align`` and ``changes``."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gensim_tfw2v.cli import common, formats, model_files
+from gensim_tfw2v.cli.common import BadInput, Verbose, option
+from gensim_tfw2v.monitor.progress import phase
+
+if TYPE_CHECKING:
+    from gensim.models import KeyedVectors
+
+    from gensim_tfw2v import TFWord2Vec
+
+Models = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="MODEL...", help=f"Models of the slices, in their order: models {common.READABLE}"
+    ),
+]
+
+
+def align(
+    models: Models,
+    output_dir: Annotated[
+        Path, option("Folder for the aligned models, which keep their names.", "--output-dir", "-o")
+    ],
+    encoding: common.Encoding = model_files.UTF8,
+    verbose: Verbose = False,
+) -> None:
+    """Rotate models, each to the one before it, so that their vectors can be compared.
+
+    Full models are saved in gensim's format; vectors in the format of their suffix, or in gensim's.
+    """
+    outputs = [output_dir / path.name for path in models]
+    if len(set(outputs)) < len(outputs):
+        raise BadInput("models of the same name would overwrite each other: rename some of them")
+    if output_dir.exists() and not output_dir.is_dir():
+        raise BadInput(f"{output_dir}: is a file; give a folder")
+    output_dir.mkdir(parents=True, exist_ok=True)
+    for output in outputs:
+        inputs = dict.fromkeys(models, "is one of the inputs")
+        model_files.check_outputs(output, None, False, inputs)
+    loaded = [model_files.load_saved(path, encoding) for path in models]
+    with phase(f"aligning {len(models)} models", None):
+        from gensim_tfw2v import align_models
+
+        aligned: list[Any] = align_models(loaded)
+    saved = []
+    for output, model in zip(outputs, aligned, strict=True):
+        form = formats.KNOWN.get(output.suffix, formats.KNOWN["gensim"])
+        write = model.save if hasattr(model, "wv") else partial(form.write, model)
+        saved += model_files.save_atomically(output, write)
+    common.print_rows([("aligned", f"{len(models)} models to {models[0]}")], saved)
+
+
+def changes(
+    models: Models,
+    words: Annotated[
+        list[str] | None,
+        option("Word to show, instead of the most changed. May be repeated.", "-w", "--word"),
+    ] = None,
+    number: Annotated[int, option("Number of most changed words.", "-n", "--number", min=1)] = 10,
+    among: Annotated[
+        int, option("Choose them from this many words, the first in all models.", min=1)
+    ] = 10_000,
+    neighbours: Annotated[int, option("Neighbours per word and model.", min=1)] = 5,
+    encoding: common.Encoding = model_files.UTF8,
+    verbose: Verbose = False,
+) -> None:
+    """Print how words change between aligned models: by `align`, or `train --compass`.
+
+    Each line shows the cosine similarity of a word's vector in a MODEL to its vectors in the first
+    and in the previous MODEL, and its nearest neighbours. The most changed words have the lowest
+    similarity between the first and the last MODEL.
+    """
+    loaded = [model_files.load_vectors(path, encoding) for path in models]
+    from gensim_tfw2v import self_similarities
+
+    if unknown := [word for word in words or () if not any(word in of for of in loaded)]:
+        raise BadInput(f"in none of the models: {', '.join(unknown)}")
+    found = self_similarities(loaded, words)
+    if not words:
+        chosen = sorted(list(found)[:among], key=lambda word: float(found[word][0, -1]))[:number]
+        found = {word: found[word] for word in chosen}
+    rows = [
+        [word, path.name, *_similarities(matrix, place), _nearest(of, word, neighbours)]
+        for word, matrix in found.items()
+        for place, (path, of) in enumerate(zip(models, loaded, strict=True))
+    ]
+    common.print_table(["word", "model", "first", "previous", "neighbours"], rows)
+
+
+def _similarities(matrix: Any, place: int) -> list[str]:
+    """Return the similarities of a model's vector to those of the first and previous model."""
+    return [f"{matrix[place, other]:.4f}" if place else "-" for other in (0, place - 1)]
+
+
+def _nearest(vectors: KeyedVectors, word: str, number: int) -> str:
+    if word not in vectors:
+        return "-"
+    return " ".join(str(near) for near, _ in vectors.most_similar(word, topn=number))
+
+
+def train_by_compass(path: Path, **options: Any) -> TFWord2Vec:
+    """Load a compass, and train a slice; see `train_slice`."""
+    compass = model_files.load_saved(path)
+    from gensim_tfw2v import train_slice
+
+    try:
+        return train_slice(compass, **options)
+    except TypeError as error:
+        if "the compass is a" not in str(error):
+            raise
+        raise BadInput(f"{path}: {error}") from error

@@ -1,0 +1,283 @@
+"""Models of time slices, or of other parts of a corpus, whose vectors can be compared.
+
+`align_models` rotates trained models into one space, `train_slice` trains models in the space of a
+model of all slices, and `self_similarities` compares words between models.
+"""
+
+import copy
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from gensim import utils
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.gensim_classes import Doc2Vec, FastText, Word2Vec
+from gensim_tfw2v.merged import vectors_in
+from gensim_tfw2v.merging.methods import rotation
+from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.model import TFWord2Vec
+from gensim_tfw2v.options.table import DEFAULTS, named
+from gensim_tfw2v.training.weights import WEIGHTS
+
+#: Number of rows that are rotated at a time.
+ROWS_AT_A_TIME = 1 << 14
+
+#: Options that a slice must share with its compass, because the output layer depends on them.
+SHARED = [name for name in named("arrays") if name not in named("running")]
+
+logger = logging.getLogger(__name__)
+
+
+def align_models(
+    models: Sequence[Word2Vec | KeyedVectors],
+) -> list[Word2Vec | KeyedVectors]:
+    """Rotate models into the space of the first, so that vectors of different models compare.
+
+    Each model is rotated by the orthogonal matrix that brings it closest to the previous one, which
+    is already aligned (orthogonal Procrustes; Hamilton, Leskovec and Jurafsky 2016, "Diachronic
+    Word Embeddings Reveal Statistical Laws of Semantic Change", "Aligning historical embeddings").
+    The matrix is computed from the words that both have. Their vectors are scaled to length 1, as
+    in the authors' program, histwords, because lengths depend on the frequency of a word. They are
+    not centred: a rotation about the origin preserves all similarities of a model.
+
+    All trained arrays are rotated: ``wv.vectors``, and of full models ``syn1neg`` and ``syn1``, and
+    rows of n-grams and documents. So all scores, and further training, are as before.
+
+    Parameters
+    ----------
+    models : sequence of Word2Vec or KeyedVectors
+        One or more models, in the order of their slices, of V_i words and of D dimensions each.
+
+    Returns
+    -------
+    list of Word2Vec or KeyedVectors
+        The first model itself, and rotated copies of the remaining ones.
+
+    Raises
+    ------
+    ValueError
+        If `models` is empty, sizes differ, vectors of common words are not finite, or a model has
+        no word in common with the previous one.
+    TypeError
+        If an element of `models` is neither a model nor vectors.
+
+    Examples
+    --------
+    >>> from gensim.test.utils import common_texts
+    >>> parts = [common_texts[:6], common_texts[3:]]
+    >>> models = [TFWord2Vec(part, vector_size=4, min_count=1) for part in parts]
+    >>> aligned = align_models(models)
+    >>> aligned[1].wv.most_similar(aligned[0].wv["system"], topn=1)  # doctest: +SKIP
+    """
+    vectors = _checked(models)
+    aligned = [models[0]]
+    for number, model in enumerate(models[1:], 1):
+        before = vectors_in(number - 1, aligned[-1])
+        common = [word for word in before.index_to_key if word in vectors[number].key_to_index]
+        if not common:
+            raise ValueError(
+                f"model {number} has no word in common with the previous one, so it cannot be "
+                "aligned: leave it out, or pass the models in a different order"
+            )
+        if len(common) < before.vector_size:
+            logger.warning(
+                "model %i shares only %i words with the previous one, fewer than its %i "
+                "dimensions: the alignment of its remaining words is not determined",
+                number,
+                len(common),
+                before.vector_size,
+            )
+        of_both = [_unit_rows(of, common) for of in (vectors[number], before)]
+        if not all(np.isfinite(rows).all() for rows in of_both):
+            raise ValueError(f"model {number} or the previous one has vectors that are not finite")
+        rotated = copy.deepcopy(model)
+        _rotate(rotated, rotation(of_both[0].T @ of_both[1]).astype(np.float32))
+        aligned.append(rotated)
+    return aligned
+
+
+def train_slice(
+    compass: Word2Vec,
+    sentences: Iterable[list[str]] | None = None,
+    corpus_file: str | os.PathLike[str] | None = None,
+    *,
+    callbacks: Iterable[Any] = (),
+    **options: Any,
+) -> TFWord2Vec:
+    """Train a model of a slice in the space of a model of all slices, the compass.
+
+    The model starts with the compass's output rows (``syn1neg``, ``syn1``), which training doesn't
+    change, and with new random vectors. So words get vectors that predict the same contexts in
+    every slice, and vectors of different slices, and of the compass, compare (Di Carlo, Bianchi and
+    Palmonari 2019, "Training Temporal Word Embeddings with a Compass", AAAI, "Temporal Word
+    Embeddings with a Compass").
+
+    The vocabulary is the compass's words that occur at least `min_count` times in the slice. They
+    are counted there; the counts determine subsampling and the noise distribution. With
+    hierarchical softmax, the Huffman tree is the compass's, without its other words, and without
+    nodes that then have one branch.
+
+    Parameters
+    ----------
+    compass : Word2Vec
+        A full model, trained on all slices. It does not change.
+    sentences, corpus_file
+        The slice, as for `TFWord2Vec`; pass exactly one of the two.
+    callbacks : iterable of CallbackAny2Vec
+        As for `TFWord2Vec`.
+    **options
+        Parameters of `TFWord2Vec`, by default the compass's. Its `vector_size`, `sg`, `hs`,
+        `negative` and `cbow_mean` cannot change.
+
+    Returns
+    -------
+    TFWord2Vec
+        The model of the slice. Its `learn_hidden` is False: further training keeps the space.
+
+    Raises
+    ------
+    TypeError
+        If `compass` is not a full Word2Vec model, as FastText's and Doc2Vec's, or there is no
+        corpus.
+    ValueError
+        If an option differs that cannot change, or a `cluster` or `regime` is set, or if no word
+        of the compass occurs at least `min_count` times.
+
+    Examples
+    --------
+    >>> from gensim.test.utils import common_texts
+    >>> compass = TFWord2Vec(common_texts, vector_size=4, min_count=1)
+    >>> len(train_slice(compass, common_texts[:3]).wv)
+    8
+    """
+    if not isinstance(compass, Word2Vec) or isinstance(compass, FastText | Doc2Vec):
+        raise TypeError(f"the compass is a {type(compass).__name__}: pass a full Word2Vec model")
+    held = {name: getattr(compass, name, DEFAULTS[name]) for name in (*SHARED, *named("merged"))}
+    for name in SHARED:
+        if name in options and options[name] != held[name]:
+            raise ValueError(
+                f"{name}={quoted(options[name])} differs from {name}={quoted(held[name])} of the "
+                "compass, whose output layer slices share: leave it out"
+            )
+    model = TFWord2Vec(**held | options)
+    model.learn_hidden = False
+    compute_loss = model.compute_loss
+    try:
+        model._corpus_reader.trains_at_once = True
+        model.build_vocab(sentences, corpus_file, trim_rule=_rule(compass.wv))
+        if not len(model.wv):
+            raise ValueError(
+                f"no word of the compass occurs at least min_count={model.min_count} times in the "
+                "slice: pass a lower min_count, or a larger slice"
+            )
+        _take_outputs(model, compass)
+        model.train(
+            sentences,
+            corpus_file,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=model.epochs,
+            start_alpha=model.alpha,
+            end_alpha=model.min_alpha,
+            compute_loss=compute_loss,
+            callbacks=callbacks,
+        )
+    finally:
+        model._reader = None
+    return model
+
+
+def self_similarities(
+    models: Sequence[Word2Vec | KeyedVectors], words: Iterable[str] | None = None
+) -> dict[str, np.ndarray]:
+    """Compare words between N models in one space.
+
+    Parameters
+    ----------
+    models : sequence of Word2Vec or KeyedVectors
+        Models of `align_models` or `train_slice`, in the order of their slices.
+    words : iterable of str, optional
+        By default the words that all models have, in the order of the first.
+
+    Returns
+    -------
+    dict from str to ndarray [N, N]
+        For each word, the cosine similarity of its vectors in models i and j; NaN if it is missing
+        from one. A word whose meaning has changed has a low similarity.
+
+    Raises
+    ------
+    ValueError
+        If `models` is empty, or sizes differ.
+    TypeError
+        If an element of `models` is neither a model nor vectors.
+    """
+    vectors = _checked(models)
+    if words is None:
+        words = [w for w in vectors[0].index_to_key if all(w in of.key_to_index for of in vectors)]
+    words = list(words)
+    rows = np.full((len(vectors), len(words), vectors[0].vector_size), np.nan, np.float32)
+    for of, own in zip(vectors, rows, strict=True):
+        known = [place for place, word in enumerate(words) if word in of.key_to_index]
+        own[known] = _unit_rows(of, [words[place] for place in known])
+    return dict(zip(words, np.einsum("iwd,jwd->wij", rows, rows), strict=True))
+
+
+def _checked(models: Sequence[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
+    """Return the vectors of models; raise if there are none, or their sizes differ."""
+    vectors = [vectors_in(number, model) for number, model in enumerate(models)]
+    sizes = [of.vector_size for of in vectors]
+    if len(set(sizes)) != 1:
+        raise ValueError(f"models have vectors of {sizes} dimensions: pass models of one size")
+    return vectors
+
+
+def _unit_rows(vectors: KeyedVectors, words: Sequence[str]) -> np.ndarray:
+    """Return the vectors of words, scaled to length 1; zeros stay zeros."""
+    rows = vectors.vectors[[vectors.key_to_index[word] for word in words]]
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1)
+
+
+def _rotate(model: Any, turn: np.ndarray) -> None:
+    """Multiply all trained rows of a model, or of vectors, by a matrix [D, D], in place."""
+    for holder in (model, *(vars(model).get(name) for name in ("wv", "dv"))):
+        held = vars(holder) if holder is not None else {}
+        for name in WEIGHTS:
+            if isinstance(array := held.get(name), np.ndarray):
+                # an output of `dm_concat` is several rows
+                rows = array.reshape(-1, len(turn))
+                for part in np.array_split(rows, 1 + len(rows) // ROWS_AT_A_TIME):
+                    part[:] = part @ turn
+        if held.get("norms") is not None:
+            holder.fill_norms(force=True)
+
+
+def _rule(known: KeyedVectors) -> Any:
+    """Return gensim's `trim_rule` that drops words that are not known."""
+
+    def rule(word: str, count: int, min_count: int) -> int:
+        return utils.RULE_DEFAULT if word in known.key_to_index else utils.RULE_DISCARD
+
+    return rule
+
+
+def _take_outputs(model: Word2Vec, compass: Word2Vec) -> None:
+    """Copy the output rows of a model's words, and its tree, from the compass."""
+    rows = [compass.wv.key_to_index[word] for word in model.wv.index_to_key]
+    if model.negative:
+        model.syn1neg[:] = compass.syn1neg[rows]
+    if not model.hs:
+        return
+    paths = [compass.wv.expandos["point"][row] for row in rows]
+    codes = [compass.wv.expandos["code"][row] for row in rows]
+    nodes, labels = map(np.concatenate, (paths, codes))
+    kept = np.intersect1d(nodes[labels == 0], nodes[labels == 1])  # nodes with both branches
+    for row, (path, code) in enumerate(zip(paths, codes, strict=True)):
+        stays = np.isin(path, kept)
+        model.wv.expandos["point"][row] = np.searchsorted(kept, path[stays]).astype(np.uint32)
+        model.wv.expandos["code"][row] = code[stays]
+    model.syn1[: len(kept)] = compass.syn1[kept]

@@ -1,0 +1,293 @@
+"""Models of time slices in one space, by rotation and by a compass."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from gensim.models import Doc2Vec, FastText, KeyedVectors, Word2Vec
+from gensim.models.doc2vec import TaggedDocument
+from gensim.test.utils import common_texts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ortho_group
+
+from gensim_tfw2v import TFFastText, TFWord2Vec, align_models, self_similarities, train_slice
+
+TOPICS, WORDS = 16, 8
+
+#: Words that trade places in the second slice; the remaining words are stable.
+SWAPPED = {"t0w0": "t1w0", "t1w0": "t0w0"}
+
+#: Objectives, with options that train the small slices well.
+OBJECTIVES = {
+    "CBOW": {"alpha": 0.05},
+    "skip-gram": {"sg": 1},
+    "CBOW with a tree": {"alpha": 0.05, "hs": 1, "negative": 0},
+    "skip-gram with a tree": {"sg": 1, "hs": 1, "negative": 0},
+    "skip-gram with both": {"sg": 1, "hs": 1},
+}
+
+
+def make_slice(seed, swapped=()):
+    """Sentences of words of one topic each; words of topic t are equally frequent."""
+    rng = np.random.default_rng(seed)
+    topics = rng.integers(0, TOPICS, 2000)
+    drawn = rng.integers(0, WORDS, (2000, 10))
+    texts = [[f"t{topic}w{word}" for word in row] for topic, row in zip(topics, drawn, strict=True)]
+    return [[dict(swapped).get(word, word) for word in text] for text in texts]
+
+
+SLICES = [make_slice(1), make_slice(2, SWAPPED)]
+
+
+def trained(texts, class_=TFWord2Vec, **options):
+    return class_(texts, **{"vector_size": 24, "workers": 1, "epochs": 5, "min_count": 1} | options)
+
+
+def cosines(first, second):
+    """Similarity of each word to itself, one by one."""
+    found = {}
+    for word in first.wv.index_to_key:
+        if word in second.wv.key_to_index:
+            a, b = first.wv[word], second.wv[word]
+            found[word] = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+    return found
+
+
+def topics_near(model, word):
+    return {near.split("w")[0] for near, _ in model.wv.most_similar(word, topn=5)}
+
+
+def check_change_is_found(models):
+    """The words that trade places have the lowest similarities, and other neighbours."""
+    found = {word: matrix[0, 1] for word, matrix in self_similarities(models).items()}
+    assert found == pytest.approx(cosines(*models), abs=1e-5)
+    assert set(sorted(found, key=found.get)[:2]) == set(SWAPPED)
+    stable = [similarity for word, similarity in found.items() if word not in SWAPPED]
+    assert min(stable) > max(found[word] for word in SWAPPED) + 0.2
+    for word, other in SWAPPED.items():
+        assert topics_near(models[0], word) == {word[:2]}
+        assert topics_near(models[1], word) == {other[:2]}
+    return np.mean(stable)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_both_ways_find_the_words_that_change(objective):
+    options = OBJECTIVES[objective]
+    alone = [trained(texts, seed=seed, **options) for seed, texts in enumerate(SLICES, 1)]
+    apart = np.mean(list(cosines(*alone).values()))
+    rotated = check_change_is_found(align_models(alone))
+    compass = trained(SLICES[0] + SLICES[1], **options)
+    by_compass = [train_slice(compass, texts, seed=3 + i) for i, texts in enumerate(SLICES)]
+    compassed = check_change_is_found(by_compass)
+    assert compassed > 0.9 and rotated > 0.7 and apart < 0.3
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_outputs_are_bit_identical_to_the_compass(objective, workers, deterministic):
+    compass = trained(SLICES[0][:400], workers=3, **OBJECTIVES[objective])
+    before = pickle.dumps([vars(compass), compass.wv])
+    options = {"workers": workers, "deterministic": deterministic, "min_count": 2}
+    model = train_slice(compass, SLICES[1][:90], epochs=2, **options)
+    assert pickle.dumps([vars(compass), compass.wv]) == before
+    check_outputs(model, compass)
+    vectors = model.wv.vectors.copy()
+    model.train(SLICES[1][:90], total_examples=90, epochs=1)  # not in place
+    assert (model.wv.vectors != vectors).any()
+    check_outputs(model, compass)
+
+
+def check_outputs(model, compass):
+    """Each word has its output row, and each decision on its path a node, of the compass."""
+    tree = {}
+    for word in model.wv.index_to_key:
+        row, of_compass = model.wv.key_to_index[word], compass.wv.key_to_index[word]
+        if model.negative:
+            np.testing.assert_array_equal(model.syn1neg[row], compass.syn1neg[of_compass])
+        if model.hs:
+            path = [
+                (compass.syn1[node].tobytes(), code)
+                for node, code in zip(
+                    compass.wv.get_vecattr(word, "point"),
+                    compass.wv.get_vecattr(word, "code"),
+                    strict=True,
+                )
+            ]
+            own = zip(
+                model.wv.get_vecattr(word, "point"),
+                model.wv.get_vecattr(word, "code"),
+                strict=True,
+            )
+            own = [(model.syn1[node].tobytes(), code) for node, code in own]
+            assert own == [step for step in path if step in own]  # in the same order
+            tree[tuple(code for _, code in own)] = word
+    if model.hs:  # a prefix code that uses every branch
+        assert len(tree) == len(model.wv)
+        assert sum(2.0 ** -len(code) for code in tree) == 1
+
+
+def test_a_slice_counts_the_words_that_it_shares_with_the_compass():
+    compass = trained(common_texts, min_count=2, ns_exponent=0.5, sample=0)
+    texts = [["system", "user", "unheard"], ["system", "trees"], ["user", "system"]]
+    model = train_slice(compass, texts, min_count=2)
+    assert model.wv.index_to_key == ["system", "user"]
+    assert [model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key] == [3, 2]
+    assert (model.vector_size, model.ns_exponent, model.epochs) == (24, 0.5, 5)
+    assert model.corpus_total_words == 7
+    new = TFWord2Vec(vector_size=24, min_count=2)
+    new.build_vocab_from_freq({"system": 3, "user": 2})
+    assert not np.array_equal(model.wv.vectors, new.wv.vectors)
+
+
+def test_a_saved_slice_stays_in_its_space(tmp_path):
+    compass = trained(SLICES[0][:200])
+    train_slice(compass, SLICES[0][:90]).save(str(tmp_path / "slice"))
+    model = TFWord2Vec.load(str(tmp_path / "slice"))
+    model.train(SLICES[0][:90], total_examples=90, epochs=1)
+    check_outputs(model, compass)
+    assert "learn_hidden" not in vars(model.to_gensim())
+
+
+def test_slices_reject_what_they_cannot_train():
+    compass = trained(common_texts)
+    for other in (
+        compass.wv,
+        FastText(common_texts, vector_size=4, min_count=1),
+        Doc2Vec([TaggedDocument(["a"] * 9, [0])], vector_size=4),
+    ):
+        with pytest.raises(TypeError, match=r"the compass is a \w+: pass a full Word2Vec model"):
+            train_slice(other, common_texts)
+    with pytest.raises(ValueError, match="sg=1 differs from sg=0 of the compass"):
+        train_slice(compass, common_texts, sg=1)
+    for options in ({"cluster": "local:ps=1,worker=1"}, {"regime": "asynchronous"}):
+        with pytest.raises(ValueError, match="leave out cluster and regime"):
+            train_slice(compass, common_texts, **options)
+    with pytest.raises(ValueError, match="no word of the compass occurs at least min_count=1"):
+        train_slice(compass, [["unheard"]])
+    with pytest.raises(TypeError, match="corpus_file or corpus_iterable value must be provided"):
+        train_slice(compass)
+    model = trained(common_texts, TFFastText, bucket=9)
+    model.learn_hidden = False
+    with pytest.raises(ValueError, match="only Word2Vec can be trained"):
+        model.train(common_texts, total_examples=9, epochs=1)
+
+
+@settings(max_examples=50)
+@given(
+    size=st.integers(2, 40),
+    words=st.integers(40, 90),
+    missing=st.integers(0, 30),
+    seed=st.integers(0, 1000),
+)
+def test_rotations_are_recovered_from_common_words(size, words, missing, seed):
+    """Words that only one model has, in any place, and lengths of vectors have no effect."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(words, size)).astype(np.float32)
+    models = []
+    for number in range(3):
+        turn = ortho_group.rvs(size, random_state=rng).astype(np.float32)
+        own = rng.normal(size=(missing, size)).astype(np.float32)
+        lengths = rng.uniform(0.5, 2, (words + missing, 1)).astype(np.float32)
+        names = [f"w{i}" for i in range(words)] + [f"of {number} {i}" for i in range(missing)]
+        order = rng.permutation(words + missing)
+        models.append(KeyedVectors(size))
+        models[-1].add_vectors(
+            [names[i] for i in order], (np.concatenate([rows @ turn, own]) * lengths)[order]
+        )
+    before = [model.vectors.copy() for model in models]
+    aligned = align_models(models)
+    assert aligned[0] is models[0]
+    for model, held in zip(models, before, strict=True):
+        np.testing.assert_array_equal(model.vectors, held)
+    found = self_similarities(aligned)
+    assert sorted(found) == sorted(f"w{i}" for i in range(words))
+    for word, matrix in found.items():
+        np.testing.assert_allclose(matrix, 1, atol=1e-4, err_msg=word)
+    for model, own in zip(aligned, models, strict=True):
+        np.testing.assert_allclose(
+            model.vectors @ model.vectors.T, own.vectors @ own.vectors.T, atol=1e-3
+        )
+
+
+def test_each_model_is_aligned_to_the_one_before_it():
+    """The first and the last have no word in common."""
+    rows = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
+    turns = [ortho_group.rvs(4, random_state=seed).astype(np.float32) for seed in range(3)]
+    models = [KeyedVectors(4) for _ in turns]
+    for first, model, turn in zip((0, 5, 10), models, turns, strict=True):
+        words = range(first, first + 10)
+        model.add_vectors([f"w{word}" for word in words], rows[words] @ turn)
+    for first, model in zip((0, 5, 10), align_models(models), strict=True):
+        np.testing.assert_allclose(model.vectors, rows[first : first + 10] @ turns[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("class_", [Word2Vec, TFWord2Vec, TFFastText])
+def test_scores_of_a_full_model_stay(class_):
+    texts = common_texts * 9
+    options = {"hs": 1, "sample": 0} | ({"bucket": 99} if "FastText" in class_.__name__ else {})
+    models = [trained(texts, class_, vector_size=10, seed=seed, **options) for seed in (1, 2)]
+    models[1].wv.fill_norms()
+    kept = copy.deepcopy(models[1])
+    _, rotated = align_models(models)
+    assert type(rotated) is class_
+    assert not np.allclose(rotated.wv.vectors, kept.wv.vectors, atol=1e-3)
+    np.testing.assert_array_equal(models[1].wv.vectors, kept.wv.vectors)
+    for name in ("syn1", "syn1neg"):
+        np.testing.assert_allclose(
+            rotated.wv.vectors @ getattr(rotated, name).T,
+            kept.wv.vectors @ getattr(kept, name).T,
+            atol=1e-5,
+        )
+    np.testing.assert_allclose(
+        rotated.wv.norms, np.linalg.norm(rotated.wv.vectors, axis=1), rtol=1e-6
+    )
+    if "FastText" in class_.__name__:  # a word that is not in the vocabulary
+        assert rotated.wv.similarity("unheard", "human") == pytest.approx(
+            kept.wv.similarity("unheard", "human"), abs=1e-5
+        )
+    rotated.train(texts, total_examples=len(texts), epochs=1)
+
+
+def test_tags_of_documents_are_rotated():
+    texts = [TaggedDocument(text, [tag]) for tag, text in enumerate(common_texts)]
+    options = {"vector_size": 6, "min_count": 1, "workers": 1, "dm_concat": 1, "window": 2}
+    models = [Doc2Vec(texts, seed=seed, **options) for seed in (1, 2)]
+    rotated = align_models(models)[1]
+    for first, second in ((rotated.dv, models[1].dv), (rotated.wv, models[1].wv)):
+        np.testing.assert_allclose(
+            first.vectors @ rotated.wv.vectors.T, second.vectors @ models[1].wv.vectors.T, atol=1e-6
+        )
+    np.testing.assert_allclose(
+        rotated.syn1neg[:, -6:] @ rotated.wv.vectors.T,
+        models[1].syn1neg[:, -6:] @ models[1].wv.vectors.T,
+        atol=1e-6,
+    )
+
+
+def test_words_missing_from_a_model_have_no_similarity():
+    first, second = trained(common_texts[:5]), trained(common_texts)
+    missing = next(word for word in second.wv.index_to_key if word not in first.wv)
+    found = self_similarities([first, second], [missing, "system"])
+    np.testing.assert_allclose(found[missing], [[np.nan, np.nan], [np.nan, 1]])
+    assert list(self_similarities([first, second])) == first.wv.index_to_key
+
+
+def test_models_that_cannot_be_aligned_raise(caplog):
+    model = trained(common_texts)
+    with pytest.raises(ValueError, match=r"of \[\] dimensions"):
+        align_models([])
+    with pytest.raises(ValueError, match=r"of \[24, 4\] dimensions: pass models of one size"):
+        align_models([model, trained(common_texts, vector_size=4)])
+    with pytest.raises(TypeError, match="model 1 is a list"):
+        align_models([model, []])
+    with pytest.raises(ValueError, match="model 1 has no word in common with the previous one"):
+        align_models([model, trained([["unheard"] * 9])])
+    bad = copy.deepcopy(model)
+    bad.wv.vectors[3, 2] = np.nan
+    with pytest.raises(ValueError, match="vectors that are not finite"):
+        align_models([model, bad])
+    align_models([model, model])
+    assert "shares only 12 words with the previous one, fewer than its 24" in caplog.text
