@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 #: USearch's names of the types.
 TYPES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "binary": "b1"}
 
-#: Numbers in vectors, V * D, up to which a search is made fast by few candidates; see
-#: docs/index-of-neighbours.md.
+#: Elements of the vectors, V * D, up to which 64 candidates are enough; docs/index-of-neighbours.md
+#: has sizes below and above.
 FEW_NUMBERS = 30_000_000
 
 #: Divisors are at least this, so that a vector of zeros has cosines of 0.
@@ -59,7 +59,7 @@ class NeighbourIndex:
         Edges per vector, from 2 up.
     expansion_add, expansion_search : int, optional
         Candidates that adding a vector, and a search, keep. More find more of the nearest
-        neighbours, in more time. A search keeps 64 by default, 128 if the vectors have more than 30
+        neighbours, in more time. A search keeps 64 by default, 384 if the vectors have more than 30
         million elements, and 8 times as many with ``"binary"``.
     workers : int, optional
         Number of threads; by default one per core.
@@ -107,7 +107,7 @@ class NeighbourIndex:
         Choice(tuple(TYPES))("dtype", dtype)
         _WHOLE("expansion_add", expansion_add)
         if expansion_search is None:
-            expansion_search = 64 if vectors.vectors.size <= FEW_NUMBERS else 128
+            expansion_search = 64 if vectors.vectors.size <= FEW_NUMBERS else 384
             expansion_search *= 8 if dtype == "binary" else 1
         _WHOLE("expansion_search", expansion_search)
         Whole(2, 1 << 10, exact=True)("connectivity", connectivity)
