@@ -70,6 +70,8 @@ def pytest_pycollect_makemodule():
     module = yield
     try:
         module.obj  # noqa: B018  imports the file
+    except pytest.skip.Exception:  # of pytest.importorskip; here it would skip all files
+        return None
     except pytest.Collector.CollectError as error:
         if isinstance(error.__cause__, ModuleNotFoundError):
             return None
