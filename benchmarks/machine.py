@@ -64,10 +64,12 @@ def kernels_hash(folder: Path = KERNEL) -> str:
 
 
 def commit() -> str:
-    """Return the short name of the commit that is checked out; empty outside of a clone."""
+    """Return the short name of the commit that is checked out; empty without a clone or git."""
     command = ["git", "rev-parse", "--short=8", "HEAD"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    return found.stdout.strip()
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:
+        return ""
 
 
 def describe(packages: Iterable[str] = ()) -> dict[str, Any]:

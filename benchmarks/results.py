@@ -31,8 +31,8 @@ PARTIAL = ROOT / "runs/results"
 class Study(NamedTuple):
     """A command that writes NAME.json and NAME.md.
 
-    In its arguments, ``{corpus}``, ``{large}`` and ``{lee}`` are texts, ``{pairs}`` stands for the
-    option ``--eval`` and its files.
+    In its arguments, ``{corpus}``, ``{large}`` and ``{lee}`` are texts, ``{records}`` is the folder
+    of the grids' trainings, and ``{pairs}`` stands for the option ``--eval`` and its files.
     """
 
     name: str

@@ -84,12 +84,8 @@ class NeighbourIndex:
     'computer'
     """
 
-    keys: list[Any]
-    dtype: str
-    _index: Any
     _data: np.ndarray  # the mapped file, which USearch refers to
     _vectors: KeyedVectors | None
-    _checksum: int  # of the vectors
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.options.cells import draw_cells
 from benchmarks.options.corpora import write_corpora
 from benchmarks.options.judge import judge
-from benchmarks.options.page import document_of, markdown, summary
+from benchmarks.options.page import as_document, markdown, summary
 from benchmarks.options.run import measured, record_path, seeds
 from benchmarks.report import begin
 
@@ -65,7 +65,7 @@ def test_cell_has_no_fault_against_gensim(cell, files, few_seeds, tmp_path):
     assert not faults, verdict
     assert "1 cells; gensim's result is usable in 1" in summary([verdict])
     assert f"| {cell.objective} | {cell.window} |" in markdown(
-        begin() | document_of([verdict], "machine"), [verdict]
+        begin() | as_document([verdict], "machine"), [verdict]
     )
 
 

@@ -12,7 +12,7 @@ from benchmarks.command import at_least, existing_file, shared_parser
 from benchmarks.options.cells import draw_cells
 from benchmarks.options.corpora import write_corpora
 from benchmarks.options.judge import judge
-from benchmarks.options.page import document_of, markdown, summary
+from benchmarks.options.page import as_document, markdown, summary
 from benchmarks.options.run import PLACES, train
 from benchmarks.report import begin, write
 
@@ -45,7 +45,7 @@ def main() -> None:
     verdicts = [judge(cell, options.records, options.place) for cell in cells]
     print(summary(verdicts))
     if options.out is not None:
-        document |= document_of(verdicts, options.place)
+        document |= as_document(verdicts, options.place)
         write(options.out / options.name, document, markdown(document, verdicts))
 
 

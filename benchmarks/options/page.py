@@ -39,7 +39,7 @@ def cells_table(verdicts: Sequence[Verdict]) -> str:
     return table(HEAD, rows)
 
 
-def document_of(verdicts: Sequence[Verdict | None], place: str) -> dict[str, Any]:
+def as_document(verdicts: Sequence[Verdict | None], place: str) -> dict[str, Any]:
     """Return the results as JSON; None if gensim's are not usable."""
     cells = [None if verdict is None else asdict(verdict) for verdict in verdicts]
     return {"place": place, "cells": cells}

@@ -43,8 +43,8 @@ def align(
     if output_dir.exists() and not output_dir.is_dir():
         raise BadInput(f"{output_dir}: is a file; give a folder")
     output_dir.mkdir(parents=True, exist_ok=True)
+    inputs = dict.fromkeys(models, "is one of the inputs")
     for output in outputs:
-        inputs = dict.fromkeys(models, "is one of the inputs")
         model_files.check_outputs(output, None, False, inputs)
     loaded = [model_files.load_saved(path, encoding) for path in models]
     with phase(f"aligning {len(models)} models", None):
@@ -86,7 +86,7 @@ def changes(
         raise BadInput(f"in none of the models: {', '.join(unknown)}")
     found = self_similarities(loaded, words)
     if not words:
-        chosen = sorted(list(found)[:among], key=lambda word: float(found[word][0, -1]))[:number]
+        chosen = sorted(list(found)[:among], key=lambda word: found[word][0, -1])[:number]
         found = {word: found[word] for word in chosen}
     rows = [
         [word, path.name, *_similarities(matrix, place), _nearest(of, word, neighbours)]

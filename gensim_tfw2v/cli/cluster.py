@@ -20,7 +20,8 @@ import typer
 
 from gensim_tfw2v.cli import started
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
-from gensim_tfw2v.cli.train import is_stream, train
+from gensim_tfw2v.cli.corpus_argument import is_stream
+from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.processes.children import start_module

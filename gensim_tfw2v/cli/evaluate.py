@@ -15,16 +15,14 @@ import typer
 
 from gensim_tfw2v.cli import common
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_table
+from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
 from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors, of_another_kind
-from gensim_tfw2v.cli.train import corpus_arguments, is_stream
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
-
-    from gensim_tfw2v import NeighbourIndex
 
 SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds per word
 
@@ -218,7 +216,7 @@ def neighbours(
 
 def _look_up(
     vectors: KeyedVectors,
-    indexer: NeighbourIndex | None,
+    indexer: Any,
     words: list[str],
     minus: list[str] | None,
     number: int,
@@ -244,12 +242,12 @@ def _look_up(
 
 def _nearest(
     vectors: KeyedVectors,
-    indexer: NeighbourIndex | None,
+    indexer: Any,
     number: int,
     positive: list[str],
     negative: list[str],
 ) -> list[tuple[str, float]]:
-    """Return the nearest words; an indexer finds the words of the query, too."""
+    """Return the nearest words; an indexer, if not None, finds the words of the query, too."""
     asked = {*positive, *negative}
     found = vectors.most_similar(positive, negative, number + len(asked), indexer=indexer)
     return [each for each in found if each[0] not in asked][:number]

@@ -17,12 +17,11 @@ from gensim_tfw2v.cli import common, model_files
 from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
+from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
-
-STDIN = Path("/dev/stdin")
 
 #: Options of `train` that are not arguments of the model.
 OF_THE_COMMAND = {
@@ -274,11 +273,9 @@ def train(
         options["make"] = partial(continue_model, init, context)
         inputs[init] = "is the model to continue"
     if compass is not None:
-        if (
-            excluded := {"init", "fasttext", "doc2vec", "cluster", "hosts", "regime"}
-            & given(context).keys()
-        ):
-            flags = ", ".join(f"--{name}" for name in sorted(excluded))
+        unable = {"init", "fasttext", "doc2vec", "cluster", "hosts", "regime"}
+        if excluded := sorted(unable & given(context).keys()):
+            flags = ", ".join(f"--{name}" for name in excluded)
             raise BadInput(
                 f"{flags}: excluded by --compass, which trains Word2Vec by threads of this "
                 "machine; leave one of them out"
@@ -366,81 +363,6 @@ def demo(
     if log_dir is not None:
         print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])
     common.print_neighbours({word: model.wv.most_similar(word, topn=5) for word in PROBES})
-
-
-def corpus_arguments(
-    path: Path, column: str | None = None, documents: bool = False
-) -> dict[str, Any]:
-    """Return the argument of a model's constructor, corpus_file or sentences, for a path.
-
-    Files contain one sentence per line, words separated by blanks, in UTF-8. A folder's files are
-    read in the order of their names, without hidden files and subfolders. ``-`` is standard input.
-    With a `column`, the path is a table or a folder of tables.
-    """
-    from gensim.models.word2vec import LineSentence
-
-    from gensim_tfw2v.messages import COMPRESSED, MAGIC
-
-    if path == Path("-"):
-        path = STDIN
-    if column is not None:
-        from gensim_tfw2v import TableDocuments, TableSentences
-
-        return {"sentences": (TableDocuments if documents else TableSentences)(path, column)}
-    if path.is_dir():
-        return {"sentences": _folder(path)}
-    if is_stream(path):
-        return {"corpus_file": str(path)}
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file or folder")
-    with path.open("rb") as file:
-        start = file.read(8)
-    if not start:
-        raise BadInput(f"{path}: is empty; write one sentence per line, words separated by blanks")
-    _check_is_text(path)
-    if path.suffix.lower() in COMPRESSED:
-        return {"sentences": LineSentence(str(path))}
-    for magic, (ending, _) in MAGIC.items():
-        if start.startswith(magic) and ending in COMPRESSED:
-            if path == STDIN:
-                raise BadInput(
-                    f"standard input is compressed ({ending}); decompress it, as in: "
-                    "zcat FILE | tfw2v train - ..."
-                )
-            raise BadInput(f"{path}: is compressed; give it a name that ends in {ending}")
-    return {"corpus_file": str(path)}
-
-
-def is_stream(path: Path) -> bool:
-    """Return whether a path can be read only once: standard input, a pipe or a terminal."""
-    return path == Path("-") or path.is_fifo() or path.is_char_device()
-
-
-def _folder(path: Path) -> Any:
-    from gensim.models.word2vec import PathLineSentences
-
-    sentences = PathLineSentences(str(path))
-    files = map(Path, sentences.input_files)
-    sentences.input_files = [str(f) for f in files if f.is_file() and f.name[0] != "."]
-    if not sentences.input_files:
-        raise BadInput(f"{path}: contains no files")
-    for file in map(Path, sentences.input_files):
-        _check_is_text(file, path)
-    return sentences
-
-
-def _check_is_text(file: Path, corpus: Path | None = None) -> None:
-    """Raise if a file of a corpus, by default the corpus itself, is a table."""
-    from gensim_tfw2v.corpus.text_files import table_suffix
-
-    if table_suffix(file):
-        from gensim_tfw2v.corpus.table_files import column_names
-
-        raise BadInput(
-            f"{file}: is a table; name the column to train on, as in: tfw2v train "
-            f"{shlex.quote(str(corpus or file))} --column NAME; its columns are: "
-            f"{column_names(file)}"
-        )
 
 
 def set_log(options: dict[str, Any]) -> None:

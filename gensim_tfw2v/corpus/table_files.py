@@ -220,9 +220,9 @@ def _batches(path: str, column: str, kind: Any) -> Iterator[Any]:
 
 
 def _is_text(kind: Any) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
     types = pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 

@@ -203,6 +203,9 @@ def test_parquet_is_recognized_by_its_content(tmp_path):
     assert list(TableSentences(path, "text")) == [["a", "b"], ["c"]]
 
 
+CUT = gzip.compress(b"texts\na\n" * 5000, mtime=0)[:-20]
+
+
 @pytest.mark.parametrize(("name", "content", "message"), [
     ("t.csv", b"id,text\n1,a\n", "t.csv: has no column 'texts'; its columns are: id, text"),
     ("t.csv", b"texts,texts\na,b\n", "t.csv: has 2 columns 'texts'; its columns are: texts, texts"),
@@ -213,7 +216,7 @@ def test_parquet_is_recognized_by_its_content(tmp_path):
     ("t.csv", b"", "t.csv: Empty CSV file"),
     ("t.txt", b"a b\n", "t.txt: column needs a table (.parquet, .csv, .tsv, .jsonl, .ndjson)"),
     ("t.parquet", b"PAR1 and more", "t.parquet: Parquet magic bytes not found in footer"),
-    ("t.csv.gz", gzip.compress(b"texts\na\n" * 5000, mtime=0)[:-20], "t.csv.gz: Truncated compressed"),
+    ("t.csv.gz", CUT, "t.csv.gz: Truncated compressed"),
     ("t.csv", b"texts,b\na\n", "t.csv: CSV parse error: Expected 2 columns, got 1"),
     ("t.csv", b"texts\n\xff\n", "t.csv: In CSV column #0: CSV conversion error to string: invalid"),
     ("t.jsonl", b'{"texts": "\xff"}\n', "t.jsonl: 'utf-8' codec can't decode byte 0xff"),
