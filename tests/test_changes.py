@@ -242,7 +242,8 @@ REFUSED = {
             lambda model: setattr(model, "syn1neg", model.syn1neg[:-1].copy()),
         )
     ],
-    "`cluster`, `regime`, `layout`, `wire`, `checkpoint_dir`, `log_dir`, `deterministic`": [
+    "`cluster`, `regime`, `layout`, `wire`, `checkpoint_dir`, `log_dir`, `deterministic`, "
+    "`learn_hidden`": [
         (
             TFWord2Vec,
             setting(**{name: value}),
@@ -256,6 +257,7 @@ REFUSED = {
             ("checkpoint_dir", "folder", "checkpoint_dir"),
             ("log_dir", "folder", "log"),
             ("deterministic", True, "deterministic"),
+            ("learn_hidden", False, "learn_hidden"),
         )
     ],
 }
