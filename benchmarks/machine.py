@@ -27,13 +27,15 @@ _IGNORED = {
 
 
 def cpu_model() -> str:
-    """Return the processor's name as reported by the system."""
+    """Return the processor's name, with family and model, because clouds leave out its number."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         text = ""
-    if found := re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE):
-        return found[1].strip()
+    found = dict(re.findall(r"^([a-z ]+\w)\s*: (.+)$", text, re.MULTILINE))
+    if "model name" in found:
+        more = [name for name in ("cpu family", "model") if name in found]
+        return ", ".join([found["model name"], *(f"{name} {found[name]}" for name in more)])
     if platform.system() == "Darwin":
         command = ["sysctl", "-n", "machdep.cpu.brand_string"]
         return subprocess.run(command, capture_output=True, text=True).stdout.strip()
