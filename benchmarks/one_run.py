@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.quality import evaluate
+from benchmarks.quality import evaluate, of_documents
 
 
 def text_source(corpus: str, from_file: bool) -> dict[str, Any]:
@@ -93,5 +93,6 @@ def measure(
     if traffic := getattr(model, "traffic", None):
         answer["bytes_per_token"] = traffic.bytes_per_token
     if quality:
-        answer["quality"] = evaluate(model.wv, pairs)
+        of_words = not hasattr(model, "dv")
+        answer["quality"] = evaluate(model.wv, pairs) if of_words else of_documents(model, corpus)
     return answer

@@ -1,7 +1,10 @@
-"""Quality of vectors: word pairs by gensim's function, analogies with counts equal to gensim's."""
+"""Quality of vectors: word pairs and analogies, with gensim's results, and documents."""
 
 import math
 from typing import Any
+
+#: Documents for the evaluation of Doc2Vec: their number, and the words that each has at least.
+LINES, WORDS = 1000, 60
 
 
 def spearman(vectors: Any, path: str) -> float | None:
@@ -25,6 +28,37 @@ def unknown_words(vectors: Any, path: str) -> float | None:
         if not {first, second} <= vectors.key_to_index.keys()
     ]
     return float(spearmanr(*zip(*scores, strict=True)).statistic) if len(scores) > 1 else None
+
+
+def of_documents(model: Any, corpus: str) -> dict[str, float]:
+    """Evaluate a model of documents, which are the lines of a text, without labels.
+
+    Of `LINES` random lines with at least `WORDS` words, ``halves`` is the fraction whose first half
+    is nearest to its own second half, by inferred vectors, and ``itself`` the fraction whose
+    inferred vector is nearest to the line's trained vector.
+    """
+    import numpy as np
+
+    with open(corpus, encoding="utf-8") as file:
+        documents = [line.split() for line in file]
+    long = [tag for tag, words in enumerate(documents) if len(words) >= WORDS]
+    tags = np.random.default_rng(1).permutation(long)[:LINES]
+    texts = [documents[tag] for tag in tags]
+
+    def inferred(texts: list[list[str]]) -> Any:
+        return np.stack([model.infer_vector(words) for words in texts])
+
+    def nearest(queries: Any, others: Any) -> float:
+        queries, others = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (queries, others))
+        return float(np.mean((queries @ others.T).argmax(1) == np.arange(len(queries))))
+
+    return {
+        "halves": nearest(
+            inferred([words[: len(words) // 2] for words in texts]),
+            inferred([words[len(words) // 2 :] for words in texts]),
+        ),
+        "itself": nearest(inferred(texts), model.dv.vectors[tags]),
+    }
 
 
 def evaluate(vectors: Any, pairs: dict[str, str]) -> dict[str, float | None]:

@@ -44,6 +44,7 @@ class Study(NamedTuple):
 PEERS = "fasttext-numpy2 pyspark"
 CLIENTS = "fastnode2vec node2vec karateclub wefe scattertext"
 GRID = "options {corpus} --processes 2 --records {records}"
+MERGINGS = ("concat", "pca", "alir")
 REGIMES = ("", " regime=synchronous", " regime=downpour:n_fetch=32")
 
 STUDIES = (
@@ -66,8 +67,7 @@ STUDIES = (
     Study("options-graph", f"{GRID} --place graph --first 30", 15),
     Study(
         "scaling",
-        "scaling {corpus} --epochs 3 --words 1e9 --workers 1,2,4,8,16,32,64,128,256 --threads 2 "
-        "--rounds 2",
+        "scaling {corpus} --epochs 3 --words 1e9 --workers 1,2,4,8,16,32,64,128,256 --rounds 2",
         30,
         "matplotlib",
     ),
@@ -76,7 +76,7 @@ STUDIES = (
         "regimes",
         "compare {corpus} --iterable-rounds 0 {pairs} "
         + " ".join(f"--also 'cluster=local:ps=2,worker=4{regime}'" for regime in REGIMES)
-        + " --also 'regime=submodels:models=5,merging=concat'",
+        + " ".join(f" --also 'regime=submodels:models=5,merging={how}'" for how in MERGINGS),
         30,
     ),
     Study("peers", "peers {corpus} --seeds 2 {pairs}", 50, PEERS),
@@ -91,6 +91,12 @@ STUDIES = (
         "compare {corpus} --settings sg100,cbow100 --iterable-rounds 0 {pairs} --reference "
         "gensim.models:FastText --candidate gensim_tfw2v:TFFastText",
         60,
+    ),
+    Study(
+        "doc2vec",
+        "compare {corpus} --settings dbow100,dm100 --seeds 2 --iterable-rounds 0 --kernel avx2 "
+        "--reference gensim.models:Doc2Vec --candidate gensim_tfw2v:TFDoc2Vec",
+        20,
     ),
     Study("online", "online {corpus} {pairs}", 10),
     Study("clients", "clients", 20, CLIENTS),

@@ -6,6 +6,7 @@ with costs that are measured here.
 
 import argparse
 from importlib.util import find_spec
+from itertools import product
 
 from benchmarks.command import at_least, net, shared_parser
 from benchmarks.report import write
@@ -13,7 +14,7 @@ from benchmarks.scaling.document import study
 from benchmarks.scaling.events import Host
 from benchmarks.scaling.plots import draw
 from benchmarks.scaling.report import markdown
-from benchmarks.scaling.study import Question
+from benchmarks.scaling.study import Machines, Question
 from gensim_tfw2v.processes.threads import usable_cores
 
 
@@ -39,20 +40,17 @@ def parser() -> argparse.ArgumentParser:
     add("--real", type=at_least(1), default=4,
         help="maximum number of workers of a real cluster (4)")  # fmt: skip
     add("--rounds", type=at_least(1), default=3, help="number of runs of each real cluster (3)")
-    add("--threads", type=at_least(1), default=1, help="threads per worker (1)")
-    add("--cores", type=float, help="cores of each simulated machine (by default as here)")
-    add("--net", type=net, default="10Gbit", help="network of each simulated machine (10Gbit)")
-    add("--latency", type=float, default=0.2, help="round-trip time on that network, in ms (0.2)")
+    add("--threads", type=at_least(1), default=2, help="threads per worker of a real cluster (2)")
+    add("--cores", type=numbers, default="2,16",
+        help="cores, and threads of workers, of simulated machines (2,16)")  # fmt: skip
+    add("--net", type=net, nargs="+", default=[net("10Gbit"), net("1Gbit")],
+        help="networks of simulated machines (10Gbit 1Gbit)")  # fmt: skip
+    add("--latency", type=float, default=0.2, help="round-trip time on these networks, in ms (0.2)")
     add(
         "--words",
         type=float,
         default=0,
         help="words of the simulated corpus (by default of CORPUS)",
-    )
-    add(
-        "--shared-text",
-        action="store_true",
-        help="simulated workers read the text from a shared file system",
     )
     add(
         "--plots",
@@ -73,18 +71,19 @@ def main(argv: list[str] | None = None) -> None:
         made.error("--epochs: give 2 or more, because the first epoch is not measured")
     if given.plots and find_spec("matplotlib") is None:
         made.error("plots need matplotlib: pip install matplotlib, or use --no-plots")
-    here = len(usable_cores())
+    machines = tuple(
+        Machines(Host(cores, each), given.latency / 1e3, shared_text)
+        for cores, each, shared_text in product(given.cores, given.net, (False, True))
+    )
     question = Question(
         corpus=given.corpus.resolve(),
         options={"sg": given.sg, "vector_size": given.vector_size, "epochs": given.epochs},
         workers=given.workers,
         real=given.real,
-        cores=here,
+        cores=len(usable_cores()),
         threads=given.threads,
-        host=Host(given.cores or here, given.net),
-        latency=given.latency / 1e3,
+        machines=machines,
         words=round(given.words),
-        shared_text=given.shared_text,
     )
     base = given.out / given.name
     for document in study(question, given.rounds):

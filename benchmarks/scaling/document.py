@@ -12,6 +12,7 @@ from benchmarks.scaling.prediction import Corpus
 from benchmarks.scaling.roofline import roofline
 from benchmarks.scaling.simulation import Layout
 from benchmarks.scaling.study import (
+    Machines,
     Question,
     calibrate,
     predict,
@@ -31,8 +32,6 @@ def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
         "options": question.options,
         "threads": question.threads,
         "simulated_words": question.words,
-        "shared_text": question.shared_text,
-        "hosts": {**question.host._asdict(), "latency": question.latency},
         "calibrations": [],
         "real": [],
     }
@@ -43,7 +42,15 @@ def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
         name: median(one[name] for one in document["calibrations"])
         for name in document["calibrations"][0]
     }
-    document["simulated"] = list(_simulated(question, corpus, document))
+    document["simulated"] = [
+        {
+            **machines.host._asdict(),
+            "latency": machines.latency,
+            "shared_text": machines.shared_text,
+            "rows": list(_simulated(question, machines, corpus, document)),
+        }
+        for machines in question.machines
+    ]
     if document["calibration"]["token"]:
         document["roofline"] = _roofline(corpus, document)
     yield document
@@ -75,14 +82,14 @@ def _round(question: Question, number: int, document: dict[str, Any]) -> Corpus:
 
 
 def _simulated(
-    question: Question, corpus: Corpus, document: dict[str, Any]
+    question: Question, machines: Machines, corpus: Corpus, document: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield simulations, one machine per task, for requested and larger numbers of workers."""
+    """Yield simulations for requested and larger numbers of workers."""
     calibration = dict(document["calibration"])
     rows_factor = calibration.pop("rows_factor")
     costs = Costs(**calibration)
     # a worker with more threads than this machine has cores
-    more = min(question.threads, question.host.cores) / min(question.threads, question.cores)
+    more = machines.threads / min(question.threads, question.cores)
     costs = replace(costs, threads=costs.threads * max(1.0, more))
     raw_words = document["corpus"]["words"]
     if question.words:
@@ -91,9 +98,9 @@ def _simulated(
     while (last := 2 * last) <= FARTHEST:
         farther.append(last)
     for workers in (*question.workers, *farther):
-        layout = Layout.own_hosts(question.host, ps_tasks(workers), workers, question.latency)
-        work = corpus.work(workers, question.threads, rows_factor)
-        if question.shared_text:
+        layout = Layout.own_hosts(machines.host, ps_tasks(workers), workers, machines.latency)
+        work = corpus.work(workers, machines.threads, rows_factor)
+        if machines.shared_text:
             work = replace(work, text_bytes=0.0)
         yield asdict(predict(costs, work, layout, raw_words))
 

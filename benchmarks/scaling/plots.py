@@ -15,7 +15,7 @@ def draw(document: Mapping[str, Any], path: Path) -> None:
 
     pyplot.rcParams["svg.hashsalt"] = "tfw2v"
     figure, (speed, busy) = pyplot.subplots(1, 2, figsize=(11, 4))
-    rows = document["simulated"]
+    rows = document["simulated"][0]["rows"]
     workers = [one["workers"] for one in rows]
     simulated = [one["words_per_second"] / 1e6 for one in rows]
     speed.plot(workers, simulated, "o--", label="simulated, one machine per task")

@@ -9,34 +9,49 @@ from benchmarks.report import MEGABYTE, facts, page, section, table
 NOTES = """\
 "words/s" is raw words of the text, without the first epoch, which includes setup. **Really run**:
 all tasks share the machine described above; figures are medians over the rounds. Predictions are
-computed by the simulation of the next table. Its costs are measured in the same round, with threads
-without a cluster and with several workers on parts of the corpus. It is calibrated so that one
-worker is as fast as measured. **Simulated**: one machine per task, with the cores and the network
-stated below, each core as fast as this machine's, and with median costs over the rounds. Workers
-with more threads than this machine has cores are assumed to be faster in proportion. Nothing in
-that table was run. Speed-up is relative to the smallest number of workers."""
+computed by the simulation of the next tables. Its costs are measured in the same round, with
+threads without a cluster and with several workers on parts of the corpus. It is calibrated so that
+one worker is as fast as measured. **Simulated**: one machine per task, with the cores and the
+network stated below, a thread per core in workers, each core as fast as this machine's, and with
+median costs over the rounds. Workers with more threads than this machine has cores are assumed to
+be faster in proportion. Nothing in these tables was run. Speed-up is relative to the smallest
+number of workers."""
+
+
+def machines_of(simulated: Mapping[str, Any]) -> str:
+    """Return the description of a simulated cluster's machines."""
+    text = ", text on a shared file system" if simulated["shared_text"] else ""
+    return f"{simulated['cores']} cores, {simulated['net'] * 8 / 1e9:g} Gbit/s{text}"
+
+
+def overview(simulated: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of million words/s, with a row for each simulated kind of machines."""
+    head = ["workers", *(f"{one['workers']}" for one in simulated[0]["rows"])]
+    lines = []
+    for each in simulated:
+        speeds = (one["words_per_second"] / 1e6 for one in each["rows"])
+        lines.append([machines_of(each), *(f"{x:.{1 if x < 10 else 0}f}" for x in speeds)])
+    return table(head, lines)
 
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Return the page for a document."""
-    corpus, hosts = document["corpus"], document["hosts"]
+    corpus = document["corpus"]
     options = ", ".join(f"{name}={value}" for name, value in document["options"].items())
     parts = [
-        facts(document, {"options": f"{options}; workers of {document['threads']} thread"}),
+        facts(document, {"options": f"{options}; workers of {document['threads']} threads"}),
         NOTES,
         section("Really run", _real(document["real"])),
     ]
     if "simulated" in document:
-        parts.append(
-            section(
-                "Simulated",
-                f"{document['simulated_words'] or corpus['words']:,} words. "
-                f"Machines of {hosts['cores']:g} cores, {hosts['net'] * 8 / 1e9:g} Gbit/s each, "
-                f"{hosts['latency'] * 1e3:g} ms round trip; the text comes from "
-                + ("a shared file system." if document["shared_text"] else "the coordinator."),
-                _simulated(document["simulated"]),
-            )
+        simulated = document["simulated"]
+        text = (
+            f"{document['simulated_words'] or corpus['words']:,} words, "
+            f"{simulated[0]['latency'] * 1e3:g} ms round trip. Million words/s:"
         )
+        first = f"The first row, {machines_of(simulated[0])}:"
+        tables = overview(simulated), first, _simulated(simulated[0]["rows"])
+        parts.append(section("Simulated", text, *tables))
         costs = _costs(document["calibration"], document.get("roofline"))
         parts.append(section("Costs", costs))
     return page(f"Scaling: {corpus['name']}", *parts)

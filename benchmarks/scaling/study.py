@@ -4,7 +4,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,19 @@ PARTS = 2, 8
 BUSY = 0.8
 
 
+class Machines(NamedTuple):
+    """Machines of a simulated cluster, one per task."""
+
+    host: Host
+    latency: float  # round-trip time between them, in seconds
+    shared_text: bool = False  # workers read the text from a shared file system
+
+    @property
+    def threads(self) -> int:
+        """Threads of each worker."""
+        return round(self.host.cores)
+
+
 @dataclass(frozen=True)
 class Question:
     """Parameters of a study."""
@@ -34,11 +47,9 @@ class Question:
     workers: tuple[int, ...]  # numbers of workers to study
     real: int  # maximum number of workers of a real cluster
     cores: int  # cores of this machine
-    threads: int  # threads per worker
-    host: Host  # simulated machine, one per task
-    latency: float  # round-trip time between simulated machines, in seconds
+    threads: int  # threads per worker of a real cluster
+    machines: tuple[Machines, ...]  # of each simulated cluster
     words: int = 0  # raw words of the simulated corpus; 0 for those of `corpus`
-    shared_text: bool = False  # simulated workers read the text from a shared file system
 
 
 @dataclass(frozen=True)

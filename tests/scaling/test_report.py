@@ -35,15 +35,17 @@ DOCUMENT = {
                 "versions": {"python": "3.11", "tensorflow": None}},
     "corpus": {"name": "text.txt", "bytes": 10_000_000, "words": 1_700_000},
     "options": {"sg": 1, "epochs": 3},
-    "threads": 1,
-    "hosts": {"cores": 2, "net": 1.25e9, "latency": 2e-4},
+    "threads": 2,
     "real": [real(0, 1, 1e6, 1e6), real(0, 2, 1.5e6, 1.2e6), real(1, 2, 1e6, 0.9e6),
              real(2, 2, 1e6, 1.1e6)],
     "simulated_words": 0,
-    "shared_text": True,
     "calibration": {"token": 1e-6, "row": 2e-6, "job": 3e-3, "ps_row": 5e-7, "ticket": 4e-3,
                     "epoch": 0.2, "threads": 1.5, "rows_factor": 1.0},
-    "simulated": [simulated(1, 1e6), simulated(16, 8e6, "coordinator")],
+    "simulated": [
+        {"cores": 2, "net": 1.25e9, "latency": 2e-4, "shared_text": shared,
+         "rows": [simulated(1, 1e6), simulated(16, speed, "coordinator")]}
+        for shared, speed in ((False, 8e6), (True, 12e6))
+    ],
     "roofline": {"flops_per_token": 34_800.0, "bytes_per_token": 5100.0, "fraction": 0.25,
                  "products_per_second": 5e10, "machine": 2e11},
 }  # fmt: skip
@@ -67,8 +69,10 @@ def test_measured_and_predicted_speeds_share_a_row():
     assert row(section("Really run"), 1)[4] == "–"  # the simulation is calibrated to this row
 
 
-def test_source_of_the_text_is_stated():
-    assert "the text comes from a shared file system" in section("Simulated")
+def test_each_kind_of_machines_has_a_row():
+    text = section("Simulated")
+    assert row(text, "2 cores, 10 Gbit/s")[1:] == ["1.0", "8.0"]
+    assert row(text, "2 cores, 10 Gbit/s, text on a shared file system")[1:] == ["1.0", "12"]
 
 
 def test_simulated_rows_show_speedup_efficiency_and_bound():
