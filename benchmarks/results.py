@@ -45,7 +45,7 @@ PEERS = "fasttext-numpy2 pyspark"
 CLIENTS = "fastnode2vec node2vec karateclub wefe scattertext"
 GRID = "options {corpus} --processes 2 --records {records}"
 MERGINGS = ("concat", "pca", "alir")
-REGIMES = ("", " regime=synchronous", " regime=downpour:n_fetch=32")
+REGIMES = ("", " regime=synchronous", " regime=downpour:n_fetch=32", " deterministic=True")
 
 STUDIES = (
     Study(
@@ -77,7 +77,7 @@ STUDIES = (
         "compare {corpus} --iterable-rounds 0 {pairs} "
         + " ".join(f"--also 'cluster=local:ps=2,worker=4{regime}'" for regime in REGIMES)
         + " ".join(f" --also 'regime=submodels:models=5,merging={how}'" for how in MERGINGS),
-        30,
+        35,
     ),
     Study("peers", "peers {corpus} --seeds 2 {pairs}", 50, PEERS),
     Study(
