@@ -17,7 +17,7 @@ import pytest
 from benchmarks.compare import literals, markdown, parser, setting_options, tasks
 from benchmarks.machine import describe
 from benchmarks.process import ROOT, CommandError, FamilyPeak, call
-from benchmarks.quality import unknown_words
+from benchmarks.quality import of_documents, unknown_words
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import paired_ratios, quality_cell, spread
 from benchmarks.threads import computed_speed, memory_bytes
@@ -132,6 +132,7 @@ def test_settings_are_parsed_and_bad_arguments_exit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert setting_options("cbow300") == {"sg": 0, "vector_size": 300}
+    assert setting_options("dmhs20") == {"dm": 1, "vector_size": 20, "hs": 1, "negative": 0}
     with pytest.raises(SystemExit, match="unknown setting 'glove'"):
         setting_options("glove")
     assert literals("cluster=local:ps=2 alpha=.1") == {"cluster": "local:ps=2", "alpha": 0.1}
@@ -247,6 +248,21 @@ def test_unknown_words_scores_only_pairs_with_a_missing_word(tmp_path):
     assert unknown_words(Vectors(), str(path)) == pytest.approx(1)
     path.write_text("known\tother\t9\n")
     assert unknown_words(Vectors(), str(path)) is None
+
+
+def test_documents_are_found_by_their_words(tmp_path: Path) -> None:
+    from gensim_tfw2v import TFDoc2Vec
+
+    corpus = tmp_path / "text.txt"
+    topics = ([f"{chr(97 + topic)}{number}" for number in range(80)] for topic in range(20))
+    corpus.write_text("".join(f"{' '.join(words)}\n" for words in topics))
+    options = {"dm": 0, "vector_size": 20, "min_count": 1, "sample": 0, "alpha": 0.1, "seed": 1}
+    trained, untrained = (
+        of_documents(TFDoc2Vec(corpus_file=str(corpus), epochs=epochs, **options), str(corpus))
+        for epochs in (50, 1)
+    )
+    assert trained["itself"] > 0.8 and trained["halves"] > 0.8
+    assert untrained["halves"] < 0.5
 
 
 def test_speeds_beyond_the_cores_lose_only_to_shared_rows() -> None:
