@@ -52,23 +52,23 @@ STUDIES = (
         "speed",
         "compare {corpus} --settings cbow100,cbow300,cbowhs100,sg100,sg300,sghs100 --epochs 1 "
         "--iterable-rounds 0 --no-quality --kernel avx2",
-        30,
+        20,
     ),
     Study(
         "speed-65m",
         "compare {large} --settings cbow100,sg100 --epochs 1 --iterable-rounds 0 --kernel avx2 "
         "{pairs}",
-        30,
+        20,
     ),
-    Study("kernels", "kernels {corpus}", 25),
+    Study("kernels", "kernels {corpus} --rounds 2", 25),
     Study("threads", "threads {corpus}", 25),
     Study("options", GRID, 90),
     Study("options-cluster", f"{GRID} --place cluster --first 30", 10),
     Study("options-graph", f"{GRID} --place graph --first 30", 15),
     Study(
         "scaling",
-        "scaling {corpus} --epochs 3 --words 1e9 --workers 1,2,4,8,16,32,64,128,256 --rounds 2",
-        30,
+        "scaling {corpus} --epochs 3 --words 1e9 --workers 1,2,4,8,16,32,64,128,256 --rounds 4",
+        12,
         "matplotlib",
     ),
     Study("links", "links {corpus} --rounds 2", 25),
@@ -77,7 +77,7 @@ STUDIES = (
         "compare {corpus} --iterable-rounds 0 {pairs} "
         + " ".join(f"--also 'cluster=local:ps=2,worker=4{regime}'" for regime in REGIMES)
         + " ".join(f" --also 'regime=submodels:models=5,merging={how}'" for how in MERGINGS),
-        35,
+        45,
     ),
     Study("peers", "peers {corpus} --seeds 2 {pairs}", 50, PEERS),
     Study(
