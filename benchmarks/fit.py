@@ -4,7 +4,6 @@ A test compares them with the constants of `gensim_tfw2v.planning`.
 """
 
 import json
-from collections.abc import Mapping
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -15,12 +14,11 @@ RESULTS = ROOT / "docs/benchmarks"
 
 
 class Fit(NamedTuple):
-    """Costs in the unit of `gensim_tfw2v.planning`."""
+    """Costs in the units of `gensim_tfw2v.planning`."""
 
     #: Nanoseconds of a core per word after subsampling, and per dimension; for CBOW and skip-gram.
-    kernel_ns: dict[bool, tuple[float, float]]
-    machine_factor: float  # time of one machine divided by that in the kernels
-    worker_factor: float  # the same for a worker task
+    core_ns: dict[bool, tuple[float, float]]
+    worker_factor: float  # time of a worker task, divided by that of one machine
     link_error: float  # largest relative error of a speed that is predicted for a slow link
 
 
@@ -29,47 +27,34 @@ def results(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def kernel_ns(kernels: Mapping[str, Any]) -> dict[bool, tuple[float, float]]:
-    """Fit a line through the times for 100 and 300 dimensions of the processor's best kernel."""
-    best = kernels["machine"]["isa"]
-    found = {}
-    for is_skipgram, objective in ((False, "CBOW"), (True, "skip-gram")):
-        cells = (kernels["fastest"][name][best] for name in (objective, f"{objective}, D=300"))
-        small, large = (cell["draw"] + cell["train"] for cell in cells)
-        slope = (large - small) / 200
-        found[is_skipgram] = small - 100 * slope, slope
-    return found
-
-
 def fit() -> Fit:
-    """Fit the costs to the committed results."""
-    kernels = kernel_ns(results("kernels"))
+    """Fit the costs to the committed results, with lines through the times for D = 100 and 300."""
+    speed, scaling = results("speed"), results("scaling")
+    kept = Frequencies.zipf(speed["runs"][0]["vocabulary"]).kept
 
-    def factor(words_per_second: float, threads: int, vocabulary: int, **options: int) -> float:
-        word, dimension = kernels[bool(options["sg"])]
-        kept = Frequencies.zipf(vocabulary).kept
-        in_kernels = kept * (word + dimension * options["vector_size"])
-        return threads / words_per_second * 1e9 / in_kernels
+    def core_ns(words_per_second: float, threads: int) -> float:
+        return threads * 1e9 / (words_per_second * kept)
 
-    speed = results("speed")
-    of_machine = [
-        factor(run["words_per_second"], options["workers"], run["vocabulary"],
-               sg=options["sg"], vector_size=options["vector_size"])
-        for run in speed["runs"]
-        for options in [speed["settings"][run["setting"]]]
-        if run["engine"] == "TFWord2Vec corpus_file" and not options.get("hs")
-    ]  # fmt: skip
-    scaling = results("scaling")
+    def alone(setting: str) -> float:
+        speeds = [
+            run["words_per_second"]
+            for run in speed["runs"]
+            if (run["setting"], run["engine"]) == (setting, "TFWord2Vec corpus_file")
+        ]
+        return core_ns(median(speeds), speed["settings"][setting]["workers"])
+
+    costs = {}
+    for is_skipgram, objective in enumerate(("cbow", "sg")):
+        small, large = alone(f"{objective}100"), alone(f"{objective}300")
+        dimension = (large - small) / 200
+        costs[bool(is_skipgram)] = small - 100 * dimension, dimension
     machines = scaling["simulated"][0]
-    of_worker = factor(
-        machines["rows"][0]["words_per_second"], machines["cores"], speed["runs"][0]["vocabulary"],
-        sg=scaling["options"]["sg"], vector_size=scaling["options"]["vector_size"],
-    )  # fmt: skip
+    worker = core_ns(machines["rows"][0]["words_per_second"], machines["cores"])
     errors = [
         abs(run["predicted"] / run["found"]["words_per_second"] - 1)
         for run in results("links")["runs"]
     ]
-    return Fit(kernels, median(of_machine), of_worker, max(errors))
+    return Fit(costs, worker / alone("sg100"), max(errors))
 
 
 if __name__ == "__main__":

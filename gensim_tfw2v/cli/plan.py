@@ -67,14 +67,13 @@ def plan(
             one.bound,
         )
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
-    alone = work.core_ns * planning.MACHINE_FACTOR
     task = work.core_ns * planning.WORKER_FACTOR
     print_rows(
         [
             ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}"),
             ("corpus", f"{words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
             ("cluster", tasks),
-            ("a core", f"{alone:.0f} ns per word, {task:.0f} as worker, {PROCESSOR}"),
+            ("a core", f"{work.core_ns:.0f} ns per word, {task:.0f} as worker, {PROCESSOR}"),
         ]
     )
     Console(highlight=False, width=120).print(table)

@@ -20,14 +20,11 @@ from gensim_tfw2v.planning.workload import (
 
 __all__ = ["Choice", "Frequencies", "Machines", "Workload", "compare"]
 
-# Time. The whole `train` takes the time in the kernels multiplied by a factor. MACHINE_FACTOR, for
-# one machine, was fitted to docs/benchmarks/speed.md. WORKER_FACTOR, for a worker task, was fitted
-# to the simulation of 1 ps and 1 worker, skip-gram, one machine per task, in
-# docs/benchmarks/scaling.md (a ps and a worker on the same machine were faster).
+# Time. A core of a worker task takes WORKER_FACTOR times as long as one of a machine that trains
+# alone, without waiting for the network. The value is fitted to skip-gram by `benchmarks.fit`.
 # ROUND_TRIPS: a step in columns waits for the ps three times, for the products, for the norms of
 # the updates, and for the write.
-MACHINE_FACTOR = 1.4
-WORKER_FACTOR = 3.4
+WORKER_FACTOR = 1.13
 ROUND_TRIPS = 3
 
 #: Bytes of a mean word of the encoded text, for Wikipedia's frequencies.
@@ -153,7 +150,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     if apart.bound != "memory" and tokens / workers < MIN_SUB_MODEL_TOKENS:
         apart = apart._replace(bound="corpus")
     one = replace(machines, workers=1)
-    alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=MACHINE_FACTOR)
+    alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=1.0)
     choices = [
         alone._replace(ps_memory=0.0),
         _choice("rows, asynchronous", "(the default)", work, machines, rows, held, *waits),

@@ -28,10 +28,10 @@ SIZE = 4  # squared norm of a row's update, or the factor that it is multiplied 
 # Bytes in memory.
 FLOAT = 4  # element of a table
 
-# Nanoseconds of a core in the kernels per word after subsampling, plus nanoseconds per dimension,
-# for CBOW (False) and skip-gram (True), from docs/benchmarks/kernels.md, D = 100 and 300.
-PROCESSOR = "AMD EPYC with AVX512-BF16"
-KERNEL_NS = {False: (12.5, 0.87), True: (70.0, 1.27)}
+# Nanoseconds of a core per word after subsampling, plus nanoseconds per dimension, of training on
+# one machine, for CBOW (False) and skip-gram (True), fitted by `benchmarks.fit`.
+PROCESSOR = "AMD EPYC (Zen 4) with AVX512-BF16"
+CORE_NS = {False: (169.0, 1.19), True: (144.0, 3.78)}
 
 
 class Frequencies(NamedTuple):
@@ -124,8 +124,8 @@ class Workload:
 
     @property
     def core_ns(self) -> float:
-        """Nanoseconds that a core spends in the kernels per raw word."""
-        word, number = KERNEL_NS[self.skipgram]
+        """Nanoseconds that a core takes per raw word, on one machine."""
+        word, number = CORE_NS[self.skipgram]
         return self.frequencies.kept * (word + number * self.vector_size)
 
     @property
