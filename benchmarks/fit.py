@@ -3,14 +3,11 @@
 A test compares them with the constants of `gensim_tfw2v.planning`.
 """
 
-import json
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.machine import ROOT
+from benchmarks.results import document_of
 from gensim_tfw2v.planning import Frequencies
-
-RESULTS = ROOT / "docs/benchmarks"
 
 
 class Fit(NamedTuple):
@@ -22,9 +19,20 @@ class Fit(NamedTuple):
     link_error: float  # largest relative error of a speed that is predicted for a slow link
 
 
-def results(name: str) -> Any:
-    """Return the results of a study."""
-    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+def results(study: str) -> dict[str, Any]:
+    """Return the results of a study; raise if it has never been run."""
+    if (document := document_of(study)) is None:
+        raise FileNotFoundError(f"{study}: no results; run benchmarks.results --only {study}")
+    return document
+
+
+def alone_per_second(setting: str) -> float:
+    """Return the median words/s of one machine in the study of speed."""
+    return median(
+        run["words_per_second"]
+        for run in results("speed")["runs"]
+        if (run["setting"], run["engine"]) == (setting, "TFWord2Vec corpus_file")
+    )
 
 
 def fit() -> Fit:
@@ -36,12 +44,7 @@ def fit() -> Fit:
         return threads * 1e9 / (words_per_second * kept)
 
     def alone(setting: str) -> float:
-        speeds = [
-            run["words_per_second"]
-            for run in speed["runs"]
-            if (run["setting"], run["engine"]) == (setting, "TFWord2Vec corpus_file")
-        ]
-        return core_ns(median(speeds), speed["settings"][setting]["workers"])
+        return core_ns(alone_per_second(setting), speed["settings"][setting]["workers"])
 
     costs = {}
     for is_skipgram, objective in enumerate(("cbow", "sg")):

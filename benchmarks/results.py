@@ -104,9 +104,9 @@ STUDIES = (
 )
 
 
-def document_of(study: Study) -> dict[str, Any] | None:
+def document_of(study: str) -> dict[str, Any] | None:
     """Return a study's results; None if it has never been run."""
-    path = RESULTS / f"{study.name}.json"
+    path = RESULTS / f"{study}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
@@ -119,7 +119,7 @@ def overview() -> str:
     """Return a table of the studies, and of when and with which kernels each was run."""
     rows = []
     for study in STUDIES:
-        document = document_of(study) or {}
+        document = document_of(study.name) or {}
         machine = document.get("machine", {})
         minutes = document.get("minutes", study.minutes)
         row = [study.name, f"{minutes:.0f}", document.get("date", "never")]
@@ -174,7 +174,7 @@ def main() -> None:
     """Run the studies that have no current results, and print an overview."""
     given = parser().parse_args()
     chosen = [study for study in STUDIES if given.only is None or study.name in given.only]
-    left = [study for study in chosen if not is_current(document_of(study))]
+    left = [study for study in chosen if not is_current(document_of(study.name))]
     PARTIAL.mkdir(parents=True, exist_ok=True)
     not_run = []
     for number, study in enumerate(left):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.fit import results
+from benchmarks.fit import alone_per_second, results
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
@@ -180,6 +180,16 @@ def test_low_bandwidth_and_high_latency_slow_rows_down():
     )
     assert slow.words_a_second < 0.1 * fast.words_a_second and slow.bound == "network"
     assert far.words_a_second < 0.2 * fast.words_a_second and far.bound == "latency"
+
+
+@pytest.mark.parametrize(
+    ("setting", "size", "skipgram"),
+    [("cbow100", 100, False), ("cbow300", 300, False), ("sg100", 100, True), ("sg300", 300, True)],
+)
+def test_predicted_speed_of_one_machine_matches_measurements(setting, size, skipgram):
+    work = Workload.of_text(230_000, 17e6, size, skipgram=skipgram)
+    one = by_name(compare(work, 17e6, Machines(workers=1, shards=1, threads=2)))[ALONE]
+    assert one.words_a_second == pytest.approx(alone_per_second(setting), rel=0.25)
 
 
 def test_predicted_speed_of_workers_matches_the_simulation():
