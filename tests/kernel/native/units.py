@@ -230,9 +230,12 @@ def functions_of(name):
             mock.patch.dict(os.environ, TFW2V_ISA=name),
         ):
             try:
-                return by_ctypes._library.__wrapped__()
+                functions = by_ctypes._library.__wrapped__()
             except ValueError:  # this processor lacks the instruction set
                 return None
+            # the first call chooses the kernel, so it must be made while TFW2V_ISA is set
+            assert functions.tfw2v_variant().decode() == name
+            return functions
 
 
 @contextmanager
