@@ -45,6 +45,7 @@ PEERS = "fasttext-numpy2 pyspark"
 CLIENTS = "fastnode2vec node2vec karateclub wefe scattertext"
 GRID = "options {corpus} --processes 2 --records {records}"
 MERGINGS = ("concat", "pca", "alir")
+CLUSTER = "cluster=local:ps=2,worker=4"
 REGIMES = ("", " regime=synchronous", " regime=downpour:n_fetch=32", " deterministic=True")
 
 STUDIES = (
@@ -75,9 +76,16 @@ STUDIES = (
     Study(
         "regimes",
         "compare {corpus} --iterable-rounds 0 {pairs} "
-        + " ".join(f"--also 'cluster=local:ps=2,worker=4{regime}'" for regime in REGIMES)
+        + " ".join(f"--also '{CLUSTER}{regime}'" for regime in REGIMES)
         + " ".join(f" --also 'regime=submodels:models=5,merging={how}'" for how in MERGINGS),
         45,
+    ),
+    Study(
+        "workers",
+        "compare {corpus} --settings sg100,cbow100 --epochs 1 --iterable-rounds 0 {pairs} --also "
+        f"deterministic=True --also {CLUSTER} --also '{CLUSTER} deterministic=True' "
+        "--also cluster=local:ps=2,worker=32",
+        15,
     ),
     Study("peers", "peers {corpus} --seeds 2 {pairs}", 50, PEERS),
     Study(
@@ -89,7 +97,8 @@ STUDIES = (
     Study(
         "fasttext",
         "compare {corpus} --settings sg100,cbow100 --iterable-rounds 0 {pairs} --reference "
-        "gensim.models:FastText --candidate gensim_tfw2v:TFFastText",
+        "gensim.models:FastText --candidate gensim_tfw2v:TFFastText "
+        "--also cluster=local:ps=2,worker=2",
         60,
     ),
     Study(

@@ -1,5 +1,6 @@
 """Contents of the pages: fenced blocks, and commands in blocks and running text."""
 
+import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -18,6 +19,19 @@ PAGES = [
 
 #: First words of the commands that are checked.
 PROGRAMS = ("make", "tfw2v", "python", "python3", "pip")
+
+
+def page(name):
+    """Return the text of a file in docs."""
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def load_pictures():
+    """Import docs/pictures.py."""
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    return pictures
 
 
 class Block(NamedTuple):

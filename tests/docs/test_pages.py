@@ -2,23 +2,19 @@
 
 import importlib.util
 import inspect
-import json
 import re
-import statistics
 
 import pytest
 import typer
 
 import gensim_tfw2v
-from benchmarks.report import notice
-from benchmarks.scaling.report import overview
 from gensim_tfw2v.cli.main import app
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.merging.methods import METHODS
 from gensim_tfw2v.options.regimes import REGIMES
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from gensim_tfw2v.training.early_stopping import SETS
-from tests.docs.pages import PAGES, ROOT, blocks, mentioned, words
+from tests.docs.pages import PAGES, ROOT, blocks, load_pictures, mentioned, page, words
 
 PACKAGE = ROOT / "gensim_tfw2v"
 
@@ -26,10 +22,6 @@ PACKAGE = ROOT / "gensim_tfw2v"
 WORDS = 18_000
 
 LINKED = [*PAGES, ROOT / "SECURITY.md"]
-
-
-def page(name):
-    return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
 def test_every_module_is_listed():
@@ -59,84 +51,12 @@ def test_papers_are_numbered_and_cited():
     assert used == listed == set(range(1, len(listed) + 1))
 
 
-def load_pictures():
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
-    pictures = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pictures)
-    return pictures
-
-
 def test_committed_pictures_are_up_to_date():
     pictures = load_pictures()
     assert {path.stem for path in pictures.FOLDER.iterdir()} == set(pictures.PICTURES)
     for name, draw in pictures.PICTURES.items():
         drawn = (pictures.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
         assert drawn == draw().svg(), "run python docs/pictures.py"
-
-
-def test_readme_speeds_equal_the_measured():
-    """The table and the chart of the README show docs/benchmarks/speed.json."""
-    runs = json.loads((ROOT / "docs/benchmarks/speed.json").read_text(encoding="utf-8"))["runs"]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    pictures = load_pictures()
-    for setting, found in pictures.ratios().items():
-        engines = "gensim corpus_file", "TFWord2Vec corpus_file"
-        speeds = [
-            statistics.median(
-                run["words_per_second"]
-                for run in runs
-                if (run["setting"], run["engine"]) == (setting, engine)
-            )
-            for engine in engines
-        ]
-        cells = *(f"{speed / 1e6:.2f} M" for speed in speeds), *(f"{x:.1f}" for x in found.values())
-        assert f" | {' | '.join(cells)} |\n" in readme, setting
-
-
-def test_speed_table_is_only_in_the_readme():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| .* M \|.*$", readme, re.MULTILINE)
-    assert len(rows) == 6
-    for path in PAGES:
-        if path.name != "README.md":
-            text = path.read_text(encoding="utf-8")
-            assert not [row for row in rows if row in text], f"{path}: link to the README"
-
-
-def test_scaling_figures_equal_the_simulated():
-    """Speeds of clusters equal docs/benchmarks/scaling.json."""
-    simulated = json.loads(page("benchmarks/scaling.json"))["simulated"]
-    head, _, *rows = (line.strip("| ").split(" | ") for line in overview(simulated).splitlines())
-    table = page("benchmarks.md").split("| M words/s, ")[1].split("\n\n")[0]
-    shown, _, *lines = (line.strip("| ").split(" | ") for line in table.splitlines())
-    kept = [head.index(workers) for workers in shown]
-    assert lines == [[row[column] for column in kept] for row in rows]
-    million = dict(zip(head, rows[0], strict=True))
-    told = f"reach {million['4']} M words/s with 4 workers and 2 ps, and {million['32']} M with 32"
-    assert told in " ".join(page("clusters.md").split())
-
-
-@pytest.mark.parametrize("name", ["speed", "speed-65m"])
-def test_main_tables_are_of_the_kernels_that_a_reader_installs(name):
-    assert not notice(json.loads(page(f"benchmarks/{name}.json"))), (
-        f"run make results RESULTS_ARGS='--only {name}'"
-    )
-
-
-def test_quality_figures_equal_the_measured():
-    """The table of quality shows docs/benchmarks/speed-65m.json."""
-    runs = json.loads(page("benchmarks/speed-65m.json"))["runs"]
-    names = {
-        "gensim corpus_file": "gensim",
-        "TFWord2Vec corpus_file": "TFWord2Vec, AVX512-BF16",
-        "TFWord2Vec avx2": "TFWord2Vec, AVX2",
-    }
-    for setting, objective in (("cbow100", "CBOW"), ("sg100", "skip-gram")):
-        for engine, name in names.items():
-            found = [r["quality"] for r in runs if (r["setting"], r["engine"]) == (setting, engine)]
-            means = [statistics.mean(each[key] for each in found) for key in found[0]]
-            scores = [f"{score:.3f}".removeprefix("0") for score in means]
-            assert f"| {objective}, {name} | {' | '.join(scores)} |\n" in page("benchmarks.md")
 
 
 def test_pages_stay_below_the_word_limit():

@@ -1,0 +1,125 @@
+"""Figures on the pages are those of the results in docs/benchmarks."""
+
+import json
+import re
+import statistics
+
+import pytest
+
+from benchmarks.report import notice
+from benchmarks.scaling.report import overview
+from tests.docs.pages import PAGES, ROOT, load_pictures, page
+
+#: Engines by their names in the results.
+GENSIM, OURS, AVX2 = "gensim corpus_file", "TFWord2Vec corpus_file", "TFWord2Vec avx2"
+CLUSTER = "TFWord2Vec cluster=local:ps=2,worker=4"
+SUBMODELS = "TFWord2Vec regime=submodels:models=5,merging="
+
+#: Names of measures in the results by their names on the pages.
+MEASURES = {
+    "WS353": "WS353",
+    "SimLex-999": "SimLex999",
+    "MEN": "men3000",
+    "MTurk-771": "mturk771",
+    "analogies": "analogies",
+}
+
+#: Tables of quality: page -> (study, {first cell of a row: (setting, engine)}).
+QUALITY = {
+    "benchmarks.md": (
+        "speed-65m",
+        {
+            f"{objective}, {name}": (setting, engine)
+            for setting, objective in (("cbow100", "CBOW"), ("sg100", "skip-gram"))
+            for name, engine in {
+                "gensim": GENSIM,
+                "TFWord2Vec, AVX512-BF16": OURS,
+                "TFWord2Vec, AVX2": AVX2,
+            }.items()
+        },
+    ),
+}
+
+
+def runs_of(study):
+    return json.loads(page(f"benchmarks/{study}.json"))["runs"]
+
+
+def row_of(text, label):
+    """Return the row of a Markdown table that starts with `label`: {title of column: cell}."""
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        head, _, *rows = (line.strip("| \n").split(" | ") for line in table.splitlines())
+        for row in rows:
+            if row[0] == label:
+                return dict(zip(head[-len(row) + 1 :], row[1:], strict=True))
+    raise LookupError(f"no table has a row {label!r}")
+
+
+def mean_score(runs, measure):
+    return f"{statistics.mean(run['quality'][measure] for run in runs):.3f}".removeprefix("0")
+
+
+@pytest.mark.parametrize(
+    ("name", "label"), [(name, label) for name, (_, rows) in QUALITY.items() for label in rows]
+)
+def test_tables_of_quality_show_the_means_of_the_results(name, label):
+    study, rows = QUALITY[name]
+    setting, engine = rows[label]
+    runs = [run for run in runs_of(study) if (run["setting"], run["engine"]) == (setting, engine)]
+    shown = row_of(page(name), label)
+    measured = {title: mean_score(runs, MEASURES[title]) for title in shown if title in MEASURES}
+    assert measured
+    if "bytes per token" in shown:
+        measured["bytes per token"] = (
+            f"{statistics.median(run['bytes_per_token'] or 0 for run in runs):.0f}"
+        )
+    assert shown == measured
+
+
+def test_readme_speeds_equal_the_measured():
+    """The table and the chart of the README show docs/benchmarks/speed.json."""
+    runs = json.loads((ROOT / "docs/benchmarks/speed.json").read_text(encoding="utf-8"))["runs"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pictures = load_pictures()
+    for setting, found in pictures.ratios().items():
+        engines = "gensim corpus_file", "TFWord2Vec corpus_file"
+        speeds = [
+            statistics.median(
+                run["words_per_second"]
+                for run in runs
+                if (run["setting"], run["engine"]) == (setting, engine)
+            )
+            for engine in engines
+        ]
+        cells = *(f"{speed / 1e6:.2f} M" for speed in speeds), *(f"{x:.1f}" for x in found.values())
+        assert f" | {' | '.join(cells)} |\n" in readme, setting
+
+
+def test_speed_table_is_only_in_the_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .* M \|.*$", readme, re.MULTILINE)
+    assert len(rows) == 6
+    for path in PAGES:
+        if path.name != "README.md":
+            text = path.read_text(encoding="utf-8")
+            assert not [row for row in rows if row in text], f"{path}: link to the README"
+
+
+def test_scaling_figures_equal_the_simulated():
+    """Speeds of clusters equal docs/benchmarks/scaling.json."""
+    simulated = json.loads(page("benchmarks/scaling.json"))["simulated"]
+    head, _, *rows = (line.strip("| ").split(" | ") for line in overview(simulated).splitlines())
+    table = page("benchmarks.md").split("| M words/s, ")[1].split("\n\n")[0]
+    shown, _, *lines = (line.strip("| ").split(" | ") for line in table.splitlines())
+    kept = [head.index(workers) for workers in shown]
+    assert lines == [[row[column] for column in kept] for row in rows]
+    million = dict(zip(head, rows[0], strict=True))
+    told = f"reach {million['4']} M words/s with 4 workers and 2 ps, and {million['32']} M with 32"
+    assert told in " ".join(page("clusters.md").split())
+
+
+@pytest.mark.parametrize("name", ["speed", "speed-65m"])
+def test_main_tables_are_of_the_kernels_that_a_reader_installs(name):
+    assert not notice(json.loads(page(f"benchmarks/{name}.json"))), (
+        f"run make results RESULTS_ARGS='--only {name}'"
+    )
