@@ -38,6 +38,20 @@ QUALITY = {
             }.items()
         },
     ),
+    "choosing.md": (
+        "regimes",
+        {
+            "gensim, 2 threads": ("sg100", GENSIM),
+            "local, 2 threads": ("sg100", OURS),
+            "asynchronous": ("sg100", CLUSTER),
+            "asynchronous, `deterministic=True`": ("sg100", f"{CLUSTER} deterministic=True"),
+            "synchronous": ("sg100", f"{CLUSTER} regime=synchronous"),
+            "Downpour (`n_fetch=32`)": ("sg100", f"{CLUSTER} regime=downpour:n_fetch=32"),
+            "sub-models, 5 of 20 %, concatenated": ("sg100", f"{SUBMODELS}concat"),
+            "the same, reduced by PCA": ("sg100", f"{SUBMODELS}pca"),
+            "the same, averaged by ALiR": ("sg100", f"{SUBMODELS}alir"),
+        },
+    ),
 }
 
 
