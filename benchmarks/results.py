@@ -72,7 +72,7 @@ STUDIES = (
         12,
         "matplotlib",
     ),
-    Study("links", "links {corpus} --rounds 2", 25),
+    Study("links", "links {corpus} --rounds 2", 12),
     Study(
         "regimes",
         "compare {corpus} --iterable-rounds 0 {pairs} "
@@ -93,7 +93,7 @@ STUDIES = (
         "peers {corpus} --only 'gensim corpus_file' TFWord2Vec --time-to-quality {pairs}",
         40,
     ),
-    Study("peers-cbow", "peers {corpus} --only 'gensim corpus_file' TFWord2Vec --sg 0 {pairs}", 10),
+    Study("peers-cbow", "peers {corpus} --only 'gensim corpus_file' TFWord2Vec --sg 0 {pairs}", 7),
     Study(
         "fasttext",
         "compare {corpus} --settings sg100,cbow100 --iterable-rounds 0 {pairs} --reference "
@@ -105,10 +105,10 @@ STUDIES = (
         "doc2vec",
         "compare {corpus} --settings dbow100,dm100 --seeds 2 --iterable-rounds 0 --kernel avx2 "
         "--reference gensim.models:Doc2Vec --candidate gensim_tfw2v:TFDoc2Vec",
-        20,
+        8,
     ),
-    Study("online", "online {corpus} {pairs}", 10),
-    Study("clients", "clients", 20, CLIENTS),
+    Study("online", "online {corpus} {pairs}", 8),
+    Study("clients", "clients", 14, CLIENTS),
     Study("sandblaster", "sandblaster {lee}", 2, "matplotlib"),
 )
 
