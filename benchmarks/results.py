@@ -62,7 +62,7 @@ STUDIES = (
         20,
     ),
     Study("kernels", "kernels {corpus} --rounds 2", 25),
-    Study("threads", "threads {corpus}", 25),
+    Study("threads", "threads {corpus}", 30),
     Study("options", GRID, 90),
     Study("options-cluster", f"{GRID} --place cluster --first 30", 10),
     Study("options-graph", f"{GRID} --place graph --first 30", 15),
