@@ -52,8 +52,6 @@ QUALITY = {
             "synchronous": ("sg100", f"{CLUSTER} regime=synchronous"),
             "Downpour (`n_fetch=32`)": ("sg100", f"{CLUSTER} regime=downpour:n_fetch=32"),
             "sub-models, 5 of 20 %, concatenated": ("sg100", f"{SUBMODELS}concat"),
-            "the same, reduced by PCA": ("sg100", f"{SUBMODELS}pca"),
-            "the same, averaged by ALiR": ("sg100", f"{SUBMODELS}alir"),
         },
     ),
     "doc2vec.md": (
@@ -67,23 +65,9 @@ QUALITY = {
             }.items()
         },
     ),
-    "deterministic.md": (
-        "workers",
-        {
-            f"{objective}, {place}": (setting, engine)
-            for setting, objective in (("sg100", "skip-gram"), ("cbow100", "CBOW"))
-            for place, engine in {
-                "2 threads": OURS,
-                "2 threads, deterministic": "TFWord2Vec deterministic=True",
-                "4 workers": CLUSTER,
-                "4 workers, deterministic": f"{CLUSTER} deterministic=True",
-            }.items()
-        },
-    ),
     "regimes/asynchronous.md": (
         "workers",
         {
-            "gensim, 2 threads": ("sg100", GENSIM),
             "local, 2 threads": ("sg100", OURS),
             "4 workers": ("sg100", CLUSTER),
             "32 workers": ("sg100", CLUSTER.replace("worker=4", "worker=32")),
