@@ -87,7 +87,7 @@ def row_of(text, label):
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         head, _, *rows = (line.strip("| \n").split(" | ") for line in table.splitlines())
         for row in rows:
-            if row[0] == label:
+            if row[0] == label:  # the first column has no title
                 return dict(zip(head[-len(row) + 1 :], row[1:], strict=True))
     raise LookupError(f"no table has a row {label!r}")
 
@@ -123,18 +123,16 @@ def test_tables_of_quality_show_the_means_of_the_results(name, label):
 
 def test_readme_speeds_equal_the_measured():
     """The table and the chart of the README show docs/benchmarks/speed.json."""
-    runs = json.loads((ROOT / "docs/benchmarks/speed.json").read_text(encoding="utf-8"))["runs"]
+    runs = runs_of("speed")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    pictures = load_pictures()
-    for setting, found in pictures.ratios().items():
-        engines = "gensim corpus_file", "TFWord2Vec corpus_file"
+    for setting, found in load_pictures().ratios().items():
         speeds = [
             statistics.median(
-                run["words_per_second"]
+                run.words_per_second
                 for run in runs
-                if (run["setting"], run["engine"]) == (setting, engine)
+                if (run.setting, run.engine) == (setting, engine)
             )
-            for engine in engines
+            for engine in (GENSIM, OURS)
         ]
         cells = *(f"{speed / 1e6:.2f} M" for speed in speeds), *(f"{x:.1f}" for x in found.values())
         assert f" | {' | '.join(cells)} |\n" in readme, setting
