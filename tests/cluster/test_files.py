@@ -345,7 +345,9 @@ def test_cancelled_job_leaves_no_processes_or_files(tmp_path, number):
         "SLURM_JOB_ID": of_this, "SLURM_JOB_NODELIST": "n", "SLURM_TASKS_PER_NODE": "4",
         "SLURM_CPUS_PER_TASK": "1", "SIGNAL": number,
     }  # fmt: skip
-    job = subprocess.Popen(["bash", script], env=env, stderr=subprocess.DEVNULL)
+    # bash cannot trap a signal that it inherits as ignored, such as SIGHUP under nohup
+    command = ["env", f"--default-signal={number}", "bash", script]
+    job = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
     until(lambda: len(list(tmp_path.glob("serves-*"))) == 3, 60)
     job.send_signal(getattr(signal, f"SIG{number}"))
     assert job.wait(60) == 128 + getattr(signal, f"SIG{number}")
