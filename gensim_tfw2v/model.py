@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.cluster.spec import Cluster, ClusterLost, LocalTasks
+from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.text_files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.files.temporary import check_folder
@@ -631,7 +631,9 @@ class TFWord2Vec(Word2Vec):
                         self.__dict__[name] = before[name]
                 del (self.lifecycle_events or [])[events:]
             elif isinstance(error, KeyboardInterrupt):
-                self._interrupted()
+                if self._training is not None:
+                    self._training.interrupt()
+                self._clear_post_train()
             raise
         finally:
             try:
@@ -852,14 +854,6 @@ class TFWord2Vec(Word2Vec):
             from gensim_tfw2v.processes.launcher import ProcessLauncher
 
             self._process_launcher = ProcessLauncher()
-
-    def _interrupted(self) -> None:
-        """Export the weights trained so far into the model."""
-        if self._training is not None:
-            with contextlib.suppress(ClusterLost):
-                self._training.export()
-            self._training.save()
-        self._clear_post_train()
 
     def _clear_post_train(self) -> None:
         """Recompute the norms; unlike gensim's hook, never leave them None for other threads."""

@@ -50,9 +50,10 @@ def defer_interrupts() -> Iterator[None]:
         yield
         return
     came: dict[int, Any] = {}
+    # SIGINT last: a second Ctrl-C, after its handler is restored, would leave SIGTERM deferred
     before: dict[int, Any] = {
         number: handler
-        for number in (signal.SIGINT, signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGINT)
         if callable(handler := signal.getsignal(number))
     }
     try:
@@ -127,13 +128,6 @@ def run_threads(
             thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
     if errors:
         raise errors[0]
-
-
-def taken(items: deque[T], is_over: Callable[[], bool]) -> Iterator[T]:
-    """Yield items from a queue, which threads may share, until it is empty or `is_over()`."""
-    while items and not is_over():
-        with contextlib.suppress(IndexError):  # a concurrent thread has removed the last one
-            yield items.popleft()
 
 
 def in_threads(

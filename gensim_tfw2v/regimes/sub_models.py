@@ -28,7 +28,7 @@ from gensim_tfw2v.parameter_server.sub_model import (
     sub_model_functions,
 )
 from gensim_tfw2v.parameter_server.workers import Job, Workers
-from gensim_tfw2v.processes.threads import run_threads, taken
+from gensim_tfw2v.processes.threads import run_threads
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
@@ -95,7 +95,11 @@ class SubModelsRegime(ParameterServerRegime):
             def stopped() -> bool:
                 return ended.is_set() or stop()
 
-            for task in taken(todo, stopped):
+            while not stopped():
+                try:
+                    task = todo.popleft()
+                except IndexError:  # no task is left
+                    break
                 try:
                     if self._train_model(task, report, stopped):
                         report(SubModelDone(task.number))

@@ -24,6 +24,7 @@ from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.files.temporary import locked
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.table import named
+from gensim_tfw2v.processes.threads import defer_interrupts
 
 logger = logging.getLogger(__name__)
 
@@ -111,10 +112,10 @@ class Checkpoints:
         path = self.folder / f"{_PREFIX}{self._next:06}"
         self._next += 1
         description = {"format": FORMAT, "training": self.training, "state": state}
-        self._writer = threading.Thread(
-            target=self._write, args=(path, dict(arrays), json.dumps(description)), daemon=True
-        )
-        self._writer.start()
+        arguments = path, dict(arrays), json.dumps(description)
+        with defer_interrupts():  # `wait` cannot join a thread that was not started
+            self._writer = threading.Thread(target=self._write, args=arguments, daemon=True)
+            self._writer.start()
 
     def wait(self) -> None:
         """Wait until the background thread has written its checkpoint."""

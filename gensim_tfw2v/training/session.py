@@ -74,6 +74,7 @@ class Training:
         self.corpus = corpus
         self.position = Position()  # progress, including that of a resumed checkpoint
         self._model_position = Position()  # progress that the model's arrays contain
+        self._is_ahead = False  # whether the regime's rows are newer than the model's arrays
         self.restored = 0, 0  # raw words, and words after subsampling, in a resumed checkpoint
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
@@ -230,6 +231,7 @@ class Training:
                 self._checkpoints.wait()  # its thread may still be writing the rows
             self._is_due.clear()
             self._due = time.monotonic() + self.config.checkpoint_seconds
+            self._is_ahead = True
             try:
                 self.regime.train_epoch(left, report, self._is_due.is_set)
             except Divergence as error:
@@ -302,6 +304,14 @@ class Training:
         if not self.weights.write(self.regime.export):
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
+        self._is_ahead = False
+
+    def interrupt(self) -> None:
+        """Keep the vectors trained so far, in the model and in a checkpoint."""
+        if self._is_ahead:  # otherwise the regime may be incompletely loaded, or closed
+            with contextlib.suppress(ClusterLost):
+                self.export()
+        self.save()
 
     def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the progress that they contain."""
@@ -318,6 +328,7 @@ class Training:
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
+        self._is_ahead = False
         self._regime_stack.close()
         noticed = time.monotonic()
         while True:

@@ -88,6 +88,7 @@ class SubModelTraining(Training):
         regime: Any = self.regime  # its tasks are sub-models, not units
         samples = options.samples(self.seed)
         left = sorted({*range(models)} - self._done)
+        self._is_ahead = True
         try:
             regime.train_epoch([SubModelTask(n, samples, larger) for n in left], take)
         finally:

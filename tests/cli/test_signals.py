@@ -31,10 +31,10 @@ def test_interrupted_training_leaves_no_files(tmp_path, sent, status):
         assert list(temporary.glob("tfw2v-corpus-*"))
         process.send_signal(sent)
         start = time.monotonic()
-        process.communicate(timeout=300)
+        _, errors = process.communicate(timeout=300)
     finally:
         process.kill()
-    assert process.returncode == status
+    assert process.returncode == status, errors
     assert time.monotonic() - start < 10  # including the interpreter's exit
     assert list(temporary.glob("tfw2v*")) == []
     assert list(out.iterdir()) == []
