@@ -603,9 +603,9 @@ class TFWord2Vec(Word2Vec):
         refuse_renamed("train()", kwargs)
         for name in ("self", "kwargs", "__class__"):
             del arguments[name]
-        self._claim(TRAINING)
         before = vars(self).copy()
         events = len(before.get("lifecycle_events") or ())
+        self._claim(TRAINING)
         try:
             config = self._check(arguments)
             self._by_gensim = self._reason_for_gensims_code()
@@ -967,15 +967,16 @@ def _guarded(name: str) -> Any:
         if self._user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)
         self._claim(threading.get_ident())
-        before = copied_vocabulary(self)
         try:
-            complete(self)
-            return call(*args, **kwargs)
-        except BaseException:
-            for held, kept in before:
-                held.update(kept)
-            self._is_new = False  # the weights are older ones again
-            raise
+            before = copied_vocabulary(self)
+            try:
+                complete(self)
+                return call(*args, **kwargs)
+            except BaseException:
+                for held, kept in before:
+                    held.update(kept)
+                self._is_new = False  # the weights are older ones again
+                raise
         finally:
             del self._user
 
