@@ -99,7 +99,7 @@ STUDIES = (
         "compare {corpus} --settings sg100,cbow100 --iterable-rounds 0 {pairs} --reference "
         "gensim.models:FastText --candidate gensim_tfw2v:TFFastText "
         "--also cluster=local:ps=2,worker=2",
-        60,
+        54,
     ),
     Study(
         "doc2vec",

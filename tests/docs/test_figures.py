@@ -23,6 +23,8 @@ MEASURES = {
     "SimLex-999": "SimLex999",
     "MEN": "men3000",
     "MTurk-771": "mturk771",
+    "RW": "rw2034",
+    "unknown": "rw2034, unknown",
     "analogies": "analogies",
     "halves": "halves",
     "itself": "itself",
@@ -62,6 +64,18 @@ QUALITY = {
             for name, engine in {
                 "gensim": GENSIM,
                 "TFDoc2Vec": "TFDoc2Vec corpus_file",
+            }.items()
+        },
+    ),
+    "fasttext.md": (
+        "fasttext",
+        {
+            f"{objective}, {name}": (setting, engine)
+            for setting, objective in (("sg100", "skip-gram"), ("cbow100", "CBOW"))
+            for name, engine in {
+                "gensim": GENSIM,
+                "TFFastText": "TFFastText corpus_file",
+                "2 ps and 2 workers": "TFFastText cluster=local:ps=2,worker=2",
             }.items()
         },
     ),
