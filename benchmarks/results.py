@@ -87,7 +87,7 @@ STUDIES = (
         "--also cluster=local:ps=2,worker=32",
         15,
     ),
-    Study("peers", "peers {corpus} --seeds 2 {pairs}", 50, PEERS),
+    Study("peers", "peers {corpus} --seeds 2 {pairs}", 56, PEERS),
     Study(
         "peers-time",
         "peers {corpus} --only 'gensim corpus_file' TFWord2Vec --time-to-quality {pairs}",

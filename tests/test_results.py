@@ -29,7 +29,7 @@ def test_studies_have_valid_commands(study, given):
     except ModuleNotFoundError:
         known = importlib.import_module(module)
     parsed = known.parser().parse_args(options)
-    assert getattr(parsed, "name", None) in (None, study.name)
+    assert getattr(parsed, "name", study.name) == study.name
     assert "{pairs}" not in study.command or parsed.eval == given.eval
 
 

@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     made = shared_parser(
         "benchmarks.peers", __doc__, *shared, "--sg", "--vector-size", "--eval", "--pin"
     )
+    made.set_defaults(name="peers")
     add, default = made.add_argument, Settings()
     add("--peers", type=existing_file, nargs="+", action="extend", default=[],
         help="TOML files with further tools")  # fmt: skip
@@ -100,7 +101,7 @@ def main(argv: list[str] | None = None) -> None:
         "peers": {name: {"command": p.command, "note": p.note} for name, p in peers.items()},
         "left_out": left_out,
     }
-    base = given.out / (given.name or f"peers-{given.corpus.stem}")
+    base = given.out / given.name
     runs: list[PeerRun] = []
     with tempfile.TemporaryDirectory(prefix="peers-") as folder:
         bench = Bench(given, settings, Path(folder))
