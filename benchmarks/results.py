@@ -91,7 +91,7 @@ STUDIES = (
     Study(
         "peers-time",
         "peers {corpus} --only 'gensim corpus_file' TFWord2Vec --time-to-quality {pairs}",
-        40,
+        49,
     ),
     Study("peers-cbow", "peers {corpus} --only 'gensim corpus_file' TFWord2Vec --sg 0 {pairs}", 7),
     Study(
