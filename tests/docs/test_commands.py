@@ -41,9 +41,6 @@ INSTALLING = {
     "pip install .",
 }
 
-#: Not run, because they take hours. The programs must exist.
-LONG = ("python -m benchmarks.compare",)
-
 #: Replacements that shorten the runs: tests check that pages work, not the quality of vectors.
 SHORTENED = {
     **{"--epochs 20": "--epochs 2", "epochs=20": "epochs=2"},
@@ -72,12 +69,9 @@ def folder(tmp_path, monkeypatch, shared_forks, short_layouts):
 
 
 def run(command, tfw2v):
-    """Run a command of a page; only check that it exists if it installs or takes hours."""
+    """Run a command of a page; only check that it exists if it installs."""
     if command in INSTALLING:
         assert command.startswith(". ") or exists(words(command))
-        return
-    if command.startswith(LONG):
-        assert exists(words(command))
         return
     if command in SERVING:
         serve(command)
@@ -171,6 +165,6 @@ def test_unlisted_command_fails(tfw2v):
 def test_tables_list_only_commands_on_pages():
     pages = (QUICK_START, README, *GUIDES)
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
-    for command in (*INSTALLING, *LONG, *SERVING, *PRINTED):
+    for command in (*INSTALLING, *SERVING, *PRINTED):
         assert re.search(rf"^{re.escape(command)}", text, re.MULTILINE), command
     assert all(much in text for much in SHORTENED)
