@@ -50,7 +50,7 @@ def defer_interrupts() -> Iterator[None]:
         yield
         return
     came: dict[int, Any] = {}
-    # SIGINT last: a second Ctrl-C, after its handler is restored, would leave SIGTERM deferred
+    # SIGINT last: were it restored first, another Ctrl-C could leave SIGTERM deferred
     before: dict[int, Any] = {
         number: handler
         for number in (signal.SIGTERM, signal.SIGINT)

@@ -59,9 +59,10 @@ def test_interrupt_before_any_line_keeps_the_vectors(with_checkpoints, tmp_path)
         interrupted = InterruptedEpoch(seen)
         try:
             train(model, [interrupted])
-        except BaseException as error:
-            assert type(error) is KeyboardInterrupt, interrupted.line
-        if interrupted.line is None:
+        except KeyboardInterrupt:
+            pass
+        else:
+            assert interrupted.line is None  # otherwise the interrupt was lost
             break
         assert (model.wv.vectors != initial).any() and np.isfinite(model.wv.vectors).all()
         train(model)
