@@ -95,11 +95,12 @@ class Unit(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Summed loss, number of predictions in it, and a magnitude: not finite after divergence."""
+    """Result of training a unit: the fields of Tfw2vResult in ``src/unit.h``, in its order."""
 
-    loss: float
-    predictions: float
-    magnitude: float
+    loss: float  # summed over the blocks that `loss_every` selects
+    predictions: float  # number of predictions in it
+    magnitude: float  # not finite after divergence
+    trained: float  # 1 if the unit is in the rows, else 0
 
 
 def _struct(**fields: Any) -> Any:
@@ -282,6 +283,16 @@ def infer(
     return vectors
 
 
+def new_records(n_units: int) -> np.ndarray:
+    """Return memory for the results of units, [n_units, fields of `Result`] float64, all zero.
+
+    `Tables.train` writes the result of a unit into its row. The last field, `Result.trained`,
+    becomes 1 after all changes of the unit are in the rows of the tables, and before the kernel
+    returns. So it is right even if an exception, as by Ctrl-C, follows the kernel's call.
+    """
+    return np.zeros((n_units, len(Result._fields)))
+
+
 class ThreadPool:
     """Threads that train units deterministically.
 
@@ -334,6 +345,7 @@ class Tables:
         last: int | None = None,
         loss_every: int = 0,
         pool: ThreadPool | None = None,
+        record: np.ndarray | None = None,
     ) -> Result:
         """Train a unit, or its blocks of positions [first, last).
 
@@ -344,7 +356,13 @@ class Tables:
         A `pool` trains whole units, with a result that does not depend on its number of threads.
         The options must then train in blocks, by negative sampling only, without subwords or (tag,
         token) pairs.
+
+        `record`, a row of `new_records` that is still zero, receives the result, too; see there. It
+        stays zero if this raises an error.
         """
+        if record is None:
+            (record,) = new_records(1)
+        _check_record(record)
         run = _Run(
             _checked("alphas", alphas, FLOAT32),
             first,
@@ -358,11 +376,19 @@ class Tables:
         columns = {"reaches": 2, "negatives": options.shared}
         for i, name in enumerate(Unit._fields):
             arrays[i] = _checked(name, unit[i], INT32, columns.get(name))
-        sums = (ctypes.c_double * len(Result._fields))()
-        structs = (_Options(*options), arrays, self._tables, run, sums)
-        if wrong := _library().tfw2v_train(*map(ctypes.byref, structs)):
+        structs = map(ctypes.byref, (_Options(*options), arrays, self._tables, run))
+        if wrong := _library().tfw2v_train(*structs, record.ctypes.data):
             raise ValueError(f"a unit cannot be trained with {options}: {wrong.decode()}")
-        return Result(*sums)
+        return Result(*record.tolist())
+
+
+def _check_record(record: np.ndarray) -> None:
+    _check("record", record, "float64", None)
+    n_fields = len(Result._fields)
+    if len(record) != n_fields or not record.flags.writeable or record.any():
+        raise ValueError(
+            f"record must be a writable row of new_records, {n_fields} zeros, not {record}"
+        )
 
 
 def _noise_table(words: WordArrays) -> Any:

@@ -114,7 +114,7 @@ def assert_trained_alike(case):
     expected, sums = trained_by_ops(case, loss_every=1)
     tables = case.trained()
     result = tables.train(case.options, case.unit, case.alphas, loss_every=1)
-    np.testing.assert_array_equal(sums, result)
+    np.testing.assert_array_equal(sums, result[:3])
     assert sums[0] > 0
     for table, of_ops in zip(padded(tables), expected, strict=True):
         np.testing.assert_array_equal(table, of_ops)

@@ -226,12 +226,17 @@ TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNois
   return nullptr;
 }
 
-// Trains a unit. All arguments are checked before any row changes.
+// Trains a unit. All arguments are checked before any row changes. `result` must be 0: once result->trained is
+// 1, the unit is in the rows, even if the caller is interrupted before it can note so.
 TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUnit* unit,
                                      const Tfw2vTables* tables, const Tfw2vRun* run,
                                      Tfw2vResult* result) {
   if (const char* wrong = check(*options, *unit, *tables, *run)) return wrong;
-  tfw2v::chosen().train(*options, *unit, *tables, *run, *result);
+  Tfw2vResult sums = {};
+  tfw2v::chosen().train(*options, *unit, *tables, *run, sums);
+  *result = sums;
+  const double trained = 1;
+  __atomic_store(&result->trained, &trained, __ATOMIC_RELEASE);
   return nullptr;
 }
 

@@ -164,7 +164,7 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   }
 }
 
-// Tfw2vTrain(inputs, .., unit) -> sums [3]: the fields of Tfw2vResult. Trains inputs, outputs and nodes
+// Tfw2vTrain(inputs, .., unit) -> sums [3]: the first fields of Tfw2vResult. Trains inputs, outputs and nodes
 // in place. For the arguments see Tfw2vTables, Tfw2vRun and Tfw2vUnit.
 void train(void* kernel, TF_OpKernelContext* context) {
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), size(context, 3);
@@ -195,7 +195,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
           tfw2v_train(static_cast<Tfw2vOptions*>(kernel), &unit, &tables, &run, &result))
     return fail(context, std::string("Tfw2vTrain: ") + wrong);
   if (auto* to = output<double>(context, 0, kDouble, 3, 0))
-    std::memcpy(to, &result, sizeof result);
+    to[0] = result.loss, to[1] = result.predictions, to[2] = result.magnitude;
 }
 
 // Inputs that the ops below share: a table [rows, stride], and ids [n] of its rows. Transferred rows

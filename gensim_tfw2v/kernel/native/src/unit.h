@@ -122,6 +122,7 @@ struct Tfw2vResult {
   double loss;            // negative log likelihood, summed over the blocks that `loss_every` selects
   double predictions;     // number of predictions in these blocks: pairs of skip-gram, or windows of CBOW
   double magnitude;       // sum of abs(score) over all blocks; infinite if training has diverged
+  double trained;         // 1 once the unit is in the rows, stored last; before, and after an error, all are 0
 };
 
 // Documents to infer vectors for. The tables are the model's own arrays, which do not change. If their rows
