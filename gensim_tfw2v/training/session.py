@@ -22,6 +22,7 @@ from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
@@ -224,27 +225,43 @@ class Training:
         Divergence
             If training diverges. A model that is trained in place then has no vectors.
         """
-        left = [task for task in tasks if task.unit.index not in self.position.done]
-        self.regime.load(self.weights.load(isinstance(self.regime, LocalRegime)))
-        while left:
+        remaining = [task for task in tasks if task.unit.index not in self.position.done]
+        if remaining:
+            self._load()
+        while remaining:
             if self._checkpoints is not None and self.weights.in_place:
                 self._checkpoints.wait()  # its thread may still be writing the rows
-            self._is_due.clear()
-            self._due = time.monotonic() + self.config.checkpoint_seconds
-            self._is_ahead = True
-            try:
-                self.regime.train_epoch(left, report, self._is_due.is_set)
-            except Divergence as error:
-                if not self.weights.in_place:
-                    raise
-                raise self.weights.lost(error) from None
-            self.export()
+            # A signal stops the regime when its running units are trained, and is handled when
+            # these units are in the model's arrays and counted.
+            with defer_interrupts():
+                self._is_due.clear()
+                self._due = time.monotonic() + self.config.checkpoint_seconds
+                self._is_ahead = True
+                try:
+                    self.regime.train_epoch(remaining, report, self._must_stop)
+                except Divergence as error:
+                    self._is_ahead = False
+                    if not self.weights.in_place:
+                        raise
+                    raise self.weights.lost(error) from None
+                has_stopped = self._must_stop()
+                self.export()
             self._losses = 0
-            left = [task for task in left if task.unit.index not in self.position.done]
-            if left and not self._is_due.is_set():
-                raise RuntimeError(f"{len(left)} work units were not trained")
-            if left:
+            remaining = [task for task in remaining if task.unit.index not in self.position.done]
+            if remaining and not has_stopped:
+                raise RuntimeError(f"{len(remaining)} work units were not trained")
+            if remaining:
                 self.save()
+                if self.weights.in_place:
+                    self._load()
+
+    def _load(self) -> None:
+        """Let the regime train on the model's arrays, or on copies of them."""
+        self.regime.load(self.weights.load(isinstance(self.regime, LocalRegime)))
+
+    def _must_stop(self) -> bool:
+        """Return whether to stop the regime: for a checkpoint, or because of a signal."""
+        return self._is_due.is_set() or interrupt_is_pending()
 
     def _end_epochs(self, number: int, log: EpochLog) -> tuple[int, int, int]:
         """Count, log and save `number` finished epochs that were trained as one."""
@@ -293,12 +310,26 @@ class Training:
             return of_regime
         return self._traffic + of_regime
 
+    @defer_interrupts()
     def export(self) -> None:
-        """Copy the trained vectors to the model's arrays, if they are finite."""
+        """Copy the trained vectors to the model's arrays, if they are finite, with their position.
+
+        A failure leaves the position of the arrays as it was: what could not be copied whole is
+        not counted.
+
+        Raises
+        ------
+        ClusterLost
+            If the vectors are lost.
+        Divergence
+            If they are not finite.
+        RuntimeError
+            If the shapes of the model's arrays have changed.
+        """
         if not self.regime.finite():
-            if self.weights.in_place:
-                raise self.weights.lost("training diverged: its vectors are not finite")
-            return
+            self._is_ahead = False
+            reason = "training diverged: its vectors are not finite"
+            raise self.weights.lost(reason) if self.weights.in_place else Divergence(reason)
         if self._checkpoints is not None:
             self._checkpoints.wait()  # its thread may still be writing the current rows
         if not self.weights.write(self.regime.export):
@@ -309,7 +340,7 @@ class Training:
     def interrupt(self) -> None:
         """Keep the vectors trained so far, in the model and in a checkpoint."""
         if self._is_ahead:  # otherwise the regime may be incompletely loaded, or closed
-            with contextlib.suppress(ClusterLost):
+            with contextlib.suppress(ClusterLost, Divergence):
                 self.export()
         self.save()
 

@@ -15,6 +15,7 @@ from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.options.regimes import SubModels
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
+from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.epoch import EpochLog, Expected
 from gensim_tfw2v.training.model_checks import settings_of
@@ -87,13 +88,21 @@ class SubModelTraining(Training):
 
         regime: Any = self.regime  # its tasks are sub-models, not units
         samples = options.samples(self.seed)
-        left = sorted({*range(models)} - self._done)
-        self._is_ahead = True
-        try:
-            regime.train_epoch([SubModelTask(n, samples, larger) for n in left], take)
-        finally:
-            for checkpoints in writing:
-                checkpoints.wait()
+        while left := sorted({*range(models)} - self._done):
+            self._is_ahead = True
+            # A signal stops the workers after their running jobs; see `Training._train`.
+            with defer_interrupts():
+                try:
+                    tasks = [SubModelTask(number, samples, larger) for number in left]
+                    regime.train_epoch(tasks, take, interrupt_is_pending)
+                    has_stopped = interrupt_is_pending()
+                finally:
+                    for checkpoints in writing:
+                        checkpoints.wait()
+            if self._done.issuperset(left):
+                break
+            if not has_stopped:
+                raise RuntimeError(f"{len({*left} - self._done)} sub-models were not trained")
         _merge(self._model, self.weights.subwords, options, folder)
 
     def export(self) -> None:
