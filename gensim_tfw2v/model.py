@@ -990,13 +990,19 @@ for _name in (*OWN, *EXPERIMENTAL, *RUNNING):
 
 
 class _UntilStopped:
-    """gensim's callbacks; after one has set `stop_training`, only `on_train_end` is called."""
+    """gensim's callbacks; after one has set `stop_training`, only `on_train_end` is called.
+
+    A callback may change the model's arrays. So it is called when the checkpoint of the epoch,
+    which doesn't include these changes, has been written.
+    """
 
     def __init__(self, callbacks: Iterable[Any]) -> None:
         self._callbacks = callbacks
 
     def __getattr__(self, event: str) -> Callable[[Any], None]:
         def call(model: Any) -> None:
+            if model._training is not None:
+                model._training.finish_writing()
             is_end = event == "on_train_end"
             for callback in self._callbacks if is_end or not model.stop_training else ():
                 getattr(callback, event)(model)

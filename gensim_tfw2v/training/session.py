@@ -75,6 +75,7 @@ class Training:
         self.corpus = corpus
         self.position = Position()  # progress, including that of a resumed checkpoint
         self._model_position = Position()  # progress that the model's arrays contain
+        self._saved_position: Position | None = None  # progress that the last checkpoint contains
         self._is_ahead = False  # whether the regime's rows are newer than the model's arrays
         self.restored = 0, 0  # raw words, and words after subsampling, in a resumed checkpoint
         self._counting = threading.RLock()
@@ -229,8 +230,8 @@ class Training:
         if remaining:
             self._load()
         while remaining:
-            if self._checkpoints is not None and self.weights.in_place:
-                self._checkpoints.wait()  # its thread may still be writing the rows
+            if self.weights.in_place:
+                self.finish_writing()
             # A signal stops the regime when its running units are trained, and is handled when
             # these units are in the model's arrays and counted.
             with defer_interrupts():
@@ -330,8 +331,7 @@ class Training:
             self._is_ahead = False
             reason = "training diverged: its vectors are not finite"
             raise self.weights.lost(reason) if self.weights.in_place else Divergence(reason)
-        if self._checkpoints is not None:
-            self._checkpoints.wait()  # its thread may still be writing the current rows
+        self.finish_writing()
         if not self.weights.write(self.regime.export):
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
@@ -345,10 +345,22 @@ class Training:
         self.save()
 
     def save(self) -> None:
-        """Write a checkpoint of the model's arrays and of the progress that they contain."""
+        """Write a checkpoint of the model's arrays and of the progress that they contain.
+
+        Without progress since the last checkpoint, none is written: callbacks may have changed the
+        arrays. They are called again when the training is resumed.
+        """
+        if self._checkpoints is None or self._model_position == self._saved_position:
+            return
+        tables = tables_of(self._model, self.weights.subwords)
+        is_last = self._model_position.epoch == self._model.epochs
+        self._checkpoints.save(tables._asdict(), self._model_position.state(), is_last)
+        self._saved_position = copy.deepcopy(self._model_position)
+
+    def finish_writing(self) -> None:
+        """Wait until the last checkpoint is written, so that the model's arrays may change."""
         if self._checkpoints is not None:
-            tables = tables_of(self._model, self.weights.subwords)
-            self._checkpoints.save(tables._asdict(), self._model_position.state())
+            self._checkpoints.wait()
 
     def _reopen(self, lost: ClusterLost) -> None:
         """Reopen the cluster, with retries, because tasks may also fail while it starts.

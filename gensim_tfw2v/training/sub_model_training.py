@@ -83,7 +83,7 @@ class SubModelTraining(Training):
             self._done.add(number)
             logger.info("sub-model %i of %i is trained", number + 1, models)
             if (checkpoints := self._checkpoints_of(number)) is not None:
-                checkpoints.save(_arrays(folder, number), {})
+                checkpoints.save(_arrays(folder, number), {}, is_last=True)
                 writing.append(checkpoints)
 
         regime: Any = self.regime  # its tasks are sub-models, not units
