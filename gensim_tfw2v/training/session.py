@@ -35,7 +35,7 @@ from gensim_tfw2v.training.model_checks import (
 )
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
-from gensim_tfw2v.training.weights import Weights, tables_of
+from gensim_tfw2v.training.weights import Weights
 
 if TYPE_CHECKING:
     from gensim_tfw2v.monitor.run import RunLog
@@ -352,7 +352,7 @@ class Training:
         """
         if self._checkpoints is None or self._model_position == self._saved_position:
             return
-        tables = tables_of(self._model, self.weights.subwords)
+        tables = self.weights.tables()
         is_last = self._model_position.epoch == self._model.epochs
         self._checkpoints.save(tables._asdict(), self._model_position.state(), is_last)
         self._saved_position = copy.deepcopy(self._model_position)
@@ -420,6 +420,7 @@ class Training:
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
         self._model_position = copy.deepcopy(self.position)
+        self._saved_position = copy.deepcopy(self.position)
         finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained

@@ -20,9 +20,8 @@ from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.epoch import EpochLog, Expected
 from gensim_tfw2v.training.model_checks import settings_of
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import seed_of
-from gensim_tfw2v.training.weights import renew_norms, tables_of
+from gensim_tfw2v.training.weights import Weights, renew_norms
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +102,7 @@ class SubModelTraining(Training):
                 break
             if not has_stopped:
                 raise RuntimeError(f"{len({*left} - self._done)} sub-models were not trained")
-        _merge(self._model, self.weights.subwords, options, folder)
+        _merge(self._model, self.weights, options, folder)
 
     def export(self) -> None:
         """Leave the model's arrays unchanged: sub-models start from them until merging."""
@@ -158,8 +157,9 @@ def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
     return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
 
 
-def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Path) -> None:
+def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> None:
     """Merge the sub-models, which are in files of `folder`, into the model's arrays."""
+    subwords = weights.subwords
     sub_models = []
     for number in range(options.models):
         arrays = _arrays(folder, number)
@@ -172,7 +172,7 @@ def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Pa
         if len(words):
             sub_models.append(SubModel(words, **arrays))
     merged = merge(sub_models, len(model.wv), options.merging, seed=seed_of(model))
-    before = tables_of(model, subwords).inputs
+    before = weights.tables().inputs
     size = merged.inputs.shape[1]
     rows = merged.inputs
     is_trained = merged.held > 0
@@ -185,7 +185,7 @@ def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Pa
     if subwords is None:
         model.wv.vectors = rows
     else:
-        subwords.scatter(model.wv, rows)
+        subwords.scatter(model.wv, rows, subwords.merged(model.wv, before))
     if merged.outputs is not None:
         model.syn1neg = merged.outputs
     if merged.nodes is not None:
