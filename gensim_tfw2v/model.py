@@ -29,6 +29,7 @@ from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.kinds import Whole
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.model_checks import check_loaded, check_state
@@ -597,7 +598,8 @@ class TFWord2Vec(Word2Vec):
         ClusterLost
             If a cluster has repeatedly lost its parameters, or has lost all of its workers.
         KeyboardInterrupt
-            On Ctrl-C, with the vectors trained so far in the model.
+            On Ctrl-C, when the running work units are trained. The vectors trained so far are in
+            the model, and in a checkpoint if `checkpoint_dir` is set.
         """
         arguments = locals() | kwargs
         refuse_renamed("train()", kwargs)
@@ -630,26 +632,31 @@ class TFWord2Vec(Word2Vec):
                     if name in before:
                         self.__dict__[name] = before[name]
                 del (self.lifecycle_events or [])[events:]
-            elif isinstance(error, KeyboardInterrupt):
+            elif not isinstance(error, Exception):  # Ctrl-C, or SystemExit from a signal's handler
                 if self._training is not None:
                     self._training.interrupt()
                 self._clear_post_train()
             raise
         finally:
-            try:
-                if self._training is not None:
-                    self.traffic = self._training.traffic
-                    if self._training.log is not None:
-                        self._logged = self._training.log.reached
-                    self._is_new = False
-                    if self.checkpoint_dir is not None:
-                        self._restored_words = self._training.restored[0]
-                    self._training.close()
-                if self._process_launcher is not None:
-                    self._process_launcher.close()
-            finally:
-                for name in ("_training", "_process_launcher", "stop_training", "_user"):
-                    self.__dict__.pop(name, None)
+            self._end_training()
+
+    @defer_interrupts()
+    def _end_training(self) -> None:
+        """Free what `train` has used. Nothing is written or trained any longer when it returns."""
+        try:
+            if self._training is not None:
+                self.traffic = self._training.traffic
+                if self._training.log is not None:
+                    self._logged = self._training.log.reached
+                self._is_new = False
+                if self.checkpoint_dir is not None:
+                    self._restored_words = self._training.restored[0]
+                self._training.close()
+            if self._process_launcher is not None:
+                self._process_launcher.close()
+        finally:
+            for name in ("_training", "_process_launcher", "stop_training", "_user"):
+                self.__dict__.pop(name, None)
 
     def partial_fit(
         self,

@@ -337,6 +337,7 @@ class Training:
         self._model_position = copy.deepcopy(self.position)
         self._is_ahead = False
 
+    @defer_interrupts()
     def interrupt(self) -> None:
         """Keep the vectors trained so far, in the model and in a checkpoint."""
         if self._is_ahead:  # otherwise the regime may be incompletely loaded, or closed
