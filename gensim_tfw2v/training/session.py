@@ -24,7 +24,12 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
+from gensim_tfw2v.training.checkpoints import (
+    CheckpointError,
+    Checkpoints,
+    description_of,
+    lock_folder,
+)
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -95,8 +100,9 @@ class Training:
                     "train() called with an empty iterator (if not intended, be sure to provide a "
                     "corpus that offers restartable iteration = an iterable)."
                 )
+            self._kernel = ""  # by_ctypes.variant(), unless rows are to have the same bits again
             if config.deterministic:
-                _note_kernel(model)
+                self._kernel = by_ctypes.variant()
                 corpus.cut_anew()
             self._settings = settings_of(model)
             self.plan = self._plan()
@@ -110,6 +116,8 @@ class Training:
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
+            if config.deterministic:
+                _note_kernel(model, self._kernel)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open()
             # after the regime, whose workers must configure TensorFlow's threads before it has any
@@ -130,7 +138,7 @@ class Training:
         self.weights = Weights(self._model, vocabulary.subwords)
         logged_every = 0 if self.config.log is None else LOGGED_EVERY
         loss_every = 1 if self._model.compute_loss else logged_every
-        return Plan(self.config, vocabulary, self.corpus, loss_every, entries)
+        return Plan(self.config, vocabulary, self.corpus, loss_every, entries, self._kernel)
 
     def _open(self) -> None:
         """Open the regime."""
@@ -355,7 +363,9 @@ class Training:
             return
         tables = self.weights.tables()
         is_last = self._model_position.epoch == self._model.epochs
-        self._checkpoints.save(tables._asdict(), self._model_position.state(), is_last)
+        kernel = self._kernel or (by_ctypes.variant() if self.plan.shares_rows else "")
+        state = self._model_position.state() | {"kernel": kernel}
+        self._checkpoints.save(tables._asdict(), state, is_last)
         self._saved_position = copy.deepcopy(self._model_position)
 
     def finish_writing(self) -> None:
@@ -406,12 +416,17 @@ class Training:
         """Restore the last checkpoint on disk, and return whether there was one."""
         assert self._checkpoints is not None
         model = self._model
-        found = self._checkpoints.latest(
-            lambda arrays, state: (Tables(**arrays), Position.of(state))
-        )
+
+        def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position, str]:
+            kernel = state.pop("kernel", "")
+            return Tables(**arrays), Position.of(state), kernel
+
+        found = self._checkpoints.latest(take)
         if found is None:
             return False
-        tables, self.position = found
+        tables, position, kernel = found
+        self._use_kernel(kernel)
+        self.position = position
 
         def fill(arrays: Tables) -> None:
             for array, kept in zip(arrays, tables, strict=True):
@@ -432,18 +447,46 @@ class Training:
         logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
         return True
 
+    def _use_kernel(self, kernel: str) -> None:
+        """Train with the kernel of a checkpoint, because other kernels round differently.
+
+        Raises
+        ------
+        CheckpointError
+            If it is not available, and training is deterministic.
+        """
+        is_default = kernel in ("", self._kernel or by_ctypes.variant())
+        if is_default or not (self.plan.shares_rows or self.config.deterministic):
+            return
+        assert self._checkpoints is not None
+        if kernel in (names := by_ctypes.kernel_names()):
+            logger.info("training with the kernel for %s, as before the checkpoint", kernel)
+            self._kernel = kernel
+            self.plan = self._plan(self.plan.config.max_entries)
+            return
+        missing = (
+            f"{self._checkpoints.folder} has a checkpoint of a training by the kernel for "
+            f"{kernel}, which this processor cannot use (it can use {', '.join(names)})"
+        )
+        if self.config.deterministic:
+            raise CheckpointError(
+                f"{missing}. A different kernel would not give the same vectors: resume on a "
+                "processor like the first, or start from scratch with a different checkpoint_dir"
+            )
+        logger.warning("%s: training continues with one that rounds differently", missing)
+
     @property
     def _reached(self) -> int:
         """Number of raw words that have been trained on, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
 
 
-def _note_kernel(model: Any) -> None:
+def _note_kernel(model: Any, kernel: str) -> None:
     """Store the name of the kernel that a deterministic training uses; warn if it has changed.
 
     Kernels for different processors round sums differently.
     """
-    if model.kernel not in (None, kernel := by_ctypes.variant()):
+    if model.kernel not in (None, kernel):
         logger.warning(
             "the model was trained by the kernel for %s, but this training uses the one for %s, "
             "which rounds differently: set TFW2V_ISA=%s for reproducible results",

@@ -1,5 +1,10 @@
 """A training that is interrupted and resumed has the bits of an uninterrupted one."""
 
+import os
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from gensim.models.callbacks import CallbackAny2Vec
@@ -8,6 +13,8 @@ from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.training.checkpoints import CheckpointError, Checkpoints
 from gensim_tfw2v.training.session import Training
 
 SENTENCES = list(LineSentence(datapath("lee_background.cor")))[:120]
@@ -95,3 +102,67 @@ def test_killed_and_resumed_in_an_epoch_equals_uninterrupted(name, tmp_path, mon
                 kind(corpus, **options)
     assert len(n_units) == len(set(n_units)) == 3 and n_units == sorted(n_units)
     assert_same(kind(corpus, **options), expected)
+
+
+KERNELS = by_ctypes.kernel_names()
+
+
+def train_with(kernel, folder, callbacks=(), **options):
+    """Train in a process in which this kernel is the default.
+
+    Return the weights, None if a callback has ended the program, or the text of an error.
+    """
+    arguments = pickle.dumps((OPTIONS | options | {"checkpoint_dir": folder}, callbacks))
+    command = [sys.executable, "-c", PROGRAM]
+    environment = {**os.environ, "TFW2V_ISA": kernel, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        command, input=arguments, capture_output=True, env=environment, timeout=300, check=False
+    )
+    return pickle.loads(done.stdout) if done.returncode == 0 else done.stderr.decode()
+
+
+PROGRAM = """
+import pickle, sys
+from tests.training.test_exact_resumes import Ended, SENTENCES, TFWord2Vec, weights
+options, callbacks = pickle.load(sys.stdin.buffer)
+try:
+    model = TFWord2Vec(SENTENCES, **options, callbacks=callbacks)
+except Ended:
+    result = None
+else:
+    result = weights(model)
+sys.stdout.buffer.write(pickle.dumps(result))
+"""
+
+
+@pytest.mark.skipif(len(KERNELS) < 2, reason="only one kernel can run here")
+@pytest.mark.parametrize("deterministic", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_resumed_training_uses_the_kernel_of_its_checkpoint(deterministic, tmp_path):
+    fastest, slowest = KERNELS[0], KERNELS[-1]
+    options = {"deterministic": deterministic}
+    expected = train_with(slowest, tmp_path / "whole", **options)
+    assert train_with(slowest, tmp_path / "ended", [EndedAt(2)], **options) is None
+    resumed = train_with(fastest, tmp_path / "ended", **options)
+    for name, rows in expected.items():
+        np.testing.assert_array_equal(resumed[name], rows)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_checkpoint_of_a_kernel_that_is_missing_here(deterministic, tmp_path, monkeypatch, caplog):
+    options = OPTIONS | {"checkpoint_dir": tmp_path, "deterministic": deterministic}
+    save = Checkpoints.save
+
+    def save_with_kernel(checkpoints, arrays, state, *arguments):
+        save(checkpoints, arrays, state | {"kernel": "avx1024"}, *arguments)
+
+    with monkeypatch.context() as patch, pytest.raises(Ended):
+        patch.setattr(Checkpoints, "save", save_with_kernel)
+        TFWord2Vec(SENTENCES, **options, callbacks=[EndedAt(1)])
+    if not deterministic:
+        TFWord2Vec(SENTENCES, **options)
+        assert "the kernel for avx1024, which this processor cannot use" in caplog.text
+        return
+    n_files = len(list(tmp_path.iterdir()))
+    with pytest.raises(CheckpointError, match="kernel for avx1024, which this processor cannot"):
+        TFWord2Vec(SENTENCES, **options)
+    assert len(list(tmp_path.iterdir())) == n_files
