@@ -114,7 +114,8 @@ def units_between(before, after, n_units):
 
 
 def check(case, signals, moment, folder, undisturbed):
-    expected, seconds = undisturbed(case)
+    # a training whose bits differ each time is compared with none, and takes about this long
+    expected, seconds = undisturbed(case) if case.is_exact else ({}, 2.0)
     run(case, folder / "checkpoints", folder / "result", SIGNALS[signals], moment * seconds)
     words_of_unit = json.loads((folder / "result" / "units.json").read_text())
     n_units = len(words_of_unit)
@@ -146,11 +147,9 @@ def check(case, signals, moment, folder, undisturbed):
     assert [units for _, _, units in position.finished] == [n_units] * EPOCHS
     with np.load(folder / "resumed" / "weights.npz") as content:
         resumed = dict(content)
-    assert resumed.keys() == expected.keys() and len(resumed) > 1
+    assert len(resumed) > 1 and all(np.isfinite(rows).all() for rows in resumed.values())
     for name, rows in expected.items():
-        if case.is_exact:
-            np.testing.assert_array_equal(resumed[name], rows, name)
-        assert np.isfinite(resumed[name]).all()
+        np.testing.assert_array_equal(resumed[name], rows, name)
 
 
 @pytest.mark.parametrize(("case", "signals", "moment"), cases(18, LOCAL, seed=1))
@@ -158,15 +157,9 @@ def test_local_training(case, signals, moment, tmp_path, undisturbed):
     check(case, signals, moment, tmp_path, undisturbed)
 
 
-@pytest.mark.parametrize(
-    ("case", "signals", "moment"),
-    [
-        (Case("word2vec", 1, False, "local:ps=2,worker=2"), "twice", 0.4),
-        (Case("word2vec", 1, False, "local:ps=1,worker=1"), "once", 0.6),
-    ],
-)
-def test_cluster(case, signals, moment, tmp_path, undisturbed):
-    check(case, signals, moment, tmp_path, undisturbed)
+def test_cluster(tmp_path, undisturbed):
+    case = Case("word2vec", 1, False, "local:ps=2,worker=2")
+    check(case, "twice", 0.4, tmp_path, undisturbed)
 
 
 @pytest.mark.slow
