@@ -289,6 +289,7 @@ class Training:
         """Skip the remaining epochs, also when this training is resumed; the arrays are final."""
         self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
         self._model_position = copy.deepcopy(self.position)
+        self._saved_position = None  # a callback may have set the arrays, as to those of an epoch
         self.save()
         if self.log is not None:
             self.log.projector(self._model)
