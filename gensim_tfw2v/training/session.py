@@ -233,11 +233,14 @@ class Training:
             self._due = time.monotonic() + self.config.checkpoint_seconds
             self._is_ahead = True
             try:
+                self.weights.move_apart()
                 self.regime.train_epoch(left, report, self._is_due.is_set)
             except Divergence as error:
                 if not self.weights.in_place:
                     raise
                 raise self.weights.lost(error) from None
+            finally:
+                self.weights.move_together()
             self.export()
             self._losses = 0
             left = [task for task in left if task.unit.index not in self.position.done]

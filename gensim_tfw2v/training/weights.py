@@ -1,4 +1,7 @@
-"""Trained arrays of a model: making, completing, reading them as tables and writing them."""
+"""Trained arrays of a model: making, completing, reading them as tables and writing them.
+
+All are in C order, except while the kernels train them in place: see `Weights.move_apart`.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.files.mapped import new_array
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
-from gensim_tfw2v.kernel.native.by_ctypes import is_padded, new_rows, stride
+from gensim_tfw2v.kernel.native.padded_rows import RowMemory, new_rows, stride
 from gensim_tfw2v.kernel.tables import Divergence, Tables
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.subwords import Subwords
 
 #: Number of rows that are initialized at a time: few, so that the draws take little memory.
@@ -41,10 +45,11 @@ def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]
 
 
 def init_weights(model: Any, folder: Path | None) -> None:
-    """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``, in padded arrays.
+    """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``.
 
-    With a folder, they are in its files, without padding; older files are replaced. Vectors of
-    documents' tags follow the vectors of words, in one array.
+    Their memory has room for the kernels' padding. With a folder, they are in its files, without
+    such room; older files are replaced. Vectors of documents' tags follow the vectors of words, in
+    one array.
     """
 
     def new(name: str, number: int, size: int) -> np.ndarray:
@@ -147,23 +152,43 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     return Tables(inputs if subwords is None else subwords.gather(model.wv), outputs, nodes)
 
 
-def make_padded(model: Any) -> None:
-    """Replace arrays by padded copies, one after another; nothing changes if they are padded."""
+def has_room(model: Any) -> bool:
+    """Return whether kernels can train a model's arrays in place."""
+    inputs = _whole(model) if model.has_documents else model.wv.vectors
+    outputs = [getattr(model, name) for name in _output_names(model)]
+    return all(rows is not None and RowMemory.of(rows) is not None for rows in [inputs, *outputs])
+
+
+def make_room(model: Any) -> None:
+    """Replace arrays by copies that kernels can train in place, one after another.
+
+    Arrays that they can already train so stay.
+    """
     of_keys = [model.wv, model.dv] if model.has_documents else [model.wv]
-    if not all(is_padded(of.vectors) for of in of_keys):
+    whole = _whole(model) if model.has_documents else model.wv.vectors
+    if whole is None or RowMemory.of(whole) is None:
         whole = new_rows(sum(len(of.vectors) for of in of_keys), model.vector_size)
         for of, rows in zip(of_keys, np.split(whole, [len(model.wv)]), strict=False):
             rows[:] = of.vectors
             of.vectors = rows
-    for name in ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs):
-        if not is_padded(array := getattr(model, name)):
+    for name in _output_names(model):
+        array = getattr(model, name)
+        if RowMemory.of(array) is None:
             rows = new_rows(*array.shape)
             rows[:] = array
             setattr(model, name, rows)
 
 
+def _output_names(model: Any) -> list[str]:
+    """Return the names of the arrays of outputs and nodes that a model trains."""
+    return ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
+
+
 def make_contiguous(model: Any) -> None:
-    """Replace padded arrays by copies in C order, as gensim's compiled code needs them."""
+    """Replace arrays that are not in C order by copies that are: gensim's compiled code needs it.
+
+    Such arrays are of the user, or another thread is training them in place.
+    """
     for held, arrays in weights_of(model):
         for name, array in arrays.items():
             held[name] = np.require(array, requirements="C")
@@ -175,6 +200,17 @@ def _joined(model: Any) -> np.ndarray:
     The model's own arrays become views of it, so that they take no additional memory.
     """
     words, tags = parts = model.wv.vectors, model.dv.vectors
+    whole = _whole(model)
+    if whole is None:
+        whole = np.concatenate(parts, dtype=np.float32)
+        model.wv.vectors = whole[: len(words)]
+        model.dv.vectors = whole[len(words) :]
+    return whole
+
+
+def _whole(model: Any) -> np.ndarray | None:
+    """Return the array of a model's words and tags, if they follow each other in one memory."""
+    words, tags = model.wv.vectors, model.dv.vectors
     memory = words.base
     if (
         isinstance(memory, np.ndarray)
@@ -188,10 +224,7 @@ def _joined(model: Any) -> np.ndarray:
         shape = len(words) + len(tags), model.vector_size
         first = words.ctypes.data - memory.ctypes.data
         return np.ndarray(shape, np.float32, memory, first, words.strides)
-    whole = np.concatenate(parts, dtype=np.float32)
-    model.wv.vectors = whole[: len(words)]
-    model.dv.vectors = whole[len(words) :]
-    return whole
+    return None
 
 
 @dataclass
@@ -204,6 +237,9 @@ class Weights:
     _is_scarce: bool | None = None  # whether copies do not fit into memory; None: not yet known
     _loaded: list[Any] = field(default_factory=list)  # result of `weights_of` at the last `load`
     _inputs: np.ndarray | None = None  # subword rows when last read or written
+    _memories: list[RowMemory] = field(default_factory=list)  # of arrays that are trained in place
+    # while their rows are apart: the model's strided views, each with the array that it replaces
+    _moved: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
 
     def load(self, is_local: bool = False) -> Tables:
         """Return the tables to train on, and remember them for `write`.
@@ -214,26 +250,61 @@ class Weights:
         """
         model = self.model
         self.in_place = False
+        self._memories = []
         # FastText's rows are gathered, and an output of `dm_concat` is several rows
         if is_local and self.subwords is None and model.layer1_size == model.vector_size:
-            arrays = [array for _, of in weights_of(model) for array in of.values()]
             has_nothing_to_lose = model._is_new and model.checkpoint_dir is None
-            self.in_place = has_nothing_to_lose and all(map(is_padded, arrays))
-            if not self.in_place and self._lacks_memory(arrays):
-                del arrays  # they may be replaced one after another
-                make_padded(model)
+            self.in_place = has_nothing_to_lose and has_room(model)
+            if not self.in_place and self._lacks_memory():
+                make_room(model)
                 self.in_place = True
         tables = tables_of(model, self.subwords)
+        if self.in_place:
+            memories = map(RowMemory.of, tables)  # an unused table has none
+            self._memories = list(dict.fromkeys(memory for memory in memories if memory))
         self._loaded = weights_of(model)
         if self.subwords is not None:
             self._inputs = tables.inputs
         return tables if self.in_place else tables.read_only()
 
-    def _lacks_memory(self, arrays: list[np.ndarray]) -> bool:
+    @defer_interrupts()
+    def move_apart(self) -> None:
+        """Move the rows apart that kernels train in place; no rows are moved if they train copies.
+
+        The model's arrays become strided views of the rows, which other threads can read meanwhile.
+        """
+        if self._moved:
+            return
+        for memory in self._memories:
+            memory.move_apart()
+            rows = memory.array
+            for held, arrays in weights_of(self.model):
+                for name, array in arrays.items():
+                    if RowMemory.find(array) is memory:
+                        first = memory.index(array)
+                        held[name] = rows[first : first + len(array)]
+                        self._moved.append((held[name], array))
+
+    @defer_interrupts()
+    def move_together(self) -> None:
+        """Move rows that are apart together, so that the model has its arrays in C order again."""
+        memories = [memory for memory in self._memories if memory.is_apart]
+        arrays_of = {id(each): array for view, array in self._moved for each in (view, array)}
+        for held, arrays in weights_of(self.model):
+            for name, array in arrays.items():
+                if RowMemory.find(array) in memories:
+                    # another thread may have set a different view, which has to be copied in time
+                    held[name] = arrays_of[id(array)] if id(array) in arrays_of else array.copy()
+        for memory in memories:
+            memory.move_together()
+        self._moved = []
+
+    def _lacks_memory(self) -> bool:
         """Return whether copies do not fit into memory; decided before there are any."""
         if self._is_scarce is None:
             import psutil
 
+            arrays = [array for _, of in weights_of(self.model) for array in of.values()]
             needed = sum(4 * len(array) * stride(array.shape[1]) for array in arrays)
             available = psutil.virtual_memory().available
             self._is_scarce = available < needed
@@ -261,16 +332,17 @@ class Weights:
         """Call `fill` with the model's tables, then update everything that is derived from them.
 
         Returns False if shapes of arrays have changed since they were loaded. The loaded arrays are
-        then restored, and vectors that were added meanwhile follow the trained vectors.
+        then restored, and vectors that were added meanwhile follow the trained vectors. All arrays
+        are then in C order.
         """
         model = self.model
+        self.move_together()
         current = weights_of(model)
         are_same = not self._loaded or shapes(current) == shapes(self._loaded)
         for held, arrays in current if are_same else self._loaded:
             for name, array in arrays.items():
-                # a copy unless it is padded, or writable float32 in C order
-                is_written = self.in_place or is_padded(array)
-                held[name] = array if is_written else np.require(array, np.float32, ["C", "W"])
+                # a copy unless it is writable float32 in C order
+                held[name] = np.require(array, np.float32, ["C", "W"])
         tables = tables_of(model)
         if self.subwords is not None:
             rows = np.empty((len(self.subwords.weights), model.vector_size), np.float32)
