@@ -6,6 +6,7 @@ import hashlib
 import os
 import pickle
 import signal
+import threading
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from gensim_tfw2v import (
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import Divergence
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.weights import weights_of
+from gensim_tfw2v.training.weights import Weights, weights_of
 
 DOCUMENTS = [TaggedDocument(text, [number]) for number, text in enumerate(common_texts)]
 
@@ -59,7 +60,7 @@ def dumped(array, path):
     return path.read_bytes()
 
 
-#: What libraries read of an array, as bytes. C code is passed an address and a size.
+#: Functions that return the bytes of an array as libraries read them.
 READERS = {
     "safetensors": saved,
     "file": written,
@@ -211,6 +212,28 @@ def test_arrays_are_in_c_order_after_a_training_that_failed(name, end, moments, 
     vars(model).pop("_get_next_alpha", None)
     train(model)
     moments.check("training after a failure", model)
+
+
+def test_interrupts_wait_until_all_rows_are_moved():
+    model = TFWord2Vec(vector_size=100)
+    model.build_vocab_from_freq({str(word): 10 for word in range(20_000)})
+    weights = Weights(model, None)
+    weights.load(is_local=True)
+    vectors, outputs = model.wv.vectors, model.syn1neg
+    outputs[:] = np.arange(outputs.size).reshape(outputs.shape)
+    expected = vectors.copy(), outputs.copy()
+    for seconds in np.linspace(0.02, 0.03, 10):
+        timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            while True:
+                weights.move_apart()
+                assert not model.wv.vectors.flags.c_contiguous
+                weights.move_together()
+        weights.move_together()
+        assert model.wv.vectors is vectors and model.syn1neg is outputs
+        for array, before in zip((vectors, outputs), expected, strict=True):
+            np.testing.assert_array_equal(array, before)
 
 
 @EACH_MODEL

@@ -152,21 +152,17 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     return Tables(inputs if subwords is None else subwords.gather(model.wv), outputs, nodes)
 
 
-def has_room(model: Any) -> bool:
-    """Return whether kernels can train a model's arrays in place."""
+def memories_of(model: Any) -> list[RowMemory | None]:
+    """Return the memory of each trained array; None for one that kernels cannot train in place."""
     inputs = _whole(model) if model.has_documents else model.wv.vectors
     outputs = [getattr(model, name) for name in _output_names(model)]
-    return all(rows is not None and RowMemory.of(rows) is not None for rows in [inputs, *outputs])
+    return [RowMemory.of(rows) for rows in [inputs, *outputs]]
 
 
 def make_room(model: Any) -> None:
-    """Replace arrays by copies that kernels can train in place, one after another.
-
-    Arrays that they can already train so stay.
-    """
+    """Replace arrays that kernels cannot train in place by copies that they can, one by one."""
     of_keys = [model.wv, model.dv] if model.has_documents else [model.wv]
-    whole = _whole(model) if model.has_documents else model.wv.vectors
-    if whole is None or RowMemory.of(whole) is None:
+    if memories_of(model)[0] is None:
         whole = new_rows(sum(len(of.vectors) for of in of_keys), model.vector_size)
         for of, rows in zip(of_keys, np.split(whole, [len(model.wv)]), strict=False):
             rows[:] = of.vectors
@@ -254,50 +250,54 @@ class Weights:
         # FastText's rows are gathered, and an output of `dm_concat` is several rows
         if is_local and self.subwords is None and model.layer1_size == model.vector_size:
             has_nothing_to_lose = model._is_new and model.checkpoint_dir is None
-            self.in_place = has_nothing_to_lose and has_room(model)
+            memories = memories_of(model)
+            self.in_place = has_nothing_to_lose and None not in memories
             if not self.in_place and self._lacks_memory():
                 make_room(model)
+                memories = memories_of(model)
                 self.in_place = True
+            if self.in_place:
+                self._memories = list(dict.fromkeys(filter(None, memories)))
         tables = tables_of(model, self.subwords)
-        if self.in_place:
-            memories = map(RowMemory.of, tables)  # an unused table has none
-            self._memories = list(dict.fromkeys(memory for memory in memories if memory))
         self._loaded = weights_of(model)
         if self.subwords is not None:
             self._inputs = tables.inputs
         return tables if self.in_place else tables.read_only()
 
-    @defer_interrupts()
     def move_apart(self) -> None:
         """Move the rows apart that kernels train in place; no rows are moved if they train copies.
 
         The model's arrays become strided views of the rows, which other threads can read meanwhile.
         """
-        if self._moved:
+        if not self._memories or self._moved:
             return
-        for memory in self._memories:
-            memory.move_apart()
-            rows = memory.array
-            for held, arrays in weights_of(self.model):
-                for name, array in arrays.items():
-                    if RowMemory.find(array) is memory:
-                        first = memory.index(array)
-                        held[name] = rows[first : first + len(array)]
-                        self._moved.append((held[name], array))
+        with defer_interrupts():
+            weights = weights_of(self.model)
+            for memory in self._memories:
+                memory.move_apart()
+                rows = memory.array
+                for held, arrays in weights:
+                    for name, array in arrays.items():
+                        if RowMemory.find(array) is memory:
+                            first = memory.index(array)
+                            held[name] = view = rows[first : first + len(array)]
+                            self._moved.append((view, array))
 
-    @defer_interrupts()
     def move_together(self) -> None:
         """Move rows that are apart together, so that the model has its arrays in C order again."""
-        memories = [memory for memory in self._memories if memory.is_apart]
-        arrays_of = {id(each): array for view, array in self._moved for each in (view, array)}
-        for held, arrays in weights_of(self.model):
-            for name, array in arrays.items():
-                if RowMemory.find(array) in memories:
-                    # another thread may have set a different view, which has to be copied in time
-                    held[name] = arrays_of[id(array)] if id(array) in arrays_of else array.copy()
-        for memory in memories:
-            memory.move_together()
-        self._moved = []
+        if not self._moved:
+            return
+        with defer_interrupts():
+            arrays_of = {id(each): array for view, array in self._moved for each in (view, array)}
+            for held, arrays in weights_of(self.model):
+                for name, array in arrays.items():
+                    if id(array) in arrays_of:
+                        held[name] = arrays_of[id(array)]
+                    elif RowMemory.find(array) in self._memories:
+                        held[name] = array.copy()  # a view that another thread has set meanwhile
+            for memory in self._memories:
+                memory.move_together()
+            self._moved = []
 
     def _lacks_memory(self) -> bool:
         """Return whether copies do not fit into memory; decided before there are any."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.kernel.native.padded_rows import FLOAT32, RowMemory, stride
+from gensim_tfw2v.kernel.native.padded_rows import FLOAT32, RowMemory
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 if TYPE_CHECKING:
@@ -269,21 +269,22 @@ class Tables:
     def __init__(self, tables: Sequence[np.ndarray], words: WordArrays) -> None:
         self._words = words  # keeps the arrays alive that the kernel reads
         size = tables[0].shape[-1]
-        self._memories: list[RowMemory] = []
         for name, table in zip(TABLES, tables, strict=True):
             _check(name, table, FLOAT32, size, any_order=True)
+        self._memories: list[RowMemory] = []
+        for table in tables:
             memory = RowMemory.of(table)
             if memory is None:
                 memory = RowMemory(len(table), size, is_apart=True)
                 memory.array[:] = table
             self._memories.append(memory)
         self._tables = _Tables(
-            *[_Table(rows.ctypes.data, len(rows)) for rows in self.rows],
+            *[_Table(memory.address, memory.shape[0]) for memory in self._memories],
             _checked("lock", words.lock, FLOAT32),
             _checked("weights", words.weights, FLOAT32),
             _Lists(*map(_checked, Lists._fields, words.tree)),
             _Lists(*map(_checked, Lists._fields, words.subwords)),
-            stride(size),
+            self._memories[0].stride,
             size,
         )
 

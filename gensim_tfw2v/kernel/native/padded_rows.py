@@ -13,8 +13,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gensim_tfw2v.processes.threads import defer_interrupts
-
 FLOAT32 = "float32"
 LINE = 64  # bytes of a cache line
 
@@ -48,8 +46,8 @@ class RowMemory:
     apart. Row i then starts at float i * `stride` of the memory, and zeros follow it up to the next
     row. Rows that are apart are aligned to cache lines, so that no SIMD vector spans two.
 
-    An array of rows that are together has the right numbers whenever they are, and one of rows that
-    are apart whenever they are apart.
+    A move invalidates views of the memory until the opposite move. It must not be interrupted,
+    which would leave some rows moved: see `defer_interrupts`.
     """
 
     def __init__(self, n_rows: int, size: int, is_apart: bool = False) -> None:
@@ -58,28 +56,28 @@ class RowMemory:
         self.is_apart = is_apart
         self._trainers: set[int] = set()  # ids of the threads that train the rows
         self._bytes = np.zeros(4 * n_rows * self.stride + LINE, np.uint8)
-        address = self._bytes.ctypes.data
-        # NumPy makes arrays of this: this object is then their base
+        self.address = self._bytes.ctypes.data + -self._bytes.ctypes.data % LINE
+        # np.asarray(self) returns the floats in an array whose `base` is this object
         self.__array_interface__ = {
             "shape": (n_rows * self.stride,),
             "typestr": np.dtype(FLOAT32).str,
-            "data": (address + -address % LINE, False),
+            "data": (self.address, False),  # writable
             "version": 3,
         }
 
     @classmethod
-    def find(cls, rows: np.ndarray) -> RowMemory | None:
-        """Return the memory that an array, or the array that it is a view of, belongs to."""
-        base = rows
+    def find(cls, rows: np.ndarray | None) -> RowMemory | None:
+        """Return the memory that an array is a view of; None if there is none."""
+        base: object = rows
         while isinstance(base, np.ndarray):
             base = base.base
         return base if isinstance(base, cls) else None
 
     @classmethod
-    def of(cls, rows: np.ndarray) -> RowMemory | None:
-        """Return the memory whose `array` this is, and which may be changed; otherwise None."""
+    def of(cls, rows: np.ndarray | None) -> RowMemory | None:
+        """Return the memory whose whole `array` this is; None if it is not, or is read-only."""
         memory = cls.find(rows)
-        if memory is None or not rows.flags.writeable:
+        if memory is None or rows is None or not rows.flags.writeable:
             return None
         array = memory.array
         layouts = [(x.ctypes.data, x.shape, x.strides, x.dtype) for x in (rows, array)]
@@ -87,8 +85,7 @@ class RowMemory:
 
     def index(self, rows: np.ndarray) -> int:
         """Return the index of the first row of an array of rows that are together."""
-        address, _ = self.__array_interface__["data"]
-        return int(rows.ctypes.data - address) // (4 * self.shape[1])
+        return (rows.ctypes.data - self.address) // (4 * self.shape[1])
 
     @property
     def array(self) -> np.ndarray:
@@ -105,7 +102,6 @@ class RowMemory:
         n_rows, size = self.shape
         return np.asarray(self).reshape(n_rows, self.stride)[:, :size]
 
-    @defer_interrupts()
     def move_apart(self) -> None:
         """Move the rows apart, the last ones first, and set the padding to zero."""
         if self.is_apart:
@@ -120,7 +116,6 @@ class RowMemory:
             memory[rows, size:] = 0
         self.is_apart = True
 
-    @defer_interrupts()
     def move_together(self) -> None:
         """Move the rows together, after the threads that train them have finished their units."""
         if not self.is_apart:
@@ -150,7 +145,7 @@ class RowMemory:
         self._trainers.add(thread)  # before the look at `is_apart`: see `move_together`
         try:
             if not self.is_apart:
-                raise RuntimeError("rows are together: kernels can train them only after move_apart()")
+                raise RuntimeError("rows that are together cannot be trained: call move_apart()")
             yield
         finally:
             self._trainers.discard(thread)
