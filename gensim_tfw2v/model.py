@@ -21,7 +21,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.text_files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
-from gensim_tfw2v.files.set_marks import load_set
+from gensim_tfw2v.files.set_marks import load_marked
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import with_keys
@@ -311,7 +311,7 @@ class TFWord2Vec(Word2Vec):
         name = args[0] if args else kwargs.get("fname")
         load = functools.partial(super().load, *args, **kwargs)
         try:
-            model = load_set(name, load)
+            model = load_marked(name, load)
             check_loaded(model)
         except AttributeError as error:
             raise AttributeError(f"{name} is damaged or not a model: {error}") from error

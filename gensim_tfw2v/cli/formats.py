@@ -124,13 +124,13 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
-    from gensim_tfw2v.files.set_marks import FileSetError, load_set
+    from gensim_tfw2v.files.set_marks import FileSetError, load_marked
     from gensim_tfw2v.training.model_checks import check_loaded
 
     is_mappable = mapped and path.suffix not in (".gz", ".bz2")
     try:
         mmap = "r" if is_mappable else None
-        saved = load_set(str(path), partial(SaveLoad.load, str(path), mmap=mmap))
+        saved = load_marked(str(path), partial(SaveLoad.load, str(path), mmap=mmap))
         vectors = getattr(saved, "wv", saved)
         if not isinstance(vectors, KeyedVectors):
             raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")

@@ -17,12 +17,24 @@ import json
 import logging
 import os
 import shutil
+import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from gensim_tfw2v.files.temporary import KEPT, OWNED, PREFIX, TemporaryFolder, locked, remove
+from gensim_tfw2v.files.temporary import (
+    KEPT,
+    OWNED,
+    PREFIX,
+    TemporaryFolder,
+    is_own,
+    locked,
+    remove,
+)
 from gensim_tfw2v.processes.threads import defer_interrupts
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +47,9 @@ OLD = "old"
 
 #: Longest time in seconds to wait for a running process that replaces a set; it needs milliseconds.
 MAX_WAIT = 2.0
+
+#: Number of attempts to load a set that is replaced meanwhile.
+MAX_ATTEMPTS = 3
 
 
 def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
@@ -81,14 +96,21 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
                 new.replace(place)  # atomic without further steps
             return
         with defer_interrupts():
-            (folder / OLD).mkdir(exist_ok=True)
-            unfinished = folder / NEW / KEPT
-            home = path.parent.resolve()
-            where = "" if home == folder.parent.resolve() else str(home)  # folders can be renamed
-            unfinished.write_text(json.dumps({"folder": where, "names": list(names)}), "utf-8")
-            unfinished.replace(folder / KEPT)
-            _move([*moves_out, *moves_in])
-            (folder / KEPT).unlink()
+            list_file = folder / KEPT
+            if is_first := not list_file.exists():
+                (folder / OLD).mkdir()
+                home = path.parent.resolve()
+                # relative if possible, because the folder can be renamed
+                place_of_set = "" if home == folder.parent.resolve() else str(home)
+                content = json.dumps({"folder": place_of_set, "names": list(names)})
+                unfinished = folder / f"{KEPT}.new"
+                unfinished.write_text(content, "utf-8")
+                unfinished.replace(list_file)
+            error = _move([*moves_out, *moves_in])
+            if error is None or is_first:  # otherwise files of the killed process are still moved
+                list_file.unlink()
+            if error is not None:
+                raise error
 
 
 def finish_replacements(folder: Path) -> dict[Path, str]:
@@ -108,18 +130,54 @@ def finish_replacements(folder: Path) -> dict[Path, str]:
             if not path.exists():
                 missing[path.resolve()] = str(hidden / NEW)
             with (hidden / OWNED).open("r+b") as owned:
-                if not locked(owned):
+                if not is_own(hidden) or not locked(owned):
                     continue
                 if not path.exists():
                     new = (hidden / NEW / name for name in names)
                     if not all(file.exists() or (path.parent / file.name).exists() for file in new):
-                        continue  # somebody has removed files
+                        del missing[path.resolve()]  # somebody has removed files
+                        continue
                     replace_set(hidden, path, names)
                     logger.warning("%s: finished a save that was interrupted", path)
                     del missing[path.resolve()]
                 list_file.unlink(missing_ok=True)
                 remove(hidden)
     return missing
+
+
+def load_set(path: Path, load: Callable[[], T]) -> T:
+    """Return what `load` loads from a set with the main file `path`.
+
+    An interrupted replacement is finished first. If `load` fails, and the main file has been
+    replaced meanwhile, it is called again.
+
+    Raises
+    ------
+    FileNotFoundError
+        If an interrupted replacement cannot be finished here.
+    Exception
+        Any error of `load`.
+    """
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        find_set(path)
+        version = file_version(path)
+        try:
+            return load()
+        except Exception:
+            if attempt == MAX_ATTEMPTS or file_version(path) == version:
+                raise
+    raise AssertionError("unreachable")
+
+
+def file_version(path: Path) -> tuple[int, ...]:
+    """Return what differs after a file was replaced; empty if it is missing or no regular file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    if not stat.S_ISREG(status.st_mode):
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def find_set(path: Path) -> None:
@@ -148,14 +206,18 @@ def find_set(path: Path) -> None:
         time.sleep(MAX_WAIT / 100)
 
 
-def _move(moves: Sequence[tuple[Path, Path]]) -> None:
-    """Move files one by one; after an error, move them back in the opposite order."""
+def _move(moves: Sequence[tuple[Path, Path]]) -> BaseException | None:
+    """Move files one by one; after an error, move them back in the opposite order, and return it.
+
+    If a file cannot be moved back, an error is raised.
+    """
     done: list[tuple[Path, Path]] = []
     try:
         for source, target in moves:
             source.rename(target)
             done.append((source, target))
-    except BaseException:
+    except BaseException as error:
         for source, target in reversed(done):
             target.rename(source)
-        raise
+        return error
+    return None

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gensim_tfw2v.files.file_set import find_set
+from gensim_tfw2v.files.file_set import file_version, load_set
 
 T = TypeVar("T")
 
@@ -54,15 +54,15 @@ def mark_arrays(main: Path, others: Sequence[Path]) -> None:
                 file.write(mark)
 
 
-def load_set(name: Any, load: Callable[[], T]) -> T:
+def load_marked(name: Any, load: Callable[[], T]) -> T:
     """Return what `load` loads from a main file, after checking that its files are of one save.
 
-    An interrupted save is finished first. Names that are not those of local files are not checked.
+    See `file_set.load_set`. Names that are not those of local files are not checked.
 
     Raises
     ------
     FileNotFoundError
-        If a save was interrupted and cannot be finished here.
+        If an interrupted save cannot be finished here.
     FileSetError
         If a file of arrays is of a different save than the main file.
     """
@@ -70,27 +70,40 @@ def load_set(name: Any, load: Callable[[], T]) -> T:
     if not isinstance(name, str) or "://" in name:
         return load()
     path = Path(name)
-    find_set(path)
-    version = _version(path)
+
+    def load_and_check() -> T:
+        version = file_version(path)
+        try:
+            saved = load()
+        except Exception as error:
+            # arrays of two saves may not even fit together
+            if mixture := _mixture_on_disk(path):
+                raise FileSetError(mixture) from error
+            raise
+        if mixture := _mixture(saved, path, version):
+            raise FileSetError(mixture)
+        return saved
+
+    return load_set(path, load_and_check)
+
+
+def _mixture_on_disk(path: Path) -> str:
+    """Describe the mixture in files that could not be loaded; empty without a mixture."""
+    from gensim.utils import unpickle
+
     try:
-        saved = load()
-    except Exception as error:
-        # arrays of two saves may not even fit together
-        if wrong := _mixture_in(path, version):
-            raise FileSetError(wrong) from error
-        raise
-    if wrong := _mixture(saved, path, version):
-        raise FileSetError(wrong)
-    return saved
+        return _mixture(unpickle(str(path)), path, file_version(path))
+    except Exception:  # a file is damaged or missing
+        return ""
 
 
-def _mixture(saved: Any, path: Path, version: Any) -> str:
+def _mixture(saved: Any, path: Path, version: tuple[int, ...]) -> str:
     """Describe which files of a loaded object are of different saves; empty if all are of one.
 
-    `version` is the main file's `_version` before it was loaded.
+    `version` is the `file_version` of the main file before it was loaded.
     """
     marks = {file: _mark(file) for file in _array_files(saved, str(path))}
-    if marks and _version(path) != version:
+    if marks and file_version(path) != version:
         return f"{path}: was saved again while it was loaded; load it again"
     if not any(marks.values()):
         return ""
@@ -103,19 +116,8 @@ def _mixture(saved: Any, path: Path, version: Any) -> str:
     names = ", ".join(file.name for file in wrong)
     return (
         f"{path}: loading it would mix two saves, because {names} and {path.name} are not of the "
-        "same save; restore all of its files from one backup, or save the model again (if it is "
-        "being saved now, load it again afterwards)"
+        "same save; restore all of its files from one backup, or save the model again"
     )
-
-
-def _mixture_in(path: Path, version: Any) -> str:
-    """Describe the mixture in files that could not be loaded; empty without a mixture."""
-    from gensim.utils import unpickle
-
-    try:
-        return _mixture(unpickle(str(path)), path, version)
-    except Exception:  # the main file is damaged
-        return ""
 
 
 def _array_files(saved: Any, name: str) -> Iterator[Path]:
@@ -146,12 +148,3 @@ def _checksum(path: Path) -> bytes:
         while data := file.read(CHUNK):
             checksum = zlib.crc32(data, checksum)
     return checksum.to_bytes(SUM_SIZE, "little")
-
-
-def _version(path: Path) -> tuple[int, ...] | None:
-    """Return what changes when a file is replaced; None if it is missing."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

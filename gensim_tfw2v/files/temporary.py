@@ -131,6 +131,12 @@ def _end(folder: Path, owner: int, lock: BinaryIO | None) -> None:
         lock.close()
 
 
+def is_own(folder: Path) -> bool:
+    """Return whether a path is a folder, not a link, that belongs to this process's user."""
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
+
 def remove(folder: Path) -> None:
     """Remove a folder, its lock file last: if killed before, the rest can still be recognized."""
     with contextlib.suppress(OSError):
@@ -148,10 +154,7 @@ def _remove_abandoned(place: Path) -> None:
     with contextlib.suppress(OSError):
         for folder in [*place.glob(f"{PREFIX}*"), *place.glob(f".{PREFIX}*")]:
             with contextlib.suppress(OSError):
-                found = folder.lstat()
-                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                    continue
-                if (folder / KEPT).exists():
+                if not is_own(folder) or (folder / KEPT).exists():
                     continue
                 with (folder / OWNED).open("r+b") as file:
                     if locked(file):

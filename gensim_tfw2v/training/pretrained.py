@@ -21,7 +21,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.atomic import save_atomically
-from gensim_tfw2v.files.file_set import find_set
+from gensim_tfw2v.files.file_set import load_set
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
@@ -104,7 +104,7 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
         If the folder is not one that `save_pretrained` has written.
     """
     try:
-        return _load(folder, classes)
+        return load_set(folder / CONFIG, lambda: _load(folder, classes))
     except DAMAGED as error:
         what = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
         raise ValueError(f"{folder}: {what}") from error
@@ -138,7 +138,6 @@ def push_to_hub(
 
 
 def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
-    find_set(folder / CONFIG)
     checksums: dict[str, str] = {}
     found = {name: _read(folder, name, checksums) for name in (CONFIG, TOKENIZER)}
     own = found[CONFIG]["gensim_tfw2v"]
@@ -218,8 +217,7 @@ def _check_checksums(checksums: Mapping[str, str], metadata: Mapping[str, str]) 
         if metadata.get(_checksum_key(name), value) != value:
             raise ValueError(
                 f"{name} and {TENSORS} are not of the same save; restore all files of the folder "
-                "from one backup, or save the model again (if it is being saved now, load it again "
-                "afterwards)"
+                "from one backup, or save the model again"
             )
 
 
