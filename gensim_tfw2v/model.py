@@ -305,7 +305,7 @@ class TFWord2Vec(Word2Vec):
 
         Raises
         ------
-        ValueError
+        FileSetError
             If a file of arrays next to the model's file is of a different save.
         """
         name = args[0] if args else kwargs.get("fname")

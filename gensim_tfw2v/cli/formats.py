@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
-from gensim_tfw2v.files.file_set import find_set
+from gensim_tfw2v.files.file_set import FileSetError, find_set
 from gensim_tfw2v.messages import (
     COMPRESSED,
     MAGIC,
@@ -124,7 +124,7 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
-    from gensim_tfw2v.files.set_marks import FileSetError, load_marked
+    from gensim_tfw2v.files.set_marks import load_marked
     from gensim_tfw2v.training.model_checks import check_loaded
 
     is_mappable = mapped and path.suffix not in (".gz", ".bz2")

@@ -52,6 +52,14 @@ MAX_WAIT = 2.0
 MAX_ATTEMPTS = 3
 
 
+class FileSetError(ValueError):
+    """Files that were not saved together, or that another process replaced during loading.
+
+    The message contains their names. To repair the set, restore all files from one backup, or save
+    again.
+    """
+
+
 def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
     """Replace files by the complete new files in a hidden folder, or leave the old ones.
 

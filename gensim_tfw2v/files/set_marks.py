@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gensim_tfw2v.files.file_set import file_version, load_set
+from gensim_tfw2v.files.file_set import FileSetError, file_version, load_set
 
 T = TypeVar("T")
 
@@ -34,10 +34,6 @@ SIZE = len(MAGIC) + ID_SIZE + SUM_SIZE
 ARRAYS = (".npy", ".npz")
 
 CHUNK = 1 << 20
-
-
-class FileSetError(ValueError):
-    """Files of different saves, or of a save that another process replaced during loading."""
 
 
 def mark_arrays(main: Path, others: Sequence[Path]) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.atomic import save_atomically
-from gensim_tfw2v.files.file_set import load_set
+from gensim_tfw2v.files.file_set import FileSetError, load_set
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
@@ -102,9 +102,13 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
     ------
     ValueError
         If the folder is not one that `save_pretrained` has written.
+    FileSetError
+        If its files are of different saves.
     """
     try:
         return load_set(folder / CONFIG, lambda: _load(folder, classes))
+    except FileSetError as error:
+        raise FileSetError(f"{folder}: {error}") from error
     except DAMAGED as error:
         what = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
         raise ValueError(f"{folder}: {what}") from error
@@ -209,15 +213,15 @@ def _checksum_key(name: str) -> str:
 
 
 def _check_checksums(checksums: Mapping[str, str], metadata: Mapping[str, str]) -> None:
-    """Raise a ValueError if JSON files are not those that were saved with the tensors.
+    """Raise a FileSetError if JSON files are not those that were saved with the tensors.
 
     The metadata of the tensors contain their checksums; those of earlier versions contain none.
     """
     for name, value in checksums.items():
         if metadata.get(_checksum_key(name), value) != value:
-            raise ValueError(
-                f"{name} and {TENSORS} are not of the same save; restore all files of the folder "
-                "from one backup, or save the model again"
+            raise FileSetError(
+                f"{name} and {TENSORS} are not of the same save, or one of them was changed; "
+                "restore all files of the folder from one backup, or save the model again"
             )
 
 

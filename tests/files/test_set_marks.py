@@ -16,7 +16,7 @@ from gensim.test.utils import common_texts
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import load_saved, save_atomically
-from gensim_tfw2v.files.set_marks import FileSetError
+from gensim_tfw2v.files.file_set import FileSetError
 
 CLASSES = {TFWord2Vec: Word2Vec, TFFastText: FastText, TFDoc2Vec: Doc2Vec}
 
@@ -177,7 +177,7 @@ def test_mixed_pretrained_folder_is_refused(tmp_path, name):
         paths.append(tmp_path / str(seed))
         model.save_pretrained(paths[-1])
     shutil.copy(paths[1] / name, paths[0])
-    with pytest.raises(ValueError, match=r"model.safetensors are not of the same save; restore"):
+    with pytest.raises(FileSetError, match=rf"{name}.*not of the same save.*restore all"):
         TFDoc2Vec.from_pretrained(paths[0])
     with pytest.raises(BadInput, match="are not of the same save"):
         load_saved(paths[0])
