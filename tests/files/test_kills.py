@@ -95,6 +95,14 @@ def pretrained(made: type) -> Kind:
     )
 
 
+def facebook() -> Kind:
+    models = [trained(TFFastText, version) for version in (0, 1)]
+    return Kind(
+        lambda version, folder: models[version].save_facebook_model(folder / "f.bin"),
+        lambda folder: TFFastText.load_facebook_model(folder / "f.bin"),
+    )
+
+
 def index() -> Kind:
     pytest.importorskip("usearch")
     from gensim_tfw2v import NeighbourIndex
@@ -123,6 +131,7 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "pretrained Word2Vec": lambda: pretrained(TFWord2Vec),
     "pretrained FastText": lambda: pretrained(TFFastText),
     "pretrained Doc2Vec": lambda: pretrained(TFDoc2Vec),
+    "fastText": facebook,
     "index": index,
 }
 
