@@ -19,7 +19,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,7 +45,7 @@ KIND = "saving"
 NEW = "new"
 OLD = "old"
 
-#: Longest time in seconds to wait for a running process that replaces a set; it needs milliseconds.
+#: Longest time in seconds to wait for another process that replaces a set; it needs milliseconds.
 MAX_WAIT = 2.0
 
 #: Number of attempts to load a set that is replaced meanwhile.
@@ -81,8 +81,9 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
         If a file cannot be replaced. The old files are in their places then.
     """
     with contextlib.ExitStack() as stack:
-        moves_out: list[tuple[Path, Path]] = []
-        moves_in: list[tuple[Path, Path]] = []
+        staged: list[
+            tuple[Path, Path, Path]
+        ] = []  # new file, its place, and where the old one goes
         for name in names:
             place = Path(os.path.realpath(path.parent / name))
             if place.is_dir():
@@ -97,28 +98,25 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
                 old = there / OLD
             if place.exists():
                 shutil.copymode(place, new)
-                moves_out.insert(0, (place, old))
-            moves_in.append((new, place))
+            staged.append((new, place, old))
         if len(names) == 1:
-            for new, place in moves_in:
+            for new, place, _ in staged:
                 new.replace(place)  # atomic without further steps
             return
-        with defer_interrupts():
-            list_file = folder / KEPT
-            if is_first := not list_file.exists():
-                (folder / OLD).mkdir()
-                home = path.parent.resolve()
-                # relative if possible, because the folder can be renamed
-                place_of_set = "" if home == folder.parent.resolve() else str(home)
-                content = json.dumps({"folder": place_of_set, "names": list(names)})
-                unfinished = folder / f"{KEPT}.new"
-                unfinished.write_text(content, "utf-8")
-                unfinished.replace(list_file)
-            error = _move([*moves_out, *moves_in])
-            if error is None or is_first:  # otherwise files of the killed process are still moved
-                list_file.unlink()
-            if error is not None:
-                raise error
+        list_file = folder / KEPT
+        if is_first := not list_file.exists():
+            (folder / OLD).mkdir()
+        stack.enter_context(defer_interrupts())
+        stack.enter_context(_lock(folder.parent))
+        moves_out = [(place, old) for _, place, old in reversed(staged) if place.exists()]
+        moves_in = [(new, place) for new, place, _ in staged]
+        if is_first:
+            _write_list(list_file, path, names)
+        error = _move([*moves_out, *moves_in])
+        if error is None or is_first:  # otherwise files of the killed process are still moved
+            list_file.unlink()
+        if error is not None:
+            raise error
 
 
 def finish_replacements(folder: Path) -> dict[Path, str]:
@@ -212,6 +210,33 @@ def find_set(path: Path) -> None:
                 str(path),
             )
         time.sleep(MAX_WAIT / 100)
+
+
+@contextlib.contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Lock a folder, so that processes replace sets in it one by one; without locks, do nothing."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield
+        return
+    try:
+        end = time.monotonic() + MAX_WAIT
+        while locked(descriptor) is False and time.monotonic() < end:
+            time.sleep(MAX_WAIT / 1000)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write_list(list_file: Path, path: Path, names: Sequence[str]) -> None:
+    """Write the list of a set's files, from which `finish_replacements` finishes."""
+    home = path.parent.resolve()
+    # relative if possible, because the folder can be renamed
+    folder = "" if home == list_file.parent.parent.resolve() else str(home)
+    unfinished = list_file.with_suffix(".new")
+    unfinished.write_text(json.dumps({"folder": folder, "names": list(names)}), "utf-8")
+    unfinished.replace(list_file)
 
 
 def _move(moves: Sequence[tuple[Path, Path]]) -> BaseException | None:

@@ -108,8 +108,11 @@ def _own(folder: Path) -> BinaryIO | None:
     return None
 
 
-def locked(file: BinaryIO) -> bool | None:
-    """Lock a file; return False if it is already locked, None if locks are not supported."""
+def locked(file: BinaryIO | int) -> bool | None:
+    """Lock an open file, or that of a descriptor.
+
+    Returns False if it is already locked, None if locks are not supported.
+    """
     if fcntl is None:
         return None
     try:
