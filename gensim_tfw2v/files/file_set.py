@@ -81,9 +81,7 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
         If a file cannot be replaced. The old files are in their places then.
     """
     with contextlib.ExitStack() as stack:
-        staged: list[
-            tuple[Path, Path, Path]
-        ] = []  # new file, its place, and where the old one goes
+        staged: list[tuple[Path, Path, Path]] = []  # new file, its place, old file moved out
         for name in names:
             place = Path(os.path.realpath(path.parent / name))
             if place.is_dir():
@@ -96,21 +94,21 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
                 there = stack.enter_context(TemporaryFolder(KIND, place.parent, is_hidden=True))
                 new = Path(shutil.copyfile(new, there / NEW))
                 old = there / OLD
-            if place.exists():
-                shutil.copymode(place, new)
             staged.append((new, place, old))
         if len(names) == 1:
             for new, place, _ in staged:
+                _copy_mode(place, new)
                 new.replace(place)  # atomic without further steps
             return
+        stack.enter_context(defer_interrupts())
+        stack.enter_context(_lock(folder.parent))
+        for new, place, _ in staged:
+            _copy_mode(place, new)
+        moves_out = [(place, old) for _, place, old in reversed(staged) if place.exists()]
+        moves_in = [(new, place) for new, place, _ in staged]
         list_file = folder / KEPT
         if is_first := not list_file.exists():
             (folder / OLD).mkdir()
-        stack.enter_context(defer_interrupts())
-        stack.enter_context(_lock(folder.parent))
-        moves_out = [(place, old) for _, place, old in reversed(staged) if place.exists()]
-        moves_in = [(new, place) for new, place, _ in staged]
-        if is_first:
             _write_list(list_file, path, names)
         error = _move([*moves_out, *moves_in])
         if error is None or is_first:  # otherwise files of the killed process are still moved
@@ -210,6 +208,11 @@ def find_set(path: Path) -> None:
                 str(path),
             )
         time.sleep(MAX_WAIT / 100)
+
+
+def _copy_mode(old: Path, new: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copymode(old, new)
 
 
 @contextlib.contextmanager

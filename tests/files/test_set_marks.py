@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import time
+import traceback
 from functools import partial
 
 import numpy as np
@@ -29,6 +30,8 @@ def repeated(work):
         try:
             for _ in work:
                 pass
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(1)
     try:
