@@ -7,9 +7,10 @@ zero.
 
 import inspect
 import json
+import math
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import methodcaller
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,15 +20,17 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.atomic import save_atomically
-from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
+from gensim_tfw2v.files.safetensors import DTYPES, read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.kernel.tables import all_finite
 from gensim_tfw2v.messages import quoted, require, strict_json
+from gensim_tfw2v.options.contents import COUNTERS, KEPT, PARTS, REFUSED, names
 from gensim_tfw2v.options.hyperparameters import hyperparameters
-from gensim_tfw2v.options.table import named
+from gensim_tfw2v.training import huffman
 from gensim_tfw2v.training.documents import INTEGERS
 from gensim_tfw2v.training.model_checks import check_state
+from gensim_tfw2v.training.weights import WEIGHTS
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
@@ -46,17 +49,48 @@ MODULES = [
 #: Token of unknown words.
 UNKNOWN = "[UNK]"
 
-#: Parameters that are not saved: the corpus, functions, arrays, and how to train.
-LEFT_OUT = {
-    *("sentences", "documents", "corpus_file", "trim_rule", "callbacks", "hashfxn"),
-    *("dv", "dv_mapfile", "dm_mean", *named("running")),
+#: Parameters that are no attributes of models: the corpus, functions and initial vectors.
+ARGUMENTS = {
+    *("sentences", "documents", "corpus_file", "trim_rule", "callbacks"),
+    *("dv", "dv_mapfile", "dm_mean"),
 }
 
-#: Further attributes that are saved, all of them numbers.
-STATE = (
-    *("corpus_count", "corpus_total_words", "effective_min_count", "train_count"),
-    *("total_train_time", "min_alpha_yet_reached", "running_training_loss"),
-)
+#: Attributes of models that folders contain, and those that they cannot contain.
+CONTAINED = set(names("folder", KEPT))
+LISTED = {name for part in PARTS for name in part.names}
+
+#: Types of values of keys that all models have.
+COUNTS = {
+    "wv.expandos.count": "I64",
+    "wv.expandos.sample_int": "U32",
+    "dv.expandos.word_count": "I64",
+    "dv.expandos.doc_count": "I64",
+}
+
+#: The Huffman tree: the children of its nodes; see `huffman.encode`.
+TREE = "wv.tree"
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(number := float(value)):
+        raise ValueError(f"it contains {value}")
+    return number
+
+
+def _all_finite(values: Any) -> list[float]:
+    return [_finite(value) for value in values]
+
+
+#: Converters of further attributes that are saved, if they are not a new model's.
+STATE: Mapping[str, Callable[[Any], Any]] = {
+    "mean_losses": _all_finite,
+    "history": _all_finite,
+    "best_epoch": int,
+    "best_score": _finite,
+    "kernel": str,
+    "learn_hidden": bool,
+    "negative_shards": int,
+}
 
 
 #: Errors of a folder that is not one of a model.
@@ -72,8 +106,8 @@ def save_pretrained(
     model = saved if hasattr(saved, "wv") else SimpleNamespace(wv=saved)
     if model is saved:
         check_state(model, model._current_config())
-        if model.hs and not np.all(model.wv.expandos["count"]):
-            raise ValueError("words that were added without counts cannot be saved with hs=1")
+    _check_contents(model)
+    tensors = dict(_tensors(model))
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=methodcaller("tolist"))
     documents = {**_documents(model), "modules.json": MODULES}
     texts = {name: encoder.encode(document).encode() for name, document in documents.items()}
@@ -84,7 +118,7 @@ def save_pretrained(
     def write(to: Any) -> None:
         for name, text in texts.items():
             Path(to).with_name(name).write_bytes(text)
-        write_tensors(Path(to).with_name(TENSORS), dict(_tensors(model)))
+        write_tensors(Path(to).with_name(TENSORS), tensors)
 
     save_atomically(folder / CONFIG, write)
 
@@ -147,8 +181,10 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         if wrong := own["options"].keys() ^ _options_of(make).keys():
             raise ValueError(f"{CONFIG} has unknown or missing options: {quoted(wrong)}")
         model = make(**own["options"])
-        for name in STATE:
+        for name in COUNTERS:
             setattr(model, name, +own["state"][name])  # + raises unless it is a number
+        for name in STATE.keys() & own["state"].keys():
+            setattr(model, name, STATE[name](own["state"][name]))
     words = [*found[TOKENIZER]["model"]["vocab"]][1:]
     model.wv.index_to_key = words
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
@@ -156,14 +192,17 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         found[TAGS] = _read(folder, TAGS)
         tags = model.dv.index_to_key = found[TAGS]["tags"]
         model.dv.key_to_index = {tag: row for row, tag in enumerate(tags) if tag != row}
-    tensors = read_tensors(_file(folder, TENSORS), dtypes := _dtypes(model))
-    for name in dtypes:
-        holder, attribute = _place(model, name)
-        if name in tensors and tensors[name].dtype.kind in "iu":
-            holder.expandos[attribute] = tensors[name]
-        elif name in tensors or name.endswith("_lockf"):
-            setattr(holder, attribute, tensors.get(name, np.ones(1, np.float32)))
+    dtypes = _dtypes(model) | own.get("values", {})
+    tensors = read_tensors(_file(folder, TENSORS), dtypes)
+    for name in dtypes.keys() - {TREE}:
+        attributes, key = _place(model, name)
+        if name in tensors:
+            attributes[key] = tensors[name]
+        elif name.endswith("_lockf"):
+            attributes[key] = np.ones(1, np.float32)
     model.wv.vectors = model.wv.vectors[1:]  # not that of unknown words
+    if TREE in tensors:
+        huffman.decode(tensors[TREE], len(words)).store(model.wv)
     for vectors in (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,):
         arrays = [vectors.index_to_key, vectors.vectors, *vectors.expandos.values()]
         if len({*map(len, arrays)}) > 1 or vectors.vectors.shape[1:] != (size,):
@@ -174,9 +213,10 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         counts = model.wv.expandos["count"]
         if counts.min() < 0 or counts.sum(dtype=float) >= 2**63:
             raise ValueError("has counts that are negative or too large")
-        if model.hs:
+        # folders of earlier versions lack the tree and the noise distribution
+        if model.hs and TREE not in tensors:
             model.create_binary_tree()
-        if model.negative:
+        if model.negative and model.cum_table is None:
             model.make_cum_table()
         if model.has_subwords:
             model.wv.recalc_char_ngram_buckets()
@@ -215,8 +255,10 @@ def _documents(model: Any) -> dict[str, Any]:
         raise ValueError(f"words must be different strings, at least one, and not {UNKNOWN}")
     own: dict[str, Any] = {"format": 1, "class": "KeyedVectors"}
     if isinstance(model, Word2Vec):
-        state = {name: getattr(model, name, None) or 0 for name in STATE}
-        own |= {"class": model._of_gensim.__name__, "options": _options(model), "state": state}
+        own |= {"class": model._of_gensim.__name__, "options": _options(model)}
+        own["state"] = _state(model)
+    if values := _values(model):
+        own["values"] = values
     documents: dict[str, Any] = {
         CONFIG: {
             "model_type": "model2vec",
@@ -243,7 +285,8 @@ def _documents(model: Any) -> dict[str, Any]:
 def _options_of(class_: type) -> dict[str, Any]:
     """Return the parameters of a class that are saved, with their defaults."""
     parameters = inspect.signature(class_).parameters.items()
-    return {name: one.default for name, one in parameters if name not in LEFT_OUT}
+    left_out = ARGUMENTS | LISTED - CONTAINED
+    return {name: one.default for name, one in parameters if name not in left_out}
 
 
 def _options(model: Any) -> dict[str, Any]:
@@ -257,36 +300,132 @@ def _options(model: Any) -> dict[str, Any]:
     return options
 
 
+def _state(model: Any) -> dict[str, Any]:
+    """Return a model's counters, and results and experiments that are not a new model's."""
+    state = {name: getattr(model, name, None) or 0 for name in COUNTERS}
+    for name, convert in STATE.items():
+        default = getattr(type(model), name)
+        try:
+            value = convert(held) if (held := getattr(model, name)) is not None else None
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"a folder cannot contain {name} ({error}): delete it or set it to {default!r}"
+            ) from error
+        if value != (list(default) if isinstance(default, tuple) else default):
+            state[name] = value
+    return state
+
+
+def _holders(model: Any) -> dict[str, Any]:
+    """Return a model and its vectors, by the prefixes of their attributes."""
+    holders = {"": model, "wv.": model.wv}
+    return holders | {"dv.": model.dv} if hasattr(model, "dv") else holders
+
+
+def _values(model: Any) -> dict[str, str]:
+    """Return the types of the user's own values of keys (gensim's ``set_vecattr``)."""
+    names_of_types = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+    return {
+        f"{place}expandos.{name}": names_of_types.get(
+            np.asarray(values).dtype.newbyteorder("<"), ""
+        )
+        for place, holder in _holders(model).items()
+        if place
+        for name, values in holder.expandos.items()
+        if f"{place}expandos.{name}" not in LISTED
+    }
+
+
+def _check_contents(model: Any) -> None:
+    """Raise a TypeError or ValueError for what a folder cannot contain.
+
+    It would be lost: an attribute of the user, a function, an array or value of another type.
+    """
+    dtypes = _dtypes(model)
+    for place, holder in _holders(model).items():
+        for attribute, value in vars(holder).items():
+            name = place + attribute
+            is_lost = name not in LISTED and attribute not in ("wv", "dv", "expandos")
+            is_lost |= name in names("folder", REFUSED) and bool(value) and value is not hash
+            is_lost |= attribute in WEIGHTS and value is not None and _tensor(name) not in dtypes
+            if is_lost:
+                raise TypeError(
+                    f"a folder cannot contain the attribute {name} of this "
+                    f"{type(holder).__name__}: delete it or set it to a new model's value, or use "
+                    "save(), which keeps all attributes"
+                )
+        if place:
+            _check_keys(place, holder)
+    for name, dtype in _values(model).items():
+        if not dtype:
+            raise TypeError(
+                f"a folder cannot contain {name}: it must hold numbers. Delete it from "
+                f"{name.rpartition('.')[0]}, or use save()"
+            )
+
+
+def _check_keys(place: str, vectors: KeyedVectors) -> None:
+    keys = vectors.index_to_key
+    # tags that are their own rows are not listed
+    indices = {key: row for row, key in enumerate(keys) if place == "wv." or key != row}
+    if vectors.key_to_index != indices:
+        raise ValueError(
+            f"a folder cannot contain {place}key_to_index, in which keys have other rows than in "
+            f"{place}index_to_key: make them agree, or use save()"
+        )
+    for name, values in vectors.expandos.items():
+        if len(values) != len(keys):
+            raise ValueError(
+                f"{place}expandos[{name!r}] has {len(values)} entries for {len(keys)} keys: call "
+                f"{place}allocate_vecattrs()"
+            )
+
+
 def _dtypes(model: Any) -> dict[str, str]:
-    """Return the types of a model's tensors; integers belong to keys, the others are attributes."""
-    dtypes = {"wv.count": "I64"}
+    """Return the types of a model's tensors, except the user's own values of keys."""
+    prefixes = tuple(_holders(model))
+    dtypes = {name: dtype for name, dtype in COUNTS.items() if name.startswith(prefixes[1:])}
+    dtypes = {_tensor(name): dtype for name, dtype in dtypes.items()} | {"embeddings": "F32"}
+    dtypes |= {f"{place}vectors_lockf": "F32" for place in prefixes[1:]} | {TREE: "U32"}
     if hasattr(model, "dv"):
-        dtypes |= {"dv.word_count": "I64", "dv.doc_count": "I64", "dv.vectors": "F32"}
-        dtypes |= {"dv.vectors_lockf": "F32"}
-    dtypes |= {"embeddings": "F32", "wv.sample_int": "U32", "wv.vectors_lockf": "F32"}
+        dtypes["dv.vectors"] = "F32"
     if getattr(model, "has_subwords", False):
         for name in "wv.vectors_vocab", "wv.vectors_ngrams":
             dtypes |= {name: "F32", f"{name}_lockf": "F32"}
     if isinstance(model, Word2Vec):
-        outputs = ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
-        dtypes |= dict.fromkeys(outputs, "F32")
+        dtypes |= {"syn1neg": "F32", "syn1": "F32", "cum_table": "U32"}
     return dtypes
 
 
-def _place(model: Any, name: str) -> tuple[Any, str]:
-    """Return the object and the attribute of a tensor."""
-    holder, _, attribute = name.replace("embeddings", "wv.vectors").rpartition(".")
-    return getattr(model, holder) if holder else model, attribute
+def _tensor(name: str) -> str:
+    """Return the name of the tensor of an attribute."""
+    if name in COUNTS:
+        return name.replace("expandos.", "")
+    return "embeddings" if name == "wv.vectors" else name
+
+
+def _place(model: Any, name: str) -> tuple[dict[str, Any], str]:
+    """Return the dictionary of a tensor, and its key there."""
+    holder, _, attribute = name.replace("embeddings", "wv.vectors").partition(".")
+    if not attribute:
+        return vars(model), name
+    vectors = getattr(model, holder)
+    is_value = attribute.startswith("expandos.") or f"{holder}.expandos.{attribute}" in COUNTS
+    return (vectors.expandos if is_value else vars(vectors)), attribute.removeprefix("expandos.")
 
 
 def _tensors(model: Any) -> Iterator[tuple[str, tuple[str, list[np.ndarray]]]]:
     """Yield the name, the type and the arrays of each tensor that a model has."""
-    for name, dtype in _dtypes(model).items():
-        holder, attribute = _place(model, name)
-        held = vars(holder) if dtype == "F32" else holder.expandos
-        array = held.get(attribute)
-        if array is None or attribute.endswith("_lockf") and np.all(array == 1):
+    for name, dtype in (_dtypes(model) | _values(model)).items():
+        attributes, key = _place(model, name)
+        array = attributes.get(key)
+        if name == TREE and "point" in model.wv.expandos:
+            array = huffman.encode(huffman.Paths.of(model.wv))
+        if array is None or name.endswith("_lockf") and np.array_equal(array, [1]):
             continue
+        array = np.atleast_1d(array)
+        if dtype[0] in "IU" and not np.array_equal(array, array.astype(DTYPES[dtype])):
+            raise ValueError(f"a folder cannot contain {name}: it must hold whole numbers")
         unknown = [np.zeros_like(array, shape=(1, *array.shape[1:]))] * (name == "embeddings")
         yield name, (dtype, [*unknown, array])
 
