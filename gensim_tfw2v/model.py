@@ -32,7 +32,7 @@ from gensim_tfw2v.options.kinds import Whole
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
-from gensim_tfw2v.training.huffman import keep_paths
+from gensim_tfw2v.training.huffman import as_rows, keep_paths
 from gensim_tfw2v.training.model_checks import check_loaded, check_state
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.weights import (
@@ -984,6 +984,8 @@ def _guarded(name: str) -> Any:
             is_update = kwargs["update"] if "update" in kwargs else any(args[:1])
             if is_update and not self.learn_hidden:
                 call = keep_paths(self.wv)(call)
+        if name == "create_binary_tree":
+            call = as_rows(self.wv)(call)
         if self._user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)
         if name == "create_binary_tree" and not self.learn_hidden:

@@ -160,6 +160,17 @@ def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]
 
 
 @contextlib.contextmanager
+def as_rows(vectors: KeyedVectors) -> Iterator[None]:
+    """Let gensim take whole numbers for rows, while it builds a tree, even if words are numbers."""
+    rows = vectors.key_to_index
+    vectors.key_to_index = {}
+    try:
+        yield
+    finally:
+        vectors.key_to_index = rows
+
+
+@contextlib.contextmanager
 def keep_paths(vectors: KeyedVectors) -> Iterator[None]:
     """Undo changes of the tree; words that are added meanwhile have no place in it."""
     before: Paths | None = Paths.of(vectors) if "point" in vectors.expandos else None
