@@ -33,7 +33,7 @@ from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, a
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.huffman import as_rows, keep_paths
-from gensim_tfw2v.training.model_checks import check_loaded, check_state
+from gensim_tfw2v.training.model_checks import check_learns, check_loaded, check_state
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.weights import (
     complete,
@@ -371,7 +371,8 @@ class TFWord2Vec(Word2Vec):
     ) -> None:
         """Save to a folder as on the Hugging Face Hub, without pickle.
 
-        sentence-transformers and model2vec load the folder, too, as vectors of words.
+        sentence-transformers and model2vec load the folder, too, as vectors of words. It contains
+        all that `save` keeps, except `random` and `lifecycle_events`.
 
         Parameters
         ----------
@@ -379,6 +380,12 @@ class TFWord2Vec(Word2Vec):
             Folder for the files. Older ones are replaced, except a model card (``README.md``).
         results : mapping from str to float, optional
             Results of an evaluation, for the model card.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If something cannot be kept, which the message names: words or tags that are no
+            strings, a `hashfxn`, attributes of your own, or values of words that are no numbers.
         """
         from gensim_tfw2v.training.pretrained import save_pretrained
 
@@ -800,6 +807,7 @@ class TFWord2Vec(Word2Vec):
         self._check_folders()
         complete(self)
         check_state(self, config)
+        check_learns(self)
         return config
 
     def _claim(self, user: int) -> None:

@@ -238,6 +238,15 @@ def test_the_tree_of_a_slice_is_not_built_anew():
     check_outputs(model, compass)
 
 
+def test_a_slice_with_a_new_vocabulary_is_not_trained_in_vain():
+    model = train_slice(trained(SLICES[0][:200], hs=1), SLICES[0][:90])
+    model.build_vocab(SLICES[1][:90])
+    with pytest.raises(ValueError, match="it is all 0, so that nothing would be learnt"):
+        model.train(SLICES[1][:90], total_examples=90, epochs=1)
+    model.learn_hidden = True
+    model.train(SLICES[1][:90], total_examples=90, epochs=1)
+
+
 def test_merged_slices_keep_their_common_tree():
     compass = trained(SLICES[0][:400], sg=1, hs=1, negative=0)
     models = [train_slice(compass, texts[:300], epochs=9) for texts in SLICES]

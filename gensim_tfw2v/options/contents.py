@@ -1,4 +1,4 @@
-"""What a model is made of, and what becomes of each attribute when a model is stored or passed on.
+"""List of what a model is made of, and of what copies, files and new models keep of it.
 
 Attributes that are not listed are the user's own. Copies and files of gensim's format keep them;
 pretrained folders refuse them, except own values of words (``wv.set_vecattr``) that are numbers;

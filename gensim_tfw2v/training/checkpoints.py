@@ -25,6 +25,7 @@ from gensim_tfw2v.files.temporary import locked
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.table import named
 from gensim_tfw2v.processes.threads import defer_interrupts
+from gensim_tfw2v.training.huffman import Paths
 
 logger = logging.getLogger(__name__)
 
@@ -258,6 +259,8 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in named("identity")},
     }
+    if model.hs:  # a row of syn1 is a node of this tree
+        description["tree"] = f"{Paths.of(model.wv).checksum():08x}"
     if model.has_subwords:
         description |= {name: getattr(model.wv, name) for name in named("identity", "FastText")}
     if model.has_documents:

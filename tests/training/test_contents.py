@@ -238,7 +238,7 @@ def test_models_from_vectors_take_only_words_counts_and_vectors():
         assert not fresh.syn1.any() and fresh.learn_hidden and fresh.history == ()
 
 
-# What folders refuse
+# Models that folders refuse
 
 
 def keys_swapped(model):
