@@ -110,7 +110,8 @@ PARTS = (
         ),
         folder=NEW,
     ),
-    # left by versions of gensim before 4
+    # left by the reader of fastText's files, and by versions of gensim before 4
+    Part(("nwords", "vocab_size", "num_original_vectors"), folder=NEW),
     Part(("model_trimmed_post_training", "syn0_lockf", "wv.syn0norm"), folder=NEW),
     # caches, and state of a call that runs
     Part(

@@ -125,6 +125,14 @@ def test_models_of_older_versions_are_saved(name, tmp_path):
     assert loaded.comment is None and loaded.window == model.window
 
 
+def test_models_of_fasttexts_files_are_saved(tmp_path):
+    model = TFFastText.load_facebook_model(datapath("lee_fasttext_new.bin"))
+    model.save_pretrained(tmp_path)
+    loaded = TFFastText.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(loaded.wv.vectors_ngrams, model.wv.vectors_ngrams)
+    np.testing.assert_array_equal(loaded.syn1neg, model.syn1neg)
+
+
 def test_updated_tags_are_saved(tmp_path):
     model = made("documents")
     model.build_vocab([TaggedDocument(["new"], [20, "t9"])], update=True)
