@@ -4,6 +4,7 @@ import importlib.util
 import logging
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,12 @@ MACHINE = TARGET.split("-")[0] or platform.machine()
 #: Flags of each instruction set that the kernels are compiled for. One is selected at run time.
 AVX512 = "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512"
 X86 = {"avx2": "-mavx2 -mfma", "avx512": AVX512, "avx512bf16": f"{AVX512} -mavx512bf16"}
-VARIANTS = {"portable": "", **(X86 if MACHINE == "x86_64" else {})}
+#: In the reverse order of the list in isas.h, so that the baseline is first.
+VARIANTS = {
+    name: X86.get(name, "")
+    for name in reversed(re.findall(r"^  X\((\w+)\)", (SOURCES / "isas.h").read_text(), re.M))
+    if MACHINE == "x86_64" or name not in X86
+}
 
 #: Sources of both libraries, besides c_api.cc and the kernels.
 COMMON = ("draws.cc", "text.cc", "format.cc")
@@ -101,7 +107,8 @@ class BuildKernels(build_ext):
             if kernels[name].exception() and name != "portable":
                 logging.warning("no kernel for %s: this compiler does not support it", name)
                 del kernels[name]
-        c_api = compiled("c_api.cc", *(f"-DTFW2V_HAS_{name}" for name in kernels))
+        fastest_first = " ".join(f"X({name})" for name in reversed(kernels))
+        c_api = compiled("c_api.cc", f"-DTFW2V_COMPILED(X)={fastest_first}")
         for output, sources in zip(self.get_outputs(), LIBRARIES.values(), strict=True):
             Path(output).parent.mkdir(parents=True, exist_ok=True)
             # Baseline first: of functions that several objects define, like those of std::vector,

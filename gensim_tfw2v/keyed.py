@@ -5,7 +5,6 @@ Importing this module makes gensim's ``KeyedVectors.save_word2vec_format`` write
 
 import codecs
 import copy
-import ctypes
 import functools
 import logging
 import re
@@ -19,12 +18,12 @@ import numpy as np
 from gensim import utils
 from gensim.models import KeyedVectors, keyedvectors
 
+from gensim_tfw2v import compiled_library
 from gensim_tfw2v.messages import open_decompressed, quoted, undecodable
 from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
 logger = logging.getLogger(__name__)
 
-LIBRARY = Path(__file__).parent / "kernel/native/kernels.so"
 
 #: Numbers that a thread formats at a time.
 NUMBERS = 1 << 17
@@ -112,18 +111,9 @@ def are_invented(expandos: Mapping[str, np.ndarray], numbering: np.ndarray) -> b
     return "sample_int" not in expandos and np.array_equal(expandos.get("count", ()), numbering)
 
 
-@functools.cache
 def _format_rows() -> Any:
-    """Load the compiled function, which releases the GIL; None if it is missing."""
-    try:
-        function = ctypes.CDLL(str(LIBRARY)).tfw2v_format_rows
-    except (OSError, AttributeError):
-        return None
-    pointer = ctypes.c_void_p
-    number = ctypes.c_int64
-    function.restype = number
-    function.argtypes = [ctypes.c_char_p, pointer, pointer, number, number, pointer]
-    return function
+    """Return the compiled function, which releases the GIL; None if it is missing."""
+    return getattr(compiled_library.load_optional(), "tfw2v_format_rows", None)
 
 
 _gensims_save = KeyedVectors.save_word2vec_format

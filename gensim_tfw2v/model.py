@@ -30,6 +30,7 @@ from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.contents import NEW, names
 from gensim_tfw2v.options.kinds import Whole
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.huffman import as_rows, keep_paths
@@ -620,7 +621,8 @@ class TFWord2Vec(Word2Vec):
         ClusterLost
             If a cluster has repeatedly lost its parameters, or has lost all of its workers.
         KeyboardInterrupt
-            On Ctrl-C, with the vectors trained so far in the model.
+            On Ctrl-C, when the running work units are trained. The vectors trained so far are in
+            the model, and in a checkpoint if `checkpoint_dir` is set.
         """
         arguments = locals() | kwargs
         refuse_renamed("train()", kwargs)
@@ -653,26 +655,31 @@ class TFWord2Vec(Word2Vec):
                     if name in before:
                         self.__dict__[name] = before[name]
                 del (self.lifecycle_events or [])[events:]
-            elif isinstance(error, KeyboardInterrupt):
+            elif not isinstance(error, Exception):  # Ctrl-C, or SystemExit from a signal's handler
                 if self._training is not None:
                     self._training.interrupt()
                 self._clear_post_train()
             raise
         finally:
-            try:
-                if self._training is not None:
-                    self.traffic = self._training.traffic
-                    if self._training.log is not None:
-                        self._logged = self._training.log.reached
-                    self._is_new = False
-                    if self.checkpoint_dir is not None:
-                        self._restored_words = self._training.restored[0]
-                    self._training.close()
-                if self._process_launcher is not None:
-                    self._process_launcher.close()
-            finally:
-                for name in ("_training", "_process_launcher", "stop_training", "_user"):
-                    self.__dict__.pop(name, None)
+            self._end_training()
+
+    @defer_interrupts()
+    def _end_training(self) -> None:
+        """Free what `train` has used. Nothing is written or trained any longer when it returns."""
+        try:
+            if self._training is not None:
+                self.traffic = self._training.traffic
+                if self._training.log is not None:
+                    self._logged = self._training.log.reached
+                self._is_new = False
+                if self.checkpoint_dir is not None:
+                    self._restored_words = self._training.restored[0]
+                self._training.close()
+            if self._process_launcher is not None:
+                self._process_launcher.close()
+        finally:
+            for name in ("_training", "_process_launcher", "stop_training", "_user"):
+                self.__dict__.pop(name, None)
 
     def partial_fit(
         self,
@@ -1025,13 +1032,19 @@ for _name in (*OWN, *EXPERIMENTAL, *RUNNING):
 
 
 class _UntilStopped:
-    """gensim's callbacks; after one has set `stop_training`, only `on_train_end` is called."""
+    """gensim's callbacks; after one has set `stop_training`, only `on_train_end` is called.
+
+    A callback may change the model's arrays. So it is called when the checkpoint of the epoch,
+    which doesn't include these changes, has been written.
+    """
 
     def __init__(self, callbacks: Iterable[Any]) -> None:
         self._callbacks = callbacks
 
     def __getattr__(self, event: str) -> Callable[[Any], None]:
         def call(model: Any) -> None:
+            if model._training is not None:
+                model._training.finish_writing()
             is_end = event == "on_train_end"
             for callback in self._callbacks if is_end or not model.stop_training else ():
                 getattr(callback, event)(model)

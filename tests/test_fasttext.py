@@ -137,7 +137,11 @@ def test_rows_with_equal_updates_are_merged(bucket):
         assert subwords.weights[own].sum() == 1 + len(wv.buckets_word[word])
     vocab, ngrams = wv.vectors_vocab.copy(), wv.vectors_ngrams.copy()
     updates = np.random.default_rng(0).normal(size=rows.shape).astype(np.float32)
-    subwords.scatter(wv, rows + subwords.weights[:, None] * updates)
+    merged = subwords.merged(wv, rows)
+    trained_rows = rows + subwords.weights[:, None] * updates
+    assert not subwords.are_in(wv, trained_rows, merged)
+    subwords.scatter(wv, trained_rows, merged)
+    assert subwords.are_in(wv, trained_rows, merged)
     np.testing.assert_allclose(wv.vectors_vocab - vocab, updates[: len(wv)], atol=1e-5)
     changes = (wv.vectors_ngrams - ngrams)[subwords.buckets]
     np.testing.assert_allclose(changes, updates[subwords.of_buckets], atol=1e-5)

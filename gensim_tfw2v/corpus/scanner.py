@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gensim_tfw2v import compiled_library
+from gensim_tfw2v.compiled_library import ScannerState, ShardCounts
 from gensim_tfw2v.corpus import encoded_corpus
 from gensim_tfw2v.corpus.encoded_corpus import (
     END,
@@ -27,48 +29,16 @@ from gensim_tfw2v.corpus.encoded_corpus import (
 )
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, bytes_read, open_text
 
-LIBRARY = Path(__file__).parents[1] / "kernel/native/kernels.so"
-
-POINTER = ctypes.c_void_p
-NUMBER = ctypes.c_int64
-TEXT = ctypes.c_char_p
-
-#: Names without the prefix ``tfw2v_``, types of the result, types of the arguments.
-FUNCTIONS = (
-    ("words_new", POINTER),
-    ("words_free", None, POINTER),
-    ("words_add", None, POINTER, TEXT, NUMBER, POINTER, POINTER),
-    ("words_encode", NUMBER, POINTER, TEXT, NUMBER, NUMBER, ctypes.c_int32, POINTER, POINTER),
-    ("words_number", NUMBER, POINTER),
-    ("words_size", NUMBER, POINTER),
-    ("words_text", POINTER, POINTER),
-    ("words_counts", POINTER, POINTER),
-    ("scanner_new", POINTER, TEXT, NUMBER, NUMBER, POINTER, POINTER),
-    ("scanner_free", None, POINTER),
-    ("scanner_tag_lines", None, POINTER),
-    ("scanner_scan", NUMBER, POINTER, TEXT, NUMBER, ctypes.c_int32),
-    ("scanner_finish", None, POINTER),
-    ("scanner_state", POINTER, POINTER),
-    ("scanner_words", POINTER, POINTER),
-    ("scanner_shards", POINTER, POINTER),
-    ("renumber", NUMBER, POINTER, NUMBER, POINTER, NUMBER),
-)
-
 BLOCK = 1 << 18  # bytes per read
 
 
 @functools.cache
 def library() -> Any:
-    """Load the compiled functions; None if they are missing or of a different version."""
-    try:
-        loaded = ctypes.CDLL(str(LIBRARY))
-        for name, result, *arguments in FUNCTIONS:
-            function = getattr(loaded, f"tfw2v_{name}")
-            function.restype = result
-            function.argtypes = arguments
-    except (OSError, AttributeError):
-        return None
-    return loaded
+    """Load the compiled functions; None if they are missing or do not load on this system.
+
+    Raises a `StaleLibrary` if they were built from other sources.
+    """
+    return compiled_library.load_optional()
 
 
 class WordCounter:
@@ -145,13 +115,6 @@ class Known(WordCounter):
         self.numbers.tofile(folder / "known-numbers")
 
 
-class _State(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in ("raw_words", "sentences", "types", "shards", "bad", "error")
-    ]
-
-
 def scan(
     run: Sequence[FileRange],
     prefix: Path,
@@ -173,7 +136,7 @@ def scan(
     try:
         if tagged:
             functions.tfw2v_scanner_tag_lines(scanner)
-        state = _State.from_address(functions.tfw2v_scanner_state(scanner))
+        state = ScannerState.from_address(functions.tfw2v_scanner_state(scanner))
         first = 0  # bytes of the run before this text
         for text in run:
             at = text.start  # offset of `rest`
@@ -206,10 +169,20 @@ def scan(
         functions.tfw2v_scanner_finish(scanner)
         if state.error:
             raise write_error(state.error, prefix.parent)
-        written = ctypes.string_at(functions.tfw2v_scanner_shards(scanner), 32 * state.shards)
-        numbers = np.frombuffer(written, np.int64).reshape(-1, 4).tolist()
+        shards = state.shards and (ShardCounts * state.shards).from_address(
+            functions.tfw2v_scanner_shards(scanner)
+        )
         return EncodedPart(
-            [Shard(f"{prefix}{n:05}.int32", *of_shard) for n, of_shard in enumerate(numbers)],
+            [
+                Shard(
+                    f"{prefix}{n:05}.int32",
+                    entries=shards[n].entries,
+                    tokens=shards[n].tokens,
+                    raw_words=shards[n].raw_words,
+                    sentences=shards[n].sentences,
+                )
+                for n in range(state.shards)
+            ],
             state.raw_words,
             state.sentences,
             *words_of(functions.tfw2v_scanner_words(scanner)),

@@ -139,6 +139,9 @@ class KernelConfig:
         Index of the input row for positions outside of a document, if rows are concatenated.
     learn_hidden : bool
         Whether outputs and nodes are trained, or only read.
+    kernel : str
+        Name of the compiled kernel that trains, of `by_ctypes.kernel_names`; "": the default of
+        each process.
     """
 
     objective: Objective
@@ -168,6 +171,7 @@ class KernelConfig:
     concatenated: int = 0
     padding: int = 0
     learn_hidden: bool = True
+    kernel: str = ""
 
     @property
     def native(self) -> bool:

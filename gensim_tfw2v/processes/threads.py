@@ -38,9 +38,10 @@ def cores_each(processes: int) -> int:
 def defer_interrupts() -> Iterator[None]:
     """Defer Ctrl-C and SIGTERM, if they have handlers in Python, until the context ends.
 
-    Each handler is called at most once. Use it for a few seconds only: nothing can be interrupted
-    meanwhile. It does nothing in threads other than the main one, which signals do not reach.
-    Contexts may be nested. It can decorate functions.
+    Each handler is called at most once. Nothing can be interrupted meanwhile, so work that may take
+    more than a few seconds must end soon after `interrupt_is_pending` returns True. The context
+    does nothing in threads other than the main one, which signals do not reach. Contexts may be
+    nested. It can decorate functions.
 
     Python calls signal handlers between any two of its instructions. While TensorFlow is imported
     or traces a function, its C++ code calls Python code. An exception that a handler raises there
@@ -57,14 +58,26 @@ def defer_interrupts() -> Iterator[None]:
         if callable(handler := signal.getsignal(number))
     }
     try:
+        _deferred.append(came)
         for number in before:
             signal.signal(number, came.__setitem__)
         yield
     finally:
+        # by identity, because all empty dicts are equal
+        _deferred[:] = [signals for signals in _deferred if signals is not came]
         for number, handler in before.items():
             signal.signal(number, handler)
         for number, frame in came.items():
             before[number](number, frame)
+
+
+#: Numbers and frames of the signals that each active context of `defer_interrupts` has deferred.
+_deferred: list[dict[int, Any]] = []
+
+
+def interrupt_is_pending() -> bool:
+    """Return whether `defer_interrupts` has deferred a signal; may be called from any thread."""
+    return any(_deferred)
 
 
 def run_threads(

@@ -7,12 +7,15 @@ process stays as it was. If TensorFlow cannot be used in the user's process, a c
 started without a cluster, and trains in its own threads.
 
 `CoordinatedRegime` writes pickled requests to the coordinator's standard input, and reads pickled
-answers from its standard output. In the coordinator, `main` creates a regime and calls the
-requested methods; it exits when standard input closes. Rows are exchanged through files.
+answers from its standard output. Each request has a number, which is repeated in its answers, so
+that the answer to an abandoned request isn't taken for that of a later one. In the coordinator,
+`main` creates a regime and calls the requested methods, in the order of the requests; it exits when
+standard input closes. Rows are exchanged through files.
 """
 
 import contextlib
 import functools
+import itertools
 import logging
 import os
 import pickle
@@ -52,10 +55,15 @@ from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import last_lines, name_process, start_module
 from gensim_tfw2v.processes.launcher import Process
 from gensim_tfw2v.processes.process_guards import prepare_environment
+from gensim_tfw2v.processes.threads import interrupt_is_pending
 from gensim_tfw2v.regimes import Setup, Stop, never
 
-#: Seconds that the coordinator may take to finish running jobs when training is interrupted.
-ENDING_SECONDS = 30.0
+#: Seconds without a finished job after which an interrupted training no longer waits for the
+#: running jobs, and loses what was trained since the last checkpoint.
+INTERRUPTED_SECONDS = 120.0
+
+#: Seconds after which an interrupted training logs what it is waiting for.
+PATIENCE_SECONDS = 3.0
 
 #: Seconds between two heartbeats of the coordinator.
 ALIVE_SECONDS = 5.0
@@ -71,6 +79,9 @@ COMPARED_ROWS = 1 << 14
 #: Minimum number of seconds between two messages with counts of the cluster's work. They are sent
 #: only if a TensorBoard log is written.
 TRAFFIC_SECONDS = 1.0
+
+
+logger = logging.getLogger(__name__)
 
 
 class ClusterSetup(NamedTuple):
@@ -127,6 +138,10 @@ class CoordinatedRegime:
         self._folder = setup.setup.folder
         self._check = check
         self._files_current = False  # whether the files hold the cluster's current rows
+        self._numbers = itertools.count(1)  # of requests
+        # reports of the units that were trained last; they may follow the end of `train_epoch`,
+        # if an exception ends it, but precede the answer to `export`
+        self._report: Reporter = _ignore
         self._log = self._folder / "coordinator.log"
         with self._log.open("wb") as log:
             self._process = start(
@@ -149,24 +164,22 @@ class CoordinatedRegime:
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker failed.
 
+        After a stop, workers finish and push their running jobs, which are reported.
+
         Raises
         ------
         ClusterLost
             If a ps or the coordinator exits or does not answer, or no worker is left.
         """
         self._files_current = False
-        try:
-            self._ask("train_epoch", tasks, report=report, stop=stop)
-        except KeyboardInterrupt:  # workers finish and push their jobs, which are reported
-            with contextlib.suppress(ClusterLost, Divergence):
-                self._say("stop")
-                self._answer(ENDING_SECONDS, report)
-            raise
+        self._report = report
+        self._ask("train_epoch", tasks, stop=stop)
 
     def load(self, arrays: Tables) -> None:
         """Send the rows, unless the cluster already holds them; see `Regime.load`."""
         if self._files_current and all(map(_are_equal, arrays, _rows_in(self._folder, "r"))):
             return  # equal to the files, and nothing was trained since they were written
+        self._files_current = False  # until the coordinator has read the new files
         for name, array in arrays._asdict().items():
             save_array(self._folder / f"{name}.npy", array)
         self._ask("load")
@@ -193,32 +206,56 @@ class CoordinatedRegime:
         self._requests.put(None)
         self._process.wait()
 
-    def _ask(self, *request: Any, report: Reporter | None = None, stop: Stop = never) -> None:
-        """Send a request, and handle messages until its answer arrives."""
-        self._say(*request)
-        self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
+    def _ask(self, *request: Any, stop: Stop = never) -> None:
+        """Send a request, and handle messages until its answer arrives.
 
-    def _say(self, *request: Any) -> None:
-        self._requests.put(pickle.dumps(request))
+        Raises
+        ------
+        ClusterLost
+            If the coordinator exits or does not answer in time. It is killed then, so that later
+            requests fail immediately.
+        """
+        number = self._send(*request)
+        try:
+            self._wait(number, stop)
+        except ClusterLost:
+            self._process.kill()
+            raise
 
-    def _answer(self, seconds: float, report: Reporter | None, stop: Stop = never) -> None:
+    def _send(self, *request: Any) -> int:
+        """Send a request; return its number."""
+        number = next(self._numbers)
+        self._requests.put(pickle.dumps((number, *request)))
+        return number
+
+    def _wait(self, number: int, stop: Stop) -> None:
+        """Handle messages until the answer to a request arrives."""
         answered = heard = time.monotonic()
-        stopped = False
+        stopped = 0.0
+        is_logged = False
         while True:
             if not stopped and stop():
-                self._say("stop")
-                stopped = True
+                self._send("stop", number)
+                stopped = answered = time.monotonic()
+            is_interrupted = stopped and interrupt_is_pending()
+            if is_interrupted and not is_logged and time.monotonic() > stopped + PATIENCE_SECONDS:
+                is_logged = True
+                logger.warning(
+                    "interrupted: waiting at most %.0f s for the workers' running jobs",
+                    INTERRUPTED_SECONDS,
+                )
             try:
-                kind, content = self._answers.get(timeout=0.1)
+                kind, of_request, content = self._answers.get(timeout=0.1)
             except queue.Empty:
                 try:
                     self._check()
                 except ConnectionError as ended:
                     raise ClusterLost(str(ended)) from ended
-                for since, limit in (answered, seconds), (heard, SILENT_SECONDS):
-                    if time.monotonic() > since + limit:
+                limit = INTERRUPTED_SECONDS if is_interrupted else GIVE_UP_SECONDS + 60.0
+                for since, seconds in (answered, limit), (heard, SILENT_SECONDS):
+                    if time.monotonic() > since + seconds:
                         raise ClusterLost(
-                            f"the coordinator has not answered for {limit:.0f} s"
+                            f"the coordinator has not answered for {seconds:.0f} s"
                             f"{last_lines(self._log)}"
                         ) from None
                 continue
@@ -226,22 +263,24 @@ class CoordinatedRegime:
             if kind == "alive":
                 continue
             answered = heard
-            if kind == "report" and report is not None:
-                report(content)
+            if kind == "report":
+                self._report(content)
             elif kind == "traffic":
                 self.traffic = content
             elif kind == "log":
-                logger = logging.getLogger(content.name)
-                if logger.isEnabledFor(content.levelno):
-                    logger.handle(content)
+                record_logger = logging.getLogger(content.name)
+                if record_logger.isEnabledFor(content.levelno):
+                    record_logger.handle(content)
             elif kind == "done":
                 self.traffic = content
-                return
-            elif kind == "error":
+                if of_request == number:
+                    return
+            elif kind == "error":  # also of an abandoned request, whose rows may be spoilt
                 if isinstance(content, OSError) and content.errno and content.filename is None:
                     content.filename = str(self._folder)  # where the coordinator writes
                 raise content
             elif kind == "ended":
+                self._answers.put((kind, of_request, content))  # for later requests
                 raise ClusterLost(f"the coordinator exited unexpectedly{last_lines(self._log)}")
 
     def _write(self) -> None:
@@ -258,7 +297,11 @@ class CoordinatedRegime:
         with self._process.stdout as answers, contextlib.suppress(Exception):
             while True:
                 self._answers.put(pickle.load(answers))
-        self._answers.put(("ended", None))
+        self._answers.put(("ended", 0, None))
+
+
+def _ignore(report: UnitReport) -> None:
+    """Ignore a report."""
 
 
 def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
@@ -283,11 +326,12 @@ def main() -> None:
     os.dup2(2, 1)  # only answers go to the pipe; everything else that is printed goes to stderr
     lock = threading.Lock()
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    stopped = threading.Event()
+    number = 0  # number of the request that is being answered
+    stopped = 0  # number of the last request that is to stop
 
     def say(kind: str, content: Any) -> None:
         with lock:
-            pickle.dump((kind, content), answers)
+            pickle.dump((kind, number, content), answers)
             answers.flush()
 
     # log records are handled by the process that sends the requests
@@ -295,17 +339,16 @@ def main() -> None:
     logging.getLogger("gensim_tfw2v").addHandler(QueueHandler(forward))
 
     def read() -> None:
+        nonlocal stopped
         while True:
             try:
                 request = pickle.load(sys.stdin.buffer)
             except (EOFError, pickle.UnpicklingError):
                 os._exit(1)
-            if request[0] == "stop":
-                stopped.set()
-                continue
-            if request[0] == "train_epoch":
-                stopped.clear()  # a stop may have come after the end of the previous epoch
-            requests.put(request)
+            if request[1] == "stop":
+                stopped = request[2]
+            else:
+                requests.put(request)
 
     def live() -> None:
         while True:
@@ -315,7 +358,7 @@ def main() -> None:
     for forever in (read, live):
         threading.Thread(target=forever, daemon=True).start()
 
-    _, asked = requests.get()  # the first request creates the regime
+    number, _, asked = requests.get()  # the first request creates the regime
     folder = asked.setup.folder
     is_logged = asked.log_dir is not None
     liveness = Liveness([] if asked.cluster is None else asked.cluster.servers())
@@ -324,6 +367,9 @@ def main() -> None:
         liveness.watch(lambda lost: say("error", lost))
     regime: Any = None
     updated = 0.0
+
+    def must_stop() -> bool:
+        return stopped == number
 
     def report(of_unit: UnitReport) -> None:
         nonlocal updated
@@ -341,7 +387,7 @@ def main() -> None:
                     log = TaskLog(asked.log_dir, "chief") if is_logged else None  # noqa: F841
                     regime = _opened(asked, liveness)
                 elif name == "train_epoch":
-                    regime.train_epoch(*arguments, report, stopped.is_set)
+                    regime.train_epoch(*arguments, report, must_stop)
                 elif name == "load":
                     regime.load(_rows_in(folder, "r"))
                 elif name == "export":
@@ -353,7 +399,7 @@ def main() -> None:
             say("error", error)
         except Exception:
             say("error", RuntimeError(f"the coordinator failed:\n{traceback.format_exc()}"))
-        name, *arguments = requests.get()
+        number, name, *arguments = requests.get()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,13 @@ class DeterministicRegime(LocalRegime):
         threads = min(self.workers, blocks, len(usable_cores()))
         ahead = 2 * self.workers
         drawn = in_threads(self._draw, tasks, threads=self.workers, ahead=ahead, stop=stop)
-        with closing(by_ctypes.ThreadPool(threads, blocks)) as pool, closing(drawn):
-            for task, unit in zip(tasks, drawn, strict=False):
-                report(self._train(task, unit, pool if blocks > 1 else None))
+        with (
+            self._recorded(tasks, report) as records,
+            closing(by_ctypes.ThreadPool(threads, blocks)) as pool,
+            closing(drawn),
+        ):
+            for place, unit in enumerate(drawn):
+                if stop():
+                    break
+                records.train(place, unit, pool if blocks > 1 else None)
+                records.report([place])

@@ -4,8 +4,9 @@ TensorFlow is not imported: the kernels are called through ctypes. On a cluster,
 them.
 """
 
-from collections.abc import Sequence
-from contextlib import closing
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from gensim_tfw2v.kernel.tables import (
     all_finite,
 )
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.processes.threads import defer_interrupts, in_threads
 from gensim_tfw2v.regimes import Stop, never
 
 
@@ -49,33 +50,41 @@ class LocalRegime:
         """Train each unit once, in order, each in the next free thread; see `Regime`.
 
         After an error in a thread, or an exception in this one (Ctrl-C), the remaining threads stop
-        when they have finished their current units.
+        when they have finished their current units. In any case, exactly the units that are in the
+        rows have been reported.
         """
-        ahead = 2 * self.workers
-        with closing(
-            in_threads(self._run, tasks, threads=self.workers, ahead=ahead, stop=stop)
-        ) as reports:
-            for trained in reports:
-                report(trained)
+        with self._recorded(tasks, report) as records:
 
-    def _run(self, task: UnitTask, _: object) -> UnitReport:
-        return self._train(task, self._draw(task))
+            def train(place: int, is_ended: threading.Event) -> int:
+                """Train a unit unless training is to stop; with one thread, they stay in order."""
+                if not (is_ended.is_set() or stop()):
+                    unit = self._draw(tasks[place])
+                    if not (is_ended.is_set() or stop()):
+                        records.train(place, unit)
+                return place
+
+            places = range(len(tasks))
+            ahead = 2 * self.workers
+            running = in_threads(train, places, threads=self.workers, ahead=ahead, stop=stop)
+            with closing(running):
+                for place in running:
+                    records.report([place])
+
+    @contextmanager
+    def _recorded(self, tasks: Sequence[UnitTask], report: Reporter) -> Iterator["UnitRecords"]:
+        """Return the records of units that are trained in this context.
+
+        At its end, when all threads must have stopped, the units that are not yet reported are.
+        """
+        records = UnitRecords(self, tasks, report)
+        try:
+            yield records
+        finally:
+            with defer_interrupts():
+                records.report(range(len(tasks)))
 
     def _draw(self, task: UnitTask, _: object = None) -> by_ctypes.Unit:
         return by_ctypes.draw(self._options, task.unit.read(), task.key, self._words)
-
-    def _train(
-        self, task: UnitTask, unit: by_ctypes.Unit, pool: by_ctypes.ThreadPool | None = None
-    ) -> UnitReport:
-        alphas = np.asarray(task.alphas, np.float32)
-        loss_every = self.config.loss_every
-        result = self._tables.train(self._options, unit, alphas, loss_every=loss_every, pool=pool)
-        if any(task.alphas) and not np.isfinite(result.magnitude):  # alpha 0: no updates
-            place = f"training of unit {task.unit.index} in epoch {task.epoch}"
-            raise Divergence.at(place, self.config, task.alphas[0])
-        return UnitReport(
-            task.unit, int(unit.counts[1]), result.loss, result.predictions, task.alphas[1]
-        )
 
     def load(self, arrays: Tables) -> None:
         """Train on these arrays if they are padded, otherwise on copies; see `Regime.load`."""
@@ -96,3 +105,67 @@ class LocalRegime:
     def close(self) -> None:
         """See `Regime.close`."""
         self.__dict__.pop("_tables", None)
+
+
+class UnitRecords:
+    """Records of the units that a regime trains in one call, written by the kernels.
+
+    The call that trains a unit marks its record before it returns to Python. So a unit is reported
+    if and only if it is in the rows, wherever an exception interrupts the Python code.
+
+    Parameters
+    ----------
+    regime : LocalRegime
+    tasks : sequence of UnitTask
+    report : callable
+        Called with the report of each unit.
+    """
+
+    def __init__(self, regime: LocalRegime, tasks: Sequence[UnitTask], report: Reporter) -> None:
+        self._regime = regime
+        self._tasks = tasks
+        self._report = report
+        self._results = by_ctypes.new_records(len(tasks))
+        self._kept = np.zeros(len(tasks), np.int64)
+        self._is_reported = np.zeros(len(tasks), bool)
+
+    def train(
+        self, place: int, unit: by_ctypes.Unit, pool: by_ctypes.ThreadPool | None = None
+    ) -> None:
+        """Train the unit of the task with this index.
+
+        Raises
+        ------
+        Divergence
+            If its updates are not finite, or far too large.
+        """
+        regime = self._regime
+        task = self._tasks[place]
+        self._kept[place] = unit.counts[1]
+        regime._tables.train(
+            regime._options,
+            unit,
+            np.asarray(task.alphas, np.float32),
+            loss_every=regime.config.loss_every,
+            pool=pool,
+            record=self._results[place],
+        )
+        if self._has_diverged(place):
+            where = f"training of unit {task.unit.index} in epoch {task.epoch}"
+            raise Divergence.at(where, regime.config, task.alphas[0])
+
+    def _has_diverged(self, place: int) -> bool:
+        is_updated = any(self._tasks[place].alphas)  # alpha 0: no updates
+        return is_updated and not np.isfinite(by_ctypes.Result(*self._results[place]).magnitude)
+
+    def report(self, places: Iterable[int]) -> None:
+        """Report the units at these places that are trained and not yet reported."""
+        for place in places:
+            result = by_ctypes.Result(*self._results[place].tolist())
+            if not result.trained or self._is_reported[place] or self._has_diverged(place):
+                continue
+            task = self._tasks[place]
+            kept = int(self._kept[place])
+            alpha = task.alphas[1]
+            self._report(UnitReport(task.unit, kept, result.loss, result.predictions, alpha))
+            self._is_reported[place] = True

@@ -2,7 +2,9 @@
 
 A checkpoint is a folder that is written under a temporary name, synced, and renamed when complete.
 Its description contains a checksum of each file and of itself. If a checksum doesn't match, because
-a file was truncated or changed, the previous checkpoint is used, which is kept for this case.
+a file was truncated or changed, the previous checkpoint is used, which is kept for this case. A
+damaged checkpoint is renamed, and removed only when the training has finished. A checkpoint that
+cannot be read for a different reason, which may pass, is an error.
 """
 
 import json
@@ -31,11 +33,17 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-FORMAT = 3
+FORMAT = 4
+#: Formats that can be read. Format 3 lacks the kernel and the checksum of the tree.
+READABLE = (3, FORMAT)
 DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
 _PREFIX = "checkpoint-"
 _UNFINISHED = ".unfinished"
+_DAMAGED = ".damaged"
+
+#: Bytes that are read from a file at a time.
+_CHUNK = 1 << 20
 
 
 class CheckpointError(ValueError):
@@ -96,28 +104,33 @@ class Checkpoints:
         # NumPy scalars are converted to Python numbers
         self.training = json.loads(json.dumps(training, default=lambda number: number.item()))
         self._writer: threading.Thread | None = None
-        self._damaged: set[Path] = set()
         folder.mkdir(parents=True, exist_ok=True)
         for unfinished in folder.glob(f"{_PREFIX}*{_UNFINISHED}"):
             shutil.rmtree(unfinished, ignore_errors=True)
-        self._next = max(map(_number, self._named()), default=0) + 1
+        self._next = max(map(_number, [*self._named(), *self._named(_DAMAGED)]), default=0) + 1
 
-    def save(self, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> None:
+    def save(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        state: Mapping[str, Any],
+        is_last: bool = False,
+    ) -> None:
         """Write a checkpoint in a background thread, after waiting for the previous one.
 
         The arrays must not change until the next `save` or `wait`. JSON must be able to encode the
         state. A failure, such as a full disk, is logged as an error; earlier checkpoints are kept,
-        and training continues.
+        and training continues. `is_last` means that the training has finished.
         """
         self.wait()
         path = self.folder / f"{_PREFIX}{self._next:06}"
         self._next += 1
         description = {"format": FORMAT, "training": self.training, "state": state}
-        arguments = path, dict(arrays), json.dumps(description)
+        arguments = path, dict(arrays), json.dumps(description), is_last
         with defer_interrupts():  # `wait` cannot join a thread that was not started
             self._writer = threading.Thread(target=self._write, args=arguments, daemon=True)
             self._writer.start()
 
+    @defer_interrupts()  # nothing may be written after the end of `train`
     def wait(self) -> None:
         """Wait until the background thread has written its checkpoint."""
         if self._writer is not None:
@@ -131,12 +144,16 @@ class Checkpoints:
         ----------
         take : callable
             Function of the arrays, which are read-only, and of the state. If it raises an exception
-            of any type, the checkpoint counts as damaged, and the previous one is tried.
+            other than those below, the checkpoint counts as damaged, and the previous one is tried.
 
         Raises
         ------
         CheckpointError
             If a checkpoint is of a different training, or of a different version of this package.
+        OSError
+            If a checkpoint cannot be read, for example because its disk does not respond. Nothing
+            is changed then.
+        MemoryError
         """
         self.wait()
         paths = self._paths()[::-1]
@@ -146,14 +163,18 @@ class Checkpoints:
                 files = description["files"].items()
                 arrays = {name: _read(path, name, crc) for name, crc in files}
                 return take(arrays, description["state"])
-            except CheckpointError:
+            except (CheckpointError, MemoryError):
                 raise
             except Exception as error:  # a damaged file may raise anything
-                self._damaged.add(path)
+                is_missing = isinstance(error, FileNotFoundError | IsADirectoryError)
+                if isinstance(error, OSError) and not is_missing:
+                    raise
+                aside = _set_aside(path)
                 logger.error(
-                    "%s is damaged (%s): %s",
+                    "%s is damaged (%s), and was renamed to %s: %s",
                     path,
                     f"{type(error).__name__}: {error}",
+                    aside.name,
                     f"using the previous one, {before.name}" if before else "starting from scratch",
                 )
         return None
@@ -163,7 +184,7 @@ class Checkpoints:
         description = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
         if description.pop("checksum", None) != _checksum(description):
             raise ValueError(f"{DESCRIPTION} has a wrong checksum")
-        if description["format"] != FORMAT:
+        if description["format"] not in READABLE:
             raise CheckpointError(
                 f"{path} has format {quoted(description['format'])}, of a different version of "
                 f"this package; this one reads format {FORMAT}: finish that training with the "
@@ -172,6 +193,8 @@ class Checkpoints:
         training = description["training"]
         for name, value in self.training.items():
             had = training.get(name)
+            if had is None and name == "tree" and description["format"] != FORMAT:
+                continue
             if name == "epochs" and had == description["state"].get("epoch") and had < value:
                 continue  # a finished training is extended by more epochs
             if had != value:
@@ -182,16 +205,19 @@ class Checkpoints:
                 )
         return description
 
-    def _named(self) -> list[Path]:
-        """Return all paths that are named like a checkpoint."""
-        found = self.folder.glob(f"{_PREFIX}*")
-        return [path for path in found if path.name.removeprefix(_PREFIX).isdecimal()]
+    def _named(self, suffix: str = "") -> list[Path]:
+        """Return all paths that are named like a checkpoint, with this suffix."""
+        paths = self.folder.glob(f"{_PREFIX}*{suffix}")
+        names = [(path, path.name.removeprefix(_PREFIX).removesuffix(suffix)) for path in paths]
+        return [path for path, name in names if name.isdecimal()]
 
     def _paths(self) -> list[Path]:
         """Return the folders of all checkpoints, the oldest first."""
         return sorted(filter(Path.is_dir, self._named()), key=_number)
 
-    def _write(self, path: Path, arrays: dict[str, np.ndarray], description: str) -> None:
+    def _write(
+        self, path: Path, arrays: dict[str, np.ndarray], description: str, is_last: bool
+    ) -> None:
         unfinished = path.with_name(path.name + _UNFINISHED)
         try:
             unfinished.mkdir()
@@ -210,14 +236,19 @@ class Checkpoints:
             )
             shutil.rmtree(unfinished, ignore_errors=True)
             return
-        whole = [path for path in self._paths() if path not in self._damaged]
-        for old in self._damaged.union(whole[:-2]):
+        for old in [*self._paths()[:-2], *(self._named(_DAMAGED) if is_last else ())]:
             shutil.rmtree(old, ignore_errors=True)
-        self._damaged.clear()
 
 
 def _number(path: Path) -> int:
-    return int(path.name.removeprefix(_PREFIX))
+    return int(path.name.removeprefix(_PREFIX).partition(".")[0])
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged checkpoint; return its new path."""
+    aside = path.with_name(path.name + _DAMAGED)
+    os.replace(path, aside)
+    return aside
 
 
 def _checksum(content: Mapping[str, Any]) -> int:
@@ -239,7 +270,12 @@ def _read(folder: Path, name: str, crc: int) -> np.ndarray:
 
 
 def _crc(path: Path) -> int:
-    return zlib.crc32(np.memmap(path, np.uint8, "r").data)
+    # It is read, not mapped, because a read error in mapped memory would kill the process.
+    crc = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            crc = zlib.crc32(chunk, crc)
+    return crc
 
 
 def _sync(path: Path) -> None:

@@ -13,7 +13,7 @@ from gensim_tfw2v.training.epoch import Position
 from gensim_tfw2v.training.model_checks import check_state
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
-from gensim_tfw2v.training.weights import complete, tables_of
+from gensim_tfw2v.training.weights import Weights, complete
 
 
 def held_out_loss(model: Any, source: Source) -> float:
@@ -58,7 +58,7 @@ def held_out_loss(model: Any, source: Source) -> float:
                     position.add(result)
                     bar.update(result.unit.raw_words)
 
-            regime.load(tables_of(model, vocabulary.subwords).read_only())
+            regime.load(Weights(model, vocabulary.subwords).tables().read_only())
             tasks = [UnitTask.of(unit, (0.0, 0.0), seed) for unit in units]
             regime.train_epoch(tasks, report)
     if not (means := position.means()):

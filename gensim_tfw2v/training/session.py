@@ -22,8 +22,14 @@ from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
+from gensim_tfw2v.training.checkpoints import (
+    CheckpointError,
+    Checkpoints,
+    description_of,
+    lock_folder,
+)
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -34,7 +40,7 @@ from gensim_tfw2v.training.model_checks import (
 )
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
-from gensim_tfw2v.training.weights import Weights, tables_of
+from gensim_tfw2v.training.weights import Weights
 
 if TYPE_CHECKING:
     from gensim_tfw2v.monitor.run import RunLog
@@ -74,6 +80,7 @@ class Training:
         self.corpus = corpus
         self.position = Position()  # progress, including that of a resumed checkpoint
         self._model_position = Position()  # progress that the model's arrays contain
+        self._saved_position: Position | None = None  # progress that the last checkpoint contains
         self._is_ahead = False  # whether the regime's rows are newer than the model's arrays
         self.restored = 0, 0  # raw words, and words after subsampling, in a resumed checkpoint
         self._counting = threading.RLock()
@@ -93,8 +100,9 @@ class Training:
                     "train() called with an empty iterator (if not intended, be sure to provide a "
                     "corpus that offers restartable iteration = an iterable)."
                 )
+            self._kernel = ""  # by_ctypes.variant(), unless rows are to have the same bits again
             if config.deterministic:
-                _note_kernel(model)
+                self._kernel = by_ctypes.variant()
                 corpus.cut_anew()
             self._settings = settings_of(model)
             self.plan = self._plan()
@@ -108,6 +116,8 @@ class Training:
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
+            if config.deterministic:
+                _note_kernel(model, self._kernel)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open()
             # after the regime, whose workers must configure TensorFlow's threads before it has any
@@ -128,7 +138,7 @@ class Training:
         self.weights = Weights(self._model, vocabulary.subwords)
         logged_every = 0 if self.config.log is None else LOGGED_EVERY
         loss_every = 1 if self._model.compute_loss else logged_every
-        return Plan(self.config, vocabulary, self.corpus, loss_every, entries)
+        return Plan(self.config, vocabulary, self.corpus, loss_every, entries, self._kernel)
 
     def _open(self) -> None:
         """Open the regime."""
@@ -224,27 +234,43 @@ class Training:
         Divergence
             If training diverges. A model that is trained in place then has no vectors.
         """
-        left = [task for task in tasks if task.unit.index not in self.position.done]
-        self.regime.load(self.weights.load(isinstance(self.regime, LocalRegime)))
-        while left:
-            if self._checkpoints is not None and self.weights.in_place:
-                self._checkpoints.wait()  # its thread may still be writing the rows
-            self._is_due.clear()
-            self._due = time.monotonic() + self.config.checkpoint_seconds
-            self._is_ahead = True
-            try:
-                self.regime.train_epoch(left, report, self._is_due.is_set)
-            except Divergence as error:
-                if not self.weights.in_place:
-                    raise
-                raise self.weights.lost(error) from None
-            self.export()
+        remaining = [task for task in tasks if task.unit.index not in self.position.done]
+        if remaining:
+            self._load()
+        while remaining:
+            if self.weights.in_place:
+                self.finish_writing()
+            # A signal stops the regime when its running units are trained, and is handled when
+            # these units are in the model's arrays and counted.
+            with defer_interrupts():
+                self._is_due.clear()
+                self._due = time.monotonic() + self.config.checkpoint_seconds
+                self._is_ahead = True
+                try:
+                    self.regime.train_epoch(remaining, report, self._must_stop)
+                except Divergence as error:
+                    self._is_ahead = False
+                    if not self.weights.in_place:
+                        raise
+                    raise self.weights.lost(error) from None
+                has_stopped = self._must_stop()
+                self.export()
             self._losses = 0
-            left = [task for task in left if task.unit.index not in self.position.done]
-            if left and not self._is_due.is_set():
-                raise RuntimeError(f"{len(left)} work units were not trained")
-            if left:
+            remaining = [task for task in remaining if task.unit.index not in self.position.done]
+            if remaining and not has_stopped:
+                raise RuntimeError(f"{len(remaining)} work units were not trained")
+            if remaining:
                 self.save()
+                if self.weights.in_place:
+                    self._load()
+
+    def _load(self) -> None:
+        """Let the regime train on the model's arrays, or on copies of them."""
+        self.regime.load(self.weights.load(isinstance(self.regime, LocalRegime)))
+
+    def _must_stop(self) -> bool:
+        """Return whether to stop the regime: for a checkpoint, or because of a signal."""
+        return self._is_due.is_set() or interrupt_is_pending()
 
     def _end_epochs(self, number: int, log: EpochLog) -> tuple[int, int, int]:
         """Count, log and save `number` finished epochs that were trained as one."""
@@ -263,6 +289,7 @@ class Training:
         """Skip the remaining epochs, also when this training is resumed; the arrays are final."""
         self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
         self._model_position = copy.deepcopy(self.position)
+        self._saved_position = None  # a callback may have set the arrays, as to those of an epoch
         self.save()
         if self.log is not None:
             self.log.projector(self._model)
@@ -293,31 +320,59 @@ class Training:
             return of_regime
         return self._traffic + of_regime
 
+    @defer_interrupts()
     def export(self) -> None:
-        """Copy the trained vectors to the model's arrays, if they are finite."""
+        """Copy the trained vectors to the model's arrays, if they are finite, with their position.
+
+        A failure leaves the position of the arrays as it was: what could not be copied whole is
+        not counted.
+
+        Raises
+        ------
+        ClusterLost
+            If the vectors are lost.
+        Divergence
+            If they are not finite.
+        RuntimeError
+            If the shapes of the model's arrays have changed.
+        """
         if not self.regime.finite():
-            if self.weights.in_place:
-                raise self.weights.lost("training diverged: its vectors are not finite")
-            return
-        if self._checkpoints is not None:
-            self._checkpoints.wait()  # its thread may still be writing the current rows
+            self._is_ahead = False
+            reason = "training diverged: its vectors are not finite"
+            raise self.weights.lost(reason) if self.weights.in_place else Divergence(reason)
+        self.finish_writing()
         if not self.weights.write(self.regime.export):
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
         self._is_ahead = False
 
+    @defer_interrupts()
     def interrupt(self) -> None:
         """Keep the vectors trained so far, in the model and in a checkpoint."""
         if self._is_ahead:  # otherwise the regime may be incompletely loaded, or closed
-            with contextlib.suppress(ClusterLost):
+            with contextlib.suppress(ClusterLost, Divergence):
                 self.export()
         self.save()
 
     def save(self) -> None:
-        """Write a checkpoint of the model's arrays and of the progress that they contain."""
+        """Write a checkpoint of the model's arrays and of the progress that they contain.
+
+        Without progress since the last checkpoint, none is written: callbacks may have changed the
+        arrays. They are called again when the training is resumed.
+        """
+        if self._checkpoints is None or self._model_position == self._saved_position:
+            return
+        tables = self.weights.tables()
+        is_last = self._model_position.epoch == self._model.epochs
+        kernel = self._kernel or (by_ctypes.variant() if self.plan.shares_rows else "")
+        state = self._model_position.state() | {"kernel": kernel}
+        self._checkpoints.save(tables._asdict(), state, is_last)
+        self._saved_position = copy.deepcopy(self._model_position)
+
+    def finish_writing(self) -> None:
+        """Wait until the last checkpoint is written, so that the model's arrays may change."""
         if self._checkpoints is not None:
-            tables = tables_of(self._model, self.weights.subwords)
-            self._checkpoints.save(tables._asdict(), self._model_position.state())
+            self._checkpoints.wait()
 
     def _reopen(self, lost: ClusterLost) -> None:
         """Reopen the cluster, with retries, because tasks may also fail while it starts.
@@ -362,12 +417,17 @@ class Training:
         """Restore the last checkpoint on disk, and return whether there was one."""
         assert self._checkpoints is not None
         model = self._model
-        found = self._checkpoints.latest(
-            lambda arrays, state: (Tables(**arrays), Position.of(state))
-        )
+
+        def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position, str]:
+            kernel = state.pop("kernel", "")
+            return Tables(**arrays), Position.of(state), kernel
+
+        found = self._checkpoints.latest(take)
         if found is None:
             return False
-        tables, self.position = found
+        tables, position, kernel = found
+        self._use_kernel(kernel)
+        self.position = position
 
         def fill(arrays: Tables) -> None:
             for array, kept in zip(arrays, tables, strict=True):
@@ -377,6 +437,7 @@ class Training:
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
         self._model_position = copy.deepcopy(self.position)
+        self._saved_position = copy.deepcopy(self.position)
         finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained
@@ -387,18 +448,46 @@ class Training:
         logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
         return True
 
+    def _use_kernel(self, kernel: str) -> None:
+        """Train with the kernel of a checkpoint, because other kernels round differently.
+
+        Raises
+        ------
+        CheckpointError
+            If it is not available, and training is deterministic.
+        """
+        is_default = kernel in ("", self._kernel or by_ctypes.variant())
+        if is_default or not (self.plan.shares_rows or self.config.deterministic):
+            return
+        assert self._checkpoints is not None
+        if kernel in (names := by_ctypes.kernel_names()):
+            logger.info("training with the kernel for %s, as before the checkpoint", kernel)
+            self._kernel = kernel
+            self.plan = self._plan(self.plan.config.max_entries)
+            return
+        missing = (
+            f"{self._checkpoints.folder} has a checkpoint of a training by the kernel for "
+            f"{kernel}, which this processor cannot use (it can use {', '.join(names)})"
+        )
+        if self.config.deterministic:
+            raise CheckpointError(
+                f"{missing}. A different kernel would not give the same vectors: resume on a "
+                "processor like the first, or start from scratch with a different checkpoint_dir"
+            )
+        logger.warning("%s: training continues with one that rounds differently", missing)
+
     @property
     def _reached(self) -> int:
         """Number of raw words that have been trained on, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
 
 
-def _note_kernel(model: Any) -> None:
+def _note_kernel(model: Any, kernel: str) -> None:
     """Store the name of the kernel that a deterministic training uses; warn if it has changed.
 
     Kernels for different processors round sums differently.
     """
-    if model.kernel not in (None, kernel := by_ctypes.variant()):
+    if model.kernel not in (None, kernel):
         logger.warning(
             "the model was trained by the kernel for %s, but this training uses the one for %s, "
             "which rounds differently: set TFW2V_ISA=%s for reproducible results",

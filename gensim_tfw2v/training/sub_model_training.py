@@ -15,13 +15,13 @@ from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.options.regimes import SubModels
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
+from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.epoch import EpochLog, Expected
 from gensim_tfw2v.training.model_checks import settings_of
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import seed_of
-from gensim_tfw2v.training.weights import renew_norms, tables_of
+from gensim_tfw2v.training.weights import Weights, renew_norms
 
 logger = logging.getLogger(__name__)
 
@@ -82,19 +82,27 @@ class SubModelTraining(Training):
             self._done.add(number)
             logger.info("sub-model %i of %i is trained", number + 1, models)
             if (checkpoints := self._checkpoints_of(number)) is not None:
-                checkpoints.save(_arrays(folder, number), {})
+                checkpoints.save(_arrays(folder, number), {}, is_last=True)
                 writing.append(checkpoints)
 
         regime: Any = self.regime  # its tasks are sub-models, not units
         samples = options.samples(self.seed)
-        left = sorted({*range(models)} - self._done)
-        self._is_ahead = True
-        try:
-            regime.train_epoch([SubModelTask(n, samples, larger) for n in left], take)
-        finally:
-            for checkpoints in writing:
-                checkpoints.wait()
-        _merge(self._model, self.weights.subwords, options, folder)
+        while left := sorted({*range(models)} - self._done):
+            self._is_ahead = True
+            # A signal stops the workers after their running jobs; see `Training._train`.
+            with defer_interrupts():
+                try:
+                    tasks = [SubModelTask(number, samples, larger) for number in left]
+                    regime.train_epoch(tasks, take, interrupt_is_pending)
+                    has_stopped = interrupt_is_pending()
+                finally:
+                    for checkpoints in writing:
+                        checkpoints.wait()
+            if self._done.issuperset(left):
+                break
+            if not has_stopped:
+                raise RuntimeError(f"{len({*left} - self._done)} sub-models were not trained")
+        _merge(self._model, self.weights, options, folder)
 
     def export(self) -> None:
         """Leave the model's arrays unchanged: sub-models start from them until merging."""
@@ -149,8 +157,9 @@ def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
     return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
 
 
-def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Path) -> None:
+def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> None:
     """Merge the sub-models, which are in files of `folder`, into the model's arrays."""
+    subwords = weights.subwords
     sub_models = []
     for number in range(options.models):
         arrays = _arrays(folder, number)
@@ -163,7 +172,7 @@ def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Pa
         if len(words):
             sub_models.append(SubModel(words, **arrays))
     merged = merge(sub_models, len(model.wv), options.merging, seed=seed_of(model))
-    before = tables_of(model, subwords).inputs
+    before = weights.tables().inputs
     size = merged.inputs.shape[1]
     rows = merged.inputs
     is_trained = merged.held > 0
@@ -176,7 +185,7 @@ def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Pa
     if subwords is None:
         model.wv.vectors = rows
     else:
-        subwords.scatter(model.wv, rows)
+        subwords.scatter(model.wv, rows, subwords.merged(model.wv, before))
     if merged.outputs is not None:
         model.syn1neg = merged.outputs
     if merged.nodes is not None:

@@ -1,7 +1,8 @@
 """Rows of a FastText model in training: words, and the n-gram buckets that are in use."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,21 @@ MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 #: Number of rows that are copied at a time: few enough for the processor's cache.
 ROWS_AT_A_TIME = 1 << 10
+
+
+class MergedRows(NamedTuple):
+    """Values of the rows that are merged with others, when they were gathered.
+
+    Attributes
+    ----------
+    members : ndarray [M, D], float32
+        gensim's rows: those of words, then those of buckets.
+    rows : ndarray
+        The rows into which they are merged, in ascending order.
+    """
+
+    members: np.ndarray
+    rows: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -97,22 +113,66 @@ class Subwords:
         rows[: len(vectors.vectors_vocab)] += vectors.vectors_vocab
         return np.asarray(rows)
 
-    def scatter(self, vectors: Any, rows: np.ndarray, before: np.ndarray | None = None) -> None:
-        """Add each row's change since it was gathered to gensim's rows, and rebuild ``wv.vectors``.
+    def merged(self, vectors: Any, rows: np.ndarray) -> "MergedRows":
+        """Return the present values of merged rows, to which `scatter` adds their changes.
 
-        `before` are the gathered rows; by default they are gathered now. Rows of a different size
-        replace gensim's.
+        `rows` [R, D] are the gathered rows.
+        """
+        parts = [np.zeros((0, rows.shape[1]), np.float32)]
+        for array, places, row_ids in self._pieces(vectors):
+            parts.append(array[places[self.weights[row_ids] > 1]])
+        return MergedRows(np.concatenate(parts, dtype=np.float32), rows[self.weights > 1])
+
+    def scatter(self, vectors: Any, rows: np.ndarray, merged: "MergedRows") -> None:
+        """Write the rows to gensim's rows, and rebuild ``wv.vectors``.
+
+        The result depends only on the arguments, so that a training that was resumed from `rows`
+        has the same bits. Rows of a different size replace gensim's.
         """
         if vectors.vectors_vocab.shape[1] != rows.shape[1]:
             vectors.vectors_vocab = np.zeros((len(vectors), rows.shape[1]), np.float32)
             vectors.vectors_ngrams = np.zeros((vectors.bucket, rows.shape[1]), np.float32)
-        updates = rows - (self.gather(vectors) if before is None else before)
-        updates /= self.weights[:, None]
-        vectors.vectors_vocab += updates[: len(vectors.vectors_vocab)]
-        for first in range(0, len(self.buckets), ROWS_AT_A_TIME):
-            piece = slice(first, first + ROWS_AT_A_TIME)
-            vectors.vectors_ngrams[self.buckets[piece]] += updates[self.of_buckets[piece]]
+            merged = MergedRows(*(np.zeros((len(of), rows.shape[1]), np.float32) for of in merged))
+        for array, places, values in self._values(vectors, rows, merged):
+            array[places] = values
         vectors.vectors = self.means(rows)
+
+    def are_in(self, vectors: Any, rows: np.ndarray, merged: "MergedRows") -> bool:
+        """Return whether gensim's rows are what `scatter` writes."""
+        return all(
+            np.array_equal(array[places], values)
+            for array, places, values in self._values(vectors, rows, merged)
+        )
+
+    def _values(
+        self, vectors: Any, rows: np.ndarray, merged: "MergedRows"
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield an array of gensim, indices of its rows, and the values that `scatter` writes.
+
+        A row that is merged with no other is copied. Merged ones get equal parts of the change.
+        """
+        place_of_row = np.cumsum(self.weights > 1) - 1
+        first = 0
+        for array, places, row_ids in self._pieces(vectors):
+            values = rows[row_ids]
+            is_merged = self.weights[row_ids] > 1
+            end = first + int(np.count_nonzero(is_merged))
+            ids = row_ids[is_merged]
+            changes = rows[ids] - merged.rows[place_of_row[ids]]
+            values[is_merged] = merged.members[first:end] + changes / self.weights[ids, None]
+            first = end
+            yield array, places, values
+
+    def _pieces(self, vectors: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield an array of gensim, indices of some of its rows, and the ids of their rows here."""
+        words = np.arange(len(vectors.vectors_vocab))
+        for array, places, row_ids in (
+            (vectors.vectors_vocab, words, words),
+            (vectors.vectors_ngrams, self.buckets, self.of_buckets),
+        ):
+            for first in range(0, len(places), ROWS_AT_A_TIME):
+                piece = slice(first, first + ROWS_AT_A_TIME)
+                yield array, places[piece], row_ids[piece]
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:
         """Return, for each row, the sum of `of_words` over the words that have it: [R], float32."""

@@ -47,6 +47,8 @@ class Plan:
         As in `KernelConfig`.
     entries : int, optional
         Maximum entries of existing work units; chosen by default.
+    kernel : str
+        As in `KernelConfig`.
     """
 
     options: TrainingConfig
@@ -54,6 +56,7 @@ class Plan:
     corpus: EncodedCorpus | None
     loss_every: int = 0
     entries: int | None = None
+    kernel: str = ""
 
     @cached_property
     def shares_rows(self) -> bool:
@@ -251,6 +254,7 @@ class Plan:
             concatenated=options.concatenated,
             padding=vocabulary.padding,
             learn_hidden=options.learn_hidden,
+            kernel=self.kernel,
             **of_engine,
         )
 

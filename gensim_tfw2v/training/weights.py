@@ -16,7 +16,7 @@ from gensim_tfw2v.files.mapped import new_array
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
 from gensim_tfw2v.kernel.native.by_ctypes import is_padded, new_rows, stride
 from gensim_tfw2v.kernel.tables import Divergence, Tables
-from gensim_tfw2v.training.subwords import Subwords
+from gensim_tfw2v.training.subwords import MergedRows, Subwords
 
 #: Number of rows that are initialized at a time: few, so that the draws take little memory.
 ROWS_AT_A_TIME = 1 << 14
@@ -132,19 +132,20 @@ def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]
     return copies
 
 
-def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
-    """Return the model's arrays as tables; an unused table has no rows.
+def tables_of(model: Word2Vec, inputs: np.ndarray | None = None) -> Tables:
+    """Return the model's arrays as tables, without copying them; an unused table has no rows.
 
-    The arrays are not copied, except inputs with subwords, which are gathered.
+    `inputs` are the rows of subwords of a FastText model.
     """
-    inputs = _joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
+    if inputs is None:
+        inputs = _joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
     outputs = nodes = np.zeros((0, model.vector_size), np.float32)
     # with concatenated inputs, an output or node is several rows
     if model.negative:
         outputs = model.syn1neg.reshape(-1, model.vector_size)
     if model.hs:
         nodes = model.syn1.reshape(-1, model.vector_size)
-    return Tables(inputs if subwords is None else subwords.gather(model.wv), outputs, nodes)
+    return Tables(inputs, outputs, nodes)
 
 
 def make_padded(model: Any) -> None:
@@ -203,7 +204,22 @@ class Weights:
     in_place: bool = False  # whether the model's own arrays are trained, instead of copies
     _is_scarce: bool | None = None  # whether copies do not fit into memory; None: not yet known
     _loaded: list[Any] = field(default_factory=list)  # result of `weights_of` at the last `load`
-    _inputs: np.ndarray | None = None  # subword rows when last read or written
+    #: Rows of subwords that were last read or written, and the result of `Subwords.merged`.
+    _rows: tuple[np.ndarray, MergedRows] | None = None
+
+    def tables(self) -> Tables:
+        """Return the model's arrays as tables; an unused table has no rows.
+
+        The arrays are not copied. Rows of subwords are those that were last written, unless the
+        model's arrays have changed since: gathering them again would round them.
+        """
+        if self.subwords is None:
+            return tables_of(self.model)
+        vectors = self.model.wv
+        if self._rows is None or not self.subwords.are_in(vectors, *self._rows):
+            rows = self.subwords.gather(vectors)
+            self._rows = rows, self.subwords.merged(vectors, rows)
+        return tables_of(self.model, self._rows[0])
 
     def load(self, is_local: bool = False) -> Tables:
         """Return the tables to train on, and remember them for `write`.
@@ -223,10 +239,8 @@ class Weights:
                 del arrays  # they may be replaced one after another
                 make_padded(model)
                 self.in_place = True
-        tables = tables_of(model, self.subwords)
+        tables = self.tables()
         self._loaded = weights_of(model)
-        if self.subwords is not None:
-            self._inputs = tables.inputs
         return tables if self.in_place else tables.read_only()
 
     def _lacks_memory(self, arrays: list[np.ndarray]) -> bool:
@@ -271,14 +285,17 @@ class Weights:
                 # a copy unless it is padded, or writable float32 in C order
                 is_written = self.in_place or is_padded(array)
                 held[name] = array if is_written else np.require(array, np.float32, ["C", "W"])
-        tables = tables_of(model)
-        if self.subwords is not None:
+        if self.subwords is None:
+            fill(tables_of(model))
+        else:
+            if self._rows is None:
+                self.tables()
+            assert self._rows is not None
+            _, merged = self._rows
             rows = np.empty((len(self.subwords.weights), model.vector_size), np.float32)
-            tables = tables._replace(inputs=rows)
-        fill(tables)
-        if self.subwords is not None:
-            self.subwords.scatter(model.wv, rows, self._inputs)
-            self._inputs = rows
+            fill(tables_of(model, rows))
+            self.subwords.scatter(model.wv, rows, merged)
+            self._rows = rows, merged
         if not are_same:
             for held, arrays in current[1:]:
                 trained = held["vectors"]

@@ -19,6 +19,7 @@ if __name__ == "__main__":
     package.__path__ = [str(root / "gensim_tfw2v")]
     sys.modules["gensim_tfw2v"] = package
 
+from gensim_tfw2v import compiled_library
 from gensim_tfw2v.corpus import encoded_corpus, scanner
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
 
@@ -27,7 +28,7 @@ WRONG = [b"\xff", b"\xc3", b"\xe3\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"
 
 
 def main():
-    scanner.LIBRARY = built
+    compiled_library.KERNELS = built
     encoded_corpus.MAX_SENTENCE, encoded_corpus.SHARD = 7, 50
     known = scanner.Known({"a": 2, "漢字": 0, "w" * 70: 1, "not there": 3})
     choose, refused = random.Random(5), 0

@@ -16,7 +16,7 @@ from gensim_tfw2v.regimes.coordinator import CoordinatedRegime
 FULL = """
 import pickle, sys
 pickle.load(sys.stdin.buffer)
-answer = "error", OSError(28, "No space left on device")
+answer = "error", 1, OSError(28, "No space left on device")
 sys.stdout.buffer.write(pickle.dumps(answer))
 """
 
@@ -25,7 +25,7 @@ LIVING = """
 import pickle, sys, time
 for _ in range(15):
     time.sleep(0.2)
-    pickle.dump(("alive", None), sys.stdout.buffer)
+    pickle.dump(("alive", 1, None), sys.stdout.buffer)
     sys.stdout.buffer.flush()
 {}
 """
@@ -34,7 +34,7 @@ for _ in range(15):
 DEAF = """
 import pickle, sys, time
 pickle.load(sys.stdin.buffer)
-pickle.dump(("done", None), sys.stdout.buffer)
+pickle.dump(("done", 1, None), sys.stdout.buffer)
 sys.stdout.buffer.flush()
 time.sleep(600)
 """
@@ -70,7 +70,7 @@ def test_os_error_of_the_coordinator_names_the_folder(tmp_path):
 @pytest.mark.usefixtures("by_looks")
 def test_silent_coordinator_is_cluster_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(coordinator, "SILENT_SECONDS", 2.0)
-    opened(LIVING.format('pickle.dump(("done", None), sys.stdout.buffer)'), tmp_path).close()
+    opened(LIVING.format('pickle.dump(("done", 1, None), sys.stdout.buffer)'), tmp_path).close()
     with pytest.raises(ClusterLost, match="has not answered for 2 s"):
         opened(LIVING.format("time.sleep(600)"), tmp_path)
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import statistics
+import sys
 import threading
 import time
 
@@ -14,6 +15,7 @@ from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime
 from tests.corpus.reference import encode_sentences
 from tests.graph.unit_function import unit_function, word_tensors
@@ -35,9 +37,9 @@ def tasks(units, alpha=0.01, seed=1, epoch=0):
     return [UnitTask.of(unit, (alpha, alpha), seed, epoch) for unit in units]
 
 
-def regime(workers=1, objective=None):
+def regime(workers=1, objective=None, kind=LocalRegime):
     rng = np.random.default_rng(0)
-    trainer = LocalRegime(
+    trainer = kind(
         KernelConfig(objective or Objective(True, 5), KERNEL_SHAPE, SIZE, 5, ENTRIES, loss_every=1),
         WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
@@ -169,3 +171,55 @@ def test_unit_keys_are_unique():
         for index in range(50)
     }
     assert len(keys) == 750
+
+
+class InterruptedLine:
+    """Raise KeyboardInterrupt in this thread before the n-th line of the regime's modules.
+
+    Lines of `_recorded` are left out: they run while signals are deferred.
+    """
+
+    def __init__(self, n):
+        self.n_left = n
+
+    def of_call(self, frame, event, argument):
+        name = frame.f_code.co_filename
+        is_traced = name.endswith(("regimes/local.py", "regimes/deterministic.py"))
+        return self.of_line if is_traced and frame.f_code.co_name != "_recorded" else None
+
+    def of_line(self, frame, event, argument):
+        is_deferred = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        if event == "line" and not is_deferred:
+            self.n_left -= 1
+            if self.n_left == 0:
+                raise KeyboardInterrupt
+        return self.of_line
+
+
+def rows_after(trainer, tasks_to_train):
+    trainer.train_epoch(tasks_to_train, lambda _: None)
+    return [rows.copy() for rows in trainer._tables.rows]
+
+
+@pytest.mark.parametrize("kind", [LocalRegime, DeterministicRegime])
+def test_interrupt_before_any_line_reports_exactly_the_units_in_the_rows(corpus, kind):
+    all_tasks = tasks(corpus.units(ENTRIES))[:6]
+    n_interrupts = 0
+    while True:
+        trainer, reports = regime(kind=kind), []
+        sys.settrace(InterruptedLine(n_interrupts + 1).of_call)
+        try:
+            trainer.train_epoch(all_tasks, reports.append)
+        except KeyboardInterrupt:
+            n_interrupts += 1
+        else:
+            break
+        finally:
+            sys.settrace(None)
+        units = list(dict.fromkeys(report.unit for report in reports))  # one may be reported twice
+        assert units == [task.unit for task in all_tasks[: len(units)]]
+        expected = rows_after(regime(kind=kind), all_tasks[: len(units)])
+        for rows, expected_rows in zip(trainer._tables.rows, expected, strict=True):
+            np.testing.assert_array_equal(rows, expected_rows)
+        assert not living_workers()
+    assert n_interrupts > 50 and len(reports) == len(all_tasks)

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import shutil
 import struct
 import time
@@ -189,16 +188,14 @@ def test_two_damaged_checkpoints_return_none(folder, caplog, damage):
     assert second.endswith("starting from scratch")
 
 
-@pytest.mark.parametrize("what", ["a file", "a link to nothing", "nothing readable"])
+@pytest.mark.parametrize("what", ["a file", "a link to nothing"])
 def test_checkpoint_that_is_no_folder_is_skipped(folder, caplog, what):
     path = folder / "checkpoint-000002"
     shutil.rmtree(path)
     if what == "a file":
         path.write_text("")
-    elif what == "a link to nothing":
+    else:
         path.symlink_to(folder / "nothing")
-    elif os.getuid():
-        path.mkdir(mode=0)
     checkpoints = Checkpoints(folder, TRAINING)
     assert checkpoints.latest(take)[1] == STATES[0]
     arrays = {name: np.ones(shape, np.float32) for name, shape in SHAPES.items()}

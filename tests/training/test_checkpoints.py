@@ -1,11 +1,14 @@
 """Checkpoints are complete or ignored, and belong to one training."""
 
+import errno
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,17 +132,39 @@ def test_impossible_folder_raises_in_the_constructor(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_damaged_checkpoint_does_not_count_as_one_of_the_two(tmp_path):
+def test_damaged_checkpoint_is_kept_aside_until_the_training_has_finished(tmp_path):
     written(tmp_path, [1, 2])
     (tmp_path / "checkpoint-000002" / "inputs.npy").unlink()
     checkpoints = Checkpoints(tmp_path, {"vector_size": 3})
     assert checkpoints.latest(both)[1] == {"at": 1}
-    checkpoints.save(ARRAYS, {"at": 3})
-    checkpoints.wait()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "checkpoint-000001",
-        "checkpoint-000003",
-    ]
+    whole = ["checkpoint-000001", "checkpoint-000003"]
+    for is_last in False, True:
+        checkpoints.save(ARRAYS, {"at": 3}, is_last)
+        checkpoints.wait()
+        names = sorted(path.name for path in tmp_path.iterdir())
+        assert names == (whole if is_last else [whole[0], "checkpoint-000002.damaged", whole[1]])
+        whole = ["checkpoint-000003", "checkpoint-000004"]
+    assert Checkpoints(tmp_path, {"vector_size": 3})._next == 5
+
+
+@pytest.mark.parametrize("file", ["inputs.npy", DESCRIPTION])
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ESTALE])
+def test_read_error_is_raised_and_changes_nothing(tmp_path, monkeypatch, file, number):
+    written(tmp_path, [1, 2])
+    before = sorted(tmp_path.rglob("*"))
+    opened = Path.open
+
+    def failing(path, *arguments, **keywords):
+        if path.name == file:
+            raise OSError(number, os.strerror(number), str(path))
+        return opened(path, *arguments, **keywords)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", failing)
+        with pytest.raises(OSError, match=re.escape(os.strerror(number))):
+            Checkpoints(tmp_path, {"vector_size": 3}).latest(both)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert Checkpoints(tmp_path, {"vector_size": 3}).latest(both)[1] == {"at": 2}
 
 
 HOLD = """

@@ -19,7 +19,8 @@ from gensim_tfw2v.options.contents import KEPT, MADE, NEW, PARTS, RESULTS, names
 from gensim_tfw2v.options.regimes import Asynchronous
 from gensim_tfw2v.options.table import DEFAULTS, named
 from gensim_tfw2v.training.checkpoints import CheckpointError
-from gensim_tfw2v.training.pretrained import STATE, load_pretrained, save_pretrained
+from gensim_tfw2v.training.folder_contents import STATE
+from gensim_tfw2v.training.pretrained import load_pretrained, save_pretrained
 
 DOCUMENTS = [TaggedDocument(text, [n, f"t{n % 3}"]) for n, text in enumerate(common_texts)]
 WAYS = ("copy", "file", "folder", "gensim", "merged", "slice")

@@ -17,7 +17,8 @@ from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
-from gensim_tfw2v.training.pretrained import _dtypes, load_pretrained, save_pretrained
+from gensim_tfw2v.training.folder_contents import list_dtypes
+from gensim_tfw2v.training.pretrained import load_pretrained, save_pretrained
 
 DOCUMENTS = [TaggedDocument(text, [n, f"t{n % 3}"]) for n, text in enumerate(common_texts)]
 MORE = [["new", "graph", "word two"], ["new", "trees"]] * 2
@@ -91,7 +92,7 @@ def test_folders_of_earlier_versions_are_read(name, tmp_path):
     """Earlier folders lack the tree and the noise distribution, which counts determine."""
     model = made(name)
     model.save_pretrained(tmp_path)
-    own = _dtypes(model)
+    own = list_dtypes(model)
     tensors = read_tensors(tmp_path / "model.safetensors", own)
     assert {"wv.tree"} <= tensors.keys() or not model.hs
     earlier = {n: (own[n], [of]) for n, of in tensors.items() if n not in ("wv.tree", "cum_table")}

@@ -3,6 +3,7 @@
 import functools
 import logging
 import re
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli import train as cli_train
+from gensim_tfw2v.training import checkpoints
 
 LEE = datapath("lee_background.cor")
 OPTIONS = {"corpus_file": LEE, "vector_size": 8, "workers": 1, "epochs": 4, "seed": 3}
@@ -101,3 +103,26 @@ def test_interrupt_after_merging_leaves_the_merged_vectors(tmp_path, caplog):
                            checkpoint_dir=tmp_path)  # fmt: skip
     assert caplog.text.count("is restored from its checkpoint") == 2
     assert again.wv.vectors.shape == (len(merged.wv), 16)
+
+
+class Changing(Watching):
+    """Callback that changes the vectors in place at the end of each epoch."""
+
+    def on_epoch_end(self, model):
+        model.wv.vectors[:] = np.sign(model.wv.vectors)
+        super().on_epoch_end(model)
+
+
+def test_checkpoint_does_not_contain_what_a_callback_changes(tmp_path, monkeypatch):
+    save = checkpoints._save
+
+    def save_slowly(*arguments):
+        time.sleep(0.1)
+        return save(*arguments)
+
+    monkeypatch.setattr(checkpoints, "_save", save_slowly)
+    with pytest.raises(KeyboardInterrupt):
+        TFWord2Vec(**OPTIONS, checkpoint_dir=tmp_path, callbacks=[Changing(2)])
+    contents = [np.load(path / "inputs.npy") for path in tmp_path.glob("checkpoint-*")]
+    # the changed vectors are -1, 0 and 1
+    assert [np.isin(rows, (-1, 0, 1)).any() for rows in contents] == [False, False]

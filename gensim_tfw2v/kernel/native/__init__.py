@@ -16,6 +16,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v import compiled_library
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes
 
@@ -27,28 +28,33 @@ logger = logging.getLogger(__name__)
 
 @functools.cache
 def load_ops() -> Any:
-    """Return TensorFlow's module of the ops; if they cannot be loaded, log why and return None."""
+    """Return TensorFlow's module of the ops; if they cannot be loaded, log why and return None.
+
+    Raises a `StaleLibrary` if they were built from other sources.
+    """
     try:
         _share_symbols()
         ops = tf.load_op_library(str(OPS))
     except tf.errors.NotFoundError as error:
         slower = "training is several times slower"
-        if by_ctypes.KERNELS.exists():  # threads that share rows need no ops
+        if compiled_library.KERNELS.exists():  # threads that share rows need no ops
             slower = "training on a cluster or by a regime is several times slower"
         logger.warning("%s: %s (%s)", slower, why_not(), error)
         return None
+    compiled_library.check_layout(OPS)
     logger.info("training with the compiled kernels for %s", by_ctypes.variant())
     return ops
 
 
 def ops_hash() -> str:
-    """Return a hash of the ops' names and signatures; empty if there are no ops."""
+    """Return a hash of the ops' names, signatures and structs; empty if there are no ops."""
     if (ops := load_ops()) is None:
         return ""
     graph = tf.compat.v1.get_default_graph()
     names = sorted(name for name in vars(ops) if name.startswith("Tfw2v"))
     signatures = b"".join(graph.op_def_for_type(name).SerializeToString() for name in names)
-    return hashlib.sha256(signatures).hexdigest()[:12]
+    layout = compiled_library.layout_in(OPS)
+    return hashlib.sha256(signatures + layout.encode()).hexdigest()[:12]
 
 
 def why_not() -> str:

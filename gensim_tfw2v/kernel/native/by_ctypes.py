@@ -11,15 +11,27 @@ import functools
 import os
 import weakref
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import compiled_library
+from gensim_tfw2v.compiled_library import (
+    CLists,
+    COptions,
+    CTables,
+    CUnit,
+    Floats,
+    Inference,
+    Ints,
+    NoiseTable,
+    Run,
+    Table,
+)
+from gensim_tfw2v.compiled_library import Options as Options
+from gensim_tfw2v.compiled_library import Result as Result
+from gensim_tfw2v.compiled_library import Unit as Unit
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.kernel.kernel_config import KernelConfig
 
 INT32 = "int32"
 FLOAT32 = "float32"
@@ -29,111 +41,8 @@ LINE = 64  # bytes of a cache line
 #: Rows of the tables that kernels train are padded to a multiple of this number of floats.
 STRIDE = 16
 
-#: The library for programs without TensorFlow.
-KERNELS = Path(__file__).with_name("kernels.so")
-
 #: Memory of the arrays that `new_rows` has made, by its id and the size of their rows.
 _PADDED = weakref.WeakValueDictionary[tuple[int, int], np.ndarray]()
-
-
-class Options(NamedTuple):
-    """Options of the kernels: the fields of Tfw2vOptions in ``src/unit.h``, in its order."""
-
-    skipgram: int
-    negative: int
-    hierarchical: int
-    mean: int
-    corrected: int
-    skip_targets: int
-    shards: int
-    shrink: int
-    window: int
-    max_window: int
-    block: int
-    shared: int
-    repeats: int
-    span: int
-    sequential: int
-    group: int
-    documents: int
-    train_words: int
-    concatenated: int
-    padding: int
-    learn_hidden: int
-
-    @classmethod
-    def of(cls, config: KernelConfig) -> Options:
-        """Convert a configuration; most of its fields have the same names."""
-        shape = config.shape
-        objective = config.objective
-        given = {"mean": False, "corrected": False} | vars(config) | vars(shape) | vars(objective)
-        given |= {
-            "skipgram": objective.skipgram,
-            "shards": config.negative_shards,
-            "shrink": config.shrink_windows,
-            "max_window": config.max_window or shape.window,
-        }
-        return cls._make(map(int, map(given.__getitem__, cls._fields)))
-
-
-class Unit(NamedTuple):
-    """A drawn unit of n positions: int32 arrays, or flat int32 tensors.
-
-    The fields are the fields of Tfw2vUnit in ``src/unit.h`` and the outputs of the op, in the same
-    order.
-    """
-
-    inputs: Any  # [n] rows of the inputs, or words if they have subwords
-    targets: Any  # [n] rows of the outputs, and indices of paths
-    reaches: Any  # [n, 2] numbers of positions in the window, before and after its centre
-    negatives: Any  # [blocks, C] rows of the outputs
-    shards: Any  # [n] shard of the target's negatives; [0] with one shard
-    documents: Any  # [n] document of the position; [0] without documents
-    first_tags: Any  # [documents + 1] index in `tags` of each document's first tag
-    tags: Any  # rows of the inputs
-    counts: Any  # [2] number of (tag, token) pairs at the end; of tokens after subsampling
-
-
-class Result(NamedTuple):
-    """Summed loss, number of predictions in it, and a magnitude: not finite after divergence."""
-
-    loss: float
-    predictions: float
-    magnitude: float
-
-
-def _struct(**fields: Any) -> Any:
-    """Return a C struct with these fields, in this order."""
-    return type("Struct", (ctypes.Structure,), {"_fields_": list(fields.items())})
-
-
-POINTER = ctypes.c_void_p
-NUMBER = ctypes.c_int64
-
-_Array = _struct(data=POINTER, size=NUMBER)
-_Lists = _struct(first=_Array, entries=_Array)
-_Options = _struct(**dict.fromkeys(Options._fields, ctypes.c_int32))
-_NoiseTable = _struct(keep=_Array, noise=_Array)
-_Unit = _Array * len(Unit._fields)  # laid out as a struct with these fields
-_Table = _struct(rows=POINTER, number=NUMBER)
-_Tables = _struct(
-    **dict.fromkeys(TABLES, _Table),
-    lock=_Array,
-    weights=_Array,
-    paths=_Lists,
-    subwords=_Lists,
-    stride=NUMBER,
-    size=NUMBER,
-)
-_Run = _struct(
-    alphas=_Array,
-    first=NUMBER,
-    last=NUMBER,
-    loss_every=NUMBER,
-    round_blocks=NUMBER,
-    pool=POINTER,
-)
-_Inference = _struct(words=_Lists, alphas=_Array, vectors=POINTER, seed=ctypes.c_uint64)
 
 
 def stride(size: int) -> int:
@@ -169,38 +78,26 @@ def is_padded(rows: np.ndarray) -> bool:
 
 @functools.cache
 def _library() -> Any:
-    """Load the functions of ``src/c_api.cc``.
+    """Load the compiled library.
 
     Raises a ValueError if ``TFW2V_ISA`` is not a kernel for this processor.
     """
-    if not KERNELS.exists():
-        raise FileNotFoundError(
-            f"{KERNELS} is missing: install a C++ compiler (Debian: apt-get install g++), then "
-            "reinstall the package"
-        )
-    functions = ctypes.CDLL(str(KERNELS))
-    for name, result, arguments in (
-        ("unknown_isa", ctypes.c_char_p, []),
-        ("variant", ctypes.c_char_p, []),
-        ("draw", ctypes.c_char_p, [POINTER] * 5),
-        ("train", ctypes.c_char_p, [POINTER] * 5),
-        ("infer", ctypes.c_char_p, [POINTER] * 4),
-        ("pool_new", POINTER, [NUMBER]),
-        ("pool_free", None, [POINTER]),
-    ):
-        function = getattr(functions, f"tfw2v_{name}")
-        function.restype = result
-        function.argtypes = arguments
-    if names := functions.tfw2v_unknown_isa():
+    functions = compiled_library.load()
+    isa = "".join(os.environ.get("TFW2V_ISA", "").lower().split())
+    names = functions.tfw2v_usable_isas().decode().split()
+    if isa and isa not in names:
         raise ValueError(
-            f"TFW2V_ISA={os.environ.get('TFW2V_ISA')!r} is no kernel for this processor: set it to "
-            f"one of {names.decode()}, or unset it to use the fastest"
+            f"TFW2V_ISA={os.environ['TFW2V_ISA']!r} is no kernel for this processor: set it to one "
+            f"of {', '.join(names)}, or unset it to use the fastest"
         )
     return functions
 
 
 def is_available() -> bool:
-    """Return whether the compiled library exists and loads on this system."""
+    """Return whether the compiled library exists and loads on this system.
+
+    Raises a `StaleLibrary` if it was built from other sources, a ValueError as `variant` does.
+    """
     try:
         _library()
     except OSError:
@@ -209,8 +106,18 @@ def is_available() -> bool:
 
 
 def variant() -> str:
-    """Return the instruction set of the kernel in use; the variable ``TFW2V_ISA`` selects it."""
+    """Return the name of the default kernel, an instruction set.
+
+    It is the fastest one that this processor supports, or the one that the variable ``TFW2V_ISA``
+    names, which must be usable: otherwise, this raises a ValueError. `Options.kernel` selects
+    another one for a training.
+    """
     return str(_library().tfw2v_variant().decode())
+
+
+def kernel_names() -> list[str]:
+    """Return the names of the kernels that this processor can use, fastest first."""
+    return str(_library().tfw2v_usable_isas().decode()).split()
 
 
 def draw(options: Options, entries: np.ndarray, key: np.ndarray, words: WordArrays) -> Unit:
@@ -218,9 +125,9 @@ def draw(options: Options, entries: np.ndarray, key: np.ndarray, words: WordArra
 
     Raises a TypeError for arrays of a wrong dtype, a ValueError for invalid options or arrays.
     """
-    found = _Unit()
+    found = CUnit()
     structs = (
-        _Options(*options),
+        COptions(*options),
         _noise_table(words),
         _checked("entries", entries),
         _checked("key", key),
@@ -228,7 +135,9 @@ def draw(options: Options, entries: np.ndarray, key: np.ndarray, words: WordArra
     )
     if wrong := _library().tfw2v_draw(*map(ctypes.byref, structs)):
         raise ValueError(f"no unit can be drawn with {options}: {wrong.decode()}")
-    unit = Unit(*map(_copied, found))  # the next draw of this thread overwrites the original
+    unit = Unit(
+        *(_copied(getattr(found, name)) for name in Unit._fields)
+    )  # the next draw of this thread overwrites the original
     return unit._replace(
         reaches=unit.reaches.reshape(-1, 2), negatives=unit.negatives.reshape(-1, options.shared)
     )
@@ -262,16 +171,16 @@ def infer(
         _check(name, table, FLOAT32, width, any_order=are_padded)
     vectors = np.empty((max(0, len(documents.first) - 1), size), np.float32)
     structs = (
-        _Options(*options),
+        COptions(*options),
         _noise_table(words),
-        _Tables(
-            *[_Table(table.ctypes.data, len(table)) for table in tables],
-            paths=_Lists(*map(_checked, Lists._fields, words.tree)),
+        CTables(
+            *[Table(table.ctypes.data, len(table)) for table in tables],
+            paths=CLists(*map(_checked, Lists._fields, words.tree)),
             stride=stride(size) if are_padded else size,
             size=size,
         ),
-        _Inference(
-            _Lists(*map(_checked, Lists._fields, documents)),
+        Inference(
+            CLists(*map(_checked, Lists._fields, documents)),
             _checked("alphas", alphas, FLOAT32),
             vectors.ctypes.data,
             seed,
@@ -282,10 +191,21 @@ def infer(
     return vectors
 
 
+def new_records(n_units: int) -> np.ndarray:
+    """Return memory for the results of units, [n_units, fields of `Result`] float64, all zero.
+
+    `Tables.train` writes the result of a unit into its row. The last field, `Result.trained`,
+    becomes 1 after all changes of the unit are in the rows of the tables, and before the kernel
+    returns. So it is right even if an exception, as by Ctrl-C, follows the kernel's call.
+    """
+    return np.zeros((n_units, len(Result._fields)))
+
+
 class ThreadPool:
     """Threads that train units deterministically.
 
-    In each round, `blocks` blocks start from the same rows.
+    In each round, `blocks` blocks start from the same rows. Raises a MemoryError if the system does
+    not start so many threads.
     """
 
     def __init__(self, threads: int, blocks: int) -> None:
@@ -293,8 +213,9 @@ class ThreadPool:
         self.address = _library().tfw2v_pool_new(threads)
 
     def close(self) -> None:
-        """Stop the threads. Call it only once."""
-        _library().tfw2v_pool_free(self.address)
+        """Stop the threads; a second call does nothing."""
+        address, self.address = self.address, None
+        _library().tfw2v_pool_free(address)
 
 
 class Tables:
@@ -315,12 +236,12 @@ class Tables:
                 rows = new_rows(len(table), size)
                 rows[:] = table
             self.rows.append(rows)
-        self._tables = _Tables(
-            *[_Table(rows.ctypes.data, len(rows)) for rows in self.rows],
+        self._tables = CTables(
+            *[Table(rows.ctypes.data, len(rows)) for rows in self.rows],
             _checked("lock", words.lock, FLOAT32),
             _checked("weights", words.weights, FLOAT32),
-            _Lists(*map(_checked, Lists._fields, words.tree)),
-            _Lists(*map(_checked, Lists._fields, words.subwords)),
+            CLists(*map(_checked, Lists._fields, words.tree)),
+            CLists(*map(_checked, Lists._fields, words.subwords)),
             stride(size),
             size,
         )
@@ -334,6 +255,7 @@ class Tables:
         last: int | None = None,
         loss_every: int = 0,
         pool: ThreadPool | None = None,
+        record: np.ndarray | None = None,
     ) -> Result:
         """Train a unit, or its blocks of positions [first, last).
 
@@ -344,8 +266,14 @@ class Tables:
         A `pool` trains whole units, with a result that does not depend on its number of threads.
         The options must then train in blocks, by negative sampling only, without subwords or (tag,
         token) pairs.
+
+        `record`, a row of `new_records` that is still zero, receives the result, too; see there. It
+        stays zero if this raises an error.
         """
-        run = _Run(
+        if record is None:
+            (record,) = new_records(1)
+        _check_record(record)
+        run = Run(
             _checked("alphas", alphas, FLOAT32),
             first,
             len(unit.inputs) if last is None else last,
@@ -354,19 +282,27 @@ class Tables:
         if pool is not None:
             run.round_blocks = pool.blocks
             run.pool = pool.address
-        arrays = _Unit()
+        arrays = CUnit()
         columns = {"reaches": 2, "negatives": options.shared}
-        for i, name in enumerate(Unit._fields):
-            arrays[i] = _checked(name, unit[i], INT32, columns.get(name))
-        sums = (ctypes.c_double * len(Result._fields))()
-        structs = (_Options(*options), arrays, self._tables, run, sums)
-        if wrong := _library().tfw2v_train(*map(ctypes.byref, structs)):
+        for name, value in zip(Unit._fields, unit, strict=True):
+            setattr(arrays, name, _checked(name, value, INT32, columns.get(name)))
+        structs = map(ctypes.byref, (COptions(*options), arrays, self._tables, run))
+        if wrong := _library().tfw2v_train(*structs, record.ctypes.data):
             raise ValueError(f"a unit cannot be trained with {options}: {wrong.decode()}")
-        return Result(*sums)
+        return Result(*record.tolist())
+
+
+def _check_record(record: np.ndarray) -> None:
+    _check("record", record, "float64", None)
+    n_fields = len(Result._fields)
+    if len(record) != n_fields or not record.flags.writeable or record.any():
+        raise ValueError(
+            f"record must be a writable row of new_records, {n_fields} zeros, not {record}"
+        )
 
 
 def _noise_table(words: WordArrays) -> Any:
-    return _NoiseTable(
+    return NoiseTable(
         _checked("keep", words.keep, FLOAT32), _checked("noise", words.noise, INT32, 2)
     )
 
@@ -374,7 +310,8 @@ def _noise_table(words: WordArrays) -> Any:
 def _checked(name: str, array: np.ndarray, dtype: str = INT32, columns: int | None = None) -> Any:
     """Return an array as a C struct, if it has this dtype, [n] or [n, columns], in C order."""
     _check(name, array, dtype, columns)
-    return _Array(array.ctypes.data, array.size)
+    struct = Floats if dtype == FLOAT32 else Ints
+    return struct(array.ctypes.data, array.size)
 
 
 def _check(

@@ -19,6 +19,7 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
     sys.path.insert(0, str(root))
 
+from gensim_tfw2v import compiled_library
 from gensim_tfw2v.corpus.encoded_corpus import FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.models import Model, some_documents
@@ -67,7 +68,7 @@ def train_deterministic(case):
 
 
 def main():
-    by_ctypes.KERNELS = built
+    compiled_library.KERNELS = built
     if "unchecked" in sys.argv:
         case = make_case()
         negatives = case.unit.negatives

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from gensim_tfw2v import compiled_library
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops
 from gensim_tfw2v.kernel.word_arrays import alias_table, huffman_tree
@@ -114,7 +115,7 @@ def assert_trained_alike(case):
     expected, sums = trained_by_ops(case, loss_every=1)
     tables = case.trained()
     result = tables.train(case.options, case.unit, case.alphas, loss_every=1)
-    np.testing.assert_array_equal(sums, result)
+    np.testing.assert_array_equal(sums, result[:3])
     assert sums[0] > 0
     for table, of_ops in zip(padded(tables), expected, strict=True):
         np.testing.assert_array_equal(table, of_ops)
@@ -144,7 +145,7 @@ def test_the_ctypes_interface_needs_no_tensorflow():
     program = (
         "import sys, types\n"
         "package = types.ModuleType('gensim_tfw2v')\n"  # the real __init__ imports TensorFlow
-        f"package.__path__ = [{str(by_ctypes.KERNELS.parents[2])!r}]\n"
+        f"package.__path__ = [{str(compiled_library.KERNELS.parents[2])!r}]\n"
         "sys.modules['gensim_tfw2v'] = package\n"
         "from gensim_tfw2v.kernel.native import by_ctypes\n"
         "print(by_ctypes.variant(), 'tensorflow' in sys.modules)\n"

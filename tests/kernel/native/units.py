@@ -1,28 +1,28 @@
 """Units and tables to test the kernels with, and the kernels that run on this machine."""
 
-import functools
-import os
-import shutil
-import tempfile
+import re
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
 
+from gensim_tfw2v import compiled_library
+from gensim_tfw2v.compiled_library import COptions, Options, Unit, kernel_number
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.native.by_ctypes import Options, Unit
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from tests.kernel.native.reference import Training
 
-KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
+#: Names of all kernels, fastest first, also of those that this processor cannot use.
+ISAS = compiled_library.KERNELS.with_name("src") / "isas.h"
+KERNELS = tuple(re.findall(r"^  X\((\w+)\)", ISAS.read_text(), re.MULTILINE))
 
 DEFAULTS = Options(
     **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),
     **dict(shrink=1, window=5, max_window=5, block=8, shared=5, repeats=100, span=64),
     **dict(sequential=0, group=100),
     **dict(documents=0, train_words=1, concatenated=0, padding=0, learn_hidden=1),
+    kernel=0,
 )
 
 #: Options of each objective that differ from DEFAULTS. "Tree": hierarchical softmax; "both": that
@@ -216,34 +216,16 @@ def make_case(
     return Case(options, unit, tables, lock, paths, subwords, of_rows, alphas.astype(np.float32))
 
 
-@functools.cache
-def functions_of(name):
-    """Return a library that trains by this kernel, or None if the kernel does not run here.
-
-    It is loaded from a copy of the file, because a loaded library keeps its kernel.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / f"{name}.so"
-        shutil.copy(by_ctypes.KERNELS, copy)
-        with (
-            mock.patch.object(by_ctypes, "KERNELS", copy),
-            mock.patch.dict(os.environ, TFW2V_ISA=name),
-        ):
-            try:
-                functions = by_ctypes._library.__wrapped__()
-            except ValueError:  # this processor lacks the instruction set
-                return None
-            # the first call chooses the kernel, so it must be made while TFW2V_ISA is set
-            assert functions.tfw2v_variant().decode() == name
-            return functions
-
-
 @contextmanager
 def trained_by(name):
-    """Train by this kernel within the context."""
-    with mock.patch.object(by_ctypes, "_library", lambda: functions_of(name)):
+    """Draw, train and infer by this kernel within the context."""
+
+    def options_of(*options):
+        return COptions(*Options(*options)._replace(kernel=kernel_number(name)))
+
+    with mock.patch.object(by_ctypes, "COptions", options_of):
         yield
 
 
 def kernels_here():
-    return [name for name in KERNELS if functions_of(name)]
+    return by_ctypes.kernel_names()

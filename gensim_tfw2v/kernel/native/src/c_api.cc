@@ -1,11 +1,14 @@
 // C interface of the kernels for programs without TensorFlow, and selection of the instruction set.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "draws.h"
+#include "guard.h"
 #include "kernel.h"
 #include "thread_pool.h"
 
@@ -24,12 +27,14 @@ struct Kernel {
   const RowKernel* rows;
 };
 
-#if defined(__x86_64__)
-// Instruction sets that both the processor and the operating system support. Zig's
-// __builtin_cpu_supports always returns 0, so CPUID and XCR0 are read directly.
+// Instruction sets that the processor and the operating system support.
 struct Features {
-  bool avx2 = false, avx512 = false, avx512bf16 = false;
+#define TFW2V_FEATURE(isa) bool isa = false;
+  TFW2V_ISAS(TFW2V_FEATURE)
   Features() {
+    portable = true;
+#if defined(__x86_64__)
+    // Zig's __builtin_cpu_supports always returns 0, so CPUID and XCR0 are read directly.
     unsigned a, b, c, d, saved, upper;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA)) return;
     // XCR0: registers that the system saves. 0x06: XMM and YMM. 0xE6: opmask and ZMM, too.
@@ -40,60 +45,70 @@ struct Features {
     avx512 = avx2 && (saved & 0xE6) == 0xE6 && (b & needed) == needed;
     // bit 5 of EAX of CPUID leaf 7, subleaf 1: AVX512_BF16
     avx512bf16 = avx512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
+#endif
   }
 };
-#endif
 
-// Returns the compiled kernels that this processor supports, fastest first.
-const std::vector<Kernel>& usable() {
-  static const std::vector<Kernel> found = [] {
-#if defined(__x86_64__)
+#define TFW2V_NAME(isa) #isa " "
+constexpr char kIsas[] = TFW2V_ISAS(TFW2V_NAME);
+
+// The kernels that are compiled and that this processor supports, fastest first, and their names.
+struct Usable {
+  std::array<Kernel, sizeof kIsas> kernels;  // only the first `number`
+  int number = 0;
+  char names[sizeof kIsas] = "";  // each followed by a blank
+
+  Usable() {
     const Features has;
-#endif
-#define TFW2V_USE(isa, runs_here) \
-  if (runs_here) kernels.push_back({#isa, isa::train, isa::infer, isa::rows})
-    std::vector<Kernel> kernels;
-#if defined(TFW2V_HAS_avx512bf16)
-    TFW2V_USE(avx512bf16, has.avx512bf16);
-#endif
-#if defined(TFW2V_HAS_avx512)
-    TFW2V_USE(avx512, has.avx512);
-#endif
-#if defined(TFW2V_HAS_avx2)
-    TFW2V_USE(avx2, has.avx2);
-#endif
-    TFW2V_USE(portable, true);
-    return kernels;
-  }();
+#define TFW2V_USE(isa)                                                              \
+  if (has.isa) {                                                                    \
+    kernels[number++] = {#isa, isa::train, isa::infer, isa::rows};                  \
+    std::strcat(names, #isa " ");                                                   \
+  }
+    TFW2V_COMPILED(TFW2V_USE)
+  }
+
+  // Returns the kernel of this name, or null. Ignores the case of letters and white space.
+  const Kernel* named(const char* name) const {
+    const auto is_name = [name](const char* kernel) {
+      for (const char* text = name; *text; ++text)
+        if (!std::isspace(static_cast<unsigned char>(*text)) &&
+            std::tolower(static_cast<unsigned char>(*text)) != *kernel++)
+          return false;
+      return !*kernel;
+    };
+    for (int i = 0; i < number; ++i)
+      if (is_name(kernels[i].name)) return &kernels[i];
+    return nullptr;
+  }
+};
+
+const Usable& usable() {
+  static const Usable found;
   return found;
 }
 
-// Returns the value of TFW2V_ISA in lower case, without white space.
-std::string asked() {
-  std::string name;
-  if (const char* text = std::getenv("TFW2V_ISA"))
-    for (; *text; ++text)
-      if (!std::isspace(static_cast<unsigned char>(*text)))
-        name += static_cast<char>(std::tolower(static_cast<unsigned char>(*text)));
-  return name;
-}
-
-// Returns the usable kernel of this name, or null.
-const Kernel* named(const std::string& name) {
-  for (const Kernel& kernel : usable())
-    if (name == kernel.name) return &kernel;
-  return nullptr;
-}
-
 // Returns the kernel that TFW2V_ISA names, or the fastest if it names none that is usable.
-const Kernel& chosen() {
-  static const Kernel* const kernel = named(asked());
-  return kernel ? *kernel : usable().front();
+const Kernel& default_kernel() {
+  static const Kernel* const kernel = [] {
+    const char* name = std::getenv("TFW2V_ISA");
+    return name ? usable().named(name) : nullptr;
+  }();
+  return kernel ? *kernel : usable().kernels[0];
+}
+
+// Returns the kernel that the option `kernel` selects, or null if it is not usable here.
+const Kernel* kernel_of(const Tfw2vOptions& options) {
+  if (!options.kernel) return &default_kernel();
+  int32_t number = 0;
+#define TFW2V_SELECT(isa) if (++number == options.kernel) return usable().named(#isa);
+  TFW2V_ISAS(TFW2V_SELECT)
+  return nullptr;
 }
 
 }  // namespace
 
-const RowKernel& row_kernel(Wire wire) { return chosen().rows[static_cast<int>(wire)]; }
+const RowKernel& row_kernel(Wire wire) { return default_kernel().rows[static_cast<int>(wire)]; }
 
 }  // namespace tfw2v
 
@@ -112,7 +127,11 @@ const char* check_options(const Tfw2vOptions& o) {
   if (o.concatenated && (o.skipgram || !o.documents || o.concatenated < 2 * int64_t{o.window}))
     return "concatenated needs CBOW of documents, and must be at least 2 * window";
   if (o.negative && o.shards > o.shared) return "shared (negatives per block) must be at least shards";
-  return nullptr;
+  if (tfw2v::kernel_of(o)) return nullptr;
+  static const std::string message =
+      "kernel is not one that this processor and this build have. They have: " +
+      std::string(tfw2v::usable().names);
+  return message.c_str();
 }
 
 // Returns whether any number is not in 0 .. limit - 1.
@@ -206,6 +225,27 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
   return nullptr;
 }
 
+// Returns an error message if arguments of tfw2v_infer are invalid, else null.
+const char* check_inference(const Tfw2vOptions& o, const Tfw2vNoiseTable& words, const Tfw2vTables& t,
+                            const Tfw2vInference& documents) {
+  const Tfw2vLists &given = documents.words, &paths = t.paths;
+  const int64_t V = words.keep.size;
+  if (const char* wrong = check_options(o)) return wrong;
+  if (const char* wrong = tfw2v::check_noise(o, words)) return wrong;
+  if (!are_lists(given, V) || outside(given.entries, V))
+    return "word ids of documents must be in 0 .. V - 1, with V words";
+  if (t.inputs.number < V || (o.negative && t.outputs.number < V))
+    return "the tables of inputs and outputs need a row for each word";
+  if (o.concatenated && (o.padding < 0 || o.padding >= V)) return "padding must be a word id";
+  if (o.concatenated && documents.alphas.size && o.concatenated != 2 * int64_t{o.window} + 1)
+    return "inference needs concatenated = 2 * window + 1 (one tag)";
+  if (o.hierarchical && paths.number() < V) return "each word needs a path";
+  for (int64_t i = 0; i < given.entries.size && o.hierarchical; ++i)
+    if (!is_list(paths, given.entries[i], 2 * t.nodes.number))
+      return "ends of paths must ascend, and their nodes must be rows of the table of nodes";
+  return nullptr;
+}
+
 }  // namespace
 
 extern "C" {
@@ -215,65 +255,75 @@ extern "C" {
 TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
                                     const Tfw2vInts* entries, const Tfw2vInts* key,
                                     Tfw2vUnit* unit) {
-  // reused, because the system would have to zero the pages of new memory for each unit
-  thread_local tfw2v::Drawn drawn;
-  if (const char* wrong = check_options(*options)) return wrong;
-  if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, drawn)) return wrong;
-  for (int i = 0; i < kUnitFields; ++i) {
-    const std::vector<int32_t>& field = (&drawn.inputs)[i];
-    (&unit->inputs)[i] = {field.data(), static_cast<int64_t>(field.size())};
-  }
-  return nullptr;
+  return tfw2v::guarded_message([&]() -> const char* {
+    // reused, because the system would have to zero the pages of new memory for each unit
+    thread_local tfw2v::Drawn drawn;
+    if (const char* wrong = check_options(*options)) return wrong;
+    if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, drawn)) return wrong;
+    for (int i = 0; i < kUnitFields; ++i) {
+      const std::vector<int32_t>& field = (&drawn.inputs)[i];
+      (&unit->inputs)[i] = {field.data(), static_cast<int64_t>(field.size())};
+    }
+    return nullptr;
+  });
 }
 
-// Trains a unit. All arguments are checked before any row changes.
+// Trains a unit. All arguments are checked before any row changes. `result` must be 0: once result->trained is
+// 1, the unit is in the rows, even if the caller is interrupted before it can note so.
 TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUnit* unit,
                                      const Tfw2vTables* tables, const Tfw2vRun* run,
                                      Tfw2vResult* result) {
-  if (const char* wrong = check(*options, *unit, *tables, *run)) return wrong;
-  tfw2v::chosen().train(*options, *unit, *tables, *run, *result);
-  return nullptr;
+  return tfw2v::guarded_message([&]() -> const char* {
+    if (const char* wrong = check(*options, *unit, *tables, *run)) return wrong;
+    Tfw2vResult sums = {};
+    tfw2v::kernel_of(*options)->train(*options, *unit, *tables, *run, sums);
+    *result = sums;
+    const double trained = 1;
+    __atomic_store(&result->trained, &trained, __ATOMIC_RELEASE);
+    return nullptr;
+  });
 }
 
+// Returns a pool of threads, or null if the system does not start so many.
 TFW2V_EXPORT void* tfw2v_pool_new(int64_t threads) {
-  return new tfw2v::ThreadPool(static_cast<int>(threads));
+  return tfw2v::guarded<void*>(
+      nullptr, [=] { return new tfw2v::ThreadPool(static_cast<int>(threads)); });
 }
 TFW2V_EXPORT void tfw2v_pool_free(void* pool) { delete static_cast<tfw2v::ThreadPool*>(pool); }
 
 // Infers vectors of documents; see inference.h.
 TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
                                      const Tfw2vTables* tables, const Tfw2vInference* documents) {
-  const auto& o = *options;
-  const Tfw2vLists &given = documents->words, &paths = tables->paths;
-  const int64_t V = words->keep.size;
-  if (const char* wrong = check_options(*options)) return wrong;
-  if (const char* wrong = tfw2v::check_noise(o, *words)) return wrong;
-  if (!are_lists(given, V) || outside(given.entries, V))
-    return "word ids of documents must be in 0 .. V - 1, with V words";
-  if (tables->inputs.number < V || (o.negative && tables->outputs.number < V))
-    return "the tables of inputs and outputs need a row for each word";
-  if (o.concatenated && (o.padding < 0 || o.padding >= V)) return "padding must be a word id";
-  if (o.concatenated && documents->alphas.size && o.concatenated != 2 * int64_t{o.window} + 1)
-    return "inference needs concatenated = 2 * window + 1 (one tag)";
-  if (o.hierarchical && paths.number() < V) return "each word needs a path";
-  for (int64_t i = 0; i < given.entries.size && o.hierarchical; ++i)
-    if (!is_list(paths, given.entries[i], 2 * tables->nodes.number))
-      return "ends of paths must ascend, and their nodes must be rows of the table of nodes";
-  tfw2v::chosen().infer(o, *words, *tables, *documents);
-  return nullptr;
+  return tfw2v::guarded_message([&]() -> const char* {
+    if (const char* wrong = check_inference(*options, *words, *tables, *documents)) return wrong;
+    tfw2v::kernel_of(*options)->infer(*options, *words, *tables, *documents);
+    return nullptr;
+  });
 }
 
-// Returns the instruction set of the kernel in use.
-TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }
+// Returns the name of the default kernel.
+TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::default_kernel().name; }
 
-// Returns the names of the usable kernels if TFW2V_ISA is set but names none of them, else null.
-TFW2V_EXPORT const char* tfw2v_unknown_isa(void) {
-  if (tfw2v::asked().empty() || tfw2v::named(tfw2v::asked())) return nullptr;
-  static std::string names;
-  if (names.empty())
-    for (const auto& kernel : tfw2v::usable())
-      names += (names.empty() ? "" : ", ") + std::string(kernel.name);
-  return names.c_str();
+// Returns the names of all instruction sets in isas.h, or of the usable ones, each followed by a blank.
+TFW2V_EXPORT const char* tfw2v_isas(void) { return tfw2v::kIsas; }
+TFW2V_EXPORT const char* tfw2v_usable_isas(void) { return tfw2v::usable().names; }
+
+// Returns the names and fields of the structs that Python fills or reads, in order.
+TFW2V_EXPORT const char* tfw2v_layout(void) {
+#define TFW2V_FIELD_NAME(type, name) #type " " #name ";"
+#define TFW2V_ARRAY_NAME(name) "Tfw2vInts " #name ";"
+#define TFW2V_LAYOUT(name, fields) #name "{" fields(TFW2V_FIELD_NAME) "}"
+  return TFW2V_LAYOUT(Tfw2vLists, TFW2V_LISTS)
+      TFW2V_LAYOUT(Tfw2vOptions, TFW2V_OPTIONS)
+      TFW2V_LAYOUT(Tfw2vNoiseTable, TFW2V_NOISE_TABLE)
+      "Tfw2vUnit{" TFW2V_UNIT(TFW2V_ARRAY_NAME) "}"
+      TFW2V_LAYOUT(Tfw2vTable, TFW2V_TABLE)
+      TFW2V_LAYOUT(Tfw2vTables, TFW2V_TABLES)
+      TFW2V_LAYOUT(Tfw2vRun, TFW2V_RUN)
+      TFW2V_LAYOUT(Tfw2vResult, TFW2V_RESULT)
+      TFW2V_LAYOUT(Tfw2vInference, TFW2V_INFERENCE)
+      TFW2V_LAYOUT(ScannerState, TFW2V_SCANNER_STATE)
+      TFW2V_LAYOUT(Shard, TFW2V_SHARD);
 }
 
 }  // extern "C"

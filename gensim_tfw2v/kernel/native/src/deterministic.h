@@ -26,28 +26,35 @@ class Barrier {
  public:
   explicit Barrier(int threads) : threads_(threads) {}
 
-  // Returns when all threads have called it. The last one to arrive runs `action` before they return.
+  // Returns true when all threads have called it. The last one to arrive runs `action` before they return.
+  // Returns false once a thread has called fail(): it will not arrive.
   //
   // A relaxed store suffices to reset arrived_: no thread arrives again before it acquires round_, which
   // is released after the reset.
   template <class Action>
-  void wait(Action action) {
+  bool wait(Action action) {
     constexpr int kTurns = 2000;
     const unsigned round = round_.load(std::memory_order_relaxed);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
       action();
       arrived_.store(0, std::memory_order_relaxed);
       round_.store(round + 1, std::memory_order_release);
-      return;
+      return true;
     }
-    for (int turns = 0; round_.load(std::memory_order_acquire) == round; ++turns)
-      if (turns > kTurns) std::this_thread::yield();  // a thread that is late may need this core
+    for (int turns = 0; round_.load(std::memory_order_acquire) == round; ++turns) {
+      if (turns <= kTurns) continue;
+      if (has_failed_.load(std::memory_order_relaxed)) return false;
+      std::this_thread::yield();  // a thread that is late may need this core
+    }
+    return true;
   }
+  void fail() { has_failed_.store(true, std::memory_order_relaxed); }
 
  private:
   const int threads_;
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<unsigned> round_{0};
+  std::atomic<bool> has_failed_{false};
 };
 
 // Trains a unit in rounds (see the top of this file).
@@ -67,7 +74,14 @@ class DeterministicRounds : UnitRows {
         shared_(at_once_), filters_(pool_.threads), barrier_(pool_.threads) {}
 
   void train(Tfw2vResult& result) {
-    pool_.run([this](int thread) { work(thread); });
+    pool_.run([this](int thread) {
+      try {
+        work(thread);
+      } catch (...) {
+        barrier_.fail();
+        throw;
+      }
+    });
     total_.into(result);
   }
 
@@ -78,6 +92,7 @@ class DeterministicRounds : UnitRows {
     std::vector<Change> own, shared;
     for (int j = thread; j < at_once_; j += pool_.threads) ledgers_[j] = blocks.ledger();
     const int64_t all = (n + o.block - 1) / o.block, rounds = (all + at_once_ - 1) / at_once_;
+    if (!barrier_.wait([] {})) return;  // no row changes before all threads have their memory
     for (int64_t round = 0; round < rounds; ++round) {
       filters_[thread].clear();
       for (int j = thread; j < at_once_; j += pool_.threads) {
@@ -87,7 +102,7 @@ class DeterministicRounds : UnitRows {
         for (const float* row : ledgers_[j]->rows()) filters_[thread].insert(row);
         sums_[j] = blocks.take();
       }
-      barrier_.wait([&] { end(blocks, false); });
+      if (!barrier_.wait([&] { end(blocks, false); })) return;
       own.clear();
       for (int j = thread; j < at_once_; j += pool_.threads) {
         shared_[j].clear();
@@ -97,14 +112,14 @@ class DeterministicRounds : UnitRows {
         }
       }
       blocks.add(own);
-      barrier_.wait([] {});
+      if (!barrier_.wait([] {})) return;
       shared.clear();
       for (const auto& of_block : shared_)
         for (const Change& change : of_block)
           if (RowFilter::hash(change.first) % pool_.threads == static_cast<size_t>(thread))
             shared.push_back(change);
       blocks.add(shared);
-      barrier_.wait([&] { end(blocks, true); });
+      if (!barrier_.wait([&] { end(blocks, true); })) return;
     }
   }
 

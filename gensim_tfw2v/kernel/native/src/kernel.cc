@@ -1,6 +1,8 @@
 // Training, inference and operations on rows, compiled once per instruction set: TFW2V_ISA.
 #include "kernel.h"
 
+#include <optional>
+
 #include "cbow_blocks.h"
 #include "cbow_concat.h"
 #include "deterministic.h"
@@ -32,7 +34,7 @@ void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, cons
     return DeterministicRounds<CbowBlocks>(unit, run).train(result);
   }
   const auto train_all = [&](const UnitRows& unit, auto spans) {
-    const auto train_with = [&](auto trainer) {
+    const auto train_with = [&](auto&& trainer) {
       spans([&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; p += o.block) trainer.block(p, run.has_loss(p / o.block));
       });
@@ -42,9 +44,17 @@ void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, cons
       return train_with(CbowWindows(unit, alphas, result, o.group));
     if (!o.skipgram) return train_with(CbowBlocks(unit, alphas, result));
     const bool in_blocks = o.negative && !o.sequential;
-    if (in_blocks && unit.n > unit.tag_pairs) train_with(SkipgramBlocks(unit, alphas, result));
-    if (in_blocks && unit.tag_pairs) train_with(TagPairs(unit, alphas, result));
-    if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(unit, alphas, result));
+    // all are made, which takes memory, before one changes rows
+    std::optional<SkipgramBlocks> blocks;
+    std::optional<TagPairs> pairs;
+    std::optional<SkipgramWindows> windows;
+    if (in_blocks && unit.n > unit.tag_pairs) blocks.emplace(unit, alphas, result);
+    if (in_blocks && unit.tag_pairs) pairs.emplace(unit, alphas, result);
+    if (o.hierarchical || !in_blocks) windows.emplace(unit, alphas, result);
+    if (blocks) train_with(*blocks);
+    if (pairs) train_with(*pairs);
+    if (windows) train_with(*windows);
+    blocks.reset(), pairs.reset();  // adds their sums to the result, in this order
   };
   if (!t.subwords.number()) return train_all(unit, [&](auto train) { train(run.first, run.last); });
   Subwords subwords(unit);

@@ -1,6 +1,7 @@
 // Entry points of the kernels: kernel.cc is compiled once per instruction set, each in its own namespace.
 // `rows` has an element for each type of transferred rows, in the order of Wire.
 #pragma once
+#include "isas.h"
 #include "rows.h"
 #include "unit.h"
 
@@ -17,9 +18,6 @@ using Infer = void(const Tfw2vOptions&, const Tfw2vNoiseTable&, const Tfw2vTable
   Infer infer;                    \
   extern const RowKernel rows[3]; \
   }
-TFW2V_KERNEL(portable)
-TFW2V_KERNEL(avx2)
-TFW2V_KERNEL(avx512)
-TFW2V_KERNEL(avx512bf16)
+TFW2V_ISAS(TFW2V_KERNEL)
 
 }  // namespace tfw2v

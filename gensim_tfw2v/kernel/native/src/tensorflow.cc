@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "draws.h"
+#include "guard.h"
 #include "rows.h"
 #include "text.h"
 #include "unit.h"
@@ -46,6 +47,8 @@ TF_KernelBuilder* TF_NewKernelBuilder(const char*, const char*,
                                       void* (*)(TF_OpKernelConstruction*),
                                       void (*)(void*, TF_OpKernelContext*), void (*)(void*));
 void TF_RegisterKernelBuilder(const char*, TF_KernelBuilder*, TF_Status*);
+void TF_OpKernelConstruction_GetAttrSize(TF_OpKernelConstruction*, const char*, int32_t*, int32_t*,
+                                         TF_Status*);
 void TF_OpKernelConstruction_GetAttrInt32List(TF_OpKernelConstruction*, const char*, int32_t*, int,
                                               TF_Status*);
 void TF_OpKernelConstruction_GetAttrType(TF_OpKernelConstruction*, const char*, int*, TF_Status*);
@@ -66,7 +69,7 @@ namespace {
 
 // Values of TF_DataType and TF_Code in TensorFlow's C API.
 enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kUint8 = 4, kInt8 = 6, kInt64 = 9, kBfloat16 = 14 };
-constexpr int kInvalidArgument = 3;
+constexpr int kInvalidArgument = 3, kResourceExhausted = 8;
 constexpr int kOptions = sizeof(Tfw2vOptions) / sizeof(int32_t);
 
 class Status {
@@ -102,9 +105,13 @@ class Input {
   int64_t size_;
 };
 
-void fail(TF_OpKernelContext* context, const std::string& message) {
+// Allocates nothing itself, because memory may be short.
+void fail(TF_OpKernelContext* context, const char* op, const char* message) {
   Status status;
-  TF_SetStatus(status, kInvalidArgument, message.c_str());
+  char text[512];
+  std::snprintf(text, sizeof text, "%s: %s", op, message);
+  const bool is_short = !std::strcmp(message, tfw2v::kNoMemory);
+  TF_SetStatus(status, is_short ? kResourceExhausted : kInvalidArgument, text);
   TF_OpKernelContext_Failure(context, status);
 }
 
@@ -129,8 +136,13 @@ T* output(TF_OpKernelContext* context, int number, Type type, int64_t rows, int6
 void* make(TF_OpKernelConstruction* construction) {
   Status status;
   auto* options = new Tfw2vOptions;
-  TF_OpKernelConstruction_GetAttrInt32List(construction, "options",
-                                           reinterpret_cast<int32_t*>(options), kOptions, status);
+  int32_t number = 0, bytes;  // a longer list would be cut without an error
+  TF_OpKernelConstruction_GetAttrSize(construction, "options", &number, &bytes, status);
+  if (status.ok() && number != kOptions)
+    TF_SetStatus(status, kInvalidArgument, "the options are those of other compiled kernels");
+  if (status.ok())
+    TF_OpKernelConstruction_GetAttrInt32List(construction, "options",
+                                             reinterpret_cast<int32_t*>(options), kOptions, status);
   if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
   return options;
 }
@@ -156,7 +168,7 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   const Tfw2vInts entry = entries.array<int32_t>(), keys = key.array<int32_t>();
   Tfw2vUnit unit;
   if (const char* wrong = tfw2v_draw(static_cast<Tfw2vOptions*>(kernel), &words, &entry, &keys, &unit))
-    return fail(context, std::string("Tfw2vDraw: ") + wrong);
+    return fail(context, "Tfw2vDraw", wrong);
   for (int i = 0; i < kUnitFields; ++i) {
     const Tfw2vInts& field = (&unit.inputs)[i];
     auto* to = output<int32_t>(context, i, kInt32, field.size, 0);
@@ -164,7 +176,7 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   }
 }
 
-// Tfw2vTrain(inputs, .., unit) -> sums [3]: the fields of Tfw2vResult. Trains inputs, outputs and nodes
+// Tfw2vTrain(inputs, .., unit) -> sums [3]: the first fields of Tfw2vResult. Trains inputs, outputs and nodes
 // in place. For the arguments see Tfw2vTables, Tfw2vRun and Tfw2vUnit.
 void train(void* kernel, TF_OpKernelContext* context) {
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), size(context, 3);
@@ -184,7 +196,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
   if (ints.size() != 4 + kUnitFields ||
       (tables.outputs.number && outputs.dim(1) != tables.stride) ||
       (tables.nodes.number && nodes.dim(1) != tables.stride))
-    return fail(context, "Tfw2vTrain: array sizes do not match: rows of outputs and nodes must be as "
+    return fail(context, "Tfw2vTrain", "array sizes do not match: rows of outputs and nodes must be as "
                          "long as rows of inputs, and unit must be one array per field");
   Tfw2vUnit unit;
   for (int i = 0; i < kUnitFields; ++i) (&unit.inputs)[i] = array(4 + i);
@@ -193,9 +205,9 @@ void train(void* kernel, TF_OpKernelContext* context) {
   Tfw2vResult result = {};
   if (const char* wrong =
           tfw2v_train(static_cast<Tfw2vOptions*>(kernel), &unit, &tables, &run, &result))
-    return fail(context, std::string("Tfw2vTrain: ") + wrong);
+    return fail(context, "Tfw2vTrain", wrong);
   if (auto* to = output<double>(context, 0, kDouble, 3, 0))
-    std::memcpy(to, &result, sizeof result);
+    to[0] = result.loss, to[1] = result.predictions, to[2] = result.magnitude;
 }
 
 // Inputs that the ops below share: a table [rows, stride], and ids [n] of its rows. Transferred rows
@@ -243,7 +255,7 @@ void* row_output(void* type, TF_OpKernelContext* context, int64_t rows, int64_t 
 void fetch(void* type, TF_OpKernelContext* context) {
   const Input size(context, 2);
   const Travel of(context, *size.data<int32_t>());
-  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vFetch: ") + wrong);
+  if (const char* wrong = of.wrong()) return fail(context, "Tfw2vFetch", wrong);
   if (void* to = row_output(type, context, of.ids.size(), of.table.size))
     rows_of(type).gather(of.table, of.ids.data<int32_t>(), of.ids.size(), to);
 }
@@ -252,8 +264,8 @@ void fetch(void* type, TF_OpKernelContext* context) {
 void scatter(void* type, TF_OpKernelContext* context) {
   const Input rows(context, 2);
   const Travel of(context, rows.dim(1) - scale_columns(type));
-  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vScatter: ") + wrong);
-  if (rows.dim(0) != of.ids.size()) return fail(context, "Tfw2vScatter: rows must have one row per id");
+  if (const char* wrong = of.wrong()) return fail(context, "Tfw2vScatter", wrong);
+  if (rows.dim(0) != of.ids.size()) return fail(context, "Tfw2vScatter", "rows must have one row per id");
   rows_of(type).scatter(of.table, of.ids.data<int32_t>(), of.ids.size(), rows.data<void>());
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
 }
@@ -264,7 +276,7 @@ void change(void* type, TF_OpKernelContext* context) {
   const Input known(context, 2), basis(context, 3), shares(context, 4), levels(context, 5);
   const Input key(context, 6);
   const Travel of(context, known.dim(1) - scale_columns(type));
-  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vChange: ") + wrong);
+  if (const char* wrong = of.wrong()) return fail(context, "Tfw2vChange", wrong);
   constexpr int64_t kDirections = tfw2v::Share::kDirections;
   const bool shared = levels.size();
   bool bad = known.dim(0) != of.ids.size() || key.size() != 2;
@@ -275,7 +287,7 @@ void change(void* type, TF_OpKernelContext* context) {
       bad |= static_cast<uint32_t>(levels.data<int32_t>()[i]) >= shares.dim(0);
   }
   if (bad)
-    return fail(context, "Tfw2vChange: known must have one row per id, and key must have 2 elements. Levels "
+    return fail(context, "Tfw2vChange", "known must have one row per id, and key must have 2 elements. Levels "
                          "must be empty, or have the index of a row of shares [, 17] for each row of the "
                          "table, with basis [16, size]");
   uint64_t draws;  // copied: the input is of another type
@@ -305,10 +317,10 @@ bool valid_scales(const Input& rows) {
 void add(void* type, TF_OpKernelContext* context) {
   const Input changes(context, 2);
   const Travel of(context, changes.dim(1) - scale_columns(type));
-  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vAdd: ") + wrong);
-  if (changes.dim(0) != of.ids.size()) return fail(context, "Tfw2vAdd: changes must have one row per id");
+  if (const char* wrong = of.wrong()) return fail(context, "Tfw2vAdd", wrong);
+  if (changes.dim(0) != of.ids.size()) return fail(context, "Tfw2vAdd", "changes must have one row per id");
   if (scale_columns(type) && !valid_scales(changes))
-    return fail(context, "Tfw2vAdd: scales must be finite and at least 0, or NaN");
+    return fail(context, "Tfw2vAdd", "scales must be finite and at least 0, or NaN");
   static std::mutex mutexes[64];  // chosen by the table's address: few tables share one
   const std::lock_guard<std::mutex> guard(
       mutexes[reinterpret_cast<uintptr_t>(of.table.rows) / 64 % 64]);
@@ -330,7 +342,7 @@ void unpack(void*, TF_OpKernelContext* context) {
   const Input bytes(context, 0);
   std::vector<int32_t> entries;
   if (!tfw2v::unpack(bytes.data<uint8_t>(), bytes.size(), entries))
-    return fail(context, "Tfw2vUnpack: the bytes are not packed entries");
+    return fail(context, "Tfw2vUnpack", "the bytes are not packed entries");
   if (auto* to = output<int32_t>(context, 0, kInt32, entries.size(), 0))
     std::copy(entries.begin(), entries.end(), to);
 }
@@ -342,7 +354,7 @@ void distinct(void*, TF_OpKernelContext* context) {
   const int64_t number = ids.size(), below = *limit.data<int32_t>();
   std::vector<uint8_t> used(below);
   for (int64_t i = 0; i < number; ++i) {
-    if (id[i] < 0 || id[i] >= below) return fail(context, "Tfw2vDistinct: ids must be in 0 .. limit - 1");
+    if (id[i] < 0 || id[i] >= below) return fail(context, "Tfw2vDistinct", "ids must be in 0 .. limit - 1");
     used[id[i]] = 1;
   }
   std::vector<int32_t> found;
@@ -365,12 +377,12 @@ void reuse(void*, TF_OpKernelContext* context) {
   const Input words(context, 0), negatives(context, 1), sizes(context, 2);
   const Tfw2vInts size = sizes.array<int32_t>();
   if (size.size != 4 || *std::min_element(size.data, size.data + 4) < 1)
-    return fail(context, "Tfw2vReuse: sizes must be 4 numbers of at least 1");
+    return fail(context, "Tfw2vReuse", "sizes must be 4 numbers of at least 1");
   auto* to = output<int32_t>(context, 0, kInt32, negatives.size(), 0);
   if (!to) return;
   std::copy_n(negatives.data<int32_t>(), negatives.size(), to);
   if (!tfw2v::reuse(words.array<int32_t>(), size[0], size[1], size[2], size[3], to, negatives.size()))
-    fail(context, "Tfw2vReuse: words and negatives must be in 0 .. V - 1");
+    fail(context, "Tfw2vReuse", "words and negatives must be in 0 .. V - 1");
 }
 
 // Splits an input into strings, each followed by a 0 byte.
@@ -423,11 +435,12 @@ struct Vocabulary {
     static std::shared_ptr<Vocabulary> known;
     const std::lock_guard<std::mutex> guard(mutex);
     if (path != last || !known) {
-      known = std::make_shared<Vocabulary>();
+      auto read = std::make_shared<Vocabulary>();
       const std::string text = content(path + "words");
-      known->words.add(reinterpret_cast<const uint8_t*>(text.data()), text.size(), nullptr, nullptr);
-      known->numbers = content(path + "numbers");
+      read->words.add(reinterpret_cast<const uint8_t*>(text.data()), text.size(), nullptr, nullptr);
+      read->numbers = content(path + "numbers");
       last = path;
+      known = read;
     }
     return known;
   }
@@ -444,7 +457,7 @@ void read_run(void*, TF_OpKernelContext* context) {
   const Input numbers(context, 1);
   const auto* number = numbers.data<int64_t>();
   if (names.size() < 2 || numbers.size() != 2 * static_cast<int64_t>(names.size()) - 1)
-    return fail(context, "Tfw2vReadRun: names must be 2 prefixes and p paths, and numbers must have "
+    return fail(context, "Tfw2vReadRun", "names must be 2 prefixes and p paths, and numbers must have "
                          "3 + 2 p elements");
   std::vector<tfw2v::Piece> pieces;
   for (size_t i = 2; i < names.size(); ++i)
@@ -453,7 +466,7 @@ void read_run(void*, TF_OpKernelContext* context) {
   if (!names[1].empty()) {
     known = Vocabulary::of(names[1]);
     if (known->numbers.size() != known->words.counts().size() * sizeof(int32_t))
-      return fail(context, "Tfw2vReadRun: the vocabulary's files are missing or incomplete");
+      return fail(context, "Tfw2vReadRun", "the vocabulary's files are missing or incomplete");
   }
   tfw2v::Scanner scanner(names[0], number[0], number[1], known ? &known->words : nullptr,
                          known ? reinterpret_cast<const int32_t*>(known->numbers.data()) : nullptr);
@@ -474,6 +487,16 @@ void unknown_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
 
 using Compute = void (*)(void*, TF_OpKernelContext*);
 
+// Computes an op. An exception becomes the op's error; out of TensorFlow's threads, it would end the process.
+template <Compute compute>
+void guarded(void* state, TF_OpKernelContext* context) noexcept {
+  const char* error = tfw2v::guarded_message([&]() -> const char* {
+    compute(state, context);
+    return nullptr;
+  });
+  if (error) fail(context, "compiled op", error);
+}
+
 // An attribute of an op, and functions that make and destroy the op's state.
 struct Attribute {
   const char* spec;
@@ -485,9 +508,9 @@ constexpr Attribute kHasOptions = {"options: list(int)", make, destroy<Tfw2vOpti
 constexpr Attribute kTyped = {"dtype: {float, bfloat16, int8}", make_typed, destroy<int>};
 
 // Registers an op and its kernel. Ops are stateful, because most of them change memory or files.
+template <Compute compute>
 void define(const char* name, std::initializer_list<const char*> inputs,
-            std::initializer_list<const char*> outputs, Compute compute,
-            const Attribute& attribute = kNone) {
+            std::initializer_list<const char*> outputs, const Attribute& attribute = kNone) {
   Status status;
   TF_OpDefinitionBuilder* op = TF_NewOpDefinitionBuilder(name);
   for (const char* input : inputs) TF_OpDefinitionBuilderAddInput(op, input);
@@ -498,34 +521,33 @@ void define(const char* name, std::initializer_list<const char*> inputs,
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);
   TF_RegisterOpDefinition(op, status);
-  auto* kernel = TF_NewKernelBuilder(name, "CPU", attribute.make, compute, attribute.destroy);
+  auto* kernel = TF_NewKernelBuilder(name, "CPU", attribute.make, guarded<compute>, attribute.destroy);
   TF_RegisterKernelBuilder(name, kernel, status);
 }
 
 __attribute__((constructor)) void register_ops() {
-  define("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"},
-         {"unit: fields * int32"}, draw, kHasOptions);
-  define("Tfw2vTrain",
-         {"inputs: float", "outputs: float", "nodes: float", "size: int32", "lock: float",
-          "weights: float", "alphas: float", "loss_every: int64", "path_starts: int32", "paths: int32",
-          "subword_starts: int32", "subwords: int32", "unit: fields * int32"},
-         {"sums: double"}, train, kHasOptions);
-  define("Tfw2vFetch", {"table: float", "ids: int32", "size: int32"}, {"rows: dtype"}, fetch,
-         kTyped);
-  define("Tfw2vScatter", {"table: float", "ids: int32", "rows: dtype"}, {"scattered: int64"}, scatter,
-         kTyped);
-  define("Tfw2vChange", {"table: float", "ids: int32", "known: dtype", "basis: float", "shares: float",
-          "levels: int32", "key: int32"},
-         {"changes: dtype"}, change, kTyped);
-  define("Tfw2vAdd", {"table: float", "ids: int32", "changes: dtype"}, {"added: int64"}, add,
-         kTyped);
-  define("Tfw2vReuse", {"words: int32", "negatives: int32", "sizes: int32"}, {"reused: int32"}, reuse);
-  define("Tfw2vPack", {"entries: int32"}, {"bytes: uint8"}, pack);
-  define("Tfw2vUnpack", {"bytes: uint8"}, {"entries: int32"}, unpack);
-  define("Tfw2vLook", {"paths: uint8"}, {"sizes: int64", "machine: uint8", "cores: int64"}, look);
-  define("Tfw2vReadRun", {"names: uint8", "numbers: int64"}, {"report: int64"}, read_run);
-  define("Tfw2vDistinct", {"ids: int32", "limit: int32"}, {"distinct: int32", "indices: int32"},
-         distinct);
+  define<draw>("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"},
+               {"unit: fields * int32"}, kHasOptions);
+  define<train>("Tfw2vTrain",
+                {"inputs: float", "outputs: float", "nodes: float", "size: int32", "lock: float",
+                 "weights: float", "alphas: float", "loss_every: int64", "path_starts: int32",
+                 "paths: int32", "subword_starts: int32", "subwords: int32", "unit: fields * int32"},
+                {"sums: double"}, kHasOptions);
+  define<fetch>("Tfw2vFetch", {"table: float", "ids: int32", "size: int32"}, {"rows: dtype"}, kTyped);
+  define<scatter>("Tfw2vScatter", {"table: float", "ids: int32", "rows: dtype"}, {"scattered: int64"},
+                  kTyped);
+  define<change>("Tfw2vChange",
+                 {"table: float", "ids: int32", "known: dtype", "basis: float", "shares: float",
+                  "levels: int32", "key: int32"},
+                 {"changes: dtype"}, kTyped);
+  define<add>("Tfw2vAdd", {"table: float", "ids: int32", "changes: dtype"}, {"added: int64"}, kTyped);
+  define<reuse>("Tfw2vReuse", {"words: int32", "negatives: int32", "sizes: int32"}, {"reused: int32"});
+  define<pack>("Tfw2vPack", {"entries: int32"}, {"bytes: uint8"});
+  define<unpack>("Tfw2vUnpack", {"bytes: uint8"}, {"entries: int32"});
+  define<look>("Tfw2vLook", {"paths: uint8"}, {"sizes: int64", "machine: uint8", "cores: int64"});
+  define<read_run>("Tfw2vReadRun", {"names: uint8", "numbers: int64"}, {"report: int64"});
+  define<distinct>("Tfw2vDistinct", {"ids: int32", "limit: int32"},
+                   {"distinct: int32", "indices: int32"});
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "guard.h"
 
 namespace tfw2v {
 
@@ -103,12 +103,20 @@ int32_t Words::count(Key key, const uint8_t* word, int64_t size, int64_t times) 
     counts_[slot.number] += times;
     return slot.number;
   }
+  // All that may fail for lack of memory precedes the first change.
+  for (auto* numbers : {&starts_, &counts_})
+    if (numbers->size() == numbers->capacity()) numbers->reserve(2 * numbers->size() + 1);
+  if (static_cast<size_t>(size) >= text_.capacity() - text_.size())
+    text_.reserve(2 * text_.size() + size + 1);
+  if (2 * (counts_.size() + 1) > slots_.size()) {
+    grow();
+    return count(key, word, size, times);  // its slot has moved
+  }
   const auto number = static_cast<int32_t>(counts_.size());
   slot = {key.head, key.length, number};
   starts_.push_back(static_cast<int64_t>(text_.size()));
   counts_.push_back(times);
   text_.append(reinterpret_cast<const char*>(word), size) += '\n';
-  if (2 * counts_.size() > slots_.size()) grow();
   return number;
 }
 
@@ -339,6 +347,14 @@ void Scanner::end_shard() {
 
 namespace {
 
+// Closes a file, also after an exception.
+struct OpenFile {
+  const int number;
+  ~OpenFile() {
+    if (number >= 0) close(number);
+  }
+};
+
 int64_t scan_file(Scanner& scanner, int file, int64_t at, int64_t stop) {
   std::vector<uint8_t> buffer(1 << 18);
   for (int64_t filled = 0, got = 1; got;) {
@@ -361,11 +377,9 @@ int64_t scan_file(Scanner& scanner, int file, int64_t at, int64_t stop) {
 
 int64_t read_run(Scanner& scanner, const std::vector<Piece>& pieces, const std::string& prefix) {
   for (const Piece& piece : pieces) {
-    const int file = open(piece.path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return errno;
-    const int64_t error = scan_file(scanner, file, piece.start, piece.stop);
-    close(file);
-    if (error) return error;
+    const OpenFile file = {open(piece.path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (file.number < 0) return errno;
+    if (const int64_t error = scan_file(scanner, file.number, piece.start, piece.stop)) return error;
   }
   scanner.finish();
   if (scanner.state().error) return scanner.state().error;
@@ -386,36 +400,52 @@ tfw2v::Scanner& scanner(void* pointer) { return *static_cast<tfw2v::Scanner*>(po
 
 extern "C" {
 
-TFW2V_EXPORT void* tfw2v_words_new(void) { return new tfw2v::Words; }
+// Without memory, functions that return a pointer return null, and those that return a number return kFailed.
+TFW2V_EXPORT void* tfw2v_words_new(void) {
+  return tfw2v::guarded<void*>(nullptr, [] { return new tfw2v::Words; });
+}
 TFW2V_EXPORT void tfw2v_words_free(void* pointer) { delete &words(pointer); }
-TFW2V_EXPORT void tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size,
-                                  const int64_t* counts, int32_t* indices) {
-  words(pointer).add(text, size, counts, indices);
+TFW2V_EXPORT int64_t tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size,
+                                     const int64_t* counts, int32_t* indices) {
+  return tfw2v::guarded(tfw2v::kFailed, [=] {
+    words(pointer).add(text, size, counts, indices);
+    return int64_t{0};
+  });
 }
 TFW2V_EXPORT int64_t tfw2v_words_encode(void* pointer, const uint8_t* text, int64_t size,
                                         int64_t number, int32_t grows, int32_t* indices,
                                         int32_t* places) {
-  return words(pointer).encode(text, size, number, grows, indices, places);
+  return tfw2v::guarded(tfw2v::kFailed, [=] {
+    return words(pointer).encode(text, size, number, grows, indices, places);
+  });
 }
 TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) { return words(pointer).counts().size(); }
 TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) { return words(pointer).text().size(); }
-TFW2V_EXPORT const char* tfw2v_words_text(void* pointer) { return words(pointer).text().data(); }
-TFW2V_EXPORT const int64_t* tfw2v_words_counts(void* pointer) {
+TFW2V_EXPORT const void* tfw2v_words_text(void* pointer) { return words(pointer).text().data(); }
+TFW2V_EXPORT const void* tfw2v_words_counts(void* pointer) {
   return words(pointer).counts().data();
 }
 
 TFW2V_EXPORT void* tfw2v_scanner_new(const char* prefix, int64_t longest, int64_t shard,
                                      const void* known, const int32_t* numbers) {
-  return new tfw2v::Scanner(prefix, longest, shard, static_cast<const tfw2v::Words*>(known),
-                            numbers);
+  return tfw2v::guarded<void*>(nullptr, [=] {
+    return new tfw2v::Scanner(prefix, longest, shard, static_cast<const tfw2v::Words*>(known),
+                              numbers);
+  });
 }
 TFW2V_EXPORT void tfw2v_scanner_tag_lines(void* pointer) { scanner(pointer).tag_lines(); }
 TFW2V_EXPORT void tfw2v_scanner_free(void* pointer) { delete &scanner(pointer); }
 TFW2V_EXPORT int64_t tfw2v_scanner_scan(void* pointer, const uint8_t* text, int64_t size,
                                         int32_t is_last) {
-  return scanner(pointer).scan(text, size, is_last);
+  return tfw2v::guarded(tfw2v::kFailed,
+                        [=] { return scanner(pointer).scan(text, size, is_last); });
 }
-TFW2V_EXPORT void tfw2v_scanner_finish(void* pointer) { scanner(pointer).finish(); }
+TFW2V_EXPORT int64_t tfw2v_scanner_finish(void* pointer) {
+  return tfw2v::guarded(tfw2v::kFailed, [=] {
+    scanner(pointer).finish();
+    return int64_t{0};
+  });
+}
 TFW2V_EXPORT const void* tfw2v_scanner_state(void* pointer) { return &scanner(pointer).state(); }
 TFW2V_EXPORT const void* tfw2v_scanner_words(void* pointer) { return &scanner(pointer).words(); }
 TFW2V_EXPORT const void* tfw2v_scanner_shards(void* pointer) {

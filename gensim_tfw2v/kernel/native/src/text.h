@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "unit.h"
+
 namespace tfw2v {
 
 constexpr int32_t kEnd = -1, kUnknown = -2;  // end of a sentence or document; word outside the vocabulary
@@ -88,19 +90,29 @@ void pack(const int32_t* entries, int64_t size, std::vector<uint8_t>& bytes);
 bool unpack(const uint8_t* bytes, int64_t size, std::vector<int32_t>& entries);
 
 // Counts of one shard, which is a file of entries: see Shard in corpus/encoded_corpus.py.
+#define TFW2V_SHARD(X)  \
+  X(int64_t, entries)   \
+  X(int64_t, tokens)    \
+  X(int64_t, raw_words) \
+  X(int64_t, sentences)
 struct Shard {
-  int64_t entries = 0, tokens = 0, raw_words = 0, sentences = 0;
+  TFW2V_SHARD(TFW2V_FIELD)
+};
+
+#define TFW2V_SCANNER_STATE(X)                                                                          \
+  X(int64_t, raw_words)                                                                                 \
+  X(int64_t, sentences)                                                                                 \
+  X(int64_t, types)                                                                                     \
+  X(int64_t, shards)                                                                                    \
+  X(int64_t, bad)    /* offset of the first invalid UTF-8 in the text passed last; -1: none */          \
+  X(int64_t, error)  /* errno of a failed write */
+struct ScannerState {
+  TFW2V_SCANNER_STATE(TFW2V_FIELD)
 };
 
 // Scans texts in pieces, and writes their entries to shards, which end at the ends of sentences.
 class Scanner {
  public:
-  struct State {
-    int64_t raw_words = 0, sentences = 0, types = 0, shards = 0;
-    int64_t bad = -1;   // offset of the first invalid UTF-8 in the text passed last; -1: none
-    int64_t error = 0;  // errno of a failed write
-  };
-
   // Arguments:
   //   prefix   first part of the shards' file names
   //   longest  maximum number of words per sentence; longer sentences are split
@@ -110,7 +122,9 @@ class Scanner {
   Scanner(std::string prefix, int64_t longest, int64_t shard, const Words* known,
           const int32_t* numbers)
       : prefix_(std::move(prefix)), longest_(longest), shard_(shard), known_(known),
-        numbers_(numbers) {}
+        numbers_(numbers) {
+    state_.bad = -1;
+  }
 
   // Makes each line a document, whose tag is the line's index. Empty lines count, too.
   void tag_lines() { tagged_ = true; }
@@ -124,7 +138,7 @@ class Scanner {
     end_shard();
   }
 
-  const State& state() const { return state_; }
+  const ScannerState& state() const { return state_; }
   const Words& words() const { return own_; }
   const std::vector<Shard>& shards() const { return shards_; }
 
@@ -149,9 +163,9 @@ class Scanner {
   bool tagged_ = false, in_line_ = false;  // in_line_: the current line has bytes
   int64_t in_sentence_ = 0;            // words of the current sentence
   int64_t ended_ = 0, sentences_ = 0;  // entries of complete sentences in ids_; number of these sentences
-  Shard now_;             // counts of what is written of the current shard
+  Shard now_ = {};        // counts of what is written of the current shard
   int64_t in_shard_ = 0;  // its entries, including those of unknown words
-  State state_;
+  ScannerState state_ = {};
 };
 
 // The bytes [start, stop) of an uncompressed file.

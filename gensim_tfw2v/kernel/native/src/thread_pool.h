@@ -2,9 +2,11 @@
 #pragma once
 
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tfw2v {
@@ -12,33 +14,51 @@ namespace tfw2v {
 // Worker threads are kept between calls: the system needs a while to give a new thread its own core.
 class ThreadPool {
  public:
+  // Throws a std::system_error if the system does not start so many threads.
   explicit ThreadPool(int threads) : threads(threads) {
-    for (int thread = 1; thread < threads; ++thread)
-      others_.emplace_back(&ThreadPool::serve, this, thread);
+    try {
+      for (int thread = 1; thread < threads; ++thread)
+        others_.emplace_back(&ThreadPool::serve, this, thread);
+    } catch (...) {
+      end();  // running threads without an owner would end the process
+      throw;
+    }
   }
-  ~ThreadPool() {
-    begin({});
-    for (std::thread& other : others_) other.join();
-  }
+  ~ThreadPool() { end(); }
 
   // Runs work(0), .. work(threads - 1) in parallel, work(0) in the caller's thread. Returns when all
-  // have returned.
+  // have returned. Throws the first exception that one of them has thrown.
   void run(const std::function<void(int)>& work) {
-    begin(work);
-    work(0);
+    begin(&work);
+    call(0);
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return !working_; });
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
   const int threads;  // number of threads, including the caller's
 
  private:
-  void begin(const std::function<void(int)>& work) {
+  void begin(const std::function<void(int)>* work) {
     const std::lock_guard<std::mutex> lock(mutex_);
     work_ = work;
-    working_ = threads - 1;
+    working_ = static_cast<int>(others_.size());
     ++turn_;
     changed_.notify_all();
+  }
+
+  void end() {
+    begin(nullptr);
+    for (std::thread& other : others_) other.join();
+  }
+
+  void call(int thread) {
+    try {
+      (*work_)(thread);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
   }
 
   void serve(int thread) {
@@ -47,7 +67,7 @@ class ThreadPool {
       changed_.wait(lock, [&] { return turn_ == turn; });
       if (!work_) return;
       lock.unlock();
-      work_(thread);
+      call(thread);
       lock.lock();
       if (!--working_) changed_.notify_all();
     }
@@ -55,8 +75,9 @@ class ThreadPool {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::function<void(int)> work_;  // empty: threads exit
-  int turn_ = 0, working_ = 0;     // number of calls of `begin`; threads still running work_
+  const std::function<void(int)>* work_ = nullptr;  // null: threads exit
+  std::exception_ptr error_;                        // first exception of the current call of `run`
+  int turn_ = 0, working_ = 0;  // number of calls of `begin`; threads still running work_
   std::vector<std::thread> others_;
 };
 

@@ -1,0 +1,295 @@
+"""The compiled library of the kernels and of the scanner: its structs, and loading it.
+
+The sources are in ``kernel/native/src``. This is the only module that opens the library for ctypes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+#: The library for programs without TensorFlow.
+KERNELS = Path(__file__).with_name("kernel") / "native/kernels.so"
+
+POINTER = ctypes.c_void_p
+NUMBER = ctypes.c_int64
+TEXT = ctypes.c_char_p
+
+#: Error message of the library's functions, and result of those that return a number, without
+#: memory: kNoMemory and kFailed in ``guard.h``.
+NO_MEMORY = b"out of memory"
+FAILED = -2
+
+
+class Options(NamedTuple):
+    """Options of the kernels: the fields of Tfw2vOptions in ``unit.h``, in its order."""
+
+    skipgram: int
+    negative: int
+    hierarchical: int
+    mean: int
+    corrected: int
+    skip_targets: int
+    shards: int
+    shrink: int
+    window: int
+    max_window: int
+    block: int
+    shared: int
+    repeats: int
+    span: int
+    sequential: int
+    group: int
+    documents: int
+    train_words: int
+    concatenated: int
+    padding: int
+    learn_hidden: int
+    kernel: int
+
+    @classmethod
+    def of(cls, config: Any) -> Options:
+        """Convert a `KernelConfig`; most of its fields have the same names.
+
+        Raises a ValueError if `config.kernel` is the name of no kernel.
+        """
+        shape = config.shape
+        objective = config.objective
+        given = {"mean": False, "corrected": False} | vars(config) | vars(shape) | vars(objective)
+        given |= {
+            "skipgram": objective.skipgram,
+            "shards": config.negative_shards,
+            "shrink": config.shrink_windows,
+            "max_window": config.max_window or shape.window,
+            "kernel": kernel_number(config.kernel),
+        }
+        return cls._make(map(int, map(given.__getitem__, cls._fields)))
+
+
+class Unit(NamedTuple):
+    """A drawn unit of n positions: int32 arrays, or flat int32 tensors.
+
+    The fields are the fields of Tfw2vUnit in ``unit.h`` and the outputs of the op, in the same
+    order.
+    """
+
+    inputs: Any  # [n] rows of the inputs, or words if they have subwords
+    targets: Any  # [n] rows of the outputs, and indices of paths
+    reaches: Any  # [n, 2] numbers of positions in the window, before and after its centre
+    negatives: Any  # [blocks, C] rows of the outputs
+    shards: Any  # [n] shard of the target's negatives; [0] with one shard
+    documents: Any  # [n] document of the position; [0] without documents
+    first_tags: Any  # [documents + 1] index in `tags` of each document's first tag
+    tags: Any  # rows of the inputs
+    counts: Any  # [2] number of (tag, token) pairs at the end; of tokens after subsampling
+
+
+class Result(NamedTuple):
+    """Result of training a unit: the fields of Tfw2vResult in ``unit.h``, in its order."""
+
+    loss: float  # summed over the blocks that `loss_every` selects
+    predictions: float  # number of predictions in it
+    magnitude: float  # not finite after divergence
+    trained: float  # 1 if the unit is in the rows, else 0
+
+
+def _struct(name: str, **fields: Any) -> Any:
+    """Return a C struct with these fields, in this order."""
+    return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
+
+
+FloatPointer = type("float*", (POINTER,), {})
+Ints = _struct("Tfw2vInts", data=POINTER, size=NUMBER)
+Floats = _struct("Tfw2vFloats", data=POINTER, size=NUMBER)
+CLists = _struct("Tfw2vLists", first=Ints, entries=Ints)
+COptions = _struct("Tfw2vOptions", **dict.fromkeys(Options._fields, ctypes.c_int32))
+NoiseTable = _struct("Tfw2vNoiseTable", keep=Floats, noise=Ints)
+CUnit = _struct("Tfw2vUnit", **dict.fromkeys(Unit._fields, Ints))
+Table = _struct("Tfw2vTable", rows=FloatPointer, number=NUMBER)
+CTables = _struct(
+    "Tfw2vTables",
+    inputs=Table,
+    outputs=Table,
+    nodes=Table,
+    lock=Floats,
+    weights=Floats,
+    paths=CLists,
+    subwords=CLists,
+    stride=NUMBER,
+    size=NUMBER,
+    noise=NoiseTable,
+)
+Run = _struct(
+    "Tfw2vRun",
+    alphas=Floats,
+    first=NUMBER,
+    last=NUMBER,
+    loss_every=NUMBER,
+    round_blocks=NUMBER,
+    pool=POINTER,
+)
+CResult = _struct("Tfw2vResult", **dict.fromkeys(Result._fields, ctypes.c_double))
+Inference = _struct(
+    "Tfw2vInference", words=CLists, alphas=Floats, vectors=FloatPointer, seed=ctypes.c_uint64
+)
+ScannerState = _struct(
+    "ScannerState",
+    **dict.fromkeys(("raw_words", "sentences", "types", "shards", "bad", "error"), NUMBER),
+)
+ShardCounts = _struct(
+    "Shard", **dict.fromkeys(("entries", "tokens", "raw_words", "sentences"), NUMBER)
+)
+
+STRUCTS = (
+    *(CLists, COptions, NoiseTable, CUnit, Table, CTables, Run, CResult, Inference),
+    *(ScannerState, ShardCounts),
+)
+
+#: Names in C of the types of fields whose names in Python differ.
+C_NAMES: Mapping[Any, str] = {
+    ctypes.c_int32: "int32_t",
+    NUMBER: "int64_t",
+    ctypes.c_uint64: "uint64_t",
+    ctypes.c_double: "double",
+    POINTER: "void*",
+}
+
+#: Types of the result and of the arguments of the library's functions.
+FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
+    "isas": (TEXT, []),
+    "usable_isas": (TEXT, []),
+    "variant": (TEXT, []),
+    "draw": (TEXT, [POINTER] * 5),
+    "train": (TEXT, [POINTER] * 5),
+    "infer": (TEXT, [POINTER] * 4),
+    "pool_new": (POINTER, [NUMBER]),
+    "pool_free": (None, [POINTER]),
+    "words_new": (POINTER, []),
+    "words_free": (None, [POINTER]),
+    "words_add": (NUMBER, [POINTER, TEXT, NUMBER, POINTER, POINTER]),
+    "words_encode": (
+        NUMBER,
+        [POINTER, TEXT, NUMBER, NUMBER, ctypes.c_int32, POINTER, POINTER],
+    ),
+    "words_number": (NUMBER, [POINTER]),
+    "words_size": (NUMBER, [POINTER]),
+    "words_text": (POINTER, [POINTER]),
+    "words_counts": (POINTER, [POINTER]),
+    "scanner_new": (POINTER, [TEXT, NUMBER, NUMBER, POINTER, POINTER]),
+    "scanner_free": (None, [POINTER]),
+    "scanner_tag_lines": (None, [POINTER]),
+    "scanner_scan": (NUMBER, [POINTER, TEXT, NUMBER, ctypes.c_int32]),
+    "scanner_finish": (NUMBER, [POINTER]),
+    "scanner_state": (POINTER, [POINTER]),
+    "scanner_words": (POINTER, [POINTER]),
+    "scanner_shards": (POINTER, [POINTER]),
+    "renumber": (NUMBER, [POINTER, NUMBER, POINTER, NUMBER]),
+    "format_rows": (NUMBER, [TEXT, POINTER, POINTER, NUMBER, NUMBER, POINTER]),
+}
+
+#: Functions that some compilers' standard libraries lack.
+OPTIONAL = {"format_rows"}
+
+#: Functions that raise a MemoryError instead of returning `NO_MEMORY`, `FAILED` or a null pointer.
+ALLOCATING = {
+    *("draw", "train", "infer", "pool_new"),
+    *("words_new", "words_add", "words_encode"),
+    *("scanner_new", "scanner_scan", "scanner_finish"),
+}
+
+
+class StaleLibrary(RuntimeError):
+    """A compiled library whose sources are not those of this package."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path.name} was built from other sources than this package, so its results would be "
+            f"wrong: {path}. Compile it again: in a checkout, run python setup.py build_ext "
+            "--inplace; otherwise, pip install --force-reinstall --no-deps gensim-tfw2v"
+        )
+
+
+def layout() -> str:
+    """Return all structs with their fields, in order, as the function ``tfw2v_layout`` does."""
+    return "".join(
+        f"{struct.__name__}{{"
+        + "".join(f"{C_NAMES.get(kind, kind.__name__)} {name};" for name, kind in struct._fields_)
+        + "}"
+        for struct in STRUCTS
+    )
+
+
+def layout_in(path: Path) -> str:
+    """Return the structs of a compiled library; empty if it was built before it contained them."""
+    try:
+        function = ctypes.CDLL(str(path)).tfw2v_layout
+    except AttributeError:
+        return ""
+    function.restype = TEXT
+    return str(function().decode())
+
+
+def check_layout(path: Path) -> None:
+    """Raise a `StaleLibrary` if a compiled library's structs are not those of this module."""
+    if layout_in(path) != layout():
+        raise StaleLibrary(path)
+
+
+@functools.cache
+def load() -> Any:
+    """Load the library, and return its functions, whose names start with ``tfw2v_``.
+
+    Raises an OSError if it is missing or does not load on this system, a `StaleLibrary` if it was
+    built from other sources.
+    """
+    if not KERNELS.exists():
+        raise FileNotFoundError(
+            f"{KERNELS} is missing: install a C++ compiler (Debian: apt-get install g++), then "
+            "reinstall the package"
+        )
+    functions = ctypes.CDLL(str(KERNELS))
+    check_layout(KERNELS)
+    for name, (result, arguments) in FUNCTIONS.items():
+        try:
+            function = getattr(functions, f"tfw2v_{name}")
+        except AttributeError:
+            if name in OPTIONAL:
+                continue
+            raise StaleLibrary(KERNELS) from None
+        function.restype = result
+        function.argtypes = arguments
+        if name in ALLOCATING:
+            function.errcheck = _check_memory
+    return functions
+
+
+def load_optional() -> Any:
+    """Load the library; None if it is missing or does not load on this system."""
+    try:
+        return load()
+    except OSError:
+        return None
+
+
+def kernel_number(name: str) -> int:
+    """Return the option `kernel` of an instruction set; 0 for "", the default of each process.
+
+    Raises a ValueError if there is no kernel of this name.
+    """
+    if not name:
+        return 0
+    names = load().tfw2v_isas().decode().split()
+    if name not in names:
+        raise ValueError(f"kernel must be one of {', '.join(names)}, not {name!r}")
+    return 1 + names.index(name)
+
+
+def _check_memory(result: Any, function: Any, _: Any) -> Any:
+    """Raise a MemoryError if a function of the library has found too little memory."""
+    is_short = {TEXT: result == NO_MEMORY, NUMBER: result == FAILED, POINTER: result is None}
+    if is_short[function.restype]:
+        raise MemoryError(f"too little memory in {function.__name__}")
+    return result
