@@ -152,7 +152,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         model.dv.key_to_index = {tag: row for row, tag in enumerate(tags) if tag != row}
     dtypes = list_dtypes(model) | own.get("values", {})
     tensors = read_tensors(_file(folder, TENSORS), dtypes)
-    for name in dtypes.keys() - {TREE}:
+    for name in (name for name in dtypes if name != TREE):
         attributes, key = locate(model, name)
         if name in tensors:
             attributes[key] = tensors[name]

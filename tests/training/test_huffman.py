@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors, Word2Vec, word2vec
+from gensim.test.utils import common_texts
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.training.checkpoints import CheckpointError
 from gensim_tfw2v.training.huffman import Paths, decode, encode, select
 
 
@@ -101,3 +103,23 @@ def test_words_of_any_type_have_the_tree_of_their_counts(words):
     model = TFWord2Vec(texts, **options)
     assert model.wv.index_to_key == list(words)
     check_equal(Paths.of(model.wv), Paths.of(Word2Vec(named, **options).wv))
+
+
+def test_checkpoints_of_another_tree_are_refused(tmp_path):
+    def made():
+        options = {"vector_size": 2, "min_count": 1, "hs": 1, "workers": 1, "seed": 3}
+        model = TFWord2Vec(checkpoint_dir=tmp_path, **options)
+        model.build_vocab(common_texts)
+        return model
+
+    def train(model):
+        model.train(common_texts, total_examples=9, epochs=2)
+        return model.wv.vectors
+
+    vectors = train(made())
+    np.testing.assert_array_equal(train(made()), vectors)
+    other = made()
+    other.wv.set_vecattr("human", "count", 99)
+    other.create_binary_tree()
+    with pytest.raises(CheckpointError, match="of a different training: it has tree='"):
+        train(other)
