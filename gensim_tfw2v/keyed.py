@@ -9,7 +9,7 @@ import functools
 import logging
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -84,7 +84,7 @@ def with_keys(
     )
     whole = {n: of for n, of in vectors.expandos.items() if len(of) == len(words)}
     expandos = {name: values[kept] for name, values in whole.items()}
-    if np.array_equal(expandos.get("count", ()), len(words) - kept):
+    if are_invented(expandos, len(words) - kept):
         expandos["count"] = np.arange(len(kept), 0, -1)  # as gensim numbers words without counts
     vectors = copy.copy(vectors)
     _set_rows(vectors, list(first), vectors.vectors[kept])
@@ -95,10 +95,20 @@ def with_keys(
 
 def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
     """Return the word counts that vectors contain, [V]; None if they contain none."""
-    held = np.asarray(vectors.expandos.get("count", ()))
-    # for words of a file without counts, gensim invents the counts V, V - 1, ..., 1
-    is_numbering = np.array_equal(held, np.arange(len(vectors), 0, -1))
-    return None if len(held) != len(vectors) or is_numbering else held.astype(np.int64)
+    counts = np.asarray(vectors.expandos.get("count", ()))
+    numbering = np.arange(len(vectors), 0, -1)
+    if len(counts) != len(vectors) or are_invented(vectors.expandos, numbering):
+        return None
+    return counts.astype(np.int64)
+
+
+def are_invented(expandos: Mapping[str, np.ndarray], numbering: np.ndarray) -> bool:
+    """Return whether counts are those that gensim invents for words of a file without counts.
+
+    They are the numbering V, V - 1, ..., 1. A vocabulary that was counted may have these counts,
+    but it has thresholds for subsampling, too.
+    """
+    return "sample_int" not in expandos and np.array_equal(expandos.get("count", ()), numbering)
 
 
 def _format_rows() -> Any:

@@ -1,5 +1,6 @@
 """`merge_models`: one model from several that were trained separately."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import held_counts, keyed, with_keys
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
-from gensim_tfw2v.options.table import DEFAULTS, named
+from gensim_tfw2v.options.contents import KEPT, names
 from gensim_tfw2v.training.from_vectors import take_vectors, word_counts
+from gensim_tfw2v.training.huffman import common_paths
 
 
 def merge_models(
@@ -25,7 +27,7 @@ def merge_models(
     The merged model has the words of all models and the options of the first, and can be trained
     further. Output rows (``syn1neg``) are merged if all inputs are full models, and start from 0
     otherwise. Output rows of hierarchical softmax (``syn1``) belong to a Huffman tree: they are
-    merged only if all models have the same words and counts.
+    merged only if all models have the same words and the same tree, which the merged model keeps.
 
     Word counts are summed, as if each model had been trained on a different sample. If the models
     agree on the count of every word that they share, these counts are kept instead. If a model has
@@ -75,14 +77,14 @@ def merge_models(
     counted = vectors if has_counts else [keyed(of.index_to_key, of.vectors) for of in vectors]
     of_words = [np.array(list(word_counts(of_one).values()), np.int64) for of_one in counted]
     words, counts, rows_of = unite([of_one.index_to_key for of_one in vectors], of_words)
-    same_tree = whole and _have_same_tree(models)
+    tree = common_paths(models, rows_of) if whole else None
     merged = merge(
         [
             SubModel(
                 rows,
                 of_one.vectors,
                 getattr(model, "syn1neg", None),
-                getattr(model, "syn1", None) if same_tree else None,
+                getattr(model, "syn1", None) if tree else None,
             )
             for model, of_one, rows in zip(models, vectors, rows_of, strict=True)
         ],
@@ -91,13 +93,13 @@ def merge_models(
         vector_size,
         seed,
     )
-    names = named("merged") if whole else ()
-    options = {name: getattr(models[0], name, DEFAULTS[name]) for name in names}
+    options = options_of(models[0], names("merged", KEPT)) if whole else {}
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
     take_vectors(model, keyed(words, merged.inputs), dict(zip(words, counts.tolist(), strict=True)))
     if merged.outputs is not None and model.negative:
         model.syn1neg = merged.outputs
-    if merged.nodes is not None and model.hs:
+    if merged.nodes is not None and tree is not None and model.hs:
+        tree.store(model.wv)
         model.syn1 = merged.nodes
     model.merge_report = merged.report(words)
     return model
@@ -113,13 +115,14 @@ def vectors_in(number: int, model: Any) -> KeyedVectors:
     return with_keys(vectors)
 
 
-def _have_same_tree(models: Sequence[Word2Vec]) -> bool:
-    return all(
-        model.hs
-        and model.wv.index_to_key == models[0].wv.index_to_key
-        and np.array_equal(model.wv.expandos["count"], models[0].wv.expandos["count"])
-        for model in models
-    )
+def options_of(model: Word2Vec, wanted: Sequence[str]) -> dict[str, Any]:
+    """Return those of some attributes of a model that are parameters of `TFWord2Vec`."""
+    parameters = inspect.signature(TFWord2Vec).parameters
+    return {
+        name: getattr(model, name, parameters[name].default)
+        for name in wanted
+        if name in parameters
+    }
 
 
 def unite(

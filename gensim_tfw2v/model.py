@@ -11,7 +11,7 @@ import operator
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +28,14 @@ from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.contents import NEW, names
 from gensim_tfw2v.options.kinds import Whole
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
 from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
-from gensim_tfw2v.training.model_checks import check_loaded, check_state
+from gensim_tfw2v.training.huffman import as_rows, keep_paths
+from gensim_tfw2v.training.model_checks import check_learns, check_loaded, check_state
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.weights import (
     complete,
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.options.regimes import RegimeOptions
     from gensim_tfw2v.processes.launcher import ProcessLauncher
 
-#: Options that describe how to train, not the model: they are not saved with it.
+#: Options that describe how to train, not the model: `save` leaves them out.
 RUNNING = named("running")
 
 #: Options of a model that gensim's class lacks.
@@ -76,13 +78,6 @@ OWN_PARAMETERS = [
 #: Options that gensim's code lacks, with the only values under which it may train.
 UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
 
-#: Further attributes that are not saved: state of a training, and results of the last one.
-TRANSIENT = (
-    *("_reader", "_training", "_config", "_parsed", "_process_launcher", "_user", "_by_gensim"),
-    *("_frozen", "_is_new", "_logged", "_restored_words", "traffic", "merge_report"),
-    "stop_training",
-)
-
 #: Attributes that gensim's `train` sets before it starts; restored if nothing was trained.
 CHANGED = (
     *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
@@ -100,6 +95,9 @@ BYPASSED = (
     *("_do_train_job", "_do_train_epoch", "_worker_loop", "_worker_loop_corpusfile"),
     *("_job_producer", "_get_thread_working_mem", "_log_epoch_progress", "_raw_word_count"),
 )
+
+#: gensim's pseudo-word for positions outside of a document.
+NULL_WORD = "\0"
 
 #: Value of `_user` during training; differs from every thread id.
 TRAINING = -1
@@ -217,6 +215,12 @@ class TFWord2Vec(Word2Vec):
     merge_report : MergeReport, optional
         Counts of words by the number of sub-models that contained them; set by `merge_models`, and
         by `train` with the regime `SubModels`.
+
+    Notes
+    -----
+    `copy.copy`, `copy.deepcopy` and pickle keep all parameters; `save` leaves out those from
+    `cluster` on, which say how to train. If a copy trains at the same time, set its
+    `checkpoint_dir`, or it is refused, and its `log_dir`, or a chart shows both curves as one.
 
     Examples
     --------
@@ -376,7 +380,8 @@ class TFWord2Vec(Word2Vec):
     ) -> None:
         """Save to a folder as on the Hugging Face Hub, without pickle.
 
-        sentence-transformers and model2vec load the folder, too, as vectors of words.
+        sentence-transformers and model2vec load the folder, too, as vectors of words. It contains
+        all that `save` keeps, except `random` and `lifecycle_events`.
 
         Parameters
         ----------
@@ -384,6 +389,12 @@ class TFWord2Vec(Word2Vec):
             Folder for the files. Older ones are replaced, except a model card (``README.md``).
         results : mapping from str to float, optional
             Results of an evaluation, for the model card.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If something cannot be kept, which the message names: words or tags that are no
+            strings, a `hashfxn`, attributes of your own, or values of words that are no numbers.
         """
         from gensim_tfw2v.training.pretrained import save_pretrained
 
@@ -433,16 +444,17 @@ class TFWord2Vec(Word2Vec):
 
     def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
         """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""
-        save = super()._smart_save
+        saved: Any = object.__new__(type(self))
+        saved.__dict__.update(self._without(names("file", NEW)))
 
         def write(to: Any) -> None:
             if isinstance(to, str):
-                save(to, *args, **kwargs)
+                super(TFWord2Vec, saved)._smart_save(to, *args, **kwargs)
                 return
-            # gensim's lists of arrays in separate files, left by an earlier save
+            # gensim's lists of arrays in separate files, of the file that this model is from
             for name in ("__numpys", "__recursive_saveloads"):
-                self.__dict__.pop(name, None)
-            pickle.dump(self, to, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
+                saved.__dict__.pop(name, None)
+            pickle.dump(saved, to, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
 
         save_local(fname, write)
 
@@ -486,13 +498,17 @@ class TFWord2Vec(Word2Vec):
         Returns
         -------
         gensim.models.Word2Vec, FastText or Doc2Vec
-            Shares this model's arrays: training either changes both.
+            Shares this model's arrays: training either changes both. It lacks options of this
+            package; a warning names those that describe the model, such as ``learn_hidden=False``.
         """
         make_contiguous(self)
         model: Any = object.__new__(self._of_gensim)
-        model.__dict__.update(self.__getstate__())
-        for name in (*OWN, *EXPERIMENTAL, "mean_losses", "kernel"):
-            model.__dict__.pop(name, None)
+        model.__dict__.update(self._without(names("gensim", NEW)))
+        for name in (*OWN, *EXPERIMENTAL):
+            if (value := getattr(self, name)) != DEFAULTS[name]:
+                logger.warning(
+                    "gensim trains this model without %s=%r, which it lacks", name, value
+                )
         return model
 
     def score(self, *args: Any, **kwargs: Any) -> np.ndarray:
@@ -509,9 +525,16 @@ class TFWord2Vec(Word2Vec):
         return str(self)  # gensim's: number of words, vector_size, alpha
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = {*TRANSIENT, *RUNNING}
-        held = self.__dict__.copy()  # atomic: a training thread may add attributes meanwhile
-        return {name: value for name, value in held.items() if name not in left_out}
+        return self._without(names("copy", NEW))
+
+    def _without(self, left_out: Container[str]) -> dict[str, Any]:
+        attributes = self.__dict__.copy()  # atomic: a training thread may add some meanwhile
+        return {name: value for name, value in attributes.items() if name not in left_out}
+
+    def add_null_word(self) -> None:
+        """Add gensim's null word, unless the vocabulary has it: gensim would add it again."""
+        if NULL_WORD not in self.wv.key_to_index:
+            super().add_null_word()
 
     def scan_vocab(
         self,
@@ -799,6 +822,7 @@ class TFWord2Vec(Word2Vec):
         self._check_folders()
         complete(self)
         check_state(self, config)
+        check_learns(self)
         return config
 
     def _claim(self, user: int) -> None:
@@ -812,7 +836,8 @@ class TFWord2Vec(Word2Vec):
             raise RuntimeError(
                 "this model is being trained, or its vocabulary is being built, by another thread "
                 "or by the train() that runs this callback: wait until that has returned, or use a "
-                "copy (copy.deepcopy(model))"
+                "copy (copy.deepcopy(model)), with its own checkpoint_dir and log_dir if these are "
+                "set"
             )
 
     def _check_corpus_sanity(
@@ -979,8 +1004,18 @@ def _guarded(name: str) -> Any:
         call = getattr(super(TFWord2Vec, self), name)
         if name == "prepare_vocab":
             call = _compact(self.wv, len(self.raw_vocab))(call)
+            is_update = kwargs["update"] if "update" in kwargs else any(args[:1])
+            if is_update and not self.learn_hidden:
+                call = keep_paths(self.wv)(call)
+        if name == "create_binary_tree":
+            call = as_rows(self.wv)(call)
         if self._user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)
+        if name == "create_binary_tree" and not self.learn_hidden:
+            raise ValueError(
+                "with learn_hidden=False, the nodes of the tree (syn1) do not change, and another "
+                "tree would not fit them: build the vocabulary anew, or set learn_hidden=True"
+            )
         self._claim(threading.get_ident())
         try:
             before = copied_vocabulary(self)

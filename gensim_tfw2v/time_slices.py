@@ -15,11 +15,13 @@ from gensim import utils
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.gensim_classes import Doc2Vec, FastText, Word2Vec
-from gensim_tfw2v.merged import vectors_in
+from gensim_tfw2v.merged import options_of, vectors_in
 from gensim_tfw2v.merging.methods import rotation
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.model import TFWord2Vec
-from gensim_tfw2v.options.table import DEFAULTS, named
+from gensim_tfw2v.options.contents import KEPT, names
+from gensim_tfw2v.options.table import named
+from gensim_tfw2v.training import huffman
 from gensim_tfw2v.training.weights import WEIGHTS
 
 #: Number of rows that are rotated at a time.
@@ -118,7 +120,11 @@ def train_slice(
     The vocabulary is the compass's words that occur at least `min_count` times in the slice. They
     are counted there; the counts determine subsampling and the noise distribution. With
     hierarchical softmax, the Huffman tree is the compass's, without its other words, and without
-    nodes that then have one branch.
+    nodes that then have one branch. It is a part of the slice: files and folders contain it.
+
+    Words that ``build_vocab(update=True)`` and `partial_fit` add to a slice later get vectors, but
+    no output row and no place in the tree, which would not be trained. So a slice learns what they
+    predict, and does not predict them.
 
     Parameters
     ----------
@@ -129,8 +135,9 @@ def train_slice(
     callbacks : iterable of CallbackAny2Vec
         As for `TFWord2Vec`.
     **options
-        Parameters of `TFWord2Vec`, by default the compass's. Its `vector_size`, `sg`, `hs`,
-        `negative` and `cbow_mean` cannot change.
+        Parameters of `TFWord2Vec`. Those from `cluster` on, `max_final_vocab` and `comment` have
+        the defaults of `TFWord2Vec`, the remaining ones are by default the compass's. Its
+        `vector_size`, `sg`, `hs`, `negative` and `cbow_mean` cannot change.
 
     Returns
     -------
@@ -155,14 +162,14 @@ def train_slice(
     """
     if not isinstance(compass, Word2Vec) or isinstance(compass, FastText | Doc2Vec):
         raise TypeError(f"the compass is a {type(compass).__name__}: pass a full Word2Vec model")
-    held = {name: getattr(compass, name, DEFAULTS[name]) for name in (*SHARED, *named("merged"))}
+    of_compass = options_of(compass, names("slice", KEPT))
     for name in SHARED:
-        if name in options and options[name] != held[name]:
+        if name in options and options[name] != of_compass[name]:
             raise ValueError(
-                f"{name}={quoted(options[name])} differs from {name}={quoted(held[name])} of the "
-                "compass, whose output layer slices share: leave it out"
+                f"{name}={quoted(options[name])} differs from {name}={quoted(of_compass[name])} of "
+                "the compass, whose output layer slices share: leave it out"
             )
-    model = TFWord2Vec(**held | options)
+    model = TFWord2Vec(**of_compass | options)
     model.learn_hidden = False
     compute_loss = model.compute_loss
     try:
@@ -266,18 +273,15 @@ def _rule(known: KeyedVectors) -> Any:
 
 
 def _take_outputs(model: Word2Vec, compass: Word2Vec) -> None:
-    """Copy the output rows of a model's words, and its tree, from the compass."""
-    rows = [compass.wv.key_to_index[word] for word in model.wv.index_to_key]
+    """Copy the output rows of a model's words, and its tree, from the compass.
+
+    A null word that the compass lacks, which no text contains, has neither.
+    """
+    rows = [compass.wv.key_to_index.get(word) for word in model.wv.index_to_key]
     if model.negative:
-        model.syn1neg[:] = compass.syn1neg[rows]
-    if not model.hs:
-        return
-    paths = [compass.wv.expandos["point"][row] for row in rows]
-    codes = [compass.wv.expandos["code"][row] for row in rows]
-    nodes, labels = map(np.concatenate, (paths, codes))
-    kept = np.intersect1d(nodes[labels == 0], nodes[labels == 1])  # nodes with both branches
-    for row, (path, code) in enumerate(zip(paths, codes, strict=True)):
-        stays = np.isin(path, kept)
-        model.wv.expandos["point"][row] = np.searchsorted(kept, path[stays]).astype(np.uint32)
-        model.wv.expandos["code"][row] = code[stays]
-    model.syn1[: len(kept)] = compass.syn1[kept]
+        known = [number for number, row in enumerate(rows) if row is not None]
+        model.syn1neg[known] = compass.syn1neg[[rows[number] for number in known]]
+    if model.hs:
+        tree, nodes = huffman.select(huffman.Paths.of(compass.wv), rows)
+        tree.store(model.wv)
+        model.syn1[: len(nodes)] = compass.syn1[nodes]

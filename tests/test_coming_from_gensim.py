@@ -10,6 +10,7 @@ from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.model import OWN, RUNNING
+from gensim_tfw2v.options.contents import PARTS
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from-gensim.md"
 
@@ -47,6 +48,17 @@ def test_page_names_every_method():
         "save_pretrained",
         "to_gensim",
     }
+
+
+def test_page_says_what_becomes_of_attributes():
+    text = PAGE.read_text(encoding="utf-8").split("## Copies, files and new models\n")[1]
+    text = text.split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    ways = ("copy", "file", "folder", "gensim", "merged", "slice")
+    for names, *fates in rows:
+        for name in re.findall(r"`([\w.]+)`", names):
+            (part,) = (part for part in PARTS if name in part.names)
+            assert [getattr(part, way) for way in ways] == fates, name
 
 
 @pytest.mark.parametrize("model_class", [Word2Vec, TFWord2Vec])

@@ -322,7 +322,8 @@ def test_attributes_of_words_equal_gensims(options):
         class_(min_count=2, vector_size=4, **options) for class_ in (TFWord2Vec, Word2Vec)
     )
     texts = list(lee_corpus_list)
-    for update in (False, True):
+    updates = (False,) if options.get("null_word") else (False, True)  # gensim adds another one
+    for update in updates:
         for model in (ours, gensims):
             model.build_vocab(texts, update=update)
         assert ours.wv.key_to_index == gensims.wv.key_to_index

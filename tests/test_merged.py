@@ -122,6 +122,24 @@ def test_keyed_vectors_are_merged_without_output_layers(halves, method, tmp_path
     assert merged.wv.get_vecattr("the", "count") == len(halves[0].wv) + len(halves[1].wv)
 
 
+def test_counts_that_happen_to_be_a_numbering_are_counts():
+    """gensim numbers words of files without counts V, ..., 1. A text may have these counts, too."""
+    texts = [["a"] * 3, ["b"] * 2, ["c"]] * 3
+    models = [trained(texts[:3], min_count=1), trained(texts, min_count=1)]
+    assert list(counts(models[0]).values()) == [3, 2, 1]
+    for given in (models, [model.wv for model in models]):
+        assert counts(merge_models(given, "concat")) == {"a": 12, "b": 8, "c": 4}
+    assert counts(TFWord2Vec.from_vectors(models[0].wv)) == {"a": 3, "b": 2, "c": 1}
+
+
+def test_null_words_are_merged_as_any_word():
+    models = [trained(TEXTS[:20], null_word=n, hs=1) for n in (1, 0)]
+    merged = merge_models(models, "concat")
+    assert merged.null_word == 1 and merged.wv.get_vecattr("\0", "count") == 1
+    merged.build_vocab([["unheard"] * 5], update=True)
+    assert merged.wv.index_to_key.count("\0") == 1
+
+
 def test_merging_leaves_the_inputs_unchanged(halves):
     before = [half.wv.vectors.copy() for half in halves]
     merged = merge_models(halves[:1], "concat")

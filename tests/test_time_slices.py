@@ -11,8 +11,17 @@ from gensim.test.utils import common_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
+from typer.testing import CliRunner
 
-from gensim_tfw2v import TFFastText, TFWord2Vec, align_models, self_similarities, train_slice
+from gensim_tfw2v import (
+    TFFastText,
+    TFWord2Vec,
+    align_models,
+    merge_models,
+    self_similarities,
+    train_slice,
+)
+from gensim_tfw2v.cli.main import app
 
 TOPICS, WORDS = 16, 8
 
@@ -149,6 +158,123 @@ def test_a_saved_slice_stays_in_its_space(tmp_path):
     model.train(SLICES[0][:90], total_examples=90, epochs=1)
     check_outputs(model, compass)
     assert "learn_hidden" not in vars(model.to_gensim())
+
+
+def same_paths(model, other, words):
+    for word in words:
+        for name in ("point", "code"):
+            paths = [of.wv.get_vecattr(word, name) for of in (model, other)]
+            np.testing.assert_array_equal(*paths)
+
+
+def in_a_folder(model, folder):
+    model.save_pretrained(folder / "folder")
+    return TFWord2Vec.from_pretrained(folder / "folder")
+
+
+def converted(model, folder):
+    model.save(str(folder / "model"))
+    result = CliRunner().invoke(
+        app, ["convert", str(folder / "model"), str(folder / "folder"), "--to", "pretrained"]
+    )
+    assert result.exit_code == 0, result.output
+    return TFWord2Vec.from_pretrained(folder / "folder")
+
+
+def updated(model, folder):
+    again = copy.deepcopy(model)
+    again.build_vocab(SLICES[1][:90], update=True)
+    return again
+
+
+def fitted(model, folder):
+    again = copy.deepcopy(model)
+    again.partial_fit(SLICES[1][:90], alpha=1e-9)
+    return again
+
+
+@pytest.mark.parametrize("way", [in_a_folder, converted, updated, fitted])
+@pytest.mark.parametrize("objective", ["skip-gram with a tree", "CBOW with a tree", "skip-gram"])
+def test_a_slice_stays_in_its_space_and_keeps_its_tree(objective, way, tmp_path):
+    compass = trained(SLICES[0][:400], **OBJECTIVES[objective])
+    model = train_slice(compass, SLICES[1][:90], min_count=2)
+    again = way(model, tmp_path)
+    assert again.learn_hidden is False
+    check_outputs(again, compass)
+    if model.hs:
+        same_paths(again, model, model.wv.index_to_key)
+    text = SLICES[0][400:500]
+    assert again.held_out_loss(text) == pytest.approx(model.held_out_loss(text), rel=0.01)
+    again.train(SLICES[1][:90], total_examples=90, epochs=1)
+    check_outputs(again, compass)
+
+
+@pytest.mark.parametrize("objective", ["skip-gram with a tree", "skip-gram"])
+def test_words_added_to_a_slice_are_predicted_from_but_not_predicted(objective, tmp_path):
+    compass = trained(SLICES[0][:400], **OBJECTIVES[objective])
+    model = train_slice(compass, SLICES[1][:300], epochs=20)
+    texts = [[word if word != "t2w0" else "new" for word in text] for text in SLICES[1][:900]]
+    known = list(model.wv.index_to_key)
+    before = copy.deepcopy(model)
+    model.partial_fit(texts, epochs=20)
+    assert model.wv.index_to_key == [*known, "new"]
+    assert topics_near(model, "new") == {"t2"}
+    output = model.syn1 if model.hs else model.syn1neg
+    if model.hs:
+        same_paths(model, before, known)
+        assert not len(model.wv.get_vecattr("new", "point"))
+    np.testing.assert_array_equal(output[:-1], before.syn1 if model.hs else before.syn1neg)
+    assert not output[-1].any()
+    again = in_a_folder(model, tmp_path)
+    if model.hs:
+        same_paths(again, model, model.wv.index_to_key)
+
+
+def test_the_tree_of_a_slice_is_not_built_anew():
+    compass = trained(SLICES[0][:200], hs=1)
+    model = train_slice(compass, SLICES[0][:90])
+    with pytest.raises(ValueError, match="another tree would not fit them"):
+        model.create_binary_tree()
+    check_outputs(model, compass)
+
+
+def test_a_slice_with_a_new_vocabulary_is_not_trained_in_vain():
+    model = train_slice(trained(SLICES[0][:200], hs=1), SLICES[0][:90])
+    model.build_vocab(SLICES[1][:90])
+    with pytest.raises(ValueError, match="it is all 0, so that nothing would be learnt"):
+        model.train(SLICES[1][:90], total_examples=90, epochs=1)
+    model.learn_hidden = True
+    model.train(SLICES[1][:90], total_examples=90, epochs=1)
+
+
+def test_merged_slices_keep_their_common_tree():
+    compass = trained(SLICES[0][:400], sg=1, hs=1, negative=0)
+    models = [train_slice(compass, texts[:300], epochs=9) for texts in SLICES]
+    assert {*models[0].wv.index_to_key} == {*models[1].wv.index_to_key}
+    assert models[0].wv.index_to_key != models[1].wv.index_to_key
+    merged = merge_models(models, "concat")
+    same_paths(merged, models[0], models[0].wv.index_to_key)
+    # the mean of equal rows: the product with an input row is that of the mean of both vectors
+    for half in np.split(merged.syn1, 2, axis=1):
+        np.testing.assert_allclose(half, compass.syn1 * 0.5**0.5, rtol=1e-5)
+    text = SLICES[0][400:500]
+    losses = [model.held_out_loss(text) for model in models]
+    assert merged.held_out_loss(text) < max(losses)
+    assert merge_models(models).held_out_loss(text) < 1.02 * max(losses)
+
+
+@pytest.mark.parametrize("of_compass", [0, 1])
+@pytest.mark.parametrize("of_slice", [0, 1])
+def test_slices_may_have_a_null_word(of_compass, of_slice):
+    compass = trained(common_texts, hs=1, null_word=of_compass)
+    model = train_slice(compass, common_texts[:5], null_word=of_slice)
+    assert ("\0" in model.wv) == bool(of_slice)
+    for word in model.wv.index_to_key:
+        row = model.syn1neg[model.wv.key_to_index[word]]
+        is_known = word in compass.wv.key_to_index
+        expected = compass.syn1neg[compass.wv.key_to_index[word]] if is_known else 0
+        np.testing.assert_array_equal(row, expected)
+    assert np.isfinite(model.wv.vectors).all()
 
 
 def test_slices_reject_what_they_cannot_train():

@@ -15,7 +15,11 @@ import numpy as np
 from gensim_tfw2v.messages import quoted, strict_json
 
 #: NumPy's types of the format's types.
-DTYPES = {"F32": "<f4", "U32": "<u4", "I64": "<i8"}
+DTYPES = {
+    **{"F16": "<f2", "F32": "<f4", "F64": "<f8", "BOOL": "|b1"},
+    **{"I8": "|i1", "I16": "<i2", "I32": "<i4", "I64": "<i8"},
+    **{"U8": "|u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"},
+}
 
 #: Number of rows that are converted and written at a time.
 ROWS_AT_A_TIME = 1 << 14

@@ -51,7 +51,6 @@ class Option:
         - identity: a checkpoint belongs to the same training only if the value is equal
         - argument: it is not an attribute of models
         - needed: models of all versions of gensim have it
-        - merged: a merged model copies it from the first model
         - shown: TensorBoard shows it
         - switch: TensorBoard shows it as true or false
         - unusual: TensorBoard shows it if its value is not the default
@@ -82,37 +81,35 @@ class Option:
 TABLE = (
     Option("vector_size", Whole(1, MAX_INT, exact=True), 100, "needed identity shown arrays"),
     Option("dm", Whole(0, 1, exact=True), 1, "argument arrays", of="Doc2Vec"),
-    Option("sg", Whole(text=True), 0, "needed identity merged switch info arrays"),
-    Option("hs", Whole(text=True), 0, "needed identity merged switch info arrays"),
+    Option("sg", Whole(text=True), 0, "needed identity switch info arrays"),
+    Option("hs", Whole(text=True), 0, "needed identity switch info arrays"),
     Option(
         "negative",
         Whole(0, MAX_NEGATIVES, text=True),
         5,
-        "needed identity merged shown info arrays",
+        "needed identity shown info arrays",
     ),
     Option(
         "ns_exponent",
         Finite(text=True),
         0.75,
-        "identity merged unusual",
+        "identity unusual",
         stored=Finite(text=True),  # gensim converts it when it is used
     ),
-    Option("window", Whole(1, WIDEST_WINDOW, text=True), 5, "needed identity merged shown info"),
-    Option("shrink_windows", truth, True, "identity merged unusual"),
-    Option("cbow_mean", Whole(text=True), 1, "needed identity merged unusual arrays"),
-    Option("corrected_cbow", truth, False, "own identity merged unusual refused"),
+    Option("window", Whole(1, WIDEST_WINDOW, text=True), 5, "needed identity shown info"),
+    Option("shrink_windows", truth, True, "identity unusual"),
+    Option("cbow_mean", Whole(text=True), 1, "needed identity unusual arrays"),
+    Option("corrected_cbow", truth, False, "own identity unusual refused"),
     Option("negative_shards", Whole(1, MAX_NEGATIVES), 1, "experiment identity unusual refused"),
     Option("learn_hidden", truth, True, "experiment identity unusual refused fixed"),
-    Option("sample", Finite(most=MAX_SAMPLE, none=True), 1e-3, "needed identity merged shown info"),
-    Option("alpha", Finite(text=True), 0.025, "needed identity merged shown info each-epoch"),
-    Option("min_alpha", Finite(text=True), 1e-4, "needed identity merged unusual each-epoch"),
-    Option(
-        "epochs", Whole(none=True, exact=True), 5, "needed identity merged shown info each-epoch"
-    ),
+    Option("sample", Finite(most=MAX_SAMPLE, none=True), 1e-3, "needed identity shown info"),
+    Option("alpha", Finite(text=True), 0.025, "needed identity shown info each-epoch"),
+    Option("min_alpha", Finite(text=True), 1e-4, "needed identity unusual each-epoch"),
+    Option("epochs", Whole(none=True, exact=True), 5, "needed identity shown info each-epoch"),
     Option("deterministic", truth, False, "own identity unusual refused fixed"),
-    Option("min_count", comparable, 5, "needed merged shown info"),
-    Option("workers", Whole(1, text=True), 3, "needed merged shown"),
-    Option("seed", seed, 1, "needed merged info", stored=stored_seed),
+    Option("min_count", comparable, 5, "needed shown info"),
+    Option("workers", Whole(1, text=True), 3, "needed shown"),
+    Option("seed", seed, 1, "needed info", stored=stored_seed),
     Option("max_vocab_size", comparable),
     Option("max_final_vocab", Whole(none=True, exact=True)),
     Option("batch_words", comparable, 10_000, "each-epoch"),

@@ -28,13 +28,14 @@ from gensim_tfw2v.files.temporary import locked
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.table import named
 from gensim_tfw2v.processes.threads import defer_interrupts
+from gensim_tfw2v.training.huffman import Paths
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 FORMAT = 4
-#: Formats that can be read. Format 3 lacks the kernel.
+#: Formats that can be read. Format 3 lacks the kernel and the checksum of the tree.
 READABLE = (3, FORMAT)
 DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
@@ -193,6 +194,8 @@ class Checkpoints:
         training = description["training"]
         for name, value in self.training.items():
             had = training.get(name)
+            if had is None and name == "tree" and description["format"] != FORMAT:
+                continue
             if name == "epochs" and had == description["state"].get("epoch") and had < value:
                 continue  # a finished training is extended by more epochs
             if had != value:
@@ -301,6 +304,8 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in named("identity")},
     }
+    if model.hs:  # a row of syn1 is a node of this tree
+        description["tree"] = f"{Paths.of(model.wv).checksum():08x}"
     if model.has_subwords:
         description |= {name: getattr(model.wv, name) for name in named("identity", "FastText")}
     if model.has_documents:

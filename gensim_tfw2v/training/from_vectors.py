@@ -27,7 +27,7 @@ def take_vectors(
         )
     finally:
         model.sorted_vocab = in_order
-    model.wv.vectors[:] = vectors.vectors
+    model.wv.vectors[: len(vectors)] = vectors.vectors  # without a null word, which is last
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:

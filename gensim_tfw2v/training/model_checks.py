@@ -105,6 +105,19 @@ def check_state(model: Any, config: TrainingConfig) -> None:
             )
 
 
+def check_learns(model: Any) -> None:
+    """Raise a ValueError if the output layer is all 0, and must not change: nothing would change.
+
+    So it is after ``build_vocab`` of a model of `train_slice`.
+    """
+    outputs = [vars(model)[name] for name in ("syn1neg", "syn1") if name in vars(model)]
+    if not model.learn_hidden and outputs and not any(map(np.any, outputs)):
+        raise ValueError(
+            "learn_hidden=False keeps the output layer (syn1neg, syn1), but it is all 0, so that "
+            "nothing would be learnt: set learn_hidden=True, or call train_slice"
+        )
+
+
 def _inputs(model: Any) -> list[tuple[str, Any, int, str]]:
     """Return the arrays of inputs: name, rows, required number of rows, and kind of their keys."""
     words = len(model.wv)

@@ -5,12 +5,11 @@ that sentence-transformers and model2vec load, as embeddings of words; row 0, fo
 zero.
 """
 
-import inspect
 import json
 import os
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
@@ -24,17 +23,26 @@ from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.file_set import FileSetError, load_set
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
-from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.kernel.tables import all_finite
 from gensim_tfw2v.messages import quoted, require, strict_json
+from gensim_tfw2v.options.contents import COUNTERS
 from gensim_tfw2v.options.hyperparameters import hyperparameters
-from gensim_tfw2v.options.table import named
-from gensim_tfw2v.training.documents import INTEGERS
+from gensim_tfw2v.training import huffman
+from gensim_tfw2v.training.folder_contents import (
+    CONFIG,
+    STATE,
+    TAGS,
+    TOKENIZER,
+    TREE,
+    check_contents,
+    describe,
+    list_dtypes,
+    list_options,
+    list_tensors,
+    locate,
+)
 from gensim_tfw2v.training.model_checks import check_state
 
-CONFIG = "config.json"
-TOKENIZER = "tokenizer.json"
-TAGS = "tags.json"
 TENSORS = "model.safetensors"
 CARD = "README.md"
 
@@ -45,22 +53,6 @@ HUB = "huggingface_hub"
 MODULES = [
     {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
 ]
-
-#: Token of unknown words.
-UNKNOWN = "[UNK]"
-
-#: Parameters that are not saved: the corpus, functions, arrays, and how to train.
-LEFT_OUT = {
-    *("sentences", "documents", "corpus_file", "trim_rule", "callbacks", "hashfxn"),
-    *("dv", "dv_mapfile", "dm_mean", *named("running")),
-}
-
-#: Further attributes that are saved, all of them numbers.
-STATE = (
-    *("corpus_count", "corpus_total_words", "effective_min_count", "train_count"),
-    *("total_train_time", "min_alpha_yet_reached", "running_training_loss"),
-)
-
 
 #: Errors of a folder that is not one of a model.
 DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -75,10 +67,10 @@ def save_pretrained(
     model = saved if hasattr(saved, "wv") else SimpleNamespace(wv=saved)
     if model is saved:
         check_state(model, model._current_config())
-        if model.hs and not np.all(model.wv.expandos["count"]):
-            raise ValueError("words that were added without counts cannot be saved with hs=1")
+    check_contents(model)
+    tensors = dict(list_tensors(model))
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=methodcaller("tolist"))
-    documents = {**_documents(model), "modules.json": MODULES}
+    documents = {**describe(model), "modules.json": MODULES}
     texts = {name: encoder.encode(document).encode() for name, document in documents.items()}
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / CARD).exists():  # it may have been edited
@@ -88,7 +80,7 @@ def save_pretrained(
         for name, text in texts.items():
             Path(to).with_name(name).write_bytes(text)
         metadata = {_checksum_key(name): _checksum(texts[name]) for name in documents}
-        write_tensors(Path(to).with_name(TENSORS), dict(_tensors(model)), metadata)
+        write_tensors(Path(to).with_name(TENSORS), tensors, metadata)
 
     save_atomically(folder / CONFIG, write)
 
@@ -153,11 +145,13 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         model: Any = SimpleNamespace(wv=KeyedVectors(size))
     else:
         # checked first, so that no other parameter is set
-        if wrong := own["options"].keys() ^ _options_of(make).keys():
+        if wrong := own["options"].keys() ^ list_options(make).keys():
             raise ValueError(f"{CONFIG} has unknown or missing options: {quoted(wrong)}")
         model = make(**own["options"])
-        for name in STATE:
+        for name in COUNTERS:
             setattr(model, name, +own["state"][name])  # + raises unless it is a number
+        for name in STATE.keys() & own["state"].keys():
+            setattr(model, name, STATE[name](own["state"][name]))
     words = [*found[TOKENIZER]["model"]["vocab"]][1:]
     model.wv.index_to_key = words
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
@@ -165,16 +159,18 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         found[TAGS] = _read(folder, TAGS, checksums)
         tags = model.dv.index_to_key = found[TAGS]["tags"]
         model.dv.key_to_index = {tag: row for row, tag in enumerate(tags) if tag != row}
-    dtypes = _dtypes(model)
+    dtypes = list_dtypes(model) | own.get("values", {})
     check = partial(_check_checksums, checksums)
     tensors = read_tensors(_file(folder, TENSORS), dtypes, check)
-    for name in dtypes:
-        holder, attribute = _place(model, name)
-        if name in tensors and tensors[name].dtype.kind in "iu":
-            holder.expandos[attribute] = tensors[name]
-        elif name in tensors or name.endswith("_lockf"):
-            setattr(holder, attribute, tensors.get(name, np.ones(1, np.float32)))
+    for name in (name for name in dtypes if name != TREE):
+        attributes, key = locate(model, name)
+        if name in tensors:
+            attributes[key] = tensors[name]
+        elif name.endswith("_lockf"):
+            attributes[key] = np.ones(1, np.float32)
     model.wv.vectors = model.wv.vectors[1:]  # not that of unknown words
+    if TREE in tensors:
+        huffman.decode(tensors[TREE], len(words)).store(model.wv)
     for vectors in (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,):
         arrays = [vectors.index_to_key, vectors.vectors, *vectors.expandos.values()]
         if len({*map(len, arrays)}) > 1 or vectors.vectors.shape[1:] != (size,):
@@ -185,14 +181,15 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         counts = model.wv.expandos["count"]
         if counts.min() < 0 or counts.sum(dtype=float) >= 2**63:
             raise ValueError("has counts that are negative or too large")
-        if model.hs:
+        # folders of earlier versions lack the tree and the noise distribution
+        if model.hs and TREE not in tensors:
             model.create_binary_tree()
-        if model.negative:
+        if model.negative and model.cum_table is None:
             model.make_cum_table()
         if model.has_subwords:
             model.wv.recalc_char_ngram_buckets()
         check_state(model, model._current_config())
-    for name, document in _documents(model).items():
+    for name, document in describe(model).items():
         if found[name] != document:
             raise ValueError(f"{name} is not what save_pretrained writes for this model")
     return model.wv if make is KeyedVectors else model
@@ -233,96 +230,6 @@ def _read(folder: Path, name: str, checksums: dict[str, str]) -> dict[str, Any]:
         return strict_json(content)
     except ValueError as error:
         raise ValueError(f"{name} {error}") from error
-
-
-def _documents(model: Any) -> dict[str, Any]:
-    """Return the contents of the JSON files that describe a model.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the words or tags, or an option, cannot be in them.
-    """
-    words = model.wv.index_to_key
-    vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
-    if not words or len(vocabulary) <= len(words) or not all(isinstance(w, str) for w in words):
-        raise ValueError(f"words must be different strings, at least one, and not {UNKNOWN}")
-    own: dict[str, Any] = {"format": 1, "class": "KeyedVectors"}
-    if isinstance(model, Word2Vec):
-        state = {name: getattr(model, name, None) or 0 for name in STATE}
-        own |= {"class": model._of_gensim.__name__, "options": _options(model), "state": state}
-    documents: dict[str, Any] = {
-        CONFIG: {
-            "model_type": "model2vec",
-            "architectures": ["StaticModel"],
-            "hidden_dim": model.wv.vector_size,
-            "max_length": None,
-            "normalize": False,
-            "gensim_tfw2v": own,
-        },
-        TOKENIZER: {
-            "added_tokens": [],
-            "pre_tokenizer": {"type": "WhitespaceSplit"},
-            "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN},
-        },
-    }
-    if hasattr(model, "dv"):
-        documents[TAGS] = {"tags": list(model.dv.index_to_key)}
-        for tag in model.dv.index_to_key:
-            if not isinstance(tag, (str, *INTEGERS)):
-                raise TypeError(f"the tag {quoted(tag)} is neither a string nor a whole number")
-    return documents
-
-
-def _options_of(class_: type) -> dict[str, Any]:
-    """Return the parameters of a class that are saved, with their defaults."""
-    parameters = inspect.signature(class_).parameters.items()
-    return {name: one.default for name, one in parameters if name not in LEFT_OUT}
-
-
-def _options(model: Any) -> dict[str, Any]:
-    """Return a model's options, which are attributes of it or of its vectors."""
-    options: dict[str, Any] = {}
-    for name, default in _options_of(type(model)).items():
-        held = getattr(model, name, getattr(model.wv, name, default))
-        value = options[name] = np.asarray(held).tolist()
-        if isinstance(value, str) and name != "comment" or isinstance(value, dict):
-            raise TypeError(f"{name} is {quoted(value)}, which is not a number")
-    return options
-
-
-def _dtypes(model: Any) -> dict[str, str]:
-    """Return the types of a model's tensors; integers belong to keys, the others are attributes."""
-    dtypes = {"wv.count": "I64"}
-    if hasattr(model, "dv"):
-        dtypes |= {"dv.word_count": "I64", "dv.doc_count": "I64", "dv.vectors": "F32"}
-        dtypes |= {"dv.vectors_lockf": "F32"}
-    dtypes |= {"embeddings": "F32", "wv.sample_int": "U32", "wv.vectors_lockf": "F32"}
-    if getattr(model, "has_subwords", False):
-        for name in "wv.vectors_vocab", "wv.vectors_ngrams":
-            dtypes |= {name: "F32", f"{name}_lockf": "F32"}
-    if isinstance(model, Word2Vec):
-        outputs = ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
-        dtypes |= dict.fromkeys(outputs, "F32")
-    return dtypes
-
-
-def _place(model: Any, name: str) -> tuple[Any, str]:
-    """Return the object and the attribute of a tensor."""
-    holder, _, attribute = name.replace("embeddings", "wv.vectors").rpartition(".")
-    return getattr(model, holder) if holder else model, attribute
-
-
-def _tensors(model: Any) -> Iterator[tuple[str, tuple[str, list[np.ndarray]]]]:
-    """Yield the name, the type and the arrays of each tensor that a model has."""
-    for name, dtype in _dtypes(model).items():
-        holder, attribute = _place(model, name)
-        held = vars(holder) if dtype == "F32" else holder.expandos
-        array = held.get(attribute)
-        if array is None or attribute.endswith("_lockf") and np.all(array == 1):
-            continue
-        unknown = [np.zeros_like(array, shape=(1, *array.shape[1:]))] * (name == "embeddings")
-        yield name, (dtype, [*unknown, array])
 
 
 def _card(saved: Any, results: Mapping[str, float]) -> str:

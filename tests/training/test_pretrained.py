@@ -16,6 +16,8 @@ from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
+from gensim_tfw2v.training.folder_contents import list_dtypes
 from gensim_tfw2v.training.pretrained import load_pretrained, save_pretrained
 
 DOCUMENTS = [TaggedDocument(text, [n, f"t{n % 3}"]) for n, text in enumerate(common_texts)]
@@ -85,6 +87,28 @@ def state_of(held):
     return {n: of for n, of in state.items() if n not in ("wv", "dv", "load") and not callable(of)}
 
 
+@pytest.mark.parametrize("name", ["words", "skip-gram", "documents", "concatenated"])
+def test_folders_of_earlier_versions_are_read(name, tmp_path):
+    """Earlier folders lack the tree and the noise distribution, which counts determine."""
+    model = made(name)
+    model.save_pretrained(tmp_path)
+    own = list_dtypes(model)
+    tensors = read_tensors(tmp_path / "model.safetensors", own)
+    assert {"wv.tree"} <= tensors.keys() or not model.hs
+    earlier = {n: (own[n], [of]) for n, of in tensors.items() if n not in ("wv.tree", "cum_table")}
+    write_tensors(tmp_path / "model.safetensors", earlier)
+    config = json.loads((tmp_path / "config.json").read_text("utf-8"))
+    state = config["gensim_tfw2v"]["state"]
+    config["gensim_tfw2v"]["state"] = {n: of for n, of in state.items() if n != "kernel"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    loaded = type(model).from_pretrained(tmp_path)
+    np.testing.assert_array_equal(loaded.cum_table, model.cum_table)
+    for key in ("point", "code"):
+        assert (key in model.wv.expandos) == bool(model.hs)
+        expected = [*model.wv.expandos.get(key, ())]
+        np.testing.assert_equal([*loaded.wv.expandos.get(key, ())], expected)
+
+
 def test_saved_again_the_files_are_the_same(tmp_path):
     for name in VARIANTS:
         made(name).save_pretrained(tmp_path / name)
@@ -100,6 +124,14 @@ def test_models_of_older_versions_are_saved(name, tmp_path):
     loaded = TFWord2Vec.from_pretrained(tmp_path)
     np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
     assert loaded.comment is None and loaded.window == model.window
+
+
+def test_models_of_fasttexts_files_are_saved(tmp_path):
+    model = TFFastText.load_facebook_model(datapath("lee_fasttext_new.bin"))
+    model.save_pretrained(tmp_path)
+    loaded = TFFastText.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(loaded.wv.vectors_ngrams, model.wv.vectors_ngrams)
+    np.testing.assert_array_equal(loaded.syn1neg, model.syn1neg)
 
 
 def test_updated_tags_are_saved(tmp_path):
@@ -387,6 +419,14 @@ def test_mutated_folders_are_refused_or_read_right(name, seed, folders, tmp_path
         (["options", "vector_size"], 2**31 - 1, "shape"),
         (["state", "corpus_count"], "9", "TypeError"),
         (["state", "train"], 1, "not what save_pretrained writes"),
+        (["state", "learn_hidden"], "no", "not what save_pretrained writes"),
+        (["state", "learn_hidden"], True, "not what save_pretrained writes"),
+        (["state", "history"], "12", "not what save_pretrained writes"),
+        (["state", "best_epoch"], {}, "TypeError"),
+        (["values"], {"wv.vectors": "F64"}, "not what save_pretrained writes"),
+        (["values"], {"load": "F32"}, "not what save_pretrained writes"),
+        (["values"], {"wv.expandos.point": "U32"}, "not what save_pretrained writes"),
+        (["values"], ["wv"], "Error"),
         (["format"], 2, "not what save_pretrained writes"),
         (["more"], {}, "not what save_pretrained writes"),
     ],

@@ -1,0 +1,130 @@
+"""List of what a model is made of, and of what copies, files and new models keep of it.
+
+Attributes that are not listed are the user's own. Copies and files of gensim's format keep them;
+pretrained folders refuse them, except own values of words (``wv.set_vecattr``) that are numbers;
+new models of `merge_models`, `train_slice` and `from_vectors` lack them. `from_vectors` takes only
+words, counts and vectors.
+"""
+
+from dataclasses import dataclass
+
+from gensim_tfw2v.options.table import named
+
+#: Fates of an attribute: equal afterwards; computed from what is kept; as in a new model; kept only
+#: in so far as it is a new model's value, otherwise an error names the attribute.
+KEPT, MADE, NEW, REFUSED = "kept", "made", "new", "refused"
+
+#: gensim's counters, all of them numbers.
+COUNTERS = (
+    *("corpus_count", "corpus_total_words", "effective_min_count", "train_count"),
+    *("total_train_time", "min_alpha_yet_reached", "running_training_loss"),
+)
+
+#: Results of the last `train` that files keep.
+RESULTS = ("mean_losses", "history", "best_epoch", "best_score", "kernel")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Attributes with the same fates.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Attributes of a model, of its vectors (``wv.``, ``dv.``), or values of their keys
+        (``wv.expandos.``).
+    copy : str
+        Fate in `copy.copy`, `copy.deepcopy` and pickle.
+    file : str
+        Fate in `save`.
+    folder : str
+        Fate in `save_pretrained`.
+    gensim : str
+        Fate in `to_gensim`.
+    merged : str
+        Fate in `merge_models`, which keeps what the first model has.
+    slice : str
+        Fate in `train_slice`, which keeps what the compass has.
+    """
+
+    names: tuple[str, ...]
+    copy: str = KEPT
+    file: str = KEPT
+    folder: str = KEPT
+    gensim: str = KEPT
+    merged: str = NEW
+    slice: str = NEW
+
+
+PARTS = (
+    # trained arrays
+    Part(("wv.vectors", "wv.vectors_vocab", "wv.vectors_ngrams", "dv.vectors"), merged=MADE),
+    Part(("syn1neg", "syn1"), merged=MADE, slice=KEPT),
+    # keys and their values
+    Part(("wv.index_to_key", "wv.key_to_index"), merged=MADE, slice=MADE),
+    Part(("dv.index_to_key", "dv.key_to_index")),
+    Part(("wv.expandos.count", "wv.expandos.sample_int"), merged=MADE, slice=MADE),
+    Part(("dv.expandos.word_count", "dv.expandos.doc_count")),
+    # the Huffman tree, whose nodes are rows of syn1; merged models keep one that is common to all
+    Part(("wv.expandos.point", "wv.expandos.code"), merged=KEPT, slice=KEPT),
+    Part(("cum_table",), file=MADE, merged=MADE, slice=MADE),  # as in gensim's files
+    Part(("wv.vectors_lockf", "wv.vectors_vocab_lockf", "wv.vectors_ngrams_lockf")),
+    Part(("dv.vectors_lockf",)),
+    # gensim's options
+    Part(("vector_size",), merged=MADE, slice=KEPT),
+    Part(
+        (
+            *("sg", "hs", "negative", "ns_exponent", "window", "shrink_windows", "cbow_mean"),
+            *("sample", "alpha", "min_alpha", "epochs", "min_count", "workers", "seed"),
+            "null_word",
+        ),
+        merged=KEPT,
+        slice=KEPT,
+    ),
+    Part(("batch_words", "compute_loss", "max_vocab_size", "sorted_vocab"), slice=KEPT),
+    Part(("hashfxn",), folder=REFUSED, slice=KEPT),  # a folder contains no code
+    Part(("max_final_vocab", "comment")),
+    Part(("wv.min_n", "wv.max_n", "wv.bucket", "word_ngrams")),
+    Part(("dbow_words", "dm_concat", "dm_tag_count")),
+    # this package's options
+    Part(("corrected_cbow",), gensim=NEW, merged=KEPT, slice=KEPT),
+    Part(("deterministic",), gensim=NEW, slice=KEPT),
+    Part(named("experiment"), gensim=NEW),
+    Part(named("running"), file=NEW, folder=NEW, gensim=NEW),
+    # state
+    Part(COUNTERS),
+    Part(RESULTS, gensim=NEW),
+    Part(("traffic", "merge_report"), file=NEW, folder=NEW, gensim=NEW),
+    Part(("random", "lifecycle_events"), folder=NEW),
+    Part(("raw_vocab",), folder=REFUSED),  # empty, unless the user asked to keep it
+    # derived, unused, or gensim's bookkeeping
+    Part(("layer1_size", "wv.vector_size", "dv.vector_size"), folder=MADE, merged=MADE, slice=MADE),
+    Part(("wv.buckets_word", "wv.compatible_hash", "load", "load_fasttext_format"), folder=MADE),
+    Part(("wv.norms", "dv.norms", "wv.next_index", "dv.next_index"), folder=NEW),
+    Part(("wv.mapfile_path", "dv.mapfile_path", "callbacks"), folder=NEW),
+    Part(
+        tuple(
+            holder + name
+            for holder in ("", "wv.", "dv.")
+            for name in ("__numpys", "__scipys", "__ignoreds", "__recursive_saveloads")
+        ),
+        folder=NEW,
+    ),
+    # left by the reader of fastText's files, and by versions of gensim before 4
+    Part(("nwords", "vocab_size", "num_original_vectors"), folder=NEW),
+    Part(("model_trimmed_post_training", "syn0_lockf", "wv.syn0norm"), folder=NEW),
+    # caches, and state of a call that runs
+    Part(
+        (
+            *("_reader", "_training", "_config", "_parsed", "_process_launcher", "_user"),
+            *("_by_gensim", "_frozen", "_is_new", "_logged", "_restored_words", "_tags"),
+            *("_adds_tags", "stop_training"),
+        ),
+        **dict.fromkeys(("copy", "file", "folder", "gensim"), NEW),
+    ),
+)
+
+
+def names(way: str, fate: str) -> tuple[str, ...]:
+    """Return the names of the attributes with a fate in a way to store a model or to pass it on."""
+    return tuple(name for part in PARTS if getattr(part, way) == fate for name in part.names)

@@ -1,0 +1,256 @@
+"""Contents of a pretrained folder: JSON documents and tensors of a model, or what it refuses."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.files.safetensors import DTYPES
+from gensim_tfw2v.gensim_classes import Word2Vec
+from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.contents import COUNTERS, KEPT, PARTS, REFUSED, names
+from gensim_tfw2v.training import huffman
+from gensim_tfw2v.training.documents import INTEGERS
+from gensim_tfw2v.training.weights import WEIGHTS
+
+CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
+TAGS = "tags.json"
+
+#: Token of unknown words.
+UNKNOWN = "[UNK]"
+
+#: Parameters that are no attributes of models: the corpus, functions and initial vectors.
+ARGUMENTS = {
+    *("sentences", "documents", "corpus_file", "trim_rule", "callbacks"),
+    *("dv", "dv_mapfile", "dm_mean"),
+}
+
+#: Attributes of models that folders contain, and those that they cannot contain.
+CONTAINED = set(names("folder", KEPT))
+LISTED = {name for part in PARTS for name in part.names}
+
+#: Types of values of keys that all models have.
+COUNTS = {
+    "wv.expandos.count": "I64",
+    "wv.expandos.sample_int": "U32",
+    "dv.expandos.word_count": "I64",
+    "dv.expandos.doc_count": "I64",
+}
+
+#: The Huffman tree: the children of its nodes; see `huffman.encode`.
+TREE = "wv.tree"
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(number := float(value)):
+        raise ValueError(f"it contains {value}")
+    return number
+
+
+def _all_finite(values: Any) -> list[float]:
+    return [_finite(value) for value in values]
+
+
+#: Converters of further attributes that are saved, if they are not a new model's.
+STATE: Mapping[str, Callable[[Any], Any]] = {
+    "mean_losses": _all_finite,
+    "history": _all_finite,
+    "best_epoch": int,
+    "best_score": _finite,
+    "kernel": str,
+    "learn_hidden": bool,
+    "negative_shards": int,
+}
+
+
+def describe(model: Any) -> dict[str, Any]:
+    """Return the contents of the JSON files that describe a model.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the words or tags, or an option, cannot be in them.
+    """
+    words = model.wv.index_to_key
+    vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
+    if not words or len(vocabulary) <= len(words) or not all(isinstance(w, str) for w in words):
+        raise ValueError(f"words must be different strings, at least one, and not {UNKNOWN}")
+    own: dict[str, Any] = {"format": 1, "class": "KeyedVectors"}
+    if isinstance(model, Word2Vec):
+        own |= {"class": model._of_gensim.__name__, "options": _options(model)}
+        own["state"] = _state(model)
+    if values := _values(model):
+        own["values"] = values
+    documents: dict[str, Any] = {
+        CONFIG: {
+            "model_type": "model2vec",
+            "architectures": ["StaticModel"],
+            "hidden_dim": model.wv.vector_size,
+            "max_length": None,
+            "normalize": False,
+            "gensim_tfw2v": own,
+        },
+        TOKENIZER: {
+            "added_tokens": [],
+            "pre_tokenizer": {"type": "WhitespaceSplit"},
+            "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN},
+        },
+    }
+    if hasattr(model, "dv"):
+        documents[TAGS] = {"tags": list(model.dv.index_to_key)}
+        for tag in model.dv.index_to_key:
+            if not isinstance(tag, (str, *INTEGERS)):
+                raise TypeError(f"the tag {quoted(tag)} is neither a string nor a whole number")
+    return documents
+
+
+def list_options(class_: type) -> dict[str, Any]:
+    """Return the parameters of a class that are saved, with their defaults."""
+    parameters = inspect.signature(class_).parameters.items()
+    left_out = ARGUMENTS | LISTED - CONTAINED
+    return {name: one.default for name, one in parameters if name not in left_out}
+
+
+def _options(model: Any) -> dict[str, Any]:
+    """Return a model's options, which are attributes of it or of its vectors."""
+    options: dict[str, Any] = {}
+    for name, default in list_options(type(model)).items():
+        held = getattr(model, name, getattr(model.wv, name, default))
+        value = options[name] = np.asarray(held).tolist()
+        if isinstance(value, str) and name != "comment" or isinstance(value, dict):
+            raise TypeError(f"{name} is {quoted(value)}, which is not a number")
+    return options
+
+
+def _state(model: Any) -> dict[str, Any]:
+    """Return a model's counters, and results and experiments that are not a new model's."""
+    state = {name: getattr(model, name, None) or 0 for name in COUNTERS}
+    for name, convert in STATE.items():
+        default = getattr(type(model), name)
+        try:
+            value = convert(held) if (held := getattr(model, name)) is not None else None
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"a folder cannot contain {name} ({error}): delete it or set it to {default!r}"
+            ) from error
+        if value != (list(default) if isinstance(default, tuple) else default):
+            state[name] = value
+    return state
+
+
+def _holders(model: Any) -> dict[str, Any]:
+    """Return a model and its vectors, by the prefixes of their attributes."""
+    holders = {"": model, "wv.": model.wv}
+    return holders | {"dv.": model.dv} if hasattr(model, "dv") else holders
+
+
+def _values(model: Any) -> dict[str, str]:
+    """Return the types of the user's own values of keys (gensim's ``set_vecattr``)."""
+    names_of_types = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+    return {
+        f"{place}expandos.{name}": names_of_types.get(
+            np.asarray(values).dtype.newbyteorder("<"), ""
+        )
+        for place, holder in _holders(model).items()
+        if place
+        for name, values in holder.expandos.items()
+        if f"{place}expandos.{name}" not in LISTED
+    }
+
+
+def check_contents(model: Any) -> None:
+    """Raise a TypeError or ValueError for what a folder cannot contain.
+
+    It would be lost: an attribute of the user, a function, an array or value of another type.
+    """
+    dtypes = list_dtypes(model)
+    for place, holder in _holders(model).items():
+        for attribute, value in vars(holder).items():
+            name = place + attribute
+            is_lost = name not in LISTED and attribute not in ("wv", "dv", "expandos")
+            is_lost |= name in names("folder", REFUSED) and bool(value) and value is not hash
+            is_lost |= attribute in WEIGHTS and value is not None and _tensor(name) not in dtypes
+            if is_lost:
+                raise TypeError(
+                    f"a folder cannot contain the attribute {name} of this "
+                    f"{type(holder).__name__}: delete it or set it to a new model's value, or use "
+                    "save(), which keeps all attributes"
+                )
+        if place:
+            _check_keys(place, holder)
+    for name, dtype in _values(model).items():
+        if not dtype:
+            raise TypeError(
+                f"a folder cannot contain {name}: it must hold numbers. Delete it from "
+                f"{name.rpartition('.')[0]}, or use save()"
+            )
+
+
+def _check_keys(place: str, vectors: KeyedVectors) -> None:
+    keys = vectors.index_to_key
+    # tags that are their own rows are not listed
+    indices = {key: row for row, key in enumerate(keys) if place == "wv." or key != row}
+    if vectors.key_to_index != indices:
+        raise ValueError(
+            f"a folder cannot contain {place}key_to_index, in which keys have other rows than in "
+            f"{place}index_to_key: make them agree, or use save()"
+        )
+    for name, values in vectors.expandos.items():
+        if len(values) != len(keys):
+            raise ValueError(
+                f"{place}expandos[{name!r}] has {len(values)} entries for {len(keys)} keys: call "
+                f"{place}allocate_vecattrs()"
+            )
+
+
+def list_dtypes(model: Any) -> dict[str, str]:
+    """Return the types of a model's tensors, except the user's own values of keys."""
+    prefixes = tuple(_holders(model))
+    dtypes = {name: dtype for name, dtype in COUNTS.items() if name.startswith(prefixes[1:])}
+    dtypes = {_tensor(name): dtype for name, dtype in dtypes.items()} | {"embeddings": "F32"}
+    dtypes |= {f"{place}vectors_lockf": "F32" for place in prefixes[1:]} | {TREE: "U32"}
+    if hasattr(model, "dv"):
+        dtypes["dv.vectors"] = "F32"
+    if getattr(model, "has_subwords", False):
+        for name in "wv.vectors_vocab", "wv.vectors_ngrams":
+            dtypes |= {name: "F32", f"{name}_lockf": "F32"}
+    if isinstance(model, Word2Vec):
+        dtypes |= {"syn1neg": "F32", "syn1": "F32", "cum_table": "U32"}
+    return dtypes
+
+
+def _tensor(name: str) -> str:
+    """Return the name of the tensor of an attribute."""
+    if name in COUNTS:
+        return name.replace("expandos.", "")
+    return "embeddings" if name == "wv.vectors" else name
+
+
+def locate(model: Any, name: str) -> tuple[dict[str, Any], str]:
+    """Return the dictionary of a tensor, and its key there."""
+    holder, _, attribute = name.replace("embeddings", "wv.vectors").partition(".")
+    if not attribute:
+        return vars(model), name
+    vectors = getattr(model, holder)
+    is_value = attribute.startswith("expandos.") or f"{holder}.expandos.{attribute}" in COUNTS
+    return (vectors.expandos if is_value else vars(vectors)), attribute.removeprefix("expandos.")
+
+
+def list_tensors(model: Any) -> Iterator[tuple[str, tuple[str, list[np.ndarray]]]]:
+    """Yield the name, the type and the arrays of each tensor that a model has."""
+    for name, dtype in (list_dtypes(model) | _values(model)).items():
+        attributes, key = locate(model, name)
+        array = attributes.get(key)
+        if name == TREE and "point" in model.wv.expandos:
+            array = huffman.encode(huffman.Paths.of(model.wv))
+        if array is None or name.endswith("_lockf") and np.array_equal(array, [1]):
+            continue
+        array = np.atleast_1d(array)
+        if dtype[0] in "IU" and not np.array_equal(array, array.astype(DTYPES[dtype])):
+            raise ValueError(f"a folder cannot contain {name}: it must hold whole numbers")
+        unknown = [np.zeros_like(array, shape=(1, *array.shape[1:]))] * (name == "embeddings")
+        yield name, (dtype, [*unknown, array])

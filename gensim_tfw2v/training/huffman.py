@@ -1,0 +1,204 @@
+"""Huffman tree of hierarchical softmax: a part of the model, whose nodes are rows of ``syn1``.
+
+gensim stores it as the path of each word: ``point``, the nodes from the root, and ``code``, the
+branch taken at each. A tree that is built from other counts has other nodes, which rows that were
+trained for this one do not fit.
+"""
+
+import contextlib
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gensim.models import KeyedVectors
+
+#: Type of an element of a path in gensim.
+_POINT, _CODE = np.uint32, np.uint8
+
+_NO_TREE = (
+    "wv.expandos['point'] and ['code'] are not the paths of a tree in which each node has two "
+    "branches: call create_binary_tree(), which makes one from the counts"
+)
+
+
+class Paths(NamedTuple):
+    """The paths of V words, which are empty for words without a place in the tree."""
+
+    points: Sequence[np.ndarray]  # [V], nodes from the root
+    codes: Sequence[np.ndarray]  # [V], branch taken at each node, 0 or 1
+
+    @classmethod
+    def of(cls, vectors: KeyedVectors) -> "Paths":
+        """Read the paths of a vocabulary; gensim has 0 for words that were added later."""
+        return cls(
+            *(
+                [
+                    path if np.ndim(path) else np.zeros(0, np.int64)
+                    for path in vectors.expandos[name]
+                ]
+                for name in ("point", "code")
+            )
+        )
+
+    def store(self, vectors: KeyedVectors) -> None:
+        """Make these the paths of a vocabulary of V words."""
+        for name, paths, dtype in (("point", self.points, _POINT), ("code", self.codes, _CODE)):
+            array = vectors.expandos[name] = np.empty(len(paths), object)
+            for word, path in enumerate(paths):
+                array[word] = np.asarray(path, dtype)
+
+    def flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the lengths of the paths, [V], and their points and codes, concatenated."""
+        lengths = np.fromiter(map(len, self.points), np.int64, len(self.points))
+        points, codes = (np.concatenate([np.zeros(0, np.int64), *paths]) for paths in self)
+        if len(points) != len(codes):
+            raise ValueError("the lengths of wv.expandos['point'] and ['code'] differ")
+        return lengths, points.astype(np.int64), codes.astype(np.int64)
+
+    def equal(self, other: "Paths") -> bool:
+        """Return whether the trees are equal."""
+        return all(map(np.array_equal, self.flat(), other.flat()))
+
+    def checksum(self) -> int:
+        """Return a checksum of the tree."""
+        return zlib.crc32(b"".join(array.tobytes() for array in self.flat()))
+
+
+def encode(paths: Paths) -> np.ndarray:
+    """Return the children of each node: [number of nodes, 2], uint32.
+
+    A child is numbered as by gensim: below V, it is a word, and V + j is node j.
+
+    Raises
+    ------
+    ValueError
+        If the paths are not those of a tree in which each node has two branches.
+    """
+    n_words = len(paths.points)
+    lengths, points, codes = paths.flat()
+    if not (_are_below(points, n_words) and _are_below(codes, 2)):
+        raise ValueError(_NO_TREE)
+    words = np.flatnonzero(lengths)
+    ends = np.cumsum(lengths)[words]
+    below = np.roll(points, -1) + n_words  # the next node on the path, or at its end the word
+    below[ends - 1] = words
+    children = np.full((points.max(initial=-1) + 1, 2), -1)
+    children[points, codes] = below
+    roots = np.unique(points[ends - lengths[words]])
+    if (
+        not np.array_equal(children[points, codes], below)
+        or not _are_below(children, 2 * n_words)
+        or len(np.unique(children)) < children.size
+        or len(roots) != (len(children) > 0)
+        or np.isin(roots + n_words, children).any()
+    ):
+        raise ValueError(_NO_TREE)
+    return children.astype(np.uint32)
+
+
+def _are_below(numbers: np.ndarray, limit: int) -> bool:
+    return bool(numbers.min(initial=0) >= 0 and numbers.max(initial=-1) < limit)
+
+
+def decode(children: np.ndarray, n_words: int) -> Paths:
+    """Return the paths of a tree from the children of its nodes; see `encode`.
+
+    Raises
+    ------
+    ValueError
+        If they are not those of a tree.
+    """
+    children = children.astype(np.int64)
+    n_nodes = len(children)
+    nowhere = np.zeros(0, _POINT), np.zeros(0, _CODE)
+    points, codes = ([path] * n_words for path in nowhere)
+    roots = np.setdiff1d(np.arange(n_nodes), children - n_words)
+    if (
+        children.shape != (n_nodes, 2)
+        or not _are_below(children, n_words + n_nodes)
+        or len(np.unique(children)) < children.size
+        or len(roots) != (n_nodes > 0)
+    ):
+        raise ValueError("the children of nodes are not those of a tree")
+    branches = children.tolist()
+    left = [(n_words + root, *nowhere) for root in roots.tolist()]
+    n_reached = 0
+    while left:
+        child, point, code = left.pop()
+        if child < n_words:
+            points[child], codes[child] = point, code
+            continue
+        n_reached += 1
+        point = np.append(point, _POINT(child - n_words))
+        for branch, below in enumerate(branches[child - n_words]):
+            left.append((below, point, np.append(code, _CODE(branch))))
+    if n_reached < n_nodes:
+        raise ValueError("the children of nodes are not those of a tree")
+    return Paths(points, codes)
+
+
+def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]:
+    """Return the tree of some words, without nodes that then have one branch.
+
+    `rows` are the words in `paths`, or None for words without a place. Also returns the old number
+    of each node.
+    """
+    nowhere = np.zeros(0, _POINT)
+    points = [nowhere if row is None else paths.points[row] for row in rows]
+    codes = [nowhere if row is None else paths.codes[row] for row in rows]
+    _, nodes, labels = Paths(points, codes).flat()
+    kept = np.intersect1d(nodes[labels == 0], nodes[labels == 1])  # nodes with both branches
+    stays = [np.isin(path, kept) for path in points]
+    return (
+        Paths(
+            [np.searchsorted(kept, path[here]) for path, here in zip(points, stays, strict=True)],
+            [code[here] for code, here in zip(codes, stays, strict=True)],
+        ),
+        kept,
+    )
+
+
+@contextlib.contextmanager
+def as_rows(vectors: KeyedVectors) -> Iterator[None]:
+    """Let gensim take whole numbers for rows, while it builds a tree, even if words are numbers."""
+    rows = vectors.key_to_index
+    vectors.key_to_index = {}
+    try:
+        yield
+    finally:
+        vectors.key_to_index = rows
+
+
+@contextlib.contextmanager
+def keep_paths(vectors: KeyedVectors) -> Iterator[None]:
+    """Undo changes of the tree; words that are added meanwhile have no place in it."""
+    before: Paths | None = Paths.of(vectors) if "point" in vectors.expandos else None
+    yield
+    if before is not None:
+        added = [np.zeros(0, _POINT)] * (len(vectors) - len(before.points))
+        Paths([*before.points, *added], [*before.codes, *added]).store(vectors)
+
+
+def common_paths(models: Sequence[Any], rows_of: Sequence[np.ndarray]) -> Paths | None:
+    """Return the tree of models if it is the same one in all; otherwise None.
+
+    Parameters
+    ----------
+    models : sequence of Word2Vec
+    rows_of : sequence of ndarray [V]
+        For each model, the row of each of its words in the common vocabulary.
+    """
+    found: Paths | None = None
+    for model, rows in zip(models, rows_of, strict=True):
+        if not model.hs or "point" not in model.wv.expandos or len(rows) != len(rows_of[0]):
+            return None
+        order = np.argsort(rows)
+        if not np.array_equal(rows[order], np.arange(len(rows))):
+            return None
+        paths = Paths.of(model.wv)
+        paths = Paths([paths.points[row] for row in order], [paths.codes[row] for row in order])
+        if found is not None and not found.equal(paths):
+            return None
+        found = paths
+    return found
