@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gensim.models import fasttext
 
+from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.gensim_classes import FastText, Word2Vec
 from gensim_tfw2v.model import OWN_PARAMETERS, TFWord2Vec
 from gensim_tfw2v.training.subwords import adjust_vectors
@@ -107,8 +108,12 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         return cls.load_facebook_model(model_file, encoding)
 
     def save_facebook_model(self, path: str | os.PathLike[str]) -> None:
-        """Save the model in fastText's own format (``.bin``)."""
-        fasttext.save_facebook_model(self, os.fspath(path))
+        """Save the model in fastText's own format (``.bin``). On failure, an older file stays."""
+
+        def write(to: Any) -> None:  # gensim opens paths and file descriptors
+            fasttext.save_facebook_model(self, to if isinstance(to, str) else to.fileno())
+
+        save_local(os.fspath(path), write)
 
     def _clear_post_train(self) -> None:
         """Compute the words' vectors from the rows, without the slow loop of gensim's hook."""

@@ -21,6 +21,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.text_files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
+from gensim_tfw2v.files.set_marks import load_marked
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import with_keys
@@ -305,12 +306,19 @@ class TFWord2Vec(Word2Vec):
 
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> TFWord2Vec:
-        """Load a model saved by this class or by gensim's Word2Vec; see gensim."""
+        """Load a model saved by this class or by gensim's Word2Vec; see gensim.
+
+        Raises
+        ------
+        FileSetError
+            If a file of arrays next to the model's file is of a different save.
+        """
+        name = args[0] if args else kwargs.get("fname")
+        load = functools.partial(super().load, *args, **kwargs)
         try:
-            model = super().load(*args, **kwargs)
+            model = load_marked(name, load)
             check_loaded(model)
         except AttributeError as error:
-            name = args[0] if args else kwargs.get("fname")
             raise AttributeError(f"{name} is damaged or not a model: {error}") from error
         return cls.take_over(model)
 

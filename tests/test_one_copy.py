@@ -16,7 +16,7 @@ from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.kernel.native.by_ctypes import STRIDE, is_padded, new_rows
+from gensim_tfw2v.kernel.native.padded_rows import STRIDE, RowMemory, new_rows
 from gensim_tfw2v.kernel.tables import Divergence
 
 DOCUMENTS = [TaggedDocument(text, [number]) for number, text in enumerate(common_texts)]
@@ -44,6 +44,11 @@ def arrays(model):
     return found | {name: vars(model)[name] for name in ("syn1neg", "syn1") if name in vars(model)}
 
 
+def is_roomy(array):
+    """Return whether the kernels can train an array in place, or one that it is a part of."""
+    return array.flags.c_contiguous and RowMemory.find(array) is not None
+
+
 def assert_equal(one, other):
     for name, array in arrays(one).items():
         np.testing.assert_array_equal(array, arrays(other)[name], err_msg=name)
@@ -57,7 +62,7 @@ def test_views_taken_before_training_stay_valid(class_):
     train(model, epochs=2)
     train(model)  # trains copies, and writes them into the same arrays
     for name, array in arrays(model).items():
-        assert array is before[name] and is_padded(array)
+        assert array is before[name] and is_roomy(array)
         view, initial = rows[name]
         np.testing.assert_array_equal(view, array[:3])
         assert (view != initial).any(), name
@@ -68,22 +73,33 @@ def test_views_taken_before_training_stay_valid(class_):
 @pytest.mark.parametrize("options", [{}, {"negative": 0}, {"hs": 0}], ids=str)
 def test_training_in_place_equals_training_of_copies(class_, options, size):
     model = new(class_, vector_size=size, **options)
-    other = copy.deepcopy(model)  # its arrays are not padded
+    other = copy.deepcopy(model)  # its arrays have no room for padding
     train(model, epochs=3)
     train(other, epochs=3)
-    assert is_padded(model.wv.vectors) and not is_padded(other.wv.vectors)
+    assert is_roomy(model.wv.vectors) and not is_roomy(other.wv.vectors)
     assert_equal(model, other)
     train(model)
     train(other)
     assert_equal(model, other)
 
 
-def test_padding_stays_zero():
-    model = new(TFDoc2Vec)
-    train(model, epochs=2)
-    for array in arrays(model).values():
-        whole = np.lib.stride_tricks.as_strided(array, (len(array), STRIDE))
-        assert array.any() and not whole[:, 10:].any()
+def test_padding_stays_zero(monkeypatch):
+    """The kernels compute with whole SIMD vectors, so the padding takes part in sums."""
+    paddings = []
+    move_together = RowMemory.move_together
+
+    def look(memory):
+        if memory.is_apart:
+            rows = memory.array
+            padded = np.lib.stride_tricks.as_strided(rows, (len(rows), STRIDE))
+            assert rows.any()
+            paddings.append(padded[:, 10:].copy())
+        move_together(memory)
+
+    monkeypatch.setattr(RowMemory, "move_together", look)
+    train(new(TFDoc2Vec), epochs=2)
+    assert len(paddings) == 2 * 3  # epochs, tables
+    assert not any(padding.any() for padding in paddings)
 
 
 @EACH_CLASS
@@ -99,7 +115,7 @@ def test_files_and_copies_have_no_padding(class_, tmp_path):
     copies = [class_.load(name), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
     for other in (*copies, gensims.load(name + ".gensims")):
         for array_name, array in arrays_of_any(other).items():
-            assert array.flags.c_contiguous and not is_padded(array)
+            assert array.flags.c_contiguous and not is_roomy(array)
             np.testing.assert_array_equal(array, arrays(model)[array_name])
     copies.append(class_.load(name + ".gensims"))
     train(model)
@@ -137,13 +153,23 @@ OTHERS = {
     "Fortran order": np.asfortranarray,
     "float64": lambda array: array.astype(np.float64),
     "some columns": lambda array: np.repeat(array, 2, axis=1)[:, : array.shape[1]],
-    "some columns of padded rows": lambda array: wider(array)[:, : array.shape[1]],
+    "some columns of roomy rows": lambda array: wider(array)[:, : array.shape[1]],
+    "some rows of roomy rows": lambda array: taller(array)[: len(array)],
+    "read-only": lambda array: np.frombuffer(array.tobytes(), np.float32).reshape(array.shape),
     "reversed": lambda array: array[::-1],
 }
 
 
+def taller(array):
+    """Return the array followed by another row, which must not change."""
+    rows = new_rows(len(array) + 1, array.shape[1])
+    rows[:-1] = array
+    rows[-1] = 100
+    return rows
+
+
 def wider(array):
-    """Return padded rows with two more columns: what follows a row is not zero."""
+    """Return the array with two more columns: what follows a row is not zero."""
     rows = new_rows(len(array), array.shape[1] + 2)
     rows[:, :-2] = array
     rows[:, -2:] = 100
@@ -207,7 +233,7 @@ def test_arrays_in_files_are_trained_and_stay_mapped(tmp_path):
             train(of, epochs=2)
         assert_equal(model, plain)
         assert all(array is before[name] for name, array in arrays(model).items())
-        assert not any(map(is_padded, before.values()))
+        assert not any(map(is_roomy, before.values()))
 
 
 class Explode(CallbackAny2Vec):
@@ -321,7 +347,7 @@ def test_other_models_are_trained_in_place_if_memory_is_scarce(
     train(plain, epochs=2)
     assert_equal(model, plain)
     for name, array in arrays(model).items():
-        assert is_padded(array)
+        assert is_roomy(array)
         assert (array is before[name]) == (how != "loaded")
     model.checkpoint_dir = None
     train(model)
@@ -331,7 +357,6 @@ def test_other_models_are_trained_in_place_if_memory_is_scarce(
 
 @EACH_CLASS
 def test_gensims_code_reads_the_trained_vectors(class_):
-    """gensim's compiled code ignores strides."""
     options = {"negative": 0, "sg": 1} if class_ is TFWord2Vec else {"hs": 0}
     model = new(class_, **options)
     train(model, epochs=5)
@@ -360,20 +385,20 @@ def test_model_that_gensims_code_trains_equals_gensims():
 
 @pytest.mark.parametrize("options", [{}, {"dm": 0}, {"hs": 0}, {"dm_concat": 1}], ids=str)
 @pytest.mark.parametrize("size", [10, STRIDE])
-def test_inferred_vectors_do_not_depend_on_padding(options, size):
+def test_inferred_vectors_do_not_depend_on_the_memory(options, size):
     model = new(TFDoc2Vec, vector_size=size, **options)
     train(model, epochs=3)
     plain = copy.deepcopy(model)
     documents = [text * 5 for text in common_texts]
     expected = plain.infer_vectors(documents)
     np.testing.assert_array_equal(model.infer_vectors(documents), expected)
-    model.wv.vectors = model.wv.vectors.copy()  # not padded, unlike the outputs
+    model.wv.vectors = model.wv.vectors.copy()  # elsewhere, unlike the outputs
     np.testing.assert_array_equal(model.infer_vectors(documents), expected)
 
 
 @pytest.mark.parametrize("class_", CORPORA)
 @pytest.mark.parametrize("regime", ["synchronous", "asynchronous"])
-def test_regimes_train_padded_arrays(class_, regime):
+def test_regimes_train_roomy_arrays(class_, regime):
     model = new(class_, hs=0, regime=regime)
     plain = copy.deepcopy(model)
     plain.regime = regime

@@ -11,11 +11,13 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
+from gensim_tfw2v.files.file_set import FileSetError, find_set
 from gensim_tfw2v.messages import (
     COMPRESSED,
     MAGIC,
@@ -101,6 +103,11 @@ def is_pretrained(path: Path) -> bool:
     return (path / "config.json").is_file()
 
 
+def find_saved(path: Path) -> None:
+    """Finish an interrupted save of a file or folder: see `file_set`."""
+    find_set(path / "config.json" if path.is_dir() else path)
+
+
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
     """Raise for words that a format cannot hold; `kept` is added to the message."""
     lacked = re.compile(form.lacks).search
@@ -117,15 +124,19 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
+    from gensim_tfw2v.files.set_marks import load_marked
     from gensim_tfw2v.training.model_checks import check_loaded
 
     is_mappable = mapped and path.suffix not in (".gz", ".bz2")
     try:
-        saved = SaveLoad.load(str(path), mmap="r" if is_mappable else None)
+        mmap = "r" if is_mappable else None
+        saved = load_marked(str(path), partial(SaveLoad.load, str(path), mmap=mmap))
         vectors = getattr(saved, "wv", saved)
         if not isinstance(vectors, KeyedVectors):
             raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")
         check_loaded(saved)
+    except FileSetError as error:
+        raise BadInput(str(error)) from error
     except FileNotFoundError as error:
         raise BadInput(
             f"{error.filename}: missing; large arrays of {path} are in separate files next to it, "

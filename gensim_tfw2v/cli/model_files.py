@@ -56,6 +56,7 @@ def load_saved(
     `mapped`, arrays that gensim has saved uncompressed in separate files are mapped read-only.
     """
     check_encoding(encoding)
+    formats.find_saved(path)
     if not path.is_file() and not formats.is_pretrained(path):
         what = "is a folder; give the file of a model" if path.is_dir() else "no such file"
         raise BadInput(f"{path}: {what}")

@@ -51,7 +51,7 @@ class WordCounter:
     def add(self, text: bytes, counts: NDArray[np.int64] | None = None) -> Ids:
         """Count words, each followed by a newline; return the index of each among all words.
 
-        A word counts once, or `counts` times.
+        A word counts 0 times, or `counts` times.
         """
         indices = np.empty(text.count(b"\n"), np.int32)
         address = None if counts is None else counts.ctypes.data

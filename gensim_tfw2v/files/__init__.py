@@ -1,1 +1,1 @@
-"""Files that are written atomically or mapped into memory, and temporary folders."""
+"""Files and sets of files that are replaced atomically, mapped files, and temporary folders."""

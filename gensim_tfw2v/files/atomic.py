@@ -3,14 +3,15 @@
 import contextlib
 import logging
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
+from gensim_tfw2v.files.file_set import KIND, NEW, finish_replacements, replace_set
+from gensim_tfw2v.files.set_marks import mark_arrays
+from gensim_tfw2v.files.temporary import TemporaryFolder
 
 #: Function that writes to its argument: the name of a file, which may get further files next to it,
 #: or an open file.
@@ -22,11 +23,11 @@ STDOUT = 1
 def save_atomically(path: Path, write: Write) -> list[Path]:
     """Call `write` to make the file `path`, and the files that gensim puts next to it: all or none.
 
-    Files are written to a hidden folder under their final names, and moved when all are complete.
-    `path` is moved last, so that it never exists without the arrays that it refers to. Links are
-    kept, and their targets replaced. gensim's log messages and an OSError name the final files.
-    After an error, older files of these names are unchanged. Returns the written files, `path`
-    last.
+    Files are written to a hidden folder under their final names, and replace older ones as a set
+    when all are complete: see `file_set`. gensim's files of arrays are marked: see `set_marks`.
+    Links are kept, and their targets replaced. gensim's log messages and an OSError name the final
+    files. After an error, older files of these names are unchanged. Returns the written files,
+    `path` last.
 
     If `path` cannot be replaced, for example because it is a device, `write` is called with an open
     file instead.
@@ -48,26 +49,19 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
                 write(opened)
             return [path]
         with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(TemporaryFolder("saving", real.parent, is_hidden=True))
-            hidden = str(folder)
+            finish_replacements(real.parent)
+            folder = stack.enter_context(TemporaryFolder(KIND, real.parent, is_hidden=True))
+            new = folder / NEW
+            new.mkdir()
+            hidden = str(new)
             gensims = logging.getLogger("gensim.utils")
             gensims.addFilter(renamed)
             stack.callback(gensims.removeFilter, renamed)
-            write(str(folder / path.name))
-            made = [file for file in folder.iterdir() if file.name != OWNED]
-            written = sorted(made, key=lambda file: file.name == path.name)
-            final = [path.parent / file.name for file in written]
-            places = [Path(os.path.realpath(name)) for name in final]
-            for number, place in enumerate(places):
-                if place.parent != real.parent:  # the target of a link, maybe on a different disk
-                    there = TemporaryFolder("saving", place.parent, is_hidden=True)
-                    copy = stack.enter_context(there) / place.name
-                    written[number] = Path(shutil.copyfile(written[number], copy))
-            for file, place in zip(written, places, strict=True):
-                if place.exists():
-                    shutil.copymode(place, file)
-                file.replace(place)
-            return final
+            write(str(new / path.name))
+            names = sorted((file.name for file in new.iterdir()), key=path.name.__eq__)
+            mark_arrays(new / path.name, [new / name for name in names[:-1]])
+            replace_set(folder, path, names)
+            return [path.parent / name for name in names]
     except OSError as error:
         if error.errno is not None:
             name = error.filename if hidden and isinstance(error.filename, str) else str(path)

@@ -6,7 +6,7 @@ A file contains the header's length (8 bytes, little-endian), the header (JSON) 
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,20 @@ DTYPES = {
 #: Number of rows that are converted and written at a time.
 ROWS_AT_A_TIME = 1 << 14
 
+#: Key of the metadata in the header.
+METADATA = "__metadata__"
+
 #: Limit of the format, in bytes.
 LONGEST_HEADER = 100_000_000
 
 
-def write_tensors(path: Path, tensors: Mapping[str, tuple[str, Sequence[np.ndarray]]]) -> None:
+def write_tensors(
+    path: Path,
+    tensors: Mapping[str, tuple[str, Sequence[np.ndarray]]],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
     """Write tensors to a new file: the type of each, and arrays whose rows follow one another."""
-    header: dict[str, Any] = {}
+    header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
     end = 0
     for name, (dtype, arrays) in tensors.items():
         header[name] = _entry(dtype, [sum(map(len, arrays)), *arrays[0].shape[1:]], end)
@@ -45,8 +52,14 @@ def write_tensors(path: Path, tensors: Mapping[str, tuple[str, Sequence[np.ndarr
                     np.ascontiguousarray(rows, DTYPES[dtype]).tofile(file)
 
 
-def read_tensors(path: Path, dtypes: Mapping[str, str]) -> dict[str, np.ndarray]:
+def read_tensors(
+    path: Path,
+    dtypes: Mapping[str, str],
+    check_metadata: Callable[[Mapping[str, str]], object] = lambda metadata: None,
+) -> dict[str, np.ndarray]:
     """Read all tensors of a file, which may have these names and types only.
+
+    `check_metadata` is called with the file's metadata before the names and types are checked.
 
     Raises
     ------
@@ -59,7 +72,7 @@ def read_tensors(path: Path, dtypes: Mapping[str, str]) -> dict[str, np.ndarray]
         if length > LONGEST_HEADER or size < 0:
             raise ValueError("is truncated or not in the safetensors format")
         header = strict_json(file.read(length))
-        header.pop("__metadata__", None)
+        check_metadata(header.pop(METADATA, {}))
         if unknown := header.keys() - dtypes.keys():
             raise ValueError(f"has unknown tensors: {quoted(unknown)}")
         end = 0

@@ -35,6 +35,9 @@ PREFIX = "tfw2v-"
 #: locks between them.
 OWNED = f".owned-on-{quote(platform.node(), safe='')}"
 
+#: Name of a file that keeps a folder, and its content, from being removed: see `file_set`.
+KEPT = "kept.json"
+
 
 class TemporaryFolder:
     """New folder, removed by `close`, when garbage collected, or at the interpreter's exit.
@@ -105,8 +108,11 @@ def _own(folder: Path) -> BinaryIO | None:
     return None
 
 
-def locked(file: BinaryIO) -> bool | None:
-    """Lock a file; return False if it is already locked, None if locks are not supported."""
+def locked(file: BinaryIO | int) -> bool | None:
+    """Lock an open file, or that of a descriptor.
+
+    Returns False if it is already locked, None if locks are not supported.
+    """
     if fcntl is None:
         return None
     try:
@@ -119,15 +125,22 @@ def locked(file: BinaryIO) -> bool | None:
 
 
 def _end(folder: Path, owner: int, lock: BinaryIO | None) -> None:
-    if os.getpid() == owner:  # a forked child must not remove its parent's folder
+    # a forked child must not remove its parent's folder
+    if os.getpid() == owner and not (folder / KEPT).exists():
         with contextlib.suppress(OSError):  # renamed, so that writers on remote machines fail
             folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
-        _remove(folder)
+        remove(folder)
     if lock is not None:
         lock.close()
 
 
-def _remove(folder: Path) -> None:
+def is_own(folder: Path) -> bool:
+    """Return whether a path is a folder, not a link, that belongs to this process's user."""
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
+
+def remove(folder: Path) -> None:
     """Remove a folder, its lock file last: if killed before, the rest can still be recognized."""
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
@@ -144,10 +157,9 @@ def _remove_abandoned(place: Path) -> None:
     with contextlib.suppress(OSError):
         for folder in [*place.glob(f"{PREFIX}*"), *place.glob(f".{PREFIX}*")]:
             with contextlib.suppress(OSError):
-                found = folder.lstat()
-                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                if not is_own(folder) or (folder / KEPT).exists():
                     continue
                 with (folder / OWNED).open("r+b") as file:
                     if locked(file):
                         logger.info("removed %s, left by a killed process", folder)
-                        _remove(folder)
+                        remove(folder)

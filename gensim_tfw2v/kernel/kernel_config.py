@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native.by_ctypes import stride
+from gensim_tfw2v.kernel.native.padded_rows import stride
 
 #: Size in bytes of the scale that is sent with each row in int8.
 SCALE_BYTES = 4

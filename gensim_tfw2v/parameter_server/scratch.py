@@ -10,7 +10,7 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.kernel.native.by_ctypes import stride
+from gensim_tfw2v.kernel.native.padded_rows import stride
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 
 #: Returns a new handle to a variable of the worker that runs the function. TensorFlow treats each

@@ -71,7 +71,7 @@ class Regime(Protocol):
         """
 
     def load(self, arrays: Tables) -> None:
-        """Set all rows to copies of these arrays. `LocalRegime` trains padded arrays themselves."""
+        """Set all rows to copies of these arrays; `LocalRegime` may train them in place."""
 
     def finite(self) -> bool:
         """Return whether every row is finite."""

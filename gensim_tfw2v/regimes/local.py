@@ -87,7 +87,7 @@ class LocalRegime:
         return by_ctypes.draw(self._options, task.unit.read(), task.key, self._words)
 
     def load(self, arrays: Tables) -> None:
-        """Train on these arrays if they are padded, otherwise on copies; see `Regime.load`."""
+        """Train on copies of these arrays, or in place; see `by_ctypes.Tables`."""
         self.close()  # frees earlier copies
         tables = [np.asarray(array, np.float32) for array in arrays]
         self._options = by_ctypes.Options.of(self.config)

@@ -7,6 +7,7 @@ damaged checkpoint is renamed, and removed only when the training has finished. 
 cannot be read for a different reason, which may pass, is an error.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -237,11 +238,19 @@ class Checkpoints:
             shutil.rmtree(unfinished, ignore_errors=True)
             return
         for old in [*self._paths()[:-2], *(self._named(_DAMAGED) if is_last else ())]:
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old)
 
 
 def _number(path: Path) -> int:
     return int(path.name.removeprefix(_PREFIX).partition(".")[0])
+
+
+def _remove(path: Path) -> None:
+    """Remove a checkpoint, which is renamed first: if killed, what is left is not taken for one."""
+    removed = path.with_name(path.name.removesuffix(_DAMAGED) + _UNFINISHED)
+    with contextlib.suppress(OSError):
+        os.replace(path, removed)
+    shutil.rmtree(removed, ignore_errors=True)
 
 
 def _set_aside(path: Path) -> Path:

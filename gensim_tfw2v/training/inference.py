@@ -15,7 +15,7 @@ from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.processes.threads import in_threads
 from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
-from gensim_tfw2v.training.weights import complete, make_contiguous, weights_of
+from gensim_tfw2v.training.weights import complete
 
 #: Minimum words in a batch of documents, except the last. A thread infers a batch in one call.
 PORTION = 1 << 15
@@ -65,15 +65,9 @@ def infer(
         # an inferred document has one tag; as in gensim, it is not trained if dm_tag_count is not 1
         alphas = alphas[:0]
     nothing = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
-    arrays = [array for _, of in weights_of(model)[:2] for array in of.values()]
-    if len(set(map(by_ctypes.is_padded, arrays))) > 1:  # some were replaced
-        make_contiguous(model)
     outputs = model.syn1neg if model.negative else nothing
     given = model.wv.vectors, outputs, model.syn1 if model.hs else nothing
-    tables = [
-        table if by_ctypes.is_padded(table) else np.ascontiguousarray(table, np.float32)
-        for table in given
-    ]
+    tables = [np.ascontiguousarray(table, np.float32) for table in given]
     alphas = alphas.astype(np.float32)
     seed = seed_of(model) % (1 << 64)
 

@@ -8,7 +8,9 @@ zero.
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Mapping
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +20,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.atomic import save_atomically
+from gensim_tfw2v.files.file_set import FileSetError, load_set
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.kernel.tables import all_finite
@@ -76,7 +79,8 @@ def save_pretrained(
     def write(to: Any) -> None:
         for name, text in texts.items():
             Path(to).with_name(name).write_bytes(text)
-        write_tensors(Path(to).with_name(TENSORS), tensors)
+        metadata = {_checksum_key(name): _checksum(texts[name]) for name in documents}
+        write_tensors(Path(to).with_name(TENSORS), tensors, metadata)
 
     save_atomically(folder / CONFIG, write)
 
@@ -90,9 +94,13 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
     ------
     ValueError
         If the folder is not one that `save_pretrained` has written.
+    FileSetError
+        If its files are of different saves.
     """
     try:
-        return _load(folder, classes)
+        return load_set(folder / CONFIG, lambda: _load(folder, classes))
+    except FileSetError as error:
+        raise FileSetError(f"{folder}: {error}") from error
     except DAMAGED as error:
         what = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
         raise ValueError(f"{folder}: {what}") from error
@@ -126,7 +134,8 @@ def push_to_hub(
 
 
 def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
-    found = {name: _read(folder, name) for name in (CONFIG, TOKENIZER)}
+    checksums: dict[str, str] = {}
+    found = {name: _read(folder, name, checksums) for name in (CONFIG, TOKENIZER)}
     own = found[CONFIG]["gensim_tfw2v"]
     size = found[CONFIG]["hidden_dim"]
     make = classes.get(own["class"])
@@ -147,11 +156,12 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
     model.wv.index_to_key = words
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
     if hasattr(model, "dv"):
-        found[TAGS] = _read(folder, TAGS)
+        found[TAGS] = _read(folder, TAGS, checksums)
         tags = model.dv.index_to_key = found[TAGS]["tags"]
         model.dv.key_to_index = {tag: row for row, tag in enumerate(tags) if tag != row}
     dtypes = list_dtypes(model) | own.get("values", {})
-    tensors = read_tensors(_file(folder, TENSORS), dtypes)
+    check = partial(_check_checksums, checksums)
+    tensors = read_tensors(_file(folder, TENSORS), dtypes, check)
     for name in (name for name in dtypes if name != TREE):
         attributes, key = locate(model, name)
         if name in tensors:
@@ -191,8 +201,31 @@ def _file(folder: Path, name: str) -> Path:
     return path
 
 
-def _read(folder: Path, name: str) -> dict[str, Any]:
+def _checksum(content: bytes) -> str:
+    return f"{zlib.crc32(content):08x}"
+
+
+def _checksum_key(name: str) -> str:
+    return f"crc32 of {name}"
+
+
+def _check_checksums(checksums: Mapping[str, str], metadata: Mapping[str, str]) -> None:
+    """Raise a FileSetError if JSON files are not those that were saved with the tensors.
+
+    The metadata of the tensors contain their checksums; those of earlier versions contain none.
+    """
+    for name, value in checksums.items():
+        if metadata.get(_checksum_key(name), value) != value:
+            raise FileSetError(
+                f"{name} and {TENSORS} are not of the same save, or one of them was changed; "
+                "restore all files of the folder from one backup, or save the model again"
+            )
+
+
+def _read(folder: Path, name: str, checksums: dict[str, str]) -> dict[str, Any]:
+    """Return the content of a JSON file, and add its checksum to `checksums`."""
     content = _file(folder, name).read_bytes()
+    checksums[name] = _checksum(content)
     try:
         return strict_json(content)
     except ValueError as error:

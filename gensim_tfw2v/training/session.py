@@ -247,12 +247,15 @@ class Training:
                 self._due = time.monotonic() + self.config.checkpoint_seconds
                 self._is_ahead = True
                 try:
+                    self.weights.move_apart()
                     self.regime.train_epoch(remaining, report, self._must_stop)
                 except Divergence as error:
                     self._is_ahead = False
                     if not self.weights.in_place:
                         raise
                     raise self.weights.lost(error) from None
+                finally:
+                    self.weights.move_together()
                 has_stopped = self._must_stop()
                 self.export()
             self._losses = 0

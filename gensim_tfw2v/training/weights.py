@@ -1,4 +1,7 @@
-"""Trained arrays of a model: making, completing, reading them as tables and writing them."""
+"""Trained arrays of a model: making, completing, reading them as tables and writing them.
+
+All are in C order, except while the kernels train them in place: see `Weights.move_apart`.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.files.mapped import new_array
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
-from gensim_tfw2v.kernel.native.by_ctypes import is_padded, new_rows, stride
+from gensim_tfw2v.kernel.native.padded_rows import RowMemory, new_rows, stride
 from gensim_tfw2v.kernel.tables import Divergence, Tables
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.subwords import MergedRows, Subwords
 
 #: Number of rows that are initialized at a time: few, so that the draws take little memory.
@@ -41,10 +45,11 @@ def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]
 
 
 def init_weights(model: Any, folder: Path | None) -> None:
-    """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``, in padded arrays.
+    """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``.
 
-    With a folder, they are in its files, without padding; older files are replaced. Vectors of
-    documents' tags follow the vectors of words, in one array.
+    Their memory has room for the kernels' padding. With a folder, they are in its files, without
+    such room; older files are replaced. Vectors of documents' tags follow the vectors of words, in
+    one array.
     """
 
     def new(name: str, number: int, size: int) -> np.ndarray:
@@ -148,23 +153,39 @@ def tables_of(model: Word2Vec, inputs: np.ndarray | None = None) -> Tables:
     return Tables(inputs, outputs, nodes)
 
 
-def make_padded(model: Any) -> None:
-    """Replace arrays by padded copies, one after another; nothing changes if they are padded."""
+def memories_of(model: Any) -> list[RowMemory | None]:
+    """Return the memory of each trained array; None for one that kernels cannot train in place."""
+    inputs = _whole(model) if model.has_documents else model.wv.vectors
+    outputs = [getattr(model, name) for name in _output_names(model)]
+    return [RowMemory.of(rows) for rows in [inputs, *outputs]]
+
+
+def make_room(model: Any) -> None:
+    """Replace arrays that kernels cannot train in place by copies that they can, one by one."""
     of_keys = [model.wv, model.dv] if model.has_documents else [model.wv]
-    if not all(is_padded(of.vectors) for of in of_keys):
+    if memories_of(model)[0] is None:
         whole = new_rows(sum(len(of.vectors) for of in of_keys), model.vector_size)
         for of, rows in zip(of_keys, np.split(whole, [len(model.wv)]), strict=False):
             rows[:] = of.vectors
             of.vectors = rows
-    for name in ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs):
-        if not is_padded(array := getattr(model, name)):
+    for name in _output_names(model):
+        array = getattr(model, name)
+        if RowMemory.of(array) is None:
             rows = new_rows(*array.shape)
             rows[:] = array
             setattr(model, name, rows)
 
 
+def _output_names(model: Any) -> list[str]:
+    """Return the names of the arrays of outputs and nodes that a model trains."""
+    return ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
+
+
 def make_contiguous(model: Any) -> None:
-    """Replace padded arrays by copies in C order, as gensim's compiled code needs them."""
+    """Replace arrays that are not in C order by copies that are: gensim's compiled code needs it.
+
+    Such arrays are of the user, or another thread is training them in place.
+    """
     for held, arrays in weights_of(model):
         for name, array in arrays.items():
             held[name] = np.require(array, requirements="C")
@@ -176,6 +197,17 @@ def _joined(model: Any) -> np.ndarray:
     The model's own arrays become views of it, so that they take no additional memory.
     """
     words, tags = parts = model.wv.vectors, model.dv.vectors
+    whole = _whole(model)
+    if whole is None:
+        whole = np.concatenate(parts, dtype=np.float32)
+        model.wv.vectors = whole[: len(words)]
+        model.dv.vectors = whole[len(words) :]
+    return whole
+
+
+def _whole(model: Any) -> np.ndarray | None:
+    """Return the array of a model's words and tags, if they follow each other in one memory."""
+    words, tags = model.wv.vectors, model.dv.vectors
     memory = words.base
     if (
         isinstance(memory, np.ndarray)
@@ -189,10 +221,7 @@ def _joined(model: Any) -> np.ndarray:
         shape = len(words) + len(tags), model.vector_size
         first = words.ctypes.data - memory.ctypes.data
         return np.ndarray(shape, np.float32, memory, first, words.strides)
-    whole = np.concatenate(parts, dtype=np.float32)
-    model.wv.vectors = whole[: len(words)]
-    model.dv.vectors = whole[len(words) :]
-    return whole
+    return None
 
 
 @dataclass
@@ -204,6 +233,9 @@ class Weights:
     in_place: bool = False  # whether the model's own arrays are trained, instead of copies
     _is_scarce: bool | None = None  # whether copies do not fit into memory; None: not yet known
     _loaded: list[Any] = field(default_factory=list)  # result of `weights_of` at the last `load`
+    _memories: list[RowMemory] = field(default_factory=list)  # of arrays that are trained in place
+    # while their rows are apart: the model's strided views, each with the array that it replaces
+    _moved: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     #: Rows of subwords that were last read or written, and the result of `Subwords.merged`.
     _rows: tuple[np.ndarray, MergedRows] | None = None
 
@@ -230,24 +262,63 @@ class Weights:
         """
         model = self.model
         self.in_place = False
+        self._memories = []
         # FastText's rows are gathered, and an output of `dm_concat` is several rows
         if is_local and self.subwords is None and model.layer1_size == model.vector_size:
-            arrays = [array for _, of in weights_of(model) for array in of.values()]
             has_nothing_to_lose = model._is_new and model.checkpoint_dir is None
-            self.in_place = has_nothing_to_lose and all(map(is_padded, arrays))
-            if not self.in_place and self._lacks_memory(arrays):
-                del arrays  # they may be replaced one after another
-                make_padded(model)
+            memories = memories_of(model)
+            self.in_place = has_nothing_to_lose and None not in memories
+            if not self.in_place and self._lacks_memory():
+                make_room(model)
+                memories = memories_of(model)
                 self.in_place = True
+            if self.in_place:
+                self._memories = list(dict.fromkeys(filter(None, memories)))
         tables = self.tables()
         self._loaded = weights_of(model)
         return tables if self.in_place else tables.read_only()
 
-    def _lacks_memory(self, arrays: list[np.ndarray]) -> bool:
+    def move_apart(self) -> None:
+        """Move the rows apart that kernels train in place; no rows are moved if they train copies.
+
+        The model's arrays become strided views of the rows, which other threads can read meanwhile.
+        """
+        if not self._memories or self._moved:
+            return
+        with defer_interrupts():
+            weights = weights_of(self.model)
+            for memory in self._memories:
+                memory.move_apart()
+                rows = memory.array
+                for held, arrays in weights:
+                    for name, array in arrays.items():
+                        if RowMemory.find(array) is memory:
+                            first = memory.index(array)
+                            held[name] = view = rows[first : first + len(array)]
+                            self._moved.append((view, array))
+
+    def move_together(self) -> None:
+        """Move rows that are apart together, so that the model has its arrays in C order again."""
+        if not self._moved:
+            return
+        with defer_interrupts():
+            arrays_of = {id(each): array for view, array in self._moved for each in (view, array)}
+            for held, arrays in weights_of(self.model):
+                for name, array in arrays.items():
+                    if id(array) in arrays_of:
+                        held[name] = arrays_of[id(array)]
+                    elif RowMemory.find(array) in self._memories:
+                        held[name] = array.copy()  # a view that another thread has set meanwhile
+            for memory in self._memories:
+                memory.move_together()
+            self._moved = []
+
+    def _lacks_memory(self) -> bool:
         """Return whether copies do not fit into memory; decided before there are any."""
         if self._is_scarce is None:
             import psutil
 
+            arrays = [array for _, of in weights_of(self.model) for array in of.values()]
             needed = sum(4 * len(array) * stride(array.shape[1]) for array in arrays)
             available = psutil.virtual_memory().available
             self._is_scarce = available < needed
@@ -275,16 +346,17 @@ class Weights:
         """Call `fill` with the model's tables, then update everything that is derived from them.
 
         Returns False if shapes of arrays have changed since they were loaded. The loaded arrays are
-        then restored, and vectors that were added meanwhile follow the trained vectors.
+        then restored, and vectors that were added meanwhile follow the trained vectors. All arrays
+        are then in C order.
         """
         model = self.model
+        self.move_together()
         current = weights_of(model)
         are_same = not self._loaded or shapes(current) == shapes(self._loaded)
         for held, arrays in current if are_same else self._loaded:
             for name, array in arrays.items():
-                # a copy unless it is padded, or writable float32 in C order
-                is_written = self.in_place or is_padded(array)
-                held[name] = array if is_written else np.require(array, np.float32, ["C", "W"])
+                # a copy unless it is writable float32 in C order
+                held[name] = np.require(array, np.float32, ["C", "W"])
         if self.subwords is None:
             fill(tables_of(model))
         else:

@@ -40,7 +40,8 @@ class Case(NamedTuple):
     kind: str  # "word2vec", "fasttext" or "doc2vec"
     workers: int
     deterministic: bool
-    cluster: str | None
+    cluster: str | None = None
+    regime: str | None = None
 
     @property
     def is_exact(self):
@@ -75,6 +76,7 @@ def make_model(case, folder):
         workers=case.workers,
         deterministic=case.deterministic,
         cluster=case.cluster,
+        regime=case.regime,
         checkpoint_dir=folder,
     )
     model.build_vocab(corpus)

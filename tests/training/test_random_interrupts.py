@@ -20,7 +20,7 @@ from tests.training.interrupted_program import EPOCHS, Case
 
 KINDS = ("word2vec", "fasttext", "doc2vec")
 LOCAL = [
-    Case(kind, workers, deterministic, None)
+    Case(kind, workers, deterministic)
     for kind, workers, deterministic in itertools.product(KINDS, (1, 2), (False, True))
 ]
 CLUSTERS = [
@@ -28,6 +28,10 @@ CLUSTERS = [
     for kind, deterministic, cluster in itertools.product(
         KINDS, (False, True), ("local:ps=1,worker=1", "local:ps=2,worker=2")
     )
+]
+#: Regimes whose workers are threads of the program.
+REGIMES = [
+    Case("word2vec", n, False, regime=name) for n in (1, 2) for name in ("synchronous", "downpour")
 ]
 
 #: Signals, and the seconds that pass before each.
@@ -139,7 +143,7 @@ def check(case, signals, moment, folder, undisturbed):
         in_rows, *counted = json.loads(counts.read_text())
         total = n_units * after.epoch + len(after.done)
         assert counted == [total]
-        if case.cluster is None:
+        if case in LOCAL:
             assert in_rows == total
     # resumed
     run(case, folder / "checkpoints", folder / "resumed")
@@ -169,6 +173,6 @@ def test_many_local_trainings(case, signals, moment, tmp_path, undisturbed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("case", "signals", "moment"), cases(60, CLUSTERS, seed=3))
-def test_many_clusters(case, signals, moment, tmp_path, undisturbed):
+@pytest.mark.parametrize(("case", "signals", "moment"), cases(64, CLUSTERS + REGIMES, seed=3))
+def test_many_clusters_and_regimes(case, signals, moment, tmp_path, undisturbed):
     check(case, signals, 1.05 * moment, tmp_path, undisturbed)

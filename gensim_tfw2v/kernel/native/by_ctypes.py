@@ -6,10 +6,10 @@ et al. 2011, "Hogwild!").
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,49 +31,11 @@ from gensim_tfw2v.compiled_library import (
 from gensim_tfw2v.compiled_library import Options as Options
 from gensim_tfw2v.compiled_library import Result as Result
 from gensim_tfw2v.compiled_library import Unit as Unit
+from gensim_tfw2v.kernel.native.padded_rows import FLOAT32, RowMemory
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 INT32 = "int32"
-FLOAT32 = "float32"
 TABLES = ("inputs", "outputs", "nodes")
-LINE = 64  # bytes of a cache line
-
-#: Rows of the tables that kernels train are padded to a multiple of this number of floats.
-STRIDE = 16
-
-#: Memory of the arrays that `new_rows` has made, by its id and the size of their rows.
-_PADDED = weakref.WeakValueDictionary[tuple[int, int], np.ndarray]()
-
-
-def stride(size: int) -> int:
-    """Return the number of floats of a row of size D, padded as the kernels need it."""
-    return -(-size // STRIDE) * STRIDE
-
-
-def new_rows(number: int, size: int) -> np.ndarray:
-    """Return a new array of zeros [number, size], float32, that `Tables` trains in place.
-
-    Rows are aligned to cache lines, so that no SIMD vector spans two. The kernels need the zeros
-    that follow each row up to the next.
-    """
-    width = stride(size)
-    memory = np.zeros(4 * number * width + LINE, np.uint8)
-    begin = -memory.ctypes.data % LINE
-    _PADDED[id(memory), size] = memory
-    rows = memory[begin : len(memory) - LINE + begin].view(FLOAT32)
-    return rows.reshape(number, width)[:, :size]
-
-
-def is_padded(rows: np.ndarray) -> bool:
-    """Return whether an array is writable, and is of `new_rows` or successive rows of its array."""
-    size = rows.shape[-1]
-    return (
-        rows.base is not None
-        and _PADDED.get((id(rows.base), size)) is rows.base
-        and rows.dtype == FLOAT32
-        and rows.strides == (4 * stride(size), 4)
-        and rows.flags.writeable
-    )
 
 
 @functools.cache
@@ -160,15 +122,14 @@ def infer(
     """Infer vectors [n, D] of n documents, which are lists of word ids.
 
     Tables are words [V, D], and outputs and nodes with rows as long as a hidden layer, all float32
-    in C order, or all padded. They are not changed. `alphas` [epochs] are learning rates. A vector
-    depends on the seed, and slightly on the documents that are inferred with it. Raises a TypeError
-    for arrays of a wrong dtype, a ValueError for a wrong shape.
+    in C order. They are not changed. `alphas` [epochs] are learning rates. A vector depends on the
+    seed, and slightly on the documents that are inferred with it. Raises a TypeError for arrays of
+    a wrong dtype, a ValueError for a wrong shape.
     """
     size = tables[0].shape[-1]
     hidden = size * max(1, options.concatenated)
-    are_padded = hidden == size and all(is_padded(table) for table in tables if len(table))
     for name, table, width in zip(TABLES, tables, (size, hidden, hidden), strict=True):
-        _check(name, table, FLOAT32, width, any_order=are_padded)
+        _check(name, table, FLOAT32, width)
     vectors = np.empty((max(0, len(documents.first) - 1), size), np.float32)
     structs = (
         COptions(*options),
@@ -176,7 +137,7 @@ def infer(
         CTables(
             *[Table(table.ctypes.data, len(table)) for table in tables],
             paths=CLists(*map(_checked, Lists._fields, words.tree)),
-            stride=stride(size) if are_padded else size,
+            stride=size,
             size=size,
         ),
         Inference(
@@ -221,30 +182,37 @@ class ThreadPool:
 class Tables:
     """Inputs, outputs and nodes, each [rows, D] float32, on which units train.
 
-    `rows` are the arrays themselves if they are padded (see `new_rows`), otherwise padded copies.
-    Raises a TypeError for arrays of a wrong dtype, a ValueError for a wrong shape.
+    Arrays that are whole and writable arrays of a `RowMemory` are trained in place, while their
+    rows are apart; of other arrays, copies are trained. Raises a TypeError for arrays of a wrong
+    dtype, a ValueError for a wrong shape.
     """
 
     def __init__(self, tables: Sequence[np.ndarray], words: WordArrays) -> None:
         self._words = words  # keeps the arrays alive that the kernel reads
         size = tables[0].shape[-1]
-        self.rows: list[np.ndarray] = []
         for name, table in zip(TABLES, tables, strict=True):
             _check(name, table, FLOAT32, size, any_order=True)
-            rows = table
-            if not is_padded(table):
-                rows = new_rows(len(table), size)
-                rows[:] = table
-            self.rows.append(rows)
+        self._memories: list[RowMemory] = []
+        for table in tables:
+            memory = RowMemory.of(table)
+            if memory is None:
+                memory = RowMemory(len(table), size, is_apart=True)
+                memory.array[:] = table
+            self._memories.append(memory)
         self._tables = CTables(
-            *[Table(rows.ctypes.data, len(rows)) for rows in self.rows],
+            *[Table(memory.address, memory.shape[0]) for memory in self._memories],
             _checked("lock", words.lock, FLOAT32),
             _checked("weights", words.weights, FLOAT32),
             CLists(*map(_checked, Lists._fields, words.tree)),
             CLists(*map(_checked, Lists._fields, words.subwords)),
-            stride(size),
+            self._memories[0].stride,
             size,
         )
+
+    @property
+    def rows(self) -> list[np.ndarray]:
+        """The rows of each table as they are now: apart, or together in C order."""
+        return [memory.array for memory in self._memories]
 
     def train(
         self,
@@ -261,7 +229,8 @@ class Tables:
 
         `alphas` [2] are the learning rates at the unit's first position and after its last. The
         loss of every `loss_every`-th block is summed; 0 for no loss. Raises a TypeError or a
-        ValueError for arrays that are not a unit of these tables, before any row is changed.
+        ValueError for arrays that are not a unit of these tables, before any row is changed, and a
+        RuntimeError if the rows of arrays that are trained in place are together.
 
         A `pool` trains whole units, with a result that does not depend on its number of threads.
         The options must then train in blocks, by negative sampling only, without subwords or (tag,
@@ -287,7 +256,11 @@ class Tables:
         for name, value in zip(Unit._fields, unit, strict=True):
             setattr(arrays, name, _checked(name, value, INT32, columns.get(name)))
         structs = map(ctypes.byref, (COptions(*options), arrays, self._tables, run))
-        if wrong := _library().tfw2v_train(*structs, record.ctypes.data):
+        with contextlib.ExitStack() as in_use:
+            for memory in self._memories:
+                in_use.enter_context(memory.training())
+            wrong = _library().tfw2v_train(*structs, record.ctypes.data)
+        if wrong:
             raise ValueError(f"a unit cannot be trained with {options}: {wrong.decode()}")
         return Result(*record.tolist())
 

@@ -92,3 +92,10 @@ def test_wrong_dtype_is_rejected():
 def test_pool_rejects_unsupported_options(changes):
     with pytest.raises(ValueError, match="deterministic training by threads needs"):
         train(make_case(**changes), 2, 8)
+
+
+def test_closing_a_pool_twice_does_nothing():
+    pool = by_ctypes.ThreadPool(3, 8)
+    pool.close()
+    pool.close()
+    assert pool.address is None

@@ -23,7 +23,9 @@ class CbowBlocks : Trainer {
  public:
   CbowBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit),
-        negatives_(unit), paths_(unit), dh_(kGroup * S) {}
+        negatives_(unit), paths_(unit, windows_.max_outputs()), dh_(kGroup * S) {
+    retry_.reserve(o.block);
+  }
 
   // Trains the block of positions [p, p + B). With `ledger`, records the updates instead of applying them,
   // and adds the positions of groups with scores out of range to ledger->retry.

@@ -14,7 +14,13 @@ namespace tfw2v::TFW2V_ISA {
 // Concatenates the paths of a group's positions, so that vectors of coefficients are full.
 class GroupPaths : UnitRows {
  public:
-  explicit GroupPaths(const UnitRows& unit) : UnitRows(unit) {}
+  // longest: maximum number of nodes of a path
+  GroupPaths(const UnitRows& unit, int64_t longest) : UnitRows(unit) {
+    if (!o.hierarchical) return;
+    nodes_.reserve(kGroup * longest);
+    labels.reserve(rounded(kGroup * longest, W));
+    z.reserve(labels.capacity() + W);
+  }
 
   // Computes z and labels of a group: scores of each hidden layer with the nodes of its position's path.
   void predict(const Position* group) {

@@ -48,6 +48,8 @@ class CbowWindows : Windows {
   }
 
   using Trainer::take;
+  // Maximum number of outputs and nodes of a window.
+  int64_t max_outputs() const { return y_.size(); }
 
  private:
   static constexpr int kMost = 4;  // maximum windows per group

@@ -90,7 +90,12 @@ class DeterministicRounds : UnitRows {
     Tfw2vResult none = {};  // stays 0: ~Blocks adds only sums since the last take()
     Blocks blocks(*this, run_.alphas.data, none);
     std::vector<Change> own, shared;
-    for (int j = thread; j < at_once_; j += pool_.threads) ledgers_[j] = blocks.ledger();
+    for (int j = thread; j < at_once_; j += pool_.threads) {
+      ledgers_[j] = blocks.ledger();
+      shared_[j].reserve(ledgers_[j]->most);
+      own.reserve(own.capacity() + ledgers_[j]->most);
+      shared.reserve(at_once_ * ledgers_[j]->most);
+    }
     const int64_t all = (n + o.block - 1) / o.block, rounds = (all + at_once_ - 1) / at_once_;
     if (!barrier_.wait([] {})) return;  // no row changes before all threads have their memory
     for (int64_t round = 0; round < rounds; ++round) {

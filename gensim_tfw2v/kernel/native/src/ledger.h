@@ -20,8 +20,11 @@ namespace tfw2v::TFW2V_ISA {
 // Records the row updates of one block, without changing the rows: deterministic.h applies the updates later.
 class Ledger {
  public:
-  // `most`: maximum number of updates of a block. `record` does not check it.
-  Ledger(int64_t most, int64_t S) : S(S), changes_(most * S) {}
+  // `most`: maximum number of updates of a block, and of positions to retry. `record` does not check it.
+  Ledger(int64_t most, int64_t S) : most(most), S(S), changes_(most * S) {
+    rows_.reserve(most);
+    retry.reserve(most);
+  }
 
   void clear() { rows_.clear(), retry.clear(); }
 
@@ -40,6 +43,8 @@ class Ledger {
   // Positions (CBOW) or first positions of blocks (skip-gram) with scores out of range. Their updates
   // are not recorded: `retrain` trains them after the round.
   std::vector<int64_t> retry;
+
+  const int64_t most;
 
  private:
   const int64_t S;

@@ -22,6 +22,11 @@ class SkipgramWindows : Windows {
                   bool windows_only = false)
       : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group),
         windows_(n - tag_pairs), by_input_(t.weights.size && one_by_one()) {
+    // the most that train() needs, so that memory is short before rows change or not at all
+    const int64_t m = std::min<int64_t>(group_, x_.size());
+    z_.of(m * rounded(y_.size(), W));
+    d_.of(m * S);
+    gram_.of(sampled_ && o.learn_hidden ? m * rounded(m, W) : 0);
     if (!tag_pairs || !windows_ || windows_only) return;
     for (int64_t a = 0, k = windows_; a < windows_; ++a) {
       while (k < n && u.targets[k] == u.targets[a]) ++k;

@@ -64,18 +64,26 @@ class Subwords : UnitRows {
   void find(int64_t first, int64_t last) {
     words_.clear();
     ids_.clear();
+    const ResetNumbers reset = {*this};
     for (int64_t a = first; a < last; ++a) {
       const int32_t word = u.inputs[a];
       if (number_of_[word] < 0) {
-        number_of_[word] = static_cast<int32_t>(words_.size());
         words_.push_back(word);
+        number_of_[word] = static_cast<int32_t>(words_.size()) - 1;
         ids_.insert(ids_.end(), &t.subwords.entries[t.subwords.first[word]],
                     &t.subwords.entries[t.subwords.first[word + 1]]);
       }
       inputs_[a] = number_of_[word];
     }
-    for (const int32_t word : words_) number_of_[word] = -1;
   }
+
+  // Resets number_of_ at the end of find(), also after an exception: the thread's next unit uses it, too.
+  struct ResetNumbers {
+    const Subwords& of;
+    ~ResetNumbers() {
+      for (const int32_t word : of.words_) of.number_of_[word] = -1;
+    }
+  };
 
   // Calls use(w, x, rows, ids) for each word of the span, with its index, its input, the number of its
   // rows, and their ids.

@@ -1,0 +1,146 @@
+"""Marks that show which save a model's files of arrays belong to.
+
+gensim saves large arrays to files of their own next to the main file. Files of two saves can be
+mixed, although `file_set` never leaves a mixture: by copies of single files, by two processes that
+save at the same time, or by a save while a different process loads.
+
+The law: every file of arrays ends with a mark that contains a random id of its save, and a checksum
+of the main file. Loading compares the marks of all files with each other and with the main file. A
+mark is behind the array, where NumPy and gensim ignore it, even in mapped files; in a compressed
+file it is the comment of the archive. Files of earlier versions and of gensim have no marks. They
+are loaded, but not together with marked files.
+"""
+
+import os
+import secrets
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gensim_tfw2v.files.file_set import FileSetError, file_version, load_set
+
+T = TypeVar("T")
+
+MAGIC = b"\0tfw2v-save"
+
+#: Sizes in bytes of the id and of the checksum.
+ID_SIZE = 16
+SUM_SIZE = 4
+SIZE = len(MAGIC) + ID_SIZE + SUM_SIZE
+
+#: Suffixes of gensim's files of arrays.
+ARRAYS = (".npy", ".npz")
+
+CHUNK = 1 << 20
+
+
+def mark_arrays(main: Path, others: Sequence[Path]) -> None:
+    """Append marks to gensim's files of arrays, if all other files of a set are such files."""
+    if not all(path.name.startswith(f"{main.name}.") and path.suffix in ARRAYS for path in others):
+        return
+    mark = MAGIC + secrets.token_bytes(ID_SIZE) + _checksum(main)
+    for path in others:
+        if path.suffix == ".npz":
+            with zipfile.ZipFile(path, "a") as archive:
+                archive.comment = mark
+        else:
+            with path.open("ab") as file:
+                file.write(mark)
+
+
+def load_marked(name: Any, load: Callable[[], T]) -> T:
+    """Return what `load` loads from a main file, after checking that its files are of one save.
+
+    See `file_set.load_set`. Names that are not those of local files are not checked.
+
+    Raises
+    ------
+    FileNotFoundError
+        If an interrupted save cannot be finished here.
+    FileSetError
+        If a file of arrays is of a different save than the main file.
+    """
+    name = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if not isinstance(name, str) or "://" in name:
+        return load()
+    path = Path(name)
+
+    def load_and_check() -> T:
+        version = file_version(path)
+        try:
+            saved = load()
+        except Exception as error:
+            # arrays of two saves may not even fit together
+            if mixture := _mixture_on_disk(path):
+                raise FileSetError(mixture) from error
+            raise
+        if mixture := _mixture(saved, path, version):
+            raise FileSetError(mixture)
+        return saved
+
+    return load_set(path, load_and_check)
+
+
+def _mixture_on_disk(path: Path) -> str:
+    """Describe the mixture in files that could not be loaded; empty without a mixture."""
+    from gensim.utils import unpickle
+
+    try:
+        return _mixture(unpickle(str(path)), path, file_version(path))
+    except Exception:  # a file is damaged or missing
+        return ""
+
+
+def _mixture(saved: Any, path: Path, version: tuple[int, ...]) -> str:
+    """Describe which files of a loaded object are of different saves; empty if all are of one.
+
+    `version` is the `file_version` of the main file before it was loaded.
+    """
+    marks = {file: _mark(file) for file in _array_files(saved, str(path))}
+    if marks and file_version(path) != version:
+        return f"{path}: was saved again while it was loaded; load it again"
+    if not any(marks.values()):
+        return ""
+    checksum = _checksum(path)
+    wrong = [file for file, mark in marks.items() if not mark.endswith(checksum)]
+    if not wrong and len({*marks.values()}) > 1:
+        wrong = list(marks)
+    if not wrong:
+        return ""
+    names = ", ".join(file.name for file in wrong)
+    return (
+        f"{path}: loading it would mix two saves, because {names} and {path.name} are not of the "
+        "same save; restore all of its files from one backup, or save the model again"
+    )
+
+
+def _array_files(saved: Any, name: str) -> Iterator[Path]:
+    """Yield the files of arrays that gensim loads for an object, and for objects in it."""
+    suffix = ".npz" if name.endswith((".gz", ".bz2")) else ".npy"
+
+    def visit(holder: Any, prefix: str) -> Iterator[Path]:
+        for attribute in getattr(holder, "__numpys", ()):
+            yield Path(f"{prefix}.{attribute}{suffix}")
+        for attribute in getattr(holder, "__recursive_saveloads", ()):
+            # gensim removes some attributes of older versions after it has loaded them
+            yield from visit(getattr(holder, attribute, None), f"{prefix}.{attribute}")
+
+    yield from visit(saved, name)
+
+
+def _mark(path: Path) -> bytes:
+    """Return the mark at the end of a file; empty if it has none."""
+    with path.open("rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - SIZE))
+        end = file.read(SIZE)
+    return end if end.startswith(MAGIC) else b""
+
+
+def _checksum(path: Path) -> bytes:
+    checksum = 0
+    with path.open("rb") as file:
+        while data := file.read(CHUNK):
+            checksum = zlib.crc32(data, checksum)
+    return checksum.to_bytes(SUM_SIZE, "little")

@@ -1,0 +1,151 @@
+"""Rows of floats in memory with room for the padding that the kernels need.
+
+Rows are together, in C order as gensim's, except while kernels train them. They are moved apart and
+together in place, so that a table is in memory once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+FLOAT32 = "float32"
+LINE = 64  # bytes of a cache line
+
+#: Rows of the tables that kernels train are padded to a multiple of this number of floats.
+STRIDE = 16
+
+#: Number of floats that are moved at a time: few enough for a core's cache.
+FLOATS_AT_A_TIME = 1 << 17
+
+#: Seconds between two looks at whether a thread has finished its unit.
+LOOK_SECONDS = 0.001
+
+
+def stride(size: int) -> int:
+    """Return the number of floats of a row of size D, padded as the kernels need it."""
+    return -(-size // STRIDE) * STRIDE
+
+
+def new_rows(n_rows: int, size: int) -> np.ndarray:
+    """Return an array of zeros [n_rows, size], float32 in C order, with room for padding.
+
+    It is the array of a new `RowMemory`, which lives as long as the array and views of it.
+    """
+    return RowMemory(n_rows, size).array
+
+
+class RowMemory:
+    """Memory of n rows of D floats, with room for their padding, all zeros at first.
+
+    While the rows are together, `array` is in C order. Kernels can train them only while they are
+    apart. Row i then starts at float i * `stride` of the memory, and zeros follow it up to the next
+    row. Rows that are apart are aligned to cache lines, so that no SIMD vector spans two.
+
+    A move invalidates views of the memory until the opposite move. It must not be interrupted,
+    which would leave some rows moved: see `defer_interrupts`.
+    """
+
+    def __init__(self, n_rows: int, size: int, is_apart: bool = False) -> None:
+        self.shape = n_rows, size
+        self.stride = stride(size)
+        self.is_apart = is_apart
+        self._trainers: set[int] = set()  # ids of the threads that train the rows
+        self._bytes = np.zeros(4 * n_rows * self.stride + LINE, np.uint8)
+        self.address = self._bytes.ctypes.data + -self._bytes.ctypes.data % LINE
+        # np.asarray(self) returns the floats in an array whose `base` is this object
+        self.__array_interface__ = {
+            "shape": (n_rows * self.stride,),
+            "typestr": np.dtype(FLOAT32).str,
+            "data": (self.address, False),  # writable
+            "version": 3,
+        }
+
+    @classmethod
+    def find(cls, rows: np.ndarray | None) -> RowMemory | None:
+        """Return the memory that an array is a view of; None if there is none."""
+        base: object = rows
+        while isinstance(base, np.ndarray):
+            base = base.base
+        return base if isinstance(base, cls) else None
+
+    @classmethod
+    def of(cls, rows: np.ndarray | None) -> RowMemory | None:
+        """Return the memory whose whole `array` this is; None if it is not, or is read-only."""
+        memory = cls.find(rows)
+        if memory is None or rows is None or not rows.flags.writeable:
+            return None
+        array = memory.array
+        layouts = [(x.ctypes.data, x.shape, x.strides, x.dtype) for x in (rows, array)]
+        return memory if layouts[0] == layouts[1] else None
+
+    def index(self, rows: np.ndarray) -> int:
+        """Return the index of the first row of an array of rows that are together."""
+        return (rows.ctypes.data - self.address) // (4 * self.shape[1])
+
+    @property
+    def array(self) -> np.ndarray:
+        """The rows as they are now, [n, D]: in C order, or apart."""
+        return self._padded if self.is_apart else self._packed
+
+    @property
+    def _packed(self) -> np.ndarray:
+        n_rows, size = self.shape
+        return np.asarray(self)[: n_rows * size].reshape(self.shape)
+
+    @property
+    def _padded(self) -> np.ndarray:
+        n_rows, size = self.shape
+        return np.asarray(self).reshape(n_rows, self.stride)[:, :size]
+
+    def move_apart(self) -> None:
+        """Move the rows apart, the last ones first, and set the padding to zero."""
+        if self.is_apart:
+            return
+        n_rows, size = self.shape
+        packed = self._packed
+        memory = np.asarray(self).reshape(n_rows, self.stride)
+        at_a_time = self._rows_at_a_time
+        for end in range(n_rows, 0, -at_a_time) if size < self.stride else ():
+            rows = slice(max(0, end - at_a_time), end)
+            memory[rows, :size] = packed[rows]  # NumPy copies them first if they overlap
+            memory[rows, size:] = 0
+        self.is_apart = True
+
+    def move_together(self) -> None:
+        """Move the rows together, after the threads that train them have finished their units."""
+        if not self.is_apart:
+            return
+        n_rows, size = self.shape
+        padded = self._padded
+        packed = self._packed
+        self.is_apart = False  # from now on, no thread starts to train
+        while self._trainers - {threading.get_ident()}:
+            time.sleep(LOOK_SECONDS)
+        at_a_time = self._rows_at_a_time
+        for first in range(0, n_rows, at_a_time) if size < self.stride else ():
+            rows = slice(first, first + at_a_time)
+            packed[rows] = padded[rows]
+
+    @property
+    def _rows_at_a_time(self) -> int:
+        return max(1, FLOATS_AT_A_TIME // self.stride)
+
+    @contextlib.contextmanager
+    def training(self) -> Iterator[None]:
+        """Keep the rows apart while this thread trains them.
+
+        Raises a RuntimeError if they are together.
+        """
+        thread = threading.get_ident()
+        self._trainers.add(thread)  # before the look at `is_apart`: see `move_together`
+        try:
+            if not self.is_apart:
+                raise RuntimeError("rows that are together cannot be trained: call move_apart()")
+            yield
+        finally:
+            self._trainers.discard(thread)
