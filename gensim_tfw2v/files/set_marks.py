@@ -38,7 +38,10 @@ CHUNK = 1 << 20
 
 def mark_arrays(main: Path, others: Sequence[Path]) -> None:
     """Append marks to gensim's files of arrays, if all other files of a set are such files."""
-    if not all(path.name.startswith(f"{main.name}.") and path.suffix in ARRAYS for path in others):
+    are_arrays = [
+        path.name.startswith(f"{main.name}.") and path.suffix in ARRAYS for path in others
+    ]
+    if not others or not all(are_arrays):  # `main` may be a folder if it is alone
         return
     mark = MAGIC + secrets.token_bytes(ID_SIZE) + _checksum(main)
     for path in others:

@@ -111,8 +111,8 @@ def decode(children: np.ndarray, n_words: int) -> Paths:
     """
     children = children.astype(np.int64)
     n_nodes = len(children)
-    nowhere = np.zeros(0, _POINT), np.zeros(0, _CODE)
-    points, codes = ([path] * n_words for path in nowhere)
+    points = [np.zeros(0, _POINT)] * n_words
+    codes = [np.zeros(0, _CODE)] * n_words
     roots = np.setdiff1d(np.arange(n_nodes), children - n_words)
     if (
         children.shape != (n_nodes, 2)
@@ -121,18 +121,22 @@ def decode(children: np.ndarray, n_words: int) -> Paths:
         or len(roots) != (n_nodes > 0)
     ):
         raise ValueError("the children of nodes are not those of a tree")
-    branches = children.tolist()
-    left = [(n_words + root, *nowhere) for root in roots.tolist()]
+    nodes = roots
     n_reached = 0
-    while left:
-        child, point, code = left.pop()
-        if child < n_words:
-            points[child], codes[child] = point, code
-            continue
-        n_reached += 1
-        point = np.append(point, _POINT(child - n_words))
-        for branch, below in enumerate(branches[child - n_words]):
-            left.append((below, point, np.append(code, _CODE(branch))))
+    point, code = np.zeros((len(nodes), 0), _POINT), np.zeros((len(nodes), 0), _CODE)
+    while len(nodes):  # level by level; row i of `point` and `code` is the path to nodes[i]
+        n_reached += len(nodes)
+        point = np.column_stack([point, nodes.astype(_POINT)])
+        inner = []
+        for branch in (0, 1):
+            below = children[nodes, branch]
+            codes_below = np.column_stack([code, np.full(len(nodes), branch, _CODE)])
+            is_word = below < n_words
+            words = below[is_word].tolist()
+            for word, *path in zip(words, point[is_word], codes_below[is_word], strict=True):
+                points[word], codes[word] = path
+            inner.append((below[~is_word] - n_words, point[~is_word], codes_below[~is_word]))
+        nodes, point, code = map(np.concatenate, zip(*inner, strict=True))
     if n_reached < n_nodes:
         raise ValueError("the children of nodes are not those of a tree")
     return Paths(points, codes)
@@ -147,16 +151,16 @@ def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]
     nowhere = np.zeros(0, _POINT)
     points = [nowhere if row is None else paths.points[row] for row in rows]
     codes = [nowhere if row is None else paths.codes[row] for row in rows]
-    _, nodes, labels = Paths(points, codes).flat()
+    lengths, nodes, labels = Paths(points, codes).flat()
     kept = np.intersect1d(nodes[labels == 0], nodes[labels == 1])  # nodes with both branches
-    stays = [np.isin(path, kept) for path in points]
-    return (
-        Paths(
-            [np.searchsorted(kept, path[here]) for path, here in zip(points, stays, strict=True)],
-            [code[here] for code, here in zip(codes, stays, strict=True)],
-        ),
-        kept,
-    )
+    number = np.full(nodes.max(initial=-1) + 1, -1)
+    number[kept] = np.arange(len(kept))
+    stays = number[nodes] >= 0
+    word = np.repeat(np.arange(len(rows)), lengths)[stays]
+    # one more word, because np.split returns one array more than there are ends
+    ends = np.cumsum(np.bincount(word, minlength=len(rows)))
+    points, codes = (np.split(of[stays], ends)[:-1] for of in (number[nodes], labels))
+    return Paths(points, codes), kept
 
 
 @contextlib.contextmanager
