@@ -84,7 +84,9 @@ class Unit(NamedTuple):
     documents: Any  # [n] document of the position; [0] without documents
     first_tags: Any  # [documents + 1] index in `tags` of each document's first tag
     tags: Any  # rows of the inputs
-    counts: Any  # [2] number of (tag, token) pairs at the end; of tokens after subsampling
+    # [2] number of (tag, token) pairs at the end, and of tokens after subsampling; [5] if the pairs
+    # are left out, to be drawn in pieces: see ``draws.h``
+    counts: Any
 
 
 class Result(NamedTuple):
@@ -162,7 +164,7 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "isas": (TEXT, []),
     "usable_isas": (TEXT, []),
     "variant": (TEXT, []),
-    "draw": (TEXT, [POINTER] * 5),
+    "draw": (TEXT, [*[POINTER] * 4, NUMBER, POINTER]),
     "train": (TEXT, [POINTER] * 5),
     "infer": (TEXT, [POINTER] * 4),
     "pool_new": (POINTER, [NUMBER]),

@@ -1,5 +1,6 @@
 """Helpers of all commands: declaring options, printing results, reporting failures."""
 
+import contextlib
 import logging
 import math
 import re
@@ -40,6 +41,22 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def memory_error_message(error: MemoryError) -> str:
+    """Return one line that says what was needed, as the error does, and what there is."""
+    import psutil  # most commands do not need it
+
+    gib = 1 << 30
+    limits = [f"{psutil.virtual_memory().available / gib:.1f} GiB of memory are available"]
+    with contextlib.suppress(ImportError):  # Windows
+        import resource
+
+        address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if address_space != resource.RLIM_INFINITY:
+            limits.append(f"ulimit -v is {address_space / gib:.1f} GiB")
+    needed = "" if not error.args else f": {one_line(error)}"
+    return f"too little memory{needed}. {', '.join(limits)}"
 
 
 def naming_options(message: str, command: Any) -> str:

@@ -60,6 +60,9 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             common.fail_interrupted()
         except (typer.Exit, typer.Abort):  # subclasses of RuntimeError
             raise
+        except MemoryError as error:
+            logging.getLogger(__name__).debug("the command failed", exc_info=True)
+            fail(common.memory_error_message(error), status=2)
         except EXPECTED as error:
             if isinstance(error, BrokenPipeError) and common.is_unread():
                 raise  # click exits silently with status 1

@@ -245,3 +245,29 @@ def test_closed_pipes_exit_silently_and_full_disks_are_errors(
         if (status, said.count("\n")) != (streams[stream], stream == "full")
     ]
     assert not wrong
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs limits of memory")
+@pytest.mark.parametrize("model", [[], ["--fasttext"], ["--doc2vec"]], ids=str)
+def test_too_little_memory_is_one_line_with_what_is_needed_and_available(corpus, tmp_path, model):
+    command = [sys.executable, "-m", "gensim_tfw2v", "train", "--vector-size", "100000000"]
+    result = subprocess.run(
+        # a limit, because some systems promise more memory than they have
+        ["bash", "-c", 'ulimit -v 16777216; exec "$@"', "-"]
+        + [*command, *model, str(corpus), "-o", str(tmp_path / "model")],
+        cwd=ROOT, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert result.returncode == 2
+    last = result.stderr.splitlines()[-1]
+    said = r"tfw2v: too little memory: Unable to allocate [\d.]+ GiB for an array with .*\. "
+    assert re.fullmatch(said + r"[\d.]+ GiB of memory are available, ulimit -v is 16\.0 GiB", last)
+    assert "Traceback" not in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_memory_error_of_python_without_a_message_is_one_line(monkeypatch, capsys):
+    group = CommandsWithClearFailures()
+    monkeypatch.setattr(typer.core.TyperGroup, "invoke", lambda *_: [0] * sys.maxsize)
+    with pytest.raises(typer.Exit):
+        group.invoke(None)
+    assert re.fullmatch(r"tfw2v: too little memory\. [\d.]+ GiB .*\n", capsys.readouterr().err)

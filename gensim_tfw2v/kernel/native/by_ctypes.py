@@ -37,6 +37,9 @@ from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 INT32 = "int32"
 TABLES = ("inputs", "outputs", "nodes")
 
+#: Maximum number of (tag, token) pairs that are drawn at once, each in some 20 bytes.
+MAX_PAIRS = 1 << 19
+
 
 @functools.cache
 def _library() -> Any:
@@ -82,24 +85,31 @@ def kernel_names() -> list[str]:
     return str(_library().tfw2v_usable_isas().decode()).split()
 
 
-def draw(options: Options, entries: np.ndarray, key: np.ndarray, words: WordArrays) -> Unit:
+def draw(
+    options: Options,
+    entries: np.ndarray,
+    key: np.ndarray,
+    words: WordArrays,
+    max_pairs: int = MAX_PAIRS,
+) -> Unit:
     """Draw a unit; arrays as in `prepare_unit`.
 
-    Raises a TypeError for arrays of a wrong dtype, a ValueError for invalid options or arrays.
+    If documents have more than `max_pairs` (tag, token) pairs together, these are left out, and
+    `Tables.train` draws them in pieces of so many pairs, so that memory stays small. Raises a
+    TypeError for arrays of a wrong dtype, a ValueError for invalid options or arrays.
     """
-    found = CUnit()
-    structs = (
+    drawn = CUnit()
+    arguments = [
         COptions(*options),
         _noise_table(words),
         _checked("entries", entries),
         _checked("key", key),
-        found,
-    )
-    if wrong := _library().tfw2v_draw(*map(ctypes.byref, structs)):
+    ]
+    address = ctypes.byref(drawn)
+    if wrong := _library().tfw2v_draw(*map(ctypes.byref, arguments), max_pairs, address):
         raise ValueError(f"no unit can be drawn with {options}: {wrong.decode()}")
-    unit = Unit(
-        *(_copied(getattr(found, name)) for name in Unit._fields)
-    )  # the next draw of this thread overwrites the original
+    # the next draw of this thread overwrites the original
+    unit = Unit(*(_copied(getattr(drawn, name)) for name in Unit._fields))
     return unit._replace(
         reaches=unit.reaches.reshape(-1, 2), negatives=unit.negatives.reshape(-1, options.shared)
     )
@@ -208,6 +218,7 @@ class Tables:
             self._memories[0].stride,
             size,
         )
+        self._tables.noise = _noise_table(words)
 
     @property
     def rows(self) -> list[np.ndarray]:

@@ -134,7 +134,13 @@ def main():
                 entries[np.flatnonzero(entries[1:] == 1) // 3 * 3] = FIRST_TAG - 2
             keep = np.linspace(0.2, 1.1, 9, dtype=np.float32)
             words = words_of(keep=keep, noise=noise)
-            by_ctypes.draw(DEFAULTS._replace(**changes), entries, key, words)
+            options = DEFAULTS._replace(**changes)
+            by_ctypes.draw(options, entries, key, words)
+            unit = by_ctypes.draw(options, entries, key, words, 50)
+            if len(unit.counts) > 2:  # trained in pieces
+                rows = [np.zeros((n, 7), np.float32) for n in (40, 9, 0)]
+                alphas = np.array([0.05, 0.01], np.float32)
+                by_ctypes.Tables(rows, words).train(options, unit, alphas)
     return print(by_ctypes.variant())
 
 

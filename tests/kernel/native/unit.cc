@@ -27,7 +27,7 @@ void train(bool skipgram) {
   const int32_t numbers[2] = {1, 2};
   const Tfw2vInts key = {numbers, 2}, all = {entries.data(), static_cast<int64_t>(entries.size())};
   Tfw2vUnit unit;
-  if (const char* wrong = tfw2v_draw(&options, &words, &all, &key, &unit)) std::puts(wrong);
+  if (const char* wrong = tfw2v_draw(&options, &words, &all, &key, 1 << 20, &unit)) std::puts(wrong);
   std::vector<float> inputs = table(1), outputs = table(2);
   Tfw2vTables tables = {{inputs.data(), V}, {outputs.data(), V}};
   tables.stride = stride;

@@ -225,6 +225,61 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
   return nullptr;
 }
 
+// Trains a unit, and returns an error message or null, as tfw2v_train does.
+const char* train_whole(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run,
+                        Tfw2vResult& result) {
+  if (const char* wrong = check(o, u, t, run)) return wrong;
+  tfw2v::kernel_of(o)->train(o, u, t, run, result);
+  return nullptr;
+}
+
+// Returns an error message if a unit that is drawn in pieces is invalid, so that one of its pieces would be.
+const char* check_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t,
+                         const Tfw2vRun& run) {
+  const int64_t n = u.targets.size, V = t.noise.keep.size;
+  const Tfw2vLists tags = {u.first_tags, u.tags};
+  if (!o.skipgram || !o.documents || run.pool || run.first || run.last != n || u.counts[4] < 1)
+    return "a unit in pieces needs skip-gram of documents, and is trained whole, without a pool";
+  if (o.negative && o.shards > 1 && !o.sequential)
+    return "(tag, token) pairs in blocks need shards = 1";
+  Tfw2vOptions no_negatives = o;
+  no_negatives.negative = 0;
+  const int32_t counts[2] = {0, u.counts[1]};
+  Tfw2vUnit windows = u;
+  windows.shards = windows.documents = {};
+  windows.counts = {counts, 2};
+  if (const char* wrong = check(no_negatives, windows, t, run)) return wrong;
+  if (const char* wrong = check_options(o)) return wrong;
+  if (const char* wrong = tfw2v::check_noise(o, t.noise)) return wrong;
+  if (u.documents.size != n) return "array sizes do not match. With targets [n]: documents [n]";
+  if (V > t.inputs.number || (o.negative && V > t.outputs.number) || outside(u.targets, V))
+    return "targets must be words, and each word needs a row of inputs and of outputs";
+  if (outside(u.documents, tags.number()) || !are_lists(tags, t.inputs.number))
+    return "documents must be indices of lists of tags, which must be rows of the table of inputs";
+  for (int64_t word = 0; word < V && o.negative; ++word)
+    if (t.noise.noise[2 * word + 1] < 0 || t.noise.noise[2 * word + 1] >= V)
+      return "words of noise must be in 0 .. V - 1";
+  return nullptr;
+}
+
+// Trains a unit whose (tag, token) pairs are drawn in pieces; see draws.h. Each kind of positions, windows and
+// pairs, has the whole range of learning rates, as in a unit that is drawn at once.
+const char* train_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t,
+                         const Tfw2vRun& run, Tfw2vResult& result) {
+  if (const char* wrong = check_pieces(o, u, t, run)) return wrong;
+  const double alpha = run.alphas[0], fall = run.alphas[1] - alpha;
+  for (tfw2v::PairPieces pieces(o, t.noise, u); pieces.next();) {
+    const float alphas[2] = {static_cast<float>(alpha + fall * pieces.begin()),
+                             static_cast<float>(alpha + fall * pieces.end())};
+    const Tfw2vUnit piece = pieces.unit();
+    Tfw2vRun whole = run;
+    whole.alphas = {alphas, 2};
+    whole.last = piece.targets.size;
+    if (const char* wrong = train_whole(o, piece, t, whole, result)) return wrong;
+  }
+  return nullptr;
+}
+
 // Returns an error message if arguments of tfw2v_infer are invalid, else null.
 const char* check_inference(const Tfw2vOptions& o, const Tfw2vNoiseTable& words, const Tfw2vTables& t,
                             const Tfw2vInference& documents) {
@@ -250,16 +305,16 @@ const char* check_inference(const Tfw2vOptions& o, const Tfw2vNoiseTable& words,
 
 extern "C" {
 
-// Draws a unit. Its arrays are valid until the same thread draws the next one. Returns an error message, or
-// null on success, like tfw2v_train and tfw2v_infer.
+// Draws a unit; see draw() in draws.h. Its arrays are valid until the same thread draws the next one. Returns an
+// error message, or null on success, like tfw2v_train and tfw2v_infer.
 TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
                                     const Tfw2vInts* entries, const Tfw2vInts* key,
-                                    Tfw2vUnit* unit) {
+                                    int64_t max_pairs, Tfw2vUnit* unit) {
   return tfw2v::guarded_message([&]() -> const char* {
     // reused, because the system would have to zero the pages of new memory for each unit
     thread_local tfw2v::Drawn drawn;
     if (const char* wrong = check_options(*options)) return wrong;
-    if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, drawn)) return wrong;
+    if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, max_pairs, drawn)) return wrong;
     for (int i = 0; i < kUnitFields; ++i) {
       const std::vector<int32_t>& field = (&drawn.inputs)[i];
       (&unit->inputs)[i] = {field.data(), static_cast<int64_t>(field.size())};
@@ -274,9 +329,11 @@ TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUni
                                      const Tfw2vTables* tables, const Tfw2vRun* run,
                                      Tfw2vResult* result) {
   return tfw2v::guarded_message([&]() -> const char* {
-    if (const char* wrong = check(*options, *unit, *tables, *run)) return wrong;
     Tfw2vResult sums = {};
-    tfw2v::kernel_of(*options)->train(*options, *unit, *tables, *run, sums);
+    const char* wrong = tfw2v::is_in_pieces(*unit)
+                            ? train_pieces(*options, *unit, *tables, *run, sums)
+                            : train_whole(*options, *unit, *tables, *run, sums);
+    if (wrong) return wrong;
     *result = sums;
     const double trained = 1;
     __atomic_store(&result->trained, &trained, __ATOMIC_RELEASE);

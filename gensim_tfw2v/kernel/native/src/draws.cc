@@ -1,37 +1,41 @@
 #include "draws.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tfw2v {
 namespace {
 
-// PV-DBOW: appends a (tag, token) pair for each token and each tag of its document. Drops the tokens'
-// own windows unless options.train_words. Pairs are dealt to blocks round-robin, so that pairs of one
-// document are in different blocks: in the same block, all would be trained from the same row of the tag.
-void pair_tags(const Tfw2vOptions& options, Drawn& drawn) {
-  std::vector<int32_t> tags, tokens;
-  for (size_t a = 0; a < drawn.targets.size(); ++a) {
-    const int32_t document = drawn.documents[a];
-    for (int32_t k = drawn.first_tags[document]; k < drawn.first_tags[document + 1]; ++k) {
-      tags.push_back(drawn.tags[k]);
-      tokens.push_back(drawn.targets[a]);
-    }
-  }
-  if (!options.train_words) drawn.targets.clear(), drawn.reaches.clear();
-  const int64_t begin = drawn.targets.size(), pairs = tags.size(), block = options.block;
-  const int64_t blocks = options.sequential ? 0 : pairs / block;
-  for (auto* ids : {&drawn.inputs, &drawn.targets}) ids->resize(begin + pairs);
-  drawn.reaches.resize(2 * (begin + pairs), 0);
-  int64_t k = 0;
+Tfw2vInts array(const std::vector<int32_t>& numbers) {
+  return {numbers.data(), static_cast<int64_t>(numbers.size())};
+}
+
+// PV-DBOW: appends the next `number` (tag, token) pairs. They are dealt to blocks round-robin, so that pairs of
+// one document are in different blocks: in the same block, all would be trained from the same row of the tag.
+void append_pairs(const Tfw2vOptions& options, PairSequence& pairs, int64_t number, Drawn& drawn) {
+  const int64_t begin = drawn.targets.size(), block = options.block;
+  const int64_t blocks = options.sequential ? 0 : number / block;
+  for (auto* ids : {&drawn.inputs, &drawn.targets}) ids->resize(begin + number);
+  drawn.reaches.resize(2 * (begin + number), 0);
   const auto put = [&](int64_t index) {
-    drawn.targets[begin + index] = tokens[k];
-    drawn.inputs[begin + index] = tags[k++];
+    pairs.next(drawn.inputs[begin + index], drawn.targets[begin + index]);
   };
   for (int64_t i = 0; i < block; ++i)
     for (int64_t b = 0; b < blocks; ++b) put(b * block + i);
-  while (k < pairs) put(k);
-  drawn.counts[0] = static_cast<int32_t>(pairs);
-  drawn.documents.clear(), drawn.first_tags.clear(), drawn.tags.clear();
+  for (int64_t k = blocks * block; k < number; ++k) put(k);
+  drawn.counts[0] = static_cast<int32_t>(number);
+}
+
+// Draws the negatives of a unit, or of a piece, and lists the shards of its targets.
+void add_negatives(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Random& random,
+                   Drawn& drawn) {
+  drawn.shards.clear();
+  drawn.negatives.clear();
+  if (!options.negative) return;
+  if (options.shards > 1)
+    for (int32_t target : drawn.targets) drawn.shards.push_back(target % options.shards);
+  drawn.negatives.resize((drawn.targets.size() + options.block - 1) / options.block * options.shared);
+  draw_noise(words, options, random, drawn.negatives);
 }
 
 }  // namespace
@@ -91,8 +95,54 @@ bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t lea
   return true;
 }
 
+PairSequence::PairSequence(Tfw2vInts tokens, Tfw2vInts documents, Tfw2vInts first_tags, Tfw2vInts tags)
+    : tokens_(tokens), documents_(documents), first_tags_(first_tags), tags_(tags) {
+  for (int64_t a = 0; a < tokens.size; ++a)
+    size_ += first_tags[documents[a] + 1] - first_tags[documents[a]];
+}
+
+void PairSequence::next(int32_t& tag, int32_t& token) {
+  while (next_tag_ == end_) {
+    const int32_t document = documents_[++a_];
+    next_tag_ = first_tags_[document], end_ = first_tags_[document + 1];
+  }
+  tag = tags_[next_tag_++];
+  token = tokens_[a_];
+}
+
+PairPieces::PairPieces(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, const Tfw2vUnit& unit)
+    : options_(options), words_(words), unit_(unit),
+      pairs_(unit.targets, unit.documents, unit.first_tags, unit.tags),
+      noise_(unit.counts.data + 2, kNegatives), has_windows_(options.train_words) {}
+
+bool PairPieces::next() {
+  for (auto* field : {&piece_.inputs, &piece_.targets, &piece_.reaches}) field->clear();
+  piece_.counts = {0, unit_.counts[1]};
+  const int64_t number = std::min<int64_t>(unit_.counts[4], pairs_.size() - done_);
+  if (std::exchange(has_windows_, false)) {
+    piece_.targets.assign(unit_.targets.data, unit_.targets.data + unit_.targets.size);
+    piece_.reaches.assign(unit_.reaches.data, unit_.reaches.data + unit_.reaches.size);
+    piece_.inputs = piece_.targets;
+    begin_ = 0, end_ = 1;
+  } else {
+    if (!number) return false;
+    append_pairs(options_, pairs_, number, piece_);
+    begin_ = static_cast<double>(done_) / pairs_.size();
+    done_ += number;
+    end_ = static_cast<double>(done_) / pairs_.size();
+  }
+  add_negatives(options_, words_, noise_, piece_);
+  return true;
+}
+
+Tfw2vUnit PairPieces::unit() const {
+  Tfw2vUnit unit;
+  for (int i = 0; i < kUnitFields; ++i) (&unit.inputs)[i] = array((&piece_.inputs)[i]);
+  return unit;
+}
+
 const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
-                 Tfw2vInts key, Drawn& drawn) {
+                 Tfw2vInts key, int64_t max_pairs, Drawn& drawn) {
   if (key.size != 2) return "key must have 2 elements";
   if (const char* wrong = check_noise(options, words)) return wrong;
   auto &targets = drawn.targets, &reaches = drawn.reaches, &tags = drawn.tags;
@@ -144,13 +194,20 @@ const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2
   if (options.documents) drawn.documents.resize(kept);
   drawn.inputs = targets;
   drawn.counts = {0, static_cast<int32_t>(kept)};
-  if (options.documents && options.skipgram) pair_tags(options, drawn);
-  if (!options.negative) return nullptr;
-  if (options.shards > 1)
-    for (int32_t target : targets) drawn.shards.push_back(target % options.shards);
-  drawn.negatives.resize((targets.size() + options.block - 1) / options.block * options.shared);
+  if (options.documents && options.skipgram) {
+    const std::vector<int32_t> tokens = targets;
+    PairSequence pairs(array(tokens), array(drawn.documents), array(drawn.first_tags), array(tags));
+    if (pairs.size() > max_pairs) {
+      drawn.counts = {0, drawn.counts[1], key[0], key[1], static_cast<int32_t>(max_pairs)};
+      return nullptr;
+    }
+    if (!options.train_words)
+      for (auto* field : {&drawn.inputs, &targets, &reaches}) field->clear();
+    append_pairs(options, pairs, pairs.size(), drawn);
+    drawn.documents.clear(), drawn.first_tags.clear(), tags.clear();
+  }
   Random noise(key.data, kNegatives);
-  draw_noise(words, options, noise, drawn.negatives);
+  add_negatives(options, words, noise, drawn);
   return nullptr;
 }
 

@@ -44,8 +44,53 @@ const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& word
 // Draws a unit. `entries`: word ids, with kEnd after each sentence or document. Tag t of a document is
 // the entry kFirstTag - t, and input row V + t. `key` [2] selects the random numbers. Returns an error
 // message, or null.
+//
+// A document of PV-DBOW has tags x tokens pairs. A unit with more than `max_pairs` is drawn in pieces: its pairs
+// and negatives are left out, its documents, first_tags and tags stay, and its counts are [5]: 0, number of
+// tokens, the key, max_pairs. PairPieces draws them while the unit is trained.
 const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
-                 Tfw2vInts key, Drawn& drawn);
+                 Tfw2vInts key, int64_t max_pairs, Drawn& drawn);
+
+// Returns whether a unit's pairs have been left out.
+inline bool is_in_pieces(const Tfw2vUnit& unit) { return unit.counts.size == 5; }
+
+// The (tag, token) pairs of documents: token by token, and for each token tag by tag.
+class PairSequence {
+ public:
+  PairSequence(Tfw2vInts tokens, Tfw2vInts documents, Tfw2vInts first_tags, Tfw2vInts tags);
+  int64_t size() const { return size_; }
+  // Sets `tag` and `token` to the next pair; there must be one.
+  void next(int32_t& tag, int32_t& token);
+
+ private:
+  const Tfw2vInts tokens_, documents_, first_tags_, tags_;
+  int64_t size_ = 0, a_ = -1;      // number of pairs; index of the token of the last pair
+  int32_t next_tag_ = 0, end_ = 0;  // indices in tags_ of the tags that token a_ still has
+};
+
+// A unit that is drawn in pieces, as units that are not: first the windows of words, with options.train_words,
+// then at most max_pairs pairs at a time.
+class PairPieces {
+ public:
+  PairPieces(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, const Tfw2vUnit& unit);
+  // Draws the next piece. Returns false if there is none.
+  bool next();
+  Tfw2vUnit unit() const;
+  // Fractions of the unit's pairs before and after this piece; 0 and 1 for windows.
+  double begin() const { return begin_; }
+  double end() const { return end_; }
+
+ private:
+  const Tfw2vOptions& options_;
+  const Tfw2vNoiseTable& words_;
+  const Tfw2vUnit& unit_;
+  PairSequence pairs_;
+  Random noise_;
+  int64_t done_ = 0;  // pairs of the pieces so far
+  bool has_windows_;  // whether the next piece is the windows
+  double begin_ = 0, end_ = 0;
+  Drawn piece_;
+};
 
 // Draws negatives from the noise distribution, by its alias table. drawn[k] is a word of shard
 // k % C % shards. Word w is in shard w % shards.

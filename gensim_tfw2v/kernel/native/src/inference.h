@@ -148,7 +148,7 @@ class Inference : Trainer {
       const int32_t* ends = &all_.words.first[lane.document];
       const uint32_t one = static_cast<uint32_t>(lane.key[0]) + static_cast<uint32_t>(lane.epoch);
       const int32_t key[] = {static_cast<int32_t>(one), lane.key[1]};
-      draw(of_tokens_, words_, {&all_.words.entries[ends[0]], ends[1] - ends[0]}, {key, 2},
+      draw(of_tokens_, words_, {&all_.words.entries[ends[0]], ends[1] - ends[0]}, {key, 2}, 0,
            lane.drawn);
       lane.at = 0;
       if (!o.skipgram && !o.concatenated) sum_up(lane);

@@ -167,8 +167,11 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   const Tfw2vNoiseTable words = {keep.array<float>(), noise.array<int32_t>()};
   const Tfw2vInts entry = entries.array<int32_t>(), keys = key.array<int32_t>();
   Tfw2vUnit unit;
-  if (const char* wrong = tfw2v_draw(static_cast<Tfw2vOptions*>(kernel), &words, &entry, &keys, &unit))
-    return fail(context, "Tfw2vDraw", wrong);
+  const char* wrong = tfw2v_draw(static_cast<Tfw2vOptions*>(kernel), &words, &entry, &keys,
+                                 std::numeric_limits<int32_t>::max(), &unit);
+  if (wrong) return fail(context, "Tfw2vDraw", wrong);
+  if (tfw2v::is_in_pieces(unit))  // a job needs the ids of all rows, so that pieces would save little
+    return fail(context, "Tfw2vDraw", "a unit has 2^31 (tag, token) pairs or more");
   for (int i = 0; i < kUnitFields; ++i) {
     const Tfw2vInts& field = (&unit.inputs)[i];
     auto* to = output<int32_t>(context, i, kInt32, field.size, 0);

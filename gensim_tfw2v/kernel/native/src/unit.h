@@ -96,7 +96,7 @@ struct Tfw2vNoiseTable {
   X(documents)   /* CBOW: [n] index of the document whose tags are in the position's window; or empty */             \
   X(first_tags)  /* [documents + 1] index in `tags` of each document's first tag; last, their end */                 \
   X(tags)        /* rows of inputs, document by document */                                                          \
-  X(counts)      /* [2] number of (tag, token) pairs; number of tokens after subsampling */
+  X(counts)      /* [2] number of (tag, token) pairs; number of tokens after subsampling. [5]: see draw() */
 #define TFW2V_ARRAY(name) Array name;
 template <class Array>
 struct UnitOf {
@@ -165,7 +165,8 @@ struct Tfw2vInference {
 // Functions of c_api.cc that tensorflow.cc calls. Each returns an error message, or null on success.
 extern "C" {
 TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions*, const Tfw2vNoiseTable*,
-                                    const Tfw2vInts* entries, const Tfw2vInts* key, Tfw2vUnit*);
+                                    const Tfw2vInts* entries, const Tfw2vInts* key,
+                                    int64_t max_pairs, Tfw2vUnit*);
 TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions*, const Tfw2vUnit*, const Tfw2vTables*,
                                      const Tfw2vRun*, Tfw2vResult*);
 }
