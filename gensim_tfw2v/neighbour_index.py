@@ -1,42 +1,49 @@
-"""An index of nearest neighbours: a graph of vectors, built and searched by USearch.
-
-Malkov and Yashunin 2020, "Efficient and robust approximate nearest neighbor search using
-Hierarchical Navigable Small World graphs" (section 4: building and searching; M, efConstruction and
-ef are `connectivity`, `expansion_add` and `expansion_search`).
-"""
+"""An index of nearest neighbours: a graph of vectors, their keys, and searches of both."""
 
 from __future__ import annotations
 
 import json
+import math
+import operator
+import sys
 import zlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.messages import quoted, require, strict_json
-from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.neighbour_graph import TYPES, NeighbourGraph
 from gensim_tfw2v.options.kinds import Choice, Whole
-from gensim_tfw2v.processes.threads import defer_interrupts, usable_cores
+from gensim_tfw2v.processes.threads import usable_cores
+from gensim_tfw2v.vector_checksums import VectorChecksums
 
 if TYPE_CHECKING:
     import os
-
-    from gensim.models import KeyedVectors
-
-#: USearch's names of the types.
-TYPES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "binary": "b1"}
 
 #: Elements of the vectors, V * D, up to which 64 candidates are enough; docs/index-of-neighbours.md
 #: has sizes below and above.
 FEW_NUMBERS = 30_000_000
 
-#: Divisors are at least this, so that a vector of zeros has cosines of 0.
-LEAST = np.float32(1e-30)
+#: Queries that are searched at a time; interrupts are deferred meanwhile.
+QUERIES_AT_A_TIME = 256
 
-#: Rows that are added at a time; interrupts are deferred meanwhile.
-ROWS_AT_A_TIME = 1024
+#: Cosines that are computed at a time when all vectors are compared.
+COSINES_AT_A_TIME = 1 << 24
+
+#: Rows that are read at a time when all vectors are compared.
+ROWS_AT_A_TIME = 1 << 14
+
+#: Vectors that a search of the graph compares per candidate. If those of a search are more than
+#: there are vectors, it compares all instead.
+COMPARISONS_PER_CANDIDATE = 16
+
+#: Minimum of a divisor.
+LEAST = 1e-100
 
 _WHOLE = Whole(1, 1 << 16, exact=True)
 
@@ -45,14 +52,16 @@ class NeighbourIndex:
     """Index of the nearest neighbours of vectors, for gensim's ``most_similar(indexer=)``.
 
     A search compares the query with a small part of the vectors, and finds most of the nearest
-    ones. Found vectors are ranked by their exact cosine if the index was built in this process, or
-    loaded with `vectors`; otherwise by the cosine of the stored type. The index does not follow
-    later changes of the vectors.
+    ones. Equal vectors are found together. Neighbours are ranked by their exact cosine if the index
+    was built in this process, loaded with `vectors`, or is called by gensim's ``most_similar``;
+    otherwise by the cosine of the stored type.
+
+    An index can be pickled, copied, and saved as an attribute of a model.
 
     Parameters
     ----------
-    vectors : KeyedVectors
-        V vectors of D dimensions, which the index refers to.
+    vectors : KeyedVectors or model
+        V vectors of D dimensions, which the index refers to. A model stands for its ``wv``.
     dtype : {"int8", "bfloat16", "float32", "binary"}
         Type in which the index stores vectors. With ``"binary"``, only the signs.
     connectivity : int
@@ -75,6 +84,14 @@ class NeighbourIndex:
     KeyboardInterrupt
         On Ctrl-C.
 
+    Notes
+    -----
+    An index does not follow changes of its vectors. Searches raise a ValueError after further
+    training, after gensim's methods have added or changed vectors, and when ``most_similar`` of
+    different vectors calls them. If code has written to elements of ``vectors.vectors``, this is
+    certain only if a changed row is a result, or a key of the query; other rows are compared in
+    turn, all of them within V / 32 searches. `check` compares all.
+
     Examples
     --------
     >>> from gensim.test.utils import common_texts
@@ -84,8 +101,10 @@ class NeighbourIndex:
     'computer'
     """
 
-    _data: np.ndarray  # the mapped file, which USearch refers to
     _vectors: KeyedVectors | None
+    _checksums: VectorChecksums
+    _graph: NeighbourGraph
+    _allowed: tuple[np.ndarray, np.ndarray] | None = None  # a subset: rows; [V] whether in it
 
     def __init__(
         self,
@@ -98,91 +117,197 @@ class NeighbourIndex:
         progress: bool | None = None,
     ) -> None:
         require("an index of neighbours", "usearch")
-        from usearch.index import Index
-
+        vectors = _keyed_vectors(vectors)
+        array = vectors.vectors
         Choice(tuple(TYPES))("dtype", dtype)
         _WHOLE("expansion_add", expansion_add)
         if expansion_search is None:
-            expansion_search = 64 if vectors.vectors.size <= FEW_NUMBERS else 384
+            expansion_search = 64 if array.size <= FEW_NUMBERS else 384
             expansion_search *= 8 if dtype == "binary" else 1
-        _WHOLE("expansion_search", expansion_search)
-        Whole(2, 1 << 10, exact=True)("connectivity", connectivity)
-        threads = len(usable_cores()) if workers is None else _WHOLE("workers", workers)
-        if not len(vectors) or not np.isfinite(vectors.vectors).all():
-            raise ValueError("an index needs at least one vector, and finite vectors")
-        self.dtype = dtype
-        self._index = Index(
-            ndim=vectors.vector_size,
-            metric="hamming" if dtype == "binary" else "cos",
-            dtype=TYPES[dtype],
-            connectivity=connectivity,
-            expansion_add=expansion_add,
-            expansion_search=expansion_search,
-        )
-        self.keys = list(vectors.index_to_key)
+        options = {
+            "connectivity": Whole(2, 1 << 10, exact=True)("connectivity", connectivity),
+            "expansion_add": _WHOLE("expansion_add", expansion_add),
+            "expansion_search": _WHOLE("expansion_search", expansion_search),
+        }
+        threads = _threads(workers)
+        _require_finite(vectors)
         self._vectors = vectors
-        self._checksum = _sum_of(vectors)
-        numbers = np.arange(len(vectors))
-        parts = np.array_split(numbers, 1 + len(numbers) // ROWS_AT_A_TIME)
-        with progress_bar("building an index", progress, total=len(numbers), unit=" words") as bar:
-            for part in parts:
-                rows = self._coded(vectors.vectors[part])
-                # USearch would end with a RuntimeError on Ctrl-C, or abort the process
-                with defer_interrupts():
-                    self._index.add(part, rows, threads=threads)
-                bar.update(len(part))
+        self._checksums = VectorChecksums.compute(vectors)
+        self._graph = NeighbourGraph.build(array, dtype, threads, progress, **options)
 
-    def most_similar(self, vector: np.ndarray, topn: int = 10) -> list[tuple[Any, float]]:
+    @property
+    def keys(self) -> list[Any]:
+        """Keys of the vectors, [V]."""
+        return self._checksums.keys
+
+    @property
+    def dtype(self) -> str:
+        """Type in which the index stores vectors."""
+        return self._graph.dtype
+
+    def most_similar(self, vector: np.ndarray, topn: int | None = 10) -> Any:
         """Find the keys of the nearest vectors.
 
         Parameters
         ----------
         vector : numpy.ndarray
             Query, [D].
-        topn : int
-            Number of keys.
+        topn : int or None
+            Number of keys. None returns all cosines, as gensim's method does.
 
         Returns
         -------
-        list of (key, float)
-            Keys and cosines, the nearest first. The key of the query itself is not left out.
+        list of (key, float), or numpy.ndarray
+            Keys and cosines, the nearest first; all keys if there are fewer than `topn`. The key of
+            the query itself is not left out. If `topn` is None, the cosines of all keys, [V], or of
+            the keys of a `subset`, in the order of `keys`.
 
         Raises
         ------
         ValueError
-            If `vector` does not have D elements.
+            If `vector` does not have D finite elements; if the vectors have changed since the index
+            was built; if ``most_similar`` of different vectors calls this method.
         """
-        query = np.asarray(vector, np.float32)
-        size = self._index.ndim
-        if query.shape != (size,):
-            raise ValueError(f"the query has shape {query.shape}, the index needs ({size},)")
-        # signs rank so roughly that all candidates are ranked again
-        wanted = max(2 * topn, self._index.expansion_search if self.dtype == "binary" else 0)
-        found = self._index.search(self._coded(query), min(wanted, len(self.keys)), threads=1)
-        rows = found.keys.astype(np.int64)
-        if self._vectors is not None:
-            exact = self._vectors.vectors[rows]
-            lengths = np.linalg.norm(exact, axis=1) * np.linalg.norm(query)
-            cosines = exact @ query / np.maximum(lengths, LEAST)
-        elif self.dtype == "binary":
-            # the expected angle of two vectors, if this share of signs differs (Charikar 2002,
-            # "Similarity Estimation Techniques from Rounding Algorithms", section 3)
-            cosines = np.cos(np.pi / size * found.distances)
+        vectors, query_rows = _calling_vectors(sys._getframe(1))
+        if vectors is None:
+            vectors = self._vectors
+        queries = self._unit_queries(np.asarray(vector)[None])
+        self._require_unchanged(vectors, query_rows, 1)
+        if topn is None:
+            return self._all_cosines(queries, vectors, 1)[0]
+        n_keys = min(operator.index(topn), self._n_allowed)
+        if n_keys < 1:
+            return []
+        [(rows, cosines)] = self._nearest(queries, n_keys, vectors, 1)
+        row_list = rows.tolist()
+        self._require_unchanged(vectors, row_list)
+        keys = self._names(vectors)
+        return list(zip([keys[row] for row in row_list], cosines.tolist(), strict=True))
+
+    def search(
+        self, queries: np.ndarray, topn: int = 10, workers: int | None = None
+    ) -> tuple[list[list[Any]], np.ndarray]:
+        """Find the keys of the nearest vectors of many queries.
+
+        Parameters
+        ----------
+        queries : numpy.ndarray
+            Vectors, [n, D].
+        topn : int
+            Number of keys per query.
+        workers : int, optional
+            Number of threads; by default one per core.
+
+        Returns
+        -------
+        keys : list of list
+            Keys of each query, the nearest first, as by `most_similar`: n lists of `topn` keys, or
+            of all if there are fewer.
+        cosines : numpy.ndarray
+            Cosines, of the same shape, float32.
+
+        Raises
+        ------
+        ValueError
+            If the queries do not have D finite elements each, or the vectors have changed since the
+            index was built.
+        """
+        queries = self._unit_queries(np.asarray(queries))
+        threads = _threads(workers)
+        n_keys = max(0, min(operator.index(topn), self._n_allowed))
+        vectors = self._vectors
+        names = self._names(vectors)
+        keys: list[list[Any]] = []
+        cosines = np.zeros((len(queries), n_keys), np.float32)
+        if not n_keys:
+            return [[] for _ in queries], cosines
+        for start in range(0, len(queries), QUERIES_AT_A_TIME):
+            part = queries[start : start + QUERIES_AT_A_TIME]
+            self._require_unchanged(vectors, [], len(part))
+            nearest = self._nearest(part, n_keys, vectors, threads)
+            self._require_unchanged(vectors, np.unique([rows for rows, _ in nearest]).tolist())
+            cosines[start : start + len(part)] = [values for _, values in nearest]
+            keys += [[names[row] for row in rows.tolist()] for rows, _ in nearest]
+        return keys, cosines
+
+    def subset(self, keys: Iterable[Any] | Callable[[Any], bool]) -> NeighbourIndex:
+        """Return an index that finds only some of the keys.
+
+        It shares the vectors and the graph of this one, and can be passed to gensim as an
+        `indexer`, too. A search finds `topn` of these keys, if there are that many. If they are
+        few, or far from the query, it compares them all.
+
+        Parameters
+        ----------
+        keys : iterable, or function (key) -> bool
+            The keys to find, or whether to find a key.
+
+        Raises
+        ------
+        KeyError
+            If a key is not in the index.
+        """
+        self._require_unchanged(self._vectors, [])
+        names = self._names(self._vectors)
+        is_allowed = np.zeros(len(names), bool)
+        if isinstance(keys, str):
+            raise TypeError(f"keys must be a list or a function, got {quoted(keys)}")
+        if callable(keys):
+            is_allowed[:] = [bool(keys(name)) for name in names]
         else:
-            cosines = 1 - found.distances
-        nearest = np.argsort(-cosines, kind="stable")[:topn]
-        return [(self.keys[rows[place]], float(cosines[place])) for place in nearest]
+            rows = {name: row for row, name in enumerate(names)}
+            for key in keys:
+                if key not in rows:
+                    raise KeyError(f"Key {quoted(key)} is not in the index")
+                is_allowed[rows[key]] = True
+        if self._allowed is not None:
+            is_allowed &= self._allowed[1]
+        made = object.__new__(NeighbourIndex)
+        made.__dict__.update(self.__dict__)
+        made._allowed = np.flatnonzero(is_allowed), is_allowed
+        return made
+
+    def check(self, vectors: KeyedVectors | None = None) -> None:
+        """Compare all keys and vectors with those from which the index was built.
+
+        Parameters
+        ----------
+        vectors : KeyedVectors or model, optional
+            By default, the vectors that the index refers to.
+
+        Raises
+        ------
+        ValueError
+            If they differ.
+        """
+        vectors = self._vectors if vectors is None else _keyed_vectors(vectors)
+        if vectors is None:
+            raise ValueError("the index was loaded without vectors: pass those to compare with it")
+        self._raise_if(self._checksums.find_difference(vectors), vectors)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save to two files, both or none: USearch's `path`, and the keys in ``path.json``."""
-        data = self._index.save()
-        keys = [key if isinstance(key, str) else int(key) for key in self.keys]
+        """Save to two files, both or none: USearch's `path`, and the keys in ``path.json``.
+
+        Raises
+        ------
+        TypeError
+            If a key is neither a string nor an integer. Such an index can be pickled.
+        ValueError
+            If this is a `subset`, or `path` is not a path of files.
+        OSError
+            If the files cannot be written.
+        """
+        if self._allowed is not None:
+            raise ValueError("a subset cannot be saved: save the whole index")
         header: dict[str, Any] = {
             "dtype": self.dtype,
-            "expansion_search": self._index.expansion_search,
-            "vectors": self._checksum,
-            "keys": keys,
+            "expansion_search": self._graph.expansion_search,
+            "vectors": self._checksums.total,
+            "keys": check_keys(self.keys),
         }
+        if groups := self._graph.equal_rows:
+            header["equal"] = [[first, *later] for first, later in groups.items()]
+        data = self._graph.to_bytes()
         header["checksum"] = _checksum(data, header)
 
         def write(to: Any) -> None:
@@ -205,7 +330,7 @@ class NeighbourIndex:
         ----------
         path : str or path
             USearch's file; the other file must be next to it.
-        vectors : KeyedVectors, optional
+        vectors : KeyedVectors or model, optional
             The vectors that the index was built from, for exact cosines.
 
         Raises
@@ -216,26 +341,32 @@ class NeighbourIndex:
             If a file is damaged, or the index was built from other vectors.
         """
         require("an index of neighbours", "usearch")
-        from usearch.index import Index
-
-        text = Path(f"{path}.json").read_bytes()
+        vectors = None if vectors is None else _keyed_vectors(vectors)
         made = object.__new__(cls)
         try:
-            made._data = np.memmap(path, np.uint8, "r")
+            with Path(path).open("rb"):  # names the file if it is missing
+                text = Path(f"{path}.json").read_bytes()
+            data = np.memmap(path, np.uint8, "r")
             header = strict_json(text)
-            if header.pop("checksum") != _checksum(made._data, header):
+            if header.pop("checksum") != _checksum(data, header):
                 raise ValueError("a checksum differs")
-            made._index = Index.restore(made._data, view=True)
-            made._index.expansion_search = header["expansion_search"]
-            made.dtype = header["dtype"]
-            made._checksum = header["vectors"]
-            made.keys = header["keys"]
+            made._graph = NeighbourGraph.restore(
+                data,
+                header["dtype"],
+                header["expansion_search"],
+                {first: later for first, *later in header.get("equal", ())},
+                view=True,
+            )
+            keys = header["keys"]
+            if made._graph.n_rows != len(keys):
+                raise ValueError(f"{len(keys):,} keys for {made._graph.n_rows:,} vectors")
+            made._checksums = VectorChecksums(keys, made._graph.size, header["vectors"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"{path}: is damaged, or not an index with its {path}.json ({error}); build it "
                 "again, with: tfw2v index"
             ) from error
-        if vectors is not None and (wrong := made._difference(vectors)):
+        if vectors is not None and (wrong := made._checksums.find_difference(vectors)):
             raise ValueError(
                 f"{path}: is an index of other vectors: {wrong}; build one of these, with: tfw2v "
                 "index"
@@ -243,34 +374,176 @@ class NeighbourIndex:
         made._vectors = vectors
         return made
 
-    def _coded(self, rows: np.ndarray) -> np.ndarray:
-        """Return vectors, [..., D], as USearch takes them."""
-        if self.dtype == "binary":
-            return np.packbits(rows > 0, axis=-1)
-        if self.dtype != "int8":
-            return rows
-        # a scale for each row, which cosines do not depend on: USearch's own scale is the row's
-        # length, which leaves most of the 8 bits unused
-        largest = np.abs(rows).max(axis=-1, keepdims=True)
-        return np.rint(rows * (127 / np.maximum(largest, LEAST))).astype(np.int8)
+    @property
+    def _n_allowed(self) -> int:
+        return self._graph.n_rows if self._allowed is None else len(self._allowed[0])
 
-    def _difference(self, vectors: KeyedVectors) -> str:
-        """Describe how vectors differ from those of the index; empty if they are equal."""
-        sizes = (len(self.keys), self._index.ndim), (len(vectors), vectors.vector_size)
-        for have, given, what in zip(*sizes, ("words", "dimensions"), strict=True):
-            if have != given:
-                return f"it has {have:,} {what}, expected {given:,}"
-        pairs = zip(self.keys, vectors.index_to_key, strict=True)
-        for number, (have, given) in enumerate(pairs, 1):
-            if have != given and str(have) != str(given):  # tags may be numbers or their text
-                return f"its word {number:,} is {quoted(have)}, expected {quoted(given)}"
-        is_same = self._checksum == _sum_of(vectors)
-        return "" if is_same else "the words are the same, but not their vectors"
+    def _names(self, vectors: KeyedVectors | None) -> list[Any]:
+        """Return the keys of the vectors, which may be numbers where a file has their text."""
+        return self.keys if vectors is None else vectors.index_to_key
+
+    def _unit_queries(self, queries: np.ndarray) -> np.ndarray:
+        """Return queries, [n, D], divided by their lengths; a ValueError if they are invalid."""
+        size = self._graph.size
+        if queries.ndim != 2 or queries.shape[1] != size:
+            shape = queries.shape[1:] if len(queries) == 1 else queries.shape
+            raise ValueError(f"the query has shape {shape}, the index needs ({size},) for each")
+        queries = queries.astype(np.float64)
+        lengths = _lengths(queries)
+        if not math.isfinite(lengths.sum()):
+            raise ValueError(
+                "a query has NaN or infinite elements; gensim makes NaN of a word whose vector is "
+                "all 0"
+            )
+        return queries / lengths[:, None]
+
+    def _require_unchanged(
+        self, vectors: KeyedVectors | None, rows: list[int], n_uses: int = 0
+    ) -> None:
+        if vectors is not None:
+            self._raise_if(self._checksums.find_change(vectors, rows, n_uses), vectors)
+
+    def _raise_if(self, difference: str, vectors: KeyedVectors) -> None:
+        if difference and vectors is self._vectors:
+            raise ValueError(
+                f"the vectors have changed since the index was built: {difference}; build it again"
+            )
+        if difference:
+            raise ValueError(
+                f"this is an index of other vectors: {difference}; build one of these, or find "
+                "neighbours in the others by: index.most_similar(vector)"
+            )
+
+    def _nearest(
+        self, queries: np.ndarray, n_keys: int, vectors: KeyedVectors | None, threads: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the `n_keys` nearest rows of each query and their cosines, the nearest first."""
+        n_candidates = n_ranked = 2 * n_keys
+        if self.dtype == "binary":  # signs rank so roughly that all candidates are ranked again
+            n_candidates = n_ranked = max(n_ranked, self._graph.expansion_search)
+        n_compared = self._graph.n_rows
+        if self._allowed is not None:
+            n_candidates = 2 * n_ranked * self._graph.n_rows // self._n_allowed
+            n_compared = n_compared if vectors is None else self._n_allowed
+        if n_candidates * COMPARISONS_PER_CANDIDATE >= n_compared:
+            return self._compare_all(queries, n_keys, vectors, threads)
+        candidates, distances = self._graph.search(queries, n_candidates, threads)
+        nearest = []
+        for query, rows, row_distances in zip(queries, candidates, distances, strict=True):
+            if self._allowed is not None:
+                is_allowed = self._allowed[1][rows]
+                rows, row_distances = rows[is_allowed][:n_ranked], row_distances[is_allowed]
+                if len(rows) < n_keys:
+                    nearest += self._compare_all(query[None], n_keys, vectors, threads)
+                    continue
+            if vectors is None:
+                cosines = self._graph.cosines(query, row_distances[: len(rows)])
+            else:
+                exact = vectors.vectors[rows].astype(np.float64)
+                cosines = (exact @ query / _lengths(exact)).astype(np.float32)
+            nearest.append(_largest(rows, cosines, n_keys))
+        return nearest
+
+    def _compare_all(
+        self, queries: np.ndarray, n_keys: int, vectors: KeyedVectors | None, threads: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the nearest rows of each query and their cosines, without the graph."""
+        nearest = []
+        n_parts = 1 + len(queries) * self._n_allowed // COSINES_AT_A_TIME
+        for part in np.array_split(queries, min(n_parts, len(queries))):
+            for cosines in self._all_cosines(part, vectors, threads):
+                places = np.arange(len(cosines))
+                if n_keys < len(cosines):  # equal cosines stay in the order of rows
+                    places = np.sort(np.argpartition(-cosines, n_keys - 1)[:n_keys])
+                rows = places if self._allowed is None else self._allowed[0][places]
+                nearest.append(_largest(rows, cosines[places], n_keys))
+        return nearest
+
+    def _all_cosines(
+        self, queries: np.ndarray, vectors: KeyedVectors | None, threads: int
+    ) -> np.ndarray:
+        """Return the cosines of all rows allowed, [n, rows]."""
+        rows = np.arange(len(self.keys)) if self._allowed is None else self._allowed[0]
+        if vectors is None:
+            nearest, distances = self._graph.search(queries, len(self.keys), threads, exact=True)
+            every = np.empty(nearest.shape, np.float32)
+            for place, query in enumerate(queries):
+                every[place, nearest[place]] = self._graph.cosines(query, distances[place])
+            return every[:, rows]
+        every = np.empty((len(queries), len(rows)), np.float32)
+        for start in range(0, len(rows), ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            exact = vectors.vectors[rows[part]].astype(np.float64)
+            every[:, part] = queries @ exact.T / _lengths(exact)
+        return every
+
+
+def check_keys(keys: list[Any]) -> list[str | int]:
+    """Return keys as JSON stores them; a TypeError names one that is neither string nor integer."""
+    for key in keys:
+        if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
+            raise TypeError(
+                f"key {quoted(key)} is of type {type(key).__name__}; files of indexes hold only "
+                "strings and integers"
+            )
+    return [str(key) if isinstance(key, str) else int(key) for key in keys]
+
+
+def _keyed_vectors(vectors: Any) -> KeyedVectors:
+    """Return KeyedVectors, or those of a model's words."""
+    found = getattr(vectors, "wv", vectors)
+    if not isinstance(found, KeyedVectors):
+        raise TypeError(
+            f"vectors must be gensim's KeyedVectors or a model with wv, got "
+            f"{type(vectors).__name__}"
+        )
+    return found
+
+
+def _threads(workers: int | None) -> int:
+    return len(usable_cores()) if workers is None else _WHOLE("workers", workers)
+
+
+def _require_finite(vectors: KeyedVectors) -> None:
+    if not len(vectors):
+        raise ValueError("an index needs at least one vector")
+    if len(vectors.vectors) != len(vectors):
+        raise ValueError(f"{len(vectors):,} keys have {len(vectors.vectors):,} vectors")
+    for start in range(0, len(vectors), ROWS_AT_A_TIME):
+        is_finite = np.isfinite(vectors.vectors[start : start + ROWS_AT_A_TIME]).all(axis=1)
+        if not is_finite.all():
+            key = vectors.index_to_key[start + int(np.argmin(is_finite))]
+            raise ValueError(
+                f"the vector of {quoted(key)} has NaN or infinite elements; an index needs finite "
+                "vectors"
+            )
+
+
+def _calling_vectors(frame: FrameType) -> tuple[KeyedVectors | None, list[int]]:
+    """Return the KeyedVectors whose ``most_similar`` runs in a frame, and the rows of its keys.
+
+    gensim's method passes only a vector to an indexer, which does not show from where it is.
+    """
+    if frame.f_code.co_name == "most_similar":
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, KeyedVectors):
+            return caller, frame.f_locals.get("all_keys", [])
+    return None, []
+
+
+def _lengths(rows: np.ndarray) -> np.ndarray:
+    """Return the lengths of vectors, [..., D], of float64: squares may not fit float32.
+
+    They are not 0, so that cosines with a vector of zeros are 0.
+    """
+    return np.maximum(np.sqrt(np.einsum("...d,...d->...", rows, rows)), LEAST)
+
+
+def _largest(rows: np.ndarray, cosines: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows with the `n` largest cosines, and those, the largest first."""
+    order = np.argsort(-cosines, kind="stable")[:n]
+    return rows[order], cosines[order]
 
 
 def _checksum(data: Any, header: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(header, sort_keys=True).encode(), zlib.crc32(data))
-
-
-def _sum_of(vectors: KeyedVectors) -> int:
-    return zlib.crc32(np.ascontiguousarray(vectors.vectors).data)

@@ -21,7 +21,8 @@ PACKAGE = "gensim_tfw2v"
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
     *"monitor kernel graph cluster parameter_server planning options regimes".split(),
-    *"neighbour_index checks training model fasttext doc2vec merged time_slices patch".split(),
+    *"neighbour_graph neighbour_index checks training model fasttext doc2vec merged".split(),
+    *"time_slices patch".split(),
     *("", "cli", "__main__"),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}

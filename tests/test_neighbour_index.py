@@ -1,9 +1,13 @@
 """Indexes find what gensim's exact search finds, and damaged or foreign ones are refused."""
 
+import copy
+import json
 import os
+import pickle
 import signal
 import threading
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -52,7 +56,8 @@ def saved(model, tmp_path_factory):
 def exact(vectors, word):
     """Return all words with their cosines, the nearest first."""
     rows = vectors.vectors.astype(float)
-    cosines = rows @ vectors[word] / np.linalg.norm(rows, axis=1) / np.linalg.norm(vectors[word])
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vectors[word])
+    cosines = rows @ vectors[word] / np.maximum(lengths, 1e-30)
     return sorted(zip(vectors.index_to_key, cosines, strict=True), key=lambda each: -each[1])
 
 
@@ -127,11 +132,14 @@ def test_damage_is_found(saved, tmp_path_factory, data):
 
 
 def test_missing_files_are_named(saved, tmp_path):
-    with pytest.raises(FileNotFoundError, match="missing.json"):
-        NeighbourIndex.load(tmp_path / "missing")
-    (tmp_path / "half.json").write_bytes(saved.with_name(f"{saved.name}.json").read_bytes())
-    with pytest.raises(FileNotFoundError, match="half"):
-        NeighbourIndex.load(tmp_path / "half")
+    for name, missing in ("none", "none"), ("graph", "graph.json"), ("keys", "keys"):
+        if name == "graph":
+            (tmp_path / "graph").write_bytes(saved.read_bytes())
+        if name == "keys":
+            (tmp_path / "keys.json").write_bytes(saved.with_name("words.index.json").read_bytes())
+        with pytest.raises(FileNotFoundError) as error:
+            NeighbourIndex.load(tmp_path / name)
+        assert error.value.filename == str(tmp_path / missing)
 
 
 def test_an_index_of_other_vectors_is_refused(model, saved):
@@ -163,12 +171,35 @@ def test_invalid_options_raise(model, options, message):
 
 
 def test_invalid_vectors_raise():
-    for rows in (np.full((1, 4), np.nan, np.float32), np.empty((0, 4), np.float32)):
-        with pytest.raises(ValueError, match="at least one vector, and finite"):
-            NeighbourIndex(keyed(["x"][: len(rows)], rows))
-    index = NeighbourIndex(keyed(["x"], np.ones((1, 4), np.float32)))
-    with pytest.raises(ValueError, match=r"the query has shape \(3,\), the index needs \(4,\)"):
-        index.most_similar(np.ones(3))
+    rows = np.ones((2, 4), np.float32)
+    for wrong in np.nan, np.inf:
+        rows[1, 2] = wrong
+        with pytest.raises(ValueError, match="the vector of 'y' has NaN or infinite elements"):
+            NeighbourIndex(keyed(["x", "y"], rows))
+    with pytest.raises(ValueError, match="at least one vector"):
+        NeighbourIndex(keyed([], rows[:0]))
+    vectors = keyed(["x"], rows[:1])
+    vectors.vectors = np.ones((2, 4), np.float32)
+    with pytest.raises(ValueError, match="1 keys have 2 vectors"):
+        NeighbourIndex(vectors)
+    for other in None, rows, ["x"]:
+        with pytest.raises(
+            TypeError, match="must be gensim's KeyedVectors or a model with wv, got"
+        ):
+            NeighbourIndex(other)
+
+
+def test_invalid_queries_raise(model, index):
+    for query, shape in (np.ones(3), r"\(3,\)"), (np.ones((2, 50)), r"\(2, 50\)"):
+        with pytest.raises(ValueError, match=rf"has shape {shape}, the index needs \(50,\)"):
+            index.most_similar(query)
+    for wrong in np.nan, np.inf, -np.inf:
+        query = model.wv["government"].copy()
+        query[3] = wrong
+        with pytest.raises(ValueError, match="a query has NaN or infinite elements"):
+            index.most_similar(query)
+        with pytest.raises(ValueError, match="a query has NaN or infinite elements"):
+            index.search(np.stack([model.wv["government"], query]))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -214,3 +245,343 @@ def test_a_failed_save_keeps_the_older_files(model, saved, tmp_path):
     with pytest.raises(TypeError):
         index.save(saved)
     assert saved.read_bytes() == before
+
+
+def train_small():
+    options = {"min_count": 1, "sample": 0, "workers": 1, "progress": False}
+    return TFWord2Vec(common_texts, vector_size=16, **options)
+
+
+@pytest.mark.parametrize("is_queried", [False, True])
+def test_an_index_is_refused_after_further_training(is_queried):
+    model = train_small()
+    index = model.index()
+    array = model.wv.vectors
+    if is_queried:
+        model.wv.most_similar("system", indexer=index)
+    query = model.wv["system"].copy()
+    model.train(common_texts, total_examples=model.corpus_count, epochs=1)
+    for search in (
+        lambda: model.wv.most_similar("system", indexer=index),
+        lambda: index.most_similar(query),
+        lambda: index.search(query[None]),
+        lambda: index.subset(["system"]),
+        index.check,
+    ):
+        for _ in range(2):
+            with pytest.raises(ValueError, match="have changed since the index was built"):
+                search()
+    if model.wv.vectors is array:  # trained in place
+        assert model.index().most_similar(model.wv["system"], 1)[0][0] == "system"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda wv: wv.add_vector("unheard", np.ones(50, np.float32)),
+        lambda wv: wv.__setitem__("government", np.ones(50, np.float32)),
+        lambda wv: wv.unit_normalize_all(),
+        lambda wv: wv.sort_by_descending_frequency(),
+        lambda wv: setattr(wv, "vectors", wv.vectors[::-1]),
+        lambda wv: wv.vectors.__imul__(-1),
+        lambda wv: wv.vectors.__setitem__(slice(None), np.roll(wv.vectors, 1, axis=1)),
+    ],
+)
+def test_changed_vectors_are_refused(model, change):
+    words = model.wv.index_to_key[::-1]
+    vectors = keyed(words, model.wv.vectors[::-1].copy())
+    vectors.expandos["count"] = np.arange(len(words))
+    index = NeighbourIndex(vectors, workers=1)
+    query = vectors["minister"].copy()
+    assert index.most_similar(query, 1)[0][0] == "minister"
+    change(vectors)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="have changed since the index was built: "):
+            index.most_similar(query)
+
+
+def test_single_rows_that_were_written_are_found(model):
+    vectors = keyed(model.wv.index_to_key, model.wv.vectors.copy())
+    index = NeighbourIndex(vectors, workers=1)
+    row = vectors.get_index("minister")
+    before = vectors.vectors[row].copy()
+    nearest = [key for key, _ in vectors.most_similar("government", topn=1)][0]
+    vectors.most_similar("government", indexer=index)
+
+    vectors.vectors[row] = -before  # is queried
+    with pytest.raises(ValueError, match="the vector of 'minister' has changed"):
+        vectors.most_similar("minister", indexer=index)
+    vectors.vectors[row] = before
+    assert vectors.most_similar("minister", topn=1, indexer=index)[0][0] == "minister"
+
+    row = vectors.get_index(nearest)  # is a result
+    vectors.vectors[row] *= 2
+    with pytest.raises(ValueError, match=f"the vector of '{nearest}' has changed"):
+        vectors.most_similar("government", indexer=index)
+    vectors.vectors[row] /= 2
+    assert vectors.most_similar("government", topn=2, indexer=index)[1][0] == nearest
+
+    farthest = vectors.get_index(exact(vectors, "government")[-1][0])
+    vectors.vectors[farthest] = vectors["government"]  # would be a result
+    with pytest.raises(ValueError, match="a vector of words .* has changed"):
+        for _ in range(len(vectors) // 32 + 8):
+            index.most_similar(vectors["government"], 3)
+    for search in index.check, lambda: index.most_similar(vectors["government"]):
+        with pytest.raises(ValueError, match="have changed since the index was built"):
+            search()
+
+
+def test_renamed_keys_are_refused(model):
+    vectors = keyed(model.wv.index_to_key, model.wv.vectors)
+    index = NeighbourIndex(vectors, workers=1)
+    vectors.index_to_key[vectors.get_index("government")] = "x"
+    with pytest.raises(ValueError, match="is 'government', expected 'x'"):
+        index.most_similar(model.wv["government"])
+
+
+def test_an_index_of_a_different_model_is_refused(model, saved):
+    words = model.wv.index_to_key
+    for index in model.index(workers=1), NeighbourIndex.load(saved):
+        generator = np.random.default_rng(0)
+        for rows, keys in (
+            (generator.standard_normal(model.wv.vectors.shape, np.float32), words),
+            (model.wv.vectors[:-1], words[:-1]),
+            (model.wv.vectors[:, :-1], words),
+            (model.wv.vectors, words[::-1]),
+        ):
+            with pytest.raises(ValueError, match=r"(index of other vectors|has shape)"):
+                keyed(keys, rows).most_similar("government", indexer=index)
+        for equal in copy.deepcopy(model.wv), keyed(words, np.asfortranarray(model.wv.vectors)):
+            nearest = equal.most_similar("government", topn=5, indexer=index)
+            expected = dict(exact(model.wv, "government")[:5])
+            assert dict(nearest) == pytest.approx(expected, abs=1e-5)
+            with pytest.raises(ValueError, match="index of other vectors"):
+                keyed(words, -model.wv.vectors).most_similar("government", indexer=index)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("repeated", [np.zeros(16), np.linspace(-1, 2, 16)])
+def test_neighbours_are_found_among_many_equal_vectors(tmp_path, dtype, repeated):
+    generator = np.random.default_rng(1)
+    rows = generator.standard_normal((3000, 16), np.float32)
+    are_equal = generator.permutation(3000) < 1500
+    rows[are_equal] = repeated
+    if not repeated.any():
+        rows[are_equal] *= generator.choice([-1, 1], (1500, 16))  # -0 equals 0
+    vectors = keyed([f"w{row}" for row in range(3000)], rows)
+    index = NeighbourIndex(vectors, dtype, workers=1)
+    index.save(tmp_path / "x")
+    shares = []
+    for row in range(0, 3000, 100):
+        expected = np.array(sorted(dict(exact(vectors, f"w{row}")).values())[::-1])
+        cosines = [cosine for _, cosine in index.most_similar(rows[row], 10)]
+        shares.append(np.mean(np.array(cosines) >= expected[9] - 1e-5))
+    assert np.mean(shares) > 0.98
+    for loaded in index, NeighbourIndex.load(tmp_path / "x", vectors):
+        keys = [key for key, _ in loaded.most_similar(rows[5], 1000)]
+        assert len(set(keys)) == 1000
+    for each in index, NeighbourIndex.load(tmp_path / "x"):
+        keys = [key for key, _ in each.most_similar(rows[5], 3000)]
+        assert sorted(keys) == sorted(vectors.index_to_key)
+
+
+def test_all_vectors_may_be_equal():
+    for rows in np.zeros((500, 4), np.float32), np.ones((500, 4), np.float32):
+        index = NeighbourIndex(keyed(range(500), rows))
+        assert [key for key, _ in index.most_similar(np.ones(4), 500)] == list(range(500))
+        assert {cosine for _, cosine in index.most_similar(np.ones(4))} == {rows[0, 0]}
+
+
+def test_an_index_of_equal_vectors_by_the_first_version_is_loaded(tmp_path):
+    from usearch.index import Index
+
+    generator = np.random.default_rng(0)
+    rows = generator.standard_normal((40, 8), np.float32)
+    rows[:20] = rows[0]
+    graph = Index(ndim=8, metric="cos", dtype="f32")
+    graph.add(np.arange(40), rows)  # equal rows are nodes of their own
+    data = bytes(graph.save())
+    keys = [f"w{row}" for row in range(40)]
+    header = {"dtype": "float32", "expansion_search": 64, "vectors": zlib.crc32(rows), "keys": keys}
+    text = json.dumps(header, sort_keys=True).encode()
+    header["checksum"] = zlib.crc32(text, zlib.crc32(data))
+    (tmp_path / "x").write_bytes(data)
+    (tmp_path / "x.json").write_text(json.dumps(header))
+    vectors = keyed(keys, rows)
+    assert NeighbourIndex.load(tmp_path / "x", vectors).most_similar(rows[30], 1)[0][0] == "w30"
+    assert len(NeighbourIndex.load(tmp_path / "x").most_similar(rows[30], 40)) == 40
+    NeighbourIndex(vectors, "float32").save(tmp_path / "y")
+    NeighbourIndex(keyed(keys[19:], rows[19:]), "float32").save(tmp_path / "z")
+    assert json.loads((tmp_path / "z.json").read_text()).keys() == header.keys()
+    added = {"equal": [[*range(20)]]}
+    assert added.items() <= json.loads((tmp_path / "y.json").read_text()).items()
+
+
+def test_keys_are_kept_exactly_or_refused(tmp_path):
+    keys = ["x", 3, "3", np.int64(7), np.str_("y"), -1, 2**70, "\ud800"]
+    vectors = keyed(keys, np.eye(len(keys), dtype=np.float32))
+    NeighbourIndex(vectors).save(tmp_path / "x")
+    loaded = NeighbourIndex.load(tmp_path / "x", vectors).keys
+    assert loaded == keys and [type(key) for key in loaded[:5]] == [str, int, str, int, str]
+    before = (tmp_path / "x").read_bytes(), (tmp_path / "x.json").read_bytes()
+    for key in 1.5, b"12", True, np.True_, np.float32(2), (1, 2), None, frozenset([1]):
+        index = NeighbourIndex(keyed(["x", key], np.eye(2, dtype=np.float32)))
+        assert index.most_similar(np.eye(2)[1], 1) == [(key, 1)]
+        with pytest.raises(TypeError, match=rf"key .* is of type {type(key).__name__};"):
+            index.save(tmp_path / "x")
+        assert pickle.loads(pickle.dumps(index)).keys == ["x", key]
+    assert ((tmp_path / "x").read_bytes(), (tmp_path / "x.json").read_bytes()) == before
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies_find_the_same(model, saved, duplicate):
+    query = model.wv["government"]
+    for index in (
+        model.index(),
+        NeighbourIndex.load(saved),
+        model.index().subset(lambda x: "e" in x),
+    ):
+        assert duplicate(index).most_similar(query) == index.most_similar(query)
+        assert duplicate(index).search(query[None], 3)[0] == index.search(query[None], 3)[0]
+
+
+def test_a_saved_model_holds_its_index(tmp_path):
+    model = train_small()
+    model.nearest = model.index()
+    expected = model.wv.most_similar("system", indexer=model.nearest)
+    model.save(str(tmp_path / "model"))
+    loaded = TFWord2Vec.load(str(tmp_path / "model"))
+    assert loaded.wv.most_similar("system", indexer=loaded.nearest) == expected
+    loaded.train(common_texts, total_examples=model.corpus_count, epochs=1)
+    with pytest.raises(ValueError, match="have changed since"):
+        loaded.wv.most_similar("system", indexer=loaded.nearest)
+    assert model.wv.most_similar("system", indexer=model.nearest) == expected
+
+
+def test_topn_of_zero_or_none_is_as_in_gensim(model, saved):
+    query = model.wv["government"]
+    expected = model.wv.most_similar("government", topn=None)
+    for index, error in (model.index(), 1e-5), (NeighbourIndex.load(saved), 0.02):
+        assert index.most_similar(query, 0) == index.most_similar(query, -1) == []
+        assert index.most_similar(query, topn=None) == pytest.approx(expected, abs=error)
+        some = index.subset(model.wv.index_to_key[5:9])
+        assert some.most_similar(query, topn=None) == pytest.approx(expected[5:9], abs=error)
+        with pytest.raises(TypeError):
+            index.most_similar(query, 2.5)
+
+
+def test_a_model_stands_for_its_words(model, saved):
+    assert NeighbourIndex.load(saved, model).most_similar(model.wv["government"], 1)[0][0]
+    assert NeighbourIndex(train_small(), workers=1).keys[0] == "system"
+    NeighbourIndex.load(saved).check(model)
+    with pytest.raises(TypeError, match="a model with wv, got dict"):
+        NeighbourIndex.load(saved, {})
+    with pytest.raises(ValueError, match="was loaded without vectors"):
+        NeighbourIndex.load(saved).check()
+
+
+def test_many_queries_are_searched_as_single_ones(model, saved, index):
+    queries = model.wv.vectors[:600]
+    for each in index, NeighbourIndex.load(saved), index.subset(model.wv.index_to_key[::2]):
+        for topn, workers in (3, None), (10**9, 2):
+            keys, cosines = each.search(queries[::50] if topn > 3 else queries, topn, workers)
+            for row in 0, 7, -1:
+                expected = each.most_similar(queries[::50][row] if topn > 3 else queries[row], topn)
+                assert list(zip(keys[row], cosines[row].tolist(), strict=True)) == expected
+    keys, cosines = index.search(queries[:0])
+    assert (keys, cosines.shape) == ([], (0, 10))
+    keys, cosines = index.search(queries[:2], 0)
+    assert (keys, cosines.shape) == ([[], []], (2, 0))
+    with pytest.raises(ValueError, match=r"has shape \(50,\), the index needs"):
+        index.search(queries[0])
+
+
+def test_subsets_find_only_their_keys(model, saved, index):
+    words = model.wv.index_to_key
+    far = [word for word, _ in exact(model.wv, "government")[-40:]]
+    for keys in words[::7], words[:-1], far, words[5:6], lambda key: len(key) == 4:
+        for each in index, NeighbourIndex.load(saved):
+            chosen = set(filter(keys, words)) if callable(keys) else set(keys)
+            some = each.subset(keys)
+            expected = [pair for pair in exact(model.wv, "government") if pair[0] in chosen]
+            assert {key for key, _ in some.most_similar(model.wv["government"], 10**9)} == chosen
+            nearest = model.wv.most_similar("government", topn=20, indexer=some)
+            assert len(nearest) == min(20, len(chosen))
+            n_right = len(dict(nearest).keys() & dict(expected[:20]).keys())
+            assert n_right >= 0.85 * len(nearest)
+    assert index.subset([]).most_similar(model.wv["government"]) == []
+    assert index.subset([]).search(model.wv.vectors[:2])[0] == [[], []]
+    assert index.subset(words[:9]).subset(words[8:]).most_similar(model.wv["a"])[0][0] == words[8]
+    with pytest.raises(KeyError, match="'unheard' is not in the index"):
+        index.subset(["government", "unheard"])
+    with pytest.raises(TypeError, match="must be a list or a function"):
+        index.subset("government")
+
+
+def test_a_subset_cannot_be_saved(index, tmp_path):
+    with pytest.raises(ValueError, match="save the whole index"):
+        index.subset(["government"]).save(tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_vectors_of_any_length_are_found(dtype):
+    generator = np.random.default_rng(0)
+    directions = generator.standard_normal((800, 16))
+    lengths = np.array([1e-20, 1e-15, 1, 1e15, 1e30])[np.arange(800) % 5]
+    rows = (directions * lengths[:, None]).astype(np.float32)
+    rows[7] = 0
+    index = NeighbourIndex(keyed(range(800), rows), dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        for row in range(0, 800, 25):
+            key, cosine = index.most_similar(rows[row], 1)[0]
+            assert key == row and cosine == pytest.approx(1)
+    assert {cosine for _, cosine in index.most_similar(rows[7])} == {0}
+    assert set(index.search(rows[7:8])[1][0]) == {0}
+
+
+def test_a_word_without_direction_is_refused():
+    vectors = keyed(["a", "b"], np.array([[0, 0], [1, 2]], np.float32))
+    with (
+        np.errstate(invalid="ignore"),
+        pytest.raises(ValueError, match="a word whose vector is all"),
+    ):
+        vectors.most_similar("a", indexer=NeighbourIndex(vectors))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_few_and_short_vectors_are_indexed(dtype, tmp_path):
+    for rows in np.ones((1, 1)), np.array([[1.0], [-2.0]]), np.eye(3, 9):
+        vectors = keyed([*map(str, range(len(rows)))], rows.astype(np.float32))
+        NeighbourIndex(vectors, dtype).save(tmp_path / "x")
+        index = NeighbourIndex.load(tmp_path / "x", vectors)
+        assert index.most_similar(rows[-1])[0] == (vectors.index_to_key[-1], 1)
+
+
+def test_mapped_and_other_arrays_are_indexed(model, tmp_path):
+    model.wv.save(str(tmp_path / "x"), sep_limit=0)
+    vectors = KeyedVectors.load(str(tmp_path / "x"), mmap="r")
+    assert isinstance(vectors.vectors, np.memmap)
+    wide = np.zeros((len(vectors), 64), np.float32)
+    wide[:, :50] = vectors.vectors
+    for array in vectors.vectors, wide[:, :50], wide[:, :50].astype(float), wide[:, :50].T.copy().T:
+        index = NeighbourIndex(keyed(vectors.index_to_key, array), workers=1)
+        nearest = dict(index.most_similar(model.wv["government"], 5))
+        assert nearest == pytest.approx(dict(exact(model.wv, "government")[:5]), abs=1e-5)
+
+
+def test_an_interrupt_of_a_search_is_raised(model, index):
+    queries = np.repeat(model.wv.vectors, 20, axis=0)
+    for search in (
+        lambda: [index.most_similar(query, 20) for query in queries],
+        lambda: index.search(queries, 20, workers=2),
+    ):
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            search()
+        timer.join()

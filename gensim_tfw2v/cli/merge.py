@@ -139,8 +139,12 @@ def index(
     start = time.perf_counter()
     saved = model_files.load_saved(model, encoding, mapped=True)
     vectors = model_files.vectors_of(saved, model, documents)
-    from gensim_tfw2v import NeighbourIndex
+    from gensim_tfw2v.neighbour_index import NeighbourIndex, check_keys
 
+    try:
+        check_keys(vectors.index_to_key)  # before building, which takes minutes
+    except TypeError as error:
+        raise common.BadInput(f"{model}: {error}") from error
     made = NeighbourIndex(vectors, dtype, connectivity, expansion_add, expansion_search, workers)
     with phase(f"saving {output}", None):
         made.save(output)

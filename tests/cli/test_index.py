@@ -2,7 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
+
+from gensim_tfw2v import NeighbourIndex
+from gensim_tfw2v.keyed import keyed
 
 pytest.importorskip("usearch")
 
@@ -35,3 +39,36 @@ def test_an_index_is_written_to_files_only(tfw2v, models, tmp_path):
     said = tfw2v("index", models["model"], tmp_path / "x", "--dtype", "int4", status=2).stderr
     assert "--dtype is 'int4': use 'float32' or" in said
     assert not list(tmp_path.iterdir())
+
+
+def test_keys_that_files_cannot_hold_are_refused_before_building(tfw2v, tmp_path, monkeypatch):
+    keyed(["x", 1.5], np.eye(2, dtype=np.float32)).save(str(tmp_path / "x.kv"))
+    monkeypatch.setattr(NeighbourIndex, "__init__", lambda *_: pytest.fail("was built"))
+    said = tfw2v("index", tmp_path / "x.kv", tmp_path / "x", status=2).stderr
+    assert "x.kv: key 1.5 is of type float; files of indexes hold only strings and integers" in said
+    assert not (tmp_path / "x").exists()
+
+
+def test_words_without_vectors_are_found_last(tfw2v, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((900, 8)).astype(np.float32)
+    rows[300:] = 0
+    keyed([f"w{row}" for row in range(900)], rows).save(str(tmp_path / "x.kv"))
+    tfw2v("index", tmp_path / "x.kv", tmp_path / "x")
+    arguments = ["neighbours", tmp_path / "x.kv", "w3", "-n", 899, "--json"]
+    nearest = json.loads(tfw2v(*arguments, "--index", tmp_path / "x").stdout)["w3"]
+    assert len(nearest) == 899
+    unit = rows[:300] / np.linalg.norm(rows[:300], axis=1)[:, None]
+    expected = {f"w{row}": cosine for row, cosine in enumerate(unit @ unit[3]) if row != 3}
+    expected |= {f"w{row}": 0 for row in range(300, 900)}
+    assert nearest == pytest.approx(expected, abs=1e-6)
+    arguments = ["neighbours", tmp_path / "x.kv", "w400", "--index", tmp_path / "x"]
+    with np.errstate(invalid="ignore"):
+        said = tfw2v(*arguments, status=2).stderr
+    assert "gensim makes NaN of a word whose vector is all 0" in said
+
+
+def test_a_missing_index_is_named(tfw2v, models, tmp_path):
+    arguments = ["neighbours", models["text.txt"], "the", "--index", tmp_path / "none"]
+    assert (
+        tfw2v(*arguments, status=2).stderr == f"tfw2v: {arguments[-1]}: No such file or directory\n"
+    )

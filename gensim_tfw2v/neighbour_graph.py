@@ -1,0 +1,222 @@
+"""A graph of vectors, in which neighbours are near each other, built and searched by USearch.
+
+Malkov and Yashunin 2020, "Efficient and robust approximate nearest neighbor search using
+Hierarchical Navigable Small World graphs" (section 4: building and searching; M, efConstruction and
+ef are `connectivity`, `expansion_add` and `expansion_search`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gensim_tfw2v.equal_rows import group_equal_rows
+from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.processes.threads import defer_interrupts
+from gensim_tfw2v.vector_checksums import row_checksums
+
+if TYPE_CHECKING:
+    from usearch.index import Index
+
+#: USearch's names of the types.
+TYPES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "binary": "b1"}
+
+#: Divisors are at least this, so that a vector of zeros stays one.
+LEAST = np.float32(1e-36)
+
+#: Rows that are added at a time; interrupts are deferred meanwhile.
+ROWS_AT_A_TIME = 1024
+
+
+class NeighbourGraph:
+    """Graph of V vectors of D dimensions.
+
+    Equal vectors are one node: a node with many neighbours at a distance of 0 has no edges left to
+    others, so a search would miss them.
+
+    Parameters
+    ----------
+    dtype : {"int8", "bfloat16", "float32", "binary"}
+        Type of the stored vectors.
+    index : usearch.index.Index
+        Nodes and edges. The key of a node is the first row of its vector.
+    equal_rows : dict of int to list of int
+        Nodes of several equal vectors, with the other rows of each, ascending.
+    data : bytes or numpy.ndarray, optional
+        Memory of the index, if it does not own it: USearch keeps no reference.
+    """
+
+    def __init__(
+        self, dtype: str, index: Index, equal_rows: dict[int, list[int]], data: Any = None
+    ) -> None:
+        self.dtype = dtype
+        self._index = index
+        self._data = data
+        self.size: int = index.ndim  # D
+        self.equal_rows = equal_rows
+        self.n_nodes = len(index)
+        self.n_rows = self.n_nodes + sum(map(len, equal_rows.values()))
+
+    @classmethod
+    def build(
+        cls, array: np.ndarray, dtype: str, threads: int, progress: bool | None, **options: int
+    ) -> NeighbourGraph:
+        """Build a graph of finite vectors, [V, D]; `options` are USearch's.
+
+        Raises KeyboardInterrupt on Ctrl-C.
+        """
+        from usearch.index import Index
+
+        index = Index(
+            ndim=array.shape[1],
+            metric="hamming" if dtype == "binary" else "cos",
+            dtype=TYPES[dtype],
+            **options,
+        )
+
+        def read_rows(rows: np.ndarray) -> np.ndarray:
+            return encode(array[rows], dtype)
+
+        parts = _split(np.arange(len(array)))
+        checksums = np.concatenate([row_checksums(read_rows(part)) for part in parts])
+        equal_rows = group_equal_rows(checksums, read_rows)
+        is_node = np.ones(len(array), bool)
+        for rows in equal_rows.values():
+            is_node[rows] = False
+        nodes = np.flatnonzero(is_node)
+        with progress_bar("building an index", progress, total=len(nodes), unit=" words") as bar:
+            for part in _split(nodes):
+                codes = read_rows(part)
+                # USearch would end with a RuntimeError on Ctrl-C, or abort the process
+                with defer_interrupts():
+                    index.add(part, codes, threads=threads)
+                bar.update(len(part))
+        return cls(dtype, index, equal_rows)
+
+    @classmethod
+    def restore(
+        cls,
+        data: Any,
+        dtype: str,
+        expansion_search: int,
+        equal_rows: dict[int, list[int]],
+        view: bool = False,
+    ) -> NeighbourGraph:
+        """Restore a graph from what `to_bytes` returned; with `view`, without copying it."""
+        from usearch.index import Index
+
+        index = Index.restore(data, view=view)
+        if index is None:
+            raise ValueError("is no file of USearch")
+        index.expansion_search = expansion_search
+        return cls(dtype, index, equal_rows, data if view else None)
+
+    def to_bytes(self) -> bytes:
+        """Return USearch's file of the nodes and edges."""
+        return bytes(self._index.save())
+
+    def __reduce__(self) -> Any:
+        """Pickle and copy the graph as USearch's file."""
+        state = self.to_bytes(), self.dtype, self.expansion_search, self.equal_rows
+        return NeighbourGraph.restore, state
+
+    @property
+    def expansion_search(self) -> int:
+        """Minimum number of candidates that a search keeps."""
+        return self._index.expansion_search
+
+    def search(
+        self, queries: np.ndarray, n_candidates: int, threads: int, exact: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Find rows near queries.
+
+        Parameters
+        ----------
+        queries : numpy.ndarray
+            Finite vectors, [n, D].
+        n_candidates : int
+            Number of rows per query, C.
+        threads : int
+            Number of threads.
+        exact : bool
+            Compare all nodes, instead of following edges.
+
+        Returns
+        -------
+        rows : numpy.ndarray
+            Rows, [n, min(C, V)], the nearest first.
+        distances : numpy.ndarray
+            USearch's distances of the stored vectors, of the same shape.
+        """
+        n_nodes = min(n_candidates, self.n_nodes)
+        codes = encode(queries, self.dtype)
+        matches = self._search(codes, n_nodes, threads, exact)
+        if matches is None:  # some nodes cannot be reached
+            matches = self._search(codes, n_nodes, threads, exact=True)
+        rows = matches.keys.reshape(len(queries), n_nodes).astype(np.int64)
+        distances = matches.distances.reshape(rows.shape)
+        if self.equal_rows:
+            return self._expand(rows, distances, min(n_candidates, self.n_rows))
+        return rows, distances
+
+    def _search(self, codes: np.ndarray, n_nodes: int, threads: int, exact: bool) -> Any:
+        """Return USearch's matches; None if there are fewer than `n_nodes` for a query."""
+        try:
+            if threads == 1:  # deferring takes several percent of the time of a query
+                matches = self._index.search(codes, n_nodes, threads=1, exact=exact)
+            else:
+                with defer_interrupts():
+                    matches = self._index.search(codes, n_nodes, threads=threads, exact=exact)
+        except RuntimeError as error:
+            if "terminated" in str(error):  # USearch replaces the exception of a signal's handler
+                raise KeyboardInterrupt from error
+            raise
+        # the result of a single query has no counts
+        n_found = len(matches.keys) if len(codes) == 1 else matches.counts.min()
+        return matches if n_found == n_nodes else None
+
+    def cosines(self, query: np.ndarray, distances: np.ndarray) -> np.ndarray:
+        """Return the cosines of a query, [D], and stored vectors at distances.
+
+        They are estimated if `dtype` is binary, and 0 if the query is.
+        """
+        if not query.any():
+            return np.zeros_like(distances)
+        if self.dtype == "binary":
+            # the expected angle of two vectors, if this share of signs differs (Charikar 2002,
+            # "Similarity Estimation Techniques from Rounding Algorithms", section 3)
+            return np.cos(np.pi / self.size * distances)
+        return 1 - distances
+
+    def _expand(
+        self, nodes: np.ndarray, distances: np.ndarray, n_rows: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Replace nodes by all rows of their vectors, and keep the first `n_rows` per query."""
+        rows = np.empty((len(nodes), n_rows), np.int64)
+        repeated = np.empty((len(nodes), n_rows), distances.dtype)
+        for query, (node_list, nearest) in enumerate(zip(nodes.tolist(), distances, strict=True)):
+            first = 0
+            for node, distance in zip(node_list, nearest, strict=True):
+                group = [node, *self.equal_rows.get(node, ())[:n_rows]][: n_rows - first]
+                rows[query, first : first + len(group)] = group
+                repeated[query, first : first + len(group)] = distance
+                first += len(group)
+        return rows, repeated
+
+
+def encode(rows: np.ndarray, dtype: str) -> np.ndarray:
+    """Return vectors, [..., D], as USearch takes them. Their lengths are lost."""
+    if dtype == "binary":
+        return np.packbits(rows > 0, axis=-1)
+    largest = np.abs(rows).max(axis=-1, keepdims=True)
+    if dtype == "int8":
+        # USearch's own scale is the row's length, which leaves most of the 8 bits unused
+        return np.rint(rows * (127 / np.maximum(largest, LEAST))).astype(np.int8)
+    # a power of 2 for each row, because USearch's sums of squares could overflow
+    scaled = np.ldexp(rows, -np.frexp(largest)[1]).astype(np.float32, copy=False)
+    return scaled + np.float32(0)  # turns -0 into 0: vectors of zeros are equal
+
+
+def _split(rows: np.ndarray) -> list[np.ndarray]:
+    return np.array_split(rows, 1 + len(rows) // ROWS_AT_A_TIME)

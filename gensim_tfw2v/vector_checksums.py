@@ -1,0 +1,177 @@
+"""Checksums of vectors, by which something that was computed from them detects later changes."""
+
+from __future__ import annotations
+
+import weakref
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gensim_tfw2v.messages import quoted
+
+if TYPE_CHECKING:
+    from gensim.models import KeyedVectors
+
+#: Rows per block.
+BLOCK = 256
+
+#: Uses after which one block is compared, so that this takes few percent of the time of a search.
+USES_PER_BLOCK = 8
+
+
+class VectorChecksums:
+    """Checksums of V vectors of D dimensions, and their keys.
+
+    gensim's methods and `train` replace the array of the vectors or that of their norms. If either
+    was replaced, `find_change` compares all vectors. Code that writes to elements of the
+    array leaves both, so each call also compares the rows that it is passed, and every eighth use
+    compares a block of rows, each block in turn.
+
+    Parameters
+    ----------
+    keys : list
+        Keys of the rows, [V].
+    size : int
+        D.
+    total : int
+        CRC-32 of all rows, which are concatenated.
+    """
+
+    def __init__(self, keys: list[Any], size: int, total: int) -> None:
+        self.keys = keys
+        self.size = size
+        self.total = total
+        self._rows: np.ndarray | None = None  # CRC-32 of each row, [V]
+        self._prefixes: list[int] = []  # CRC-32 of the rows before each block, and of all
+        self._next_block = self._n_uses = 0
+        self._arrays: tuple[weakref.ref[Any], weakref.ref[Any]] | None = None
+
+    @classmethod
+    def compute(cls, vectors: KeyedVectors) -> VectorChecksums:
+        """Compute the checksums of vectors, with a copy of the list of their keys."""
+        prefixes = prefix_checksums(vectors.vectors)
+        made = cls(list(vectors.index_to_key), vectors.vectors.shape[1], prefixes[-1])
+        made._remember(vectors, vectors.vectors, prefixes)
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the references to arrays, which exist in this process only."""
+        return self.__dict__ | {"_arrays": None}
+
+    def find_difference(self, vectors: KeyedVectors) -> str:
+        """Compare all keys and rows; describe how `vectors` differ, or return "" if they don't.
+
+        A key and its text, such as 3 and "3", are taken as equal, because files of vectors hold
+        tags as text.
+        """
+        array = vectors.vectors
+        sizes = (len(self.keys), self.size), array.shape
+        for expected, n, what in zip(*sizes, ("words", "dimensions"), strict=True):
+            if expected != n:
+                return f"it has {expected:,} {what}, expected {n:,}"
+        if self.keys != vectors.index_to_key:
+            pairs = zip(self.keys, vectors.index_to_key, strict=True)
+            for row, (key, other) in enumerate(pairs):
+                if not _are_equal(key, other):
+                    return self._key_difference(row, other)
+        prefixes = prefix_checksums(array)
+        if prefixes[-1] != self.total:
+            return "the words are the same, but not their vectors"
+        self._remember(vectors, array, prefixes)
+        return ""
+
+    def find_change(self, vectors: KeyedVectors, rows: list[int], n_uses: int = 1) -> str:
+        """Compare some rows; describe how `vectors` differ, or return "" if no difference is found.
+
+        Parameters
+        ----------
+        vectors : KeyedVectors
+            The vectors of which the checksums are, or others that should be equal.
+        rows : list of int
+            Rows to compare, with their keys.
+        n_uses : int
+            Number of uses to count.
+        """
+        if self._are_known(vectors):
+            change = self._find_row_change(vectors, rows) or self._find_block_change(
+                vectors, n_uses
+            )
+            if change:
+                self._arrays = None  # compare all from now on
+            return change
+        return self.find_difference(vectors)
+
+    def _find_row_change(self, vectors: KeyedVectors, rows: list[int]) -> str:
+        if not rows:
+            return ""
+        assert self._rows is not None
+        checksums = [zlib.crc32(row) for row in vectors.vectors[rows]]
+        if checksums != self._rows[rows].tolist():
+            pairs = zip(rows, checksums, strict=True)
+            row = next(row for row, checksum in pairs if checksum != self._rows[row])
+            return f"the vector of {quoted(self.keys[row])} has changed"
+        keys = vectors.index_to_key
+        if [keys[row] for row in rows] != [self.keys[row] for row in rows]:
+            for row in rows:
+                if not _are_equal(self.keys[row], keys[row]):
+                    return self._key_difference(row, keys[row])
+        return ""
+
+    def _find_block_change(self, vectors: KeyedVectors, n_uses: int) -> str:
+        """Count uses, and compare the blocks whose turn it is."""
+        self._n_uses += n_uses
+        if self._n_uses < USES_PER_BLOCK:
+            return ""
+        n_due, self._n_uses = divmod(self._n_uses, USES_PER_BLOCK)
+        n_blocks = len(self._prefixes) - 1
+        for _ in range(min(n_due, n_blocks)):
+            block = self._next_block % n_blocks
+            self._next_block = block + 1
+            first = block * BLOCK
+            part = np.ascontiguousarray(vectors.vectors[first : first + BLOCK])
+            if zlib.crc32(part.data, self._prefixes[block]) != self._prefixes[block + 1]:
+                last = first + len(part)
+                return f"a vector of words {first + 1:,} to {last:,} has changed"
+        return ""
+
+    def _key_difference(self, row: int, other: Any) -> str:
+        return f"its word {row + 1:,} is {quoted(self.keys[row])}, expected {quoted(other)}"
+
+    def _are_known(self, vectors: KeyedVectors) -> bool:
+        """Return whether the arrays of `vectors` are those that were last compared in full."""
+        if self._arrays is None:
+            return False
+        array, norms = self._arrays
+        return vectors.vectors is array() and vectors.norms is norms() is not None
+
+    def _remember(self, vectors: KeyedVectors, array: np.ndarray, prefixes: list[int]) -> None:
+        """Store what later calls of `find_change` compare with."""
+        with np.errstate(over="ignore"):  # of the norm of a long vector
+            vectors.fill_norms()  # so that the next training or change replaces them
+        self._arrays = weakref.ref(array), weakref.ref(vectors.norms)
+        self._prefixes = prefixes
+        if self._rows is None:
+            self._rows = row_checksums(array)
+
+
+def _are_equal(key: Any, other: Any) -> bool:
+    return bool(key == other) or str(key) == str(other)
+
+
+def row_checksums(array: np.ndarray) -> np.ndarray:
+    """Return the CRC-32 of each row of an array, [V]."""
+    sums = np.empty(len(array), np.uint32)
+    for first in range(0, len(array), BLOCK):
+        part = np.ascontiguousarray(array[first : first + BLOCK])
+        sums[first : first + BLOCK] = [zlib.crc32(row) for row in part]
+    return sums
+
+
+def prefix_checksums(array: np.ndarray) -> list[int]:
+    """Return the CRC-32 of the rows before each block, and of all rows."""
+    sums = [0]
+    for first in range(0, len(array), BLOCK):
+        part = np.ascontiguousarray(array[first : first + BLOCK])
+        sums.append(zlib.crc32(part.data, sums[-1]))
+    return sums
