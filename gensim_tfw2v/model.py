@@ -128,7 +128,8 @@ class TFWord2Vec(Word2Vec):
         Number of threads; on a cluster, of threads per worker task.
     batch_words : int
         Size of gensim's batches. It affects only the last learning rate, because training uses
-        work units instead.
+        work units instead. That rate is the one at the start of a last batch of this size; gensim's
+        last batch is usually shorter, so its last rate is lower by up to one batch's decay.
     min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
         The vocabulary, as for gensim's.
     corrected_cbow : bool

@@ -93,7 +93,7 @@ RESULTS |= {
     name: (typed, lambda it, name=name: getattr(it.model, name), value)
     for name, (typed, value) in ATTRIBUTES.items()
 }
-#: What `train` itself must be called with, so that attributes of the model do not override it.
+#: Arguments of `train` that would override attributes of the model.
 ARGUMENTS = {"alpha": "start_alpha", "min_alpha": "end_alpha", "epochs": "epochs",
              "compute_loss": "compute_loss"}  # fmt: skip
 #: Options that are used when training has ended; `test_outputs_are_written` trains with them.
