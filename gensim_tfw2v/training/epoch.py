@@ -127,9 +127,8 @@ def unit_tasks(
         # in gensim, each thread counts only the words of a file that it has trained itself
         reached = last * words / all_words * (ratio / (threads or 1))
         rate = float(model._get_next_alpha(reached, epoch))
-        if (
-            before < end_progress < reached
-        ):  # a wrong total: keep the mean of a rate that falls, then stays
+        # with a wrong total, the rate stops falling within the unit: keep its mean
+        if before < end_progress < reached:
             begin = rate + (begin - rate) * (end_progress - before) / (reached - before)
         tasks.append(UnitTask.of(unit, (begin, rate), seed, epoch))
     # gensim stores the learning rate at the start of its last batch, except for files, and warns if
