@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli import common, model_files
+from gensim_tfw2v.cli import common, formats, model_files
 from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
@@ -260,6 +260,7 @@ def train(
         make = partial(train_by_compass, compass)
         inputs[compass] = "is the compass"
     model_files.check_outputs(output, vectors, binary, inputs)
+    formats.check_model_name(output)
     with phase("loading gensim", progress):
         model_class()  # first, because it suspends garbage collection
         options |= corpus_arguments(corpus, column, doc2vec)
@@ -322,6 +323,7 @@ def demo(
     """
     if out is not None:
         model_files.check_can_save(out)
+        formats.check_model_name(out)
     where = "in this process" if cluster == "none" else f"on {cluster}"
     print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
     with phase("loading gensim", None):
