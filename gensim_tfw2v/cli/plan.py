@@ -111,7 +111,7 @@ def _advice(machines: Machines, best: Choice, *others: Choice) -> Iterator[tuple
     if best.bound == "memory":
         yield (
             "advice",
-            "none fits; give tasks the memory below, use more ps tasks, or smaller vectors",
+            "none fits; give tasks as much memory, use more ps tasks, or smaller vectors",
         )
         for choice in (best, *others):
             yield "", f"{choice.name}: {_needs(choice, machines)}"

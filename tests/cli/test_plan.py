@@ -58,7 +58,7 @@ def test_plan_that_does_not_fit_in_memory_is_reported(tfw2v):
         "--memory",
         "1GB",
     ).output
-    assert "none fits; give tasks the memory below" in printed
+    assert "none fits; give tasks as much memory" in printed
     assert "one machine: it needs 22.5 GB" in printed
     assert "columns: a ps needs 41.1 GB, a worker needs 2.1 GB, the coordinator needs 63.1 GB" in (
         " ".join(printed.split())
