@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 def align_models(
-    models: Sequence[Word2Vec | KeyedVectors],
+    models: Iterable[Word2Vec | KeyedVectors],
 ) -> list[Word2Vec | KeyedVectors]:
     """Rotate models into the space of the first, so that vectors of different models compare.
 
@@ -48,7 +48,7 @@ def align_models(
 
     Parameters
     ----------
-    models : sequence of Word2Vec or KeyedVectors
+    models : iterable of Word2Vec or KeyedVectors
         One or more models, in the order of their slices, of V_i words and of D dimensions each.
 
     Returns
@@ -72,6 +72,7 @@ def align_models(
     >>> aligned = align_models(models)
     >>> aligned[1].wv.most_similar(aligned[0].wv["system"], topn=1)  # doctest: +SKIP
     """
+    models = list(models)
     vectors = _checked(models)
     aligned = [models[0]]
     for number, model in enumerate(models[1:], 1):
@@ -191,13 +192,13 @@ def train_slice(
 
 
 def self_similarities(
-    models: Sequence[Word2Vec | KeyedVectors], words: Iterable[str] | None = None
+    models: Iterable[Word2Vec | KeyedVectors], words: Iterable[str] | None = None
 ) -> dict[str, np.ndarray]:
     """Compare words between N models in one space.
 
     Parameters
     ----------
-    models : sequence of Word2Vec or KeyedVectors
+    models : iterable of Word2Vec or KeyedVectors
         Models of `align_models` or `train_slice`, in the order of their slices.
     words : iterable of str, optional
         By default the words that all models have, in the order of the first.
@@ -213,8 +214,10 @@ def self_similarities(
     ValueError
         If `models` is empty, or sizes differ.
     TypeError
-        If an element of `models` is neither a model nor vectors.
+        If an element of `models` is neither a model nor vectors, or `words` is a string.
     """
+    if isinstance(words, str | bytes):
+        raise TypeError(f"words is {quoted(words)}: pass a list of words")
     vectors = _checked(models)
     if words is None:
         words = [w for w in vectors[0].index_to_key if all(w in of.key_to_index for of in vectors)]
@@ -226,10 +229,12 @@ def self_similarities(
     return dict(zip(words, np.einsum("iwd,jwd->wij", rows, rows), strict=True))
 
 
-def _checked(models: Sequence[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
+def _checked(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
     """Return the vectors of models; raise if there are none, or their sizes differ."""
     vectors = [vectors_in(number, model) for number, model in enumerate(models)]
     sizes = [of.vector_size for of in vectors]
+    if not vectors:
+        raise ValueError("there are no models: pass one or more")
     if len(set(sizes)) != 1:
         raise ValueError(f"models have vectors of {sizes} dimensions: pass models of one size")
     return vectors

@@ -277,8 +277,13 @@ def test_words_missing_from_a_model_have_no_similarity():
 
 def test_models_that_cannot_be_aligned_raise(caplog):
     model = trained(common_texts)
-    with pytest.raises(ValueError, match=r"of \[\] dimensions"):
-        align_models([])
+    for empty in ([], iter(())):
+        with pytest.raises(ValueError, match="there are no models: pass one or more"):
+            align_models(empty)
+        with pytest.raises(ValueError, match="there are no models: pass one or more"):
+            self_similarities(empty)
+    with pytest.raises(TypeError, match="words is 'the': pass a list of words"):
+        self_similarities([model], "the")
     with pytest.raises(ValueError, match=r"of \[24, 4\] dimensions: pass models of one size"):
         align_models([model, trained(common_texts, vector_size=4)])
     with pytest.raises(TypeError, match="model 1 is a list"):
@@ -289,5 +294,5 @@ def test_models_that_cannot_be_aligned_raise(caplog):
     bad.wv.vectors[3, 2] = np.nan
     with pytest.raises(ValueError, match="vectors that are not finite"):
         align_models([model, bad])
-    align_models([model, model])
+    assert len(align_models(one for one in (model, model))) == 2
     assert "shares only 12 words with the previous one, fewer than its 24" in caplog.text

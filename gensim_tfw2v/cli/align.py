@@ -91,6 +91,8 @@ def changes(
     and in the previous MODEL, and its nearest neighbours. The most changed words have the lowest
     similarity between the first and the last MODEL.
     """
+    if len(models) < 2:
+        raise BadInput("give at least two models, whose words are compared")
     loaded = [model_files.load_vectors(path, encoding) for path in models]
     from gensim_tfw2v import self_similarities
 

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 #: Option that ``tfw2v train`` has too.
 Same = Annotated[int, option("As for tfw2v train.", min=1)]
 
+#: Maximum of ``--vocab``, whose frequencies are computed word by word.
+MAX_VOCABULARY = 100_000_000
+
 UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def plan(
-    vocab: Annotated[int, option("Words in the vocabulary.", min=1, max=100_000_000)],
+    vocab: Annotated[str, option("Words in the vocabulary: 200000, 1e6, 5M.")],
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
     vector_size: Same = 100,
     worker_tasks: WorkerTasks = 4,
@@ -51,7 +54,10 @@ def plan(
     from gensim_tfw2v.planning.workload import PROCESSOR
 
     words = quantity(tokens, "", "--tokens")
-    work = planning.Workload.of_text(vocab, words, vector_size, window, negative, sg, sample)
+    vocabulary = round(quantity(vocab, "", "--vocab"))
+    if not 1 <= vocabulary <= MAX_VOCABULARY:
+        raise BadInput(f"--vocab is {quoted(vocab)}: give a number from 1 to {MAX_VOCABULARY:,}")
+    work = planning.Workload.of_text(vocabulary, words, vector_size, window, negative, sg, sample)
     bandwidth = quantity(net, "bit", "--net") / 8
     room = quantity(memory, "B", "--memory")
     of_coordinator = coordinator_memory or memory
@@ -83,7 +89,7 @@ def plan(
     coordinator = max(one.coordinator_request for one in choices)
     print_rows(
         [
-            ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}"),
+            ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocabulary:,} x {vector_size}"),
             ("corpus", f"{words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
             ("cluster", f"{tasks}; memory of the coordinator: {_gigabytes(coordinator)}"),
             ("a core", f"{work.core_ns:.0f} ns per word, {task:.0f} as worker, {PROCESSOR}"),

@@ -110,6 +110,11 @@ def test_changes_chooses_the_words_with_the_lowest_similarity(tfw2v, slices):
     assert [line.split("\t")[0] for line in lines[::3]] == expected
 
 
+def test_changes_needs_two_models(tfw2v, slices):
+    said = tfw2v("changes", slices[0], status=2).stderr
+    assert said == "tfw2v: give at least two models, whose words are compared\n"
+
+
 def test_changes_needs_a_known_word(tfw2v, slices):
     said = tfw2v("changes", *slices, "-w", "unheard", status=2).stderr
     assert said == "tfw2v: in none of the models: unheard\n"

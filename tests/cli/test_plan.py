@@ -121,6 +121,14 @@ def test_invalid_quantities_are_rejected(text):
         quantity(text, "bit", "--net")
 
 
+def test_vocabulary_may_be_written_with_an_exponent_or_a_suffix(tfw2v):
+    plans = [tfw2v("plan", "--vocab", v, "--tokens", "1G").stdout for v in (200_000, "2e5", "200K")]
+    assert plans[0] == plans[1] == plans[2] and "200,000 x 100" in plans[0]
+    for bad in ("1e9", "0.2", "x"):
+        said = tfw2v("plan", "--vocab", bad, "--tokens", "1G", status=2).stderr
+        assert f"--vocab is '{bad}': give a number" in said
+
+
 @pytest.mark.parametrize("given", [("--net", "10"), ("--memory", "64"), ("--memory", "64e9")])
 def test_quantities_without_a_unit_are_rejected(tfw2v, given):
     said = tfw2v("plan", "--vocab", 9, "--tokens", 9, *given, status=2).stderr
