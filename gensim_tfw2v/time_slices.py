@@ -8,6 +8,7 @@ import copy
 import logging
 import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,16 @@ from gensim_tfw2v.training.weights import WEIGHTS
 
 #: Number of rows that are rotated at a time.
 ROWS_AT_A_TIME = 1 << 14
+
+#: Number of common words, the most frequent ones, by which unaligned models are recognized.
+COMPARED = 1000
+
+#: Minimum number of common words for that.
+MIN_COMPARED = 20
+
+#: Mean cosine similarity of words below which two models are not in one space. Without alignment,
+#: it is about 0. After alignment, it is far higher, even for words whose meaning has changed.
+MIN_SIMILARITY = 0.1
 
 #: Options that a slice must share with its compass, because the output layer depends on them.
 SHARED = [name for name in named("arrays") if name not in named("running")]
@@ -207,7 +218,8 @@ def self_similarities(
     -------
     dict from str to ndarray [N, N]
         For each word, the cosine similarity of its vectors in models i and j; NaN if it is missing
-        from one. A word whose meaning has changed has a low similarity.
+        from one. A word whose meaning has changed has a low similarity. A warning is logged if
+        successive models are not in one space.
 
     Raises
     ------
@@ -219,6 +231,7 @@ def self_similarities(
     if isinstance(words, str | bytes):
         raise TypeError(f"words is {quoted(words)}: pass a list of words")
     vectors = _checked(models)
+    _warn_of_unaligned(vectors)
     if words is None:
         words = [w for w in vectors[0].index_to_key if all(w in of.key_to_index for of in vectors)]
     words = list(words)
@@ -238,6 +251,21 @@ def _checked(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
     if len(set(sizes)) != 1:
         raise ValueError(f"models have vectors of {sizes} dimensions: pass models of one size")
     return vectors
+
+
+def _warn_of_unaligned(vectors: Sequence[KeyedVectors]) -> None:
+    """Log a warning for each model that is not in the space of the previous one."""
+    for number, (before, after) in enumerate(pairwise(vectors), 1):
+        common = [w for w in before.index_to_key if w in after.key_to_index][:COMPARED]
+        if len(common) >= MIN_COMPARED:
+            rows = _unit_rows(before, common) * _unit_rows(after, common)
+            if (mean := float(rows.sum(axis=1).mean())) < MIN_SIMILARITY:
+                logger.warning(
+                    "models %i and %i are not in one space, because the mean similarity of %i "
+                    "words is %.2f: align them first (align_models, tfw2v align), or train them "
+                    "by a compass (train_slice)",
+                    *(number - 1, number, len(common), mean),
+                )
 
 
 def _unit_rows(vectors: KeyedVectors, words: Sequence[str]) -> np.ndarray:

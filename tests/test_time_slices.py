@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from gensim.models import Doc2Vec, FastText, KeyedVectors, Word2Vec
 from gensim.models.doc2vec import TaggedDocument
-from gensim.test.utils import common_texts
+from gensim.test.utils import common_texts, lee_corpus_list
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
 
 from gensim_tfw2v import TFFastText, TFWord2Vec, align_models, self_similarities, train_slice
+from gensim_tfw2v.keyed import keyed
 
 TOPICS, WORDS = 16, 8
 
@@ -273,6 +274,28 @@ def test_words_missing_from_a_model_have_no_similarity():
     found = self_similarities([first, second], [missing, "system"])
     np.testing.assert_allclose(found[missing], [[np.nan, np.nan], [np.nan, 1]])
     assert list(self_similarities([first, second])) == first.wv.index_to_key
+
+
+def test_models_that_were_not_aligned_log_a_warning(caplog):
+    models = [
+        TFWord2Vec(lee_corpus_list, vector_size=20, seed=seed, workers=1, epochs=2)
+        for seed in (1, 2)
+    ]
+    apart = [keyed(one.wv.index_to_key, turned(one.wv.vectors, n)) for n, one in enumerate(models)]
+    self_similarities(apart, ["the"])
+    (warning,) = caplog.messages
+    assert "models 0 and 1 are not in one space, because the mean similarity of 1000" in warning
+    assert "align them first" in warning
+    caplog.clear()
+    self_similarities(align_models(apart))
+    self_similarities([models[0], train_slice(models[0], lee_corpus_list[:150])])
+    assert not caplog.messages
+
+
+def turned(rows, seed):
+    """Rotate rows at random."""
+    rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(rows.shape[1],) * 2))
+    return (rows @ rotation).astype(np.float32)
 
 
 def test_models_that_cannot_be_aligned_raise(caplog):

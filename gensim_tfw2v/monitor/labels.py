@@ -22,8 +22,8 @@ def printed(word: Any) -> str:
 def quality_tags(sets: Iterable[str | os.PathLike[str]]) -> dict[str | os.PathLike[str], str]:
     """Return the tag of the curve of each set of word pairs or of analogies.
 
-    A tag contains the name of the set, or of its file without suffix. Files with the same name are
-    told apart by their suffix, or by as many of their folders as needed.
+    A tag contains the name of the set, or of its file without suffix. For files with the
+    same name, it also contains the suffix, or as many of their folders as needed.
     """
     files = {name: os.path.abspath(name) for name in sets}
     names = {name: _names(name) for name in files}

@@ -158,9 +158,7 @@ def test_monitor_that_returns_no_number_is_named(score):
     def quality(model):
         return score
 
-    with pytest.raises(
-        TypeError, match="the monitor of EarlyStopping, quality, returned .* epoch 0"
-    ):
+    with pytest.raises(TypeError, match="of EarlyStopping, quality, returned .* epoch 0"):
         TFWord2Vec(**OPTIONS, epochs=9, callbacks=[EarlyStopping(quality)])
 
 
