@@ -82,6 +82,7 @@ UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
 CHANGED = (
     *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
     *("min_alpha_yet_reached", "mean_losses"),
+    *("history", "best_epoch", "best_score"),
 )
 
 #: gensim's methods that change the vocabulary or replace arrays.
@@ -127,7 +128,8 @@ class TFWord2Vec(Word2Vec):
         Number of threads; on a cluster, of threads per worker task.
     batch_words : int
         Size of gensim's batches. It affects only the last learning rate, because training uses
-        work units instead.
+        work units instead. That rate is the one at the start of a last batch of this size; gensim's
+        last batch is usually shorter, so its last rate is lower by up to one batch's decay.
     min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
         The vocabulary, as for gensim's.
     corrected_cbow : bool
@@ -649,6 +651,8 @@ class TFWord2Vec(Word2Vec):
                 make_contiguous(self)
             self._open_process_launcher(config)
             self.mean_losses = []
+            for name in ("history", "best_epoch", "best_score"):  # of an earlier EarlyStopping
+                self.__dict__.pop(name, None)
             self.stop_training = False
             if callbacks:
                 arguments["callbacks"] = [_UntilStopped(callbacks)]
@@ -696,6 +700,8 @@ class TFWord2Vec(Word2Vec):
         epochs: int = 1,
         alpha: float | None = None,
         end_alpha: float | None = None,
+        compute_loss: bool | None = None,
+        callbacks: Iterable[Any] = (),
     ) -> tuple[int, int]:
         """Train on the next part of a stream, after adding its new words to the vocabulary.
 
@@ -712,6 +718,10 @@ class TFWord2Vec(Word2Vec):
             Learning rate; by default the model's `alpha`.
         end_alpha : float, optional
             Learning rate at the end; by default `alpha`, so the rate is constant.
+        compute_loss : bool, optional
+            Compute the loss, as for `train`; by default the model's `compute_loss`.
+        callbacks : iterable of CallbackAny2Vec
+            As for `train`.
 
         Returns
         -------
@@ -727,7 +737,7 @@ class TFWord2Vec(Word2Vec):
         """
         self._refuse_while_used()
         Whole(1, exact=True)("epochs", epochs)
-        self._check({"start_alpha": alpha, "end_alpha": end_alpha})
+        self._check({"start_alpha": alpha, "end_alpha": end_alpha, "callbacks": callbacks})
         self._by_gensim = self._reason_for_gensims_code()
         if self._by_gensim:  # gensim's code reads the part again for each epoch
             self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
@@ -744,6 +754,8 @@ class TFWord2Vec(Word2Vec):
                 epochs=epochs,
                 start_alpha=alpha,
                 end_alpha=alpha if end_alpha is None else end_alpha,
+                compute_loss=self.compute_loss if compute_loss is None else compute_loss,
+                callbacks=callbacks,
             )
         finally:
             self._reader = None

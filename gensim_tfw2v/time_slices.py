@@ -8,6 +8,7 @@ import copy
 import logging
 import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,16 @@ from gensim_tfw2v.training.weights import WEIGHTS
 #: Number of rows that are rotated at a time.
 ROWS_AT_A_TIME = 1 << 14
 
+#: Number of common words, the most frequent ones, by which unaligned models are recognized.
+COMPARED = 1000
+
+#: Minimum number of common words for that.
+MIN_COMPARED = 20
+
+#: Mean cosine similarity of words below which two models are not in one space. Without alignment,
+#: it is about 0. After alignment, it is far higher, even for words whose meaning has changed.
+MIN_SIMILARITY = 0.1
+
 #: Options that a slice must share with its compass, because the output layer depends on them.
 SHARED = [name for name in named("arrays") if name not in named("running")]
 
@@ -34,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 def align_models(
-    models: Sequence[Word2Vec | KeyedVectors],
+    models: Iterable[Word2Vec | KeyedVectors],
 ) -> list[Word2Vec | KeyedVectors]:
     """Rotate models into the space of the first, so that vectors of different models compare.
 
@@ -50,7 +61,7 @@ def align_models(
 
     Parameters
     ----------
-    models : sequence of Word2Vec or KeyedVectors
+    models : iterable of Word2Vec or KeyedVectors
         One or more models, in the order of their slices, of V_i words and of D dimensions each.
 
     Returns
@@ -74,6 +85,7 @@ def align_models(
     >>> aligned = align_models(models)
     >>> aligned[1].wv.most_similar(aligned[0].wv["system"], topn=1)  # doctest: +SKIP
     """
+    models = list(models)
     vectors = _checked(models)
     aligned = [models[0]]
     for number, model in enumerate(models[1:], 1):
@@ -198,13 +210,13 @@ def train_slice(
 
 
 def self_similarities(
-    models: Sequence[Word2Vec | KeyedVectors], words: Iterable[str] | None = None
+    models: Iterable[Word2Vec | KeyedVectors], words: Iterable[str] | None = None
 ) -> dict[str, np.ndarray]:
     """Compare words between N models in one space.
 
     Parameters
     ----------
-    models : sequence of Word2Vec or KeyedVectors
+    models : iterable of Word2Vec or KeyedVectors
         Models of `align_models` or `train_slice`, in the order of their slices.
     words : iterable of str, optional
         By default the words that all models have, in the order of the first.
@@ -213,16 +225,20 @@ def self_similarities(
     -------
     dict from str to ndarray [N, N]
         For each word, the cosine similarity of its vectors in models i and j; NaN if it is missing
-        from one. A word whose meaning has changed has a low similarity.
+        from one. A word whose meaning has changed has a low similarity. A warning is logged if
+        successive models are not in one space.
 
     Raises
     ------
     ValueError
         If `models` is empty, or sizes differ.
     TypeError
-        If an element of `models` is neither a model nor vectors.
+        If an element of `models` is neither a model nor vectors, or `words` is a string.
     """
+    if isinstance(words, str | bytes):
+        raise TypeError(f"words is {quoted(words)}: pass a list of words")
     vectors = _checked(models)
+    _warn_of_unaligned(vectors)
     if words is None:
         words = [w for w in vectors[0].index_to_key if all(w in of.key_to_index for of in vectors)]
     words = list(words)
@@ -233,13 +249,30 @@ def self_similarities(
     return dict(zip(words, np.einsum("iwd,jwd->wij", rows, rows), strict=True))
 
 
-def _checked(models: Sequence[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
+def _checked(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
     """Return the vectors of models; raise if there are none, or their sizes differ."""
     vectors = [vectors_in(number, model) for number, model in enumerate(models)]
     sizes = [of.vector_size for of in vectors]
+    if not vectors:
+        raise ValueError("there are no models: pass one or more")
     if len(set(sizes)) != 1:
         raise ValueError(f"models have vectors of {sizes} dimensions: pass models of one size")
     return vectors
+
+
+def _warn_of_unaligned(vectors: Sequence[KeyedVectors]) -> None:
+    """Log a warning for each model that is not in the space of the previous one."""
+    for number, (before, after) in enumerate(pairwise(vectors), 1):
+        common = [w for w in before.index_to_key if w in after.key_to_index][:COMPARED]
+        if len(common) >= MIN_COMPARED:
+            rows = _unit_rows(before, common) * _unit_rows(after, common)
+            if (mean := float(rows.sum(axis=1).mean())) < MIN_SIMILARITY:
+                logger.warning(
+                    "models %i and %i are not in one space, because the mean similarity of %i "
+                    "words is %.2f: align them first (align_models, tfw2v align), or train them "
+                    "by a compass (train_slice)",
+                    *(number - 1, number, len(common), mean),
+                )
 
 
 def _unit_rows(vectors: KeyedVectors, words: Sequence[str]) -> np.ndarray:

@@ -1,6 +1,8 @@
 """Predicted traffic equals what workers count, and advice follows from the limits of machines."""
 
 import functools
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +26,7 @@ from gensim_tfw2v.planning import (
     compare,
     transfer_seconds,
 )
+from gensim_tfw2v.planning.memory import machine_request
 from gensim_tfw2v.planning.workload import column_bytes, distinct_rows, row_bytes
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.parameter_server.test_job import PROGRAMS, job
@@ -140,7 +143,7 @@ def test_slow_network_favours_sub_models():
 
 
 def test_large_tables_favour_columns():
-    machines = Machines(workers=4, shards=2, net=1e8, latency=2e-5, memory=24e9)
+    machines = Machines(4, 2, net=1e8, latency=2e-5, memory=42e9, coordinator_memory=130e9)
     choices = compare(work(*WIDE), 100e9, machines)
     assert choices[0].name == "columns"
     assert choices[-1].name == "sub-models"  # no worker could hold one
@@ -211,6 +214,49 @@ def test_too_little_memory_is_the_bound():
     assert by_name(eight)["sub-models"].worker_memory == tables
     slow = compare(work(*HUGE), 1e11, Machines(workers=4, shards=8, net=1e6, memory=16e9))
     assert by_name(slow)["sub-models"].bound == "memory"  # even if the network is slow
+
+
+@pytest.mark.parametrize("size", [100, 100_000, 1_000_000])
+@pytest.mark.parametrize("shards", [1, 8])
+def test_what_is_recommended_fits_into_memory(size, shards):
+    sizes = 4.0 ** np.arange(14, 19)
+    for memory in sizes:
+        for coordinator in (None, *sizes):
+            machines = Machines(4, shards, memory=memory, coordinator_memory=coordinator)
+            choices = compare(work(VOCABULARY, size), 1e10, machines)
+            for one in choices:
+                fits = max(one.ps_request, one.worker_request) <= memory
+                fits &= one.coordinator_request <= (coordinator or memory)
+                assert fits == (one.bound != "memory") == (not one.shortages(machines))
+            # ways that do not fit come last
+            fitting = [one.bound != "memory" for one in choices]
+            assert fitting == sorted(fitting, reverse=True)
+
+
+PEAK = r"""
+import re, sys
+from gensim_tfw2v import TFWord2Vec
+model = TFWord2Vec(corpus_file=sys.argv[1], vector_size=100, sg=1, min_count=1, workers=2, epochs=1)
+peak = re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())  # of this process alone
+print(len(model.wv), 1024 * int(peak[1]))
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [100_000, *(pytest.param(n, marks=pytest.mark.slow) for n in (500_000, 1_000_000))],
+)
+def test_one_machine_needs_nearly_the_memory_to_request(tmp_path, words):
+    rng = np.random.default_rng(1)
+    ids = np.concatenate([rng.permutation(words), rng.zipf(1.2, 4 * words) % words])
+    text = "".join(f"w{word:07d}{' ' if n % 20 else chr(10)}" for n, word in enumerate(ids, 1))
+    (tmp_path / "text").write_text(text)
+    command = [sys.executable, "-c", PEAK, tmp_path / "text"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    vocabulary, peak = map(int, run.stdout.split())
+    assert vocabulary == words
+    request = machine_request(Workload(Frequencies.zipf(words), 100, SHAPE), threads=2)
+    assert peak <= request < 2.5 * peak
 
 
 @pytest.mark.parametrize("net", [1e6, 1e8, 1e10])

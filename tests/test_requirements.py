@@ -84,3 +84,26 @@ assert gc.isenabled() == collects
 assert len(looks) < 100, len(looks)  # over 1,000 with garbage collection
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+#: Imports all names without the packages that are named; then opens a table.
+IMPORT_ALL = """
+import sys
+
+sys.modules |= dict.fromkeys(sys.argv[1].split())  # importing these raises ModuleNotFoundError
+from gensim_tfw2v import *
+import gensim_tfw2v
+
+missing = [name for name in gensim_tfw2v.__all__ if name not in globals()]
+assert not missing, missing
+TFWord2Vec([["a", "b"]] * 20, vector_size=4, min_count=1, epochs=1)
+TableSentences("table.csv", "text")
+"""
+
+
+def test_all_names_are_imported_without_optional_packages():
+    packages = "pyarrow usearch huggingface_hub safetensors model2vec yaml tensorflow tensorboard"
+    command = [sys.executable, "-c", IMPORT_ALL, packages]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    said = "ImportError: reading tables needs pyarrow, which is missing. Run: pip install pyarrow"
+    assert run.stderr.splitlines()[-1] == said

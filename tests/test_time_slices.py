@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gensim.models import Doc2Vec, FastText, KeyedVectors, Word2Vec
 from gensim.models.doc2vec import TaggedDocument
-from gensim.test.utils import common_texts
+from gensim.test.utils import common_texts, lee_corpus_list
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
@@ -22,6 +22,7 @@ from gensim_tfw2v import (
     train_slice,
 )
 from gensim_tfw2v.cli.main import app
+from gensim_tfw2v.keyed import keyed
 
 TOPICS, WORDS = 16, 8
 
@@ -401,10 +402,37 @@ def test_words_missing_from_a_model_have_no_similarity():
     assert list(self_similarities([first, second])) == first.wv.index_to_key
 
 
+def test_models_that_were_not_aligned_log_a_warning(caplog):
+    models = [
+        TFWord2Vec(lee_corpus_list, vector_size=20, seed=seed, workers=1, epochs=2)
+        for seed in (1, 2)
+    ]
+    apart = [keyed(one.wv.index_to_key, turned(one.wv.vectors, n)) for n, one in enumerate(models)]
+    self_similarities(apart, ["the"])
+    (warning,) = caplog.messages
+    assert "models 0 and 1 are not in one space, because the mean similarity of 1000" in warning
+    assert "align them first" in warning
+    caplog.clear()
+    self_similarities(align_models(apart))
+    self_similarities([models[0], train_slice(models[0], lee_corpus_list[:150])])
+    assert not caplog.messages
+
+
+def turned(rows, seed):
+    """Rotate rows at random."""
+    rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(rows.shape[1],) * 2))
+    return (rows @ rotation).astype(np.float32)
+
+
 def test_models_that_cannot_be_aligned_raise(caplog):
     model = trained(common_texts)
-    with pytest.raises(ValueError, match=r"of \[\] dimensions"):
-        align_models([])
+    for empty in ([], iter(())):
+        with pytest.raises(ValueError, match="there are no models: pass one or more"):
+            align_models(empty)
+        with pytest.raises(ValueError, match="there are no models: pass one or more"):
+            self_similarities(empty)
+    with pytest.raises(TypeError, match="words is 'the': pass a list of words"):
+        self_similarities([model], "the")
     with pytest.raises(ValueError, match=r"of \[24, 4\] dimensions: pass models of one size"):
         align_models([model, trained(common_texts, vector_size=4)])
     with pytest.raises(TypeError, match="model 1 is a list"):
@@ -415,5 +443,5 @@ def test_models_that_cannot_be_aligned_raise(caplog):
     bad.wv.vectors[3, 2] = np.nan
     with pytest.raises(ValueError, match="vectors that are not finite"):
         align_models([model, bad])
-    align_models([model, model])
+    assert len(align_models(one for one in (model, model))) == 2
     assert "shares only 12 words with the previous one, fewer than its 24" in caplog.text

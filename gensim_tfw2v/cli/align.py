@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +36,8 @@ def align(
 ) -> None:
     """Rotate models, each to the one before it, so that their vectors can be compared.
 
-    Full models are saved in gensim's format; vectors in the format of their suffix, or in gensim's.
+    Full models are saved in gensim's format; vectors in the format of their suffix, or without a
+    suffix in gensim's.
     """
     outputs = [output_dir / path.name for path in models]
     if len(set(outputs)) < len(outputs):
@@ -47,16 +49,26 @@ def align(
     for output in outputs:
         model_files.check_outputs(output, None, False, inputs)
     loaded = [model_files.load_saved(path, encoding) for path in models]
+    writers = [_writer(output, model) for output, model in zip(outputs, loaded, strict=True)]
     with phase(f"aligning {len(models)} models", None):
         from gensim_tfw2v import align_models
 
         aligned: list[Any] = align_models(loaded)
     saved = []
-    for output, model in zip(outputs, aligned, strict=True):
-        form = formats.KNOWN.get(output.suffix, formats.KNOWN["gensim"])
-        write = model.save if hasattr(model, "wv") else partial(form.write, model)
-        saved += model_files.save_atomically(output, write)
+    for output, write, model in zip(outputs, writers, aligned, strict=True):
+        saved += model_files.save_atomically(output, partial(write, model))
     common.print_rows([("aligned", f"{len(models)} models to {models[0]}")], saved)
+
+
+def _writer(output: Path, model: Any) -> Callable[[Any, Any], object]:
+    """Return the function that writes a model, or vectors, in the format of a file's suffix."""
+    gensim = formats.KNOWN["gensim"]
+    if hasattr(model, "wv"):
+        formats.check_model_name(output)
+        return gensim.write
+    form = formats.find_format(output, None, gensim.name)
+    formats.check_holds(form, model, output)
+    return form.write
 
 
 def changes(
@@ -79,6 +91,8 @@ def changes(
     and in the previous MODEL, and its nearest neighbours. The most changed words have the lowest
     similarity between the first and the last MODEL.
     """
+    if len(models) < 2:
+        raise BadInput("give at least two models, whose words are compared")
     loaded = [model_files.load_vectors(path, encoding) for path in models]
     from gensim_tfw2v import self_similarities
 

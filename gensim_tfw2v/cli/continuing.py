@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from gensim_tfw2v.cli import common
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import load_saved
+from gensim_tfw2v.cli.training_options import flag, flags
 
 if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
@@ -17,50 +16,84 @@ if TYPE_CHECKING:
 
 def continue_model(
     path: Path,
-    context: typer.Context,
     sentences: Any = None,
     corpus_file: str | None = None,
+    callbacks: Iterable[Any] = (),
     **options: Any,
 ) -> TFWord2Vec:
     """Load a model or vectors, add the new words of a corpus, and train on it.
 
-    Options that the command line sets override the model's. If the file contains only vectors, a
-    new model is made, in which options that are not set have their defaults.
+    `options` are those that the user has set; they override the model's. If the file contains only
+    vectors, a new model is made, in which the remaining options have their defaults.
 
     Raises
     ------
     BadInput
-        If the file contains no vectors, or an option is incompatible with its arrays.
+        If the file contains no vectors, or an option is incompatible with its arrays, or cannot
+        be used when training continues.
     """
     model = load_saved(path)
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-    from gensim_tfw2v.options.table import named
 
     TFDoc2Vec.take_over(TFFastText.take_over(model))
-    is_whole = isinstance(model, TFWord2Vec)
-    given = common.given(context)
-    has = vars(getattr(model, "wv", model)) | vars(model)
-    if is_whole:
-        has |= {"fasttext": model.has_subwords, "doc2vec": model.has_documents, "dm": not model.sg}
-    size, *arrays = named("arrays", "", "FastText", "Doc2Vec")  # bare vectors have only a size
-    for name in ("fasttext", "doc2vec", size, *(arrays if is_whole else ())):
-        kind = bool if name == "negative" else lambda value: value  # any two above 0 are compatible
-        if name in given and kind(given[name]) != kind(has.get(name)):
-            raise BadInput(
-                f"--{name.replace('_', '-')} cannot change when training continues: {path} has "
-                f"{has.get(name)}; leave it out, or train a new model"
-            )
-    if is_whole:
-        changed = options.keys() & {"cluster", *given} - {"dm"}  # dm is computed from sg
-        vars(model).update({name: options[name] for name in changed})
+    if isinstance(model, TFWord2Vec):
+        _set_options(model, options, path)
     else:
-        options.pop(size, None)
-        model = TFWord2Vec.from_vectors(model, **options)
+        model = _new_model(model, options, path)
     if model.has_documents and hasattr(sentences, "column"):  # a table
         from gensim_tfw2v import TableDocuments
 
         sentences = TableDocuments(sentences.path, sentences.column)
     model.total_train_time = 0.0
     model.min_alpha_yet_reached = model.alpha
-    model.partial_fit(sentences, corpus_file, model.epochs, model.alpha, model.min_alpha)
+    rates = model.alpha, model.min_alpha
+    model.partial_fit(sentences, corpus_file, model.epochs, *rates, callbacks=callbacks)
     return model
+
+
+def _set_options(model: TFWord2Vec, options: Mapping[str, Any], path: Path) -> None:
+    """Set the options of a whole model; raise for those that are not its attributes."""
+    from gensim_tfw2v.options.table import named
+
+    fixed = ("fasttext", "doc2vec", *named("arrays", "", "FastText", "Doc2Vec"))
+    kind = {"fasttext": model.has_subwords, "doc2vec": model.has_documents, "dm": not model.sg}
+    _check_unchanged(options, fixed, vars(model.wv) | vars(model) | kind, path)
+    settable = {*model._kinds, "compute_loss"}
+    if unusable := options.keys() - settable - {*fixed}:
+        raise _unusable(options, unusable)
+    if options.get("dbow_words") and not model.sg:
+        raise BadInput(f"--dbow-words: works only with --dbow, but {path} was trained with --dm")
+    model.__dict__.update({name: options[name] for name in settable & options.keys()})
+
+
+def _new_model(vectors: Any, options: Mapping[str, Any], path: Path) -> TFWord2Vec:
+    """Make a new model from vectors; raise for options that cannot be used with them."""
+    from gensim_tfw2v import TFWord2Vec
+
+    fixed = ("fasttext", "doc2vec", "vector_size")
+    _check_unchanged(options, fixed, vars(vectors), path)
+    if unusable := options.keys() & {"sorted_vocab"}:
+        raise _unusable(options, unusable)
+    arguments = {name: value for name, value in options.items() if name not in fixed}
+    return TFWord2Vec.from_vectors(vectors, **arguments)
+
+
+def _check_unchanged(
+    options: Mapping[str, Any], fixed: Iterable[str], state: Mapping[str, Any], path: Path
+) -> None:
+    """Raise for an option in `fixed` that differs from the state of a model or of vectors."""
+    for name in fixed:
+        before = state.get(name)
+        after = options.get(name, before)
+        if after != before and not (name == "negative" and after and before):  # both above 0
+            raise BadInput(
+                f"{flag(name, after)} cannot change when training continues: {path} has {before}; "
+                "leave it out, or train a new model"
+            )
+
+
+def _unusable(options: Mapping[str, Any], names: Iterable[str]) -> BadInput:
+    return BadInput(
+        f"{flags(options, names)}: has no effect when training continues; leave it out, or train a "
+        "new model"
+    )

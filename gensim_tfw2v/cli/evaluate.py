@@ -176,7 +176,7 @@ def neighbours(
             help="Words to look up; without any, those on standard input, one per line.",
         ),
     ] = None,
-    number: Annotated[int, option("Neighbours per word.", "-n", "--number", min=1)] = 10,
+    number: Annotated[int, option("Neighbours per word.", "-n", "--number", "--topn", min=1)] = 10,
     documents: common.Documents = False,
     index: Annotated[
         Path | None, option("Index of these vectors, from `tfw2v index`, for a faster search.")

@@ -78,18 +78,46 @@ def find_format(path: Path, named: str | None, default: str) -> Format:
     """Return the format that ``--to`` names, or else of the file's suffix.
 
     `default` is the name of the format for a file without suffix.
+
+    Raises
+    ------
+    BadInput
+        If the suffix is unknown, or of a different format than ``--to``, or of compressed files,
+        which the format doesn't support.
     """
-    inner = path.stem if path.suffix.lower() in COMPRESSED else path.name
-    suffix = Path(inner).suffix.lower()
+    inner, suffix = _split(path)
     form = KNOWN.get(named or suffix or default)
     if form is None:
         unknown = f"{path}: no format has the suffix {suffix}"
         asked = f"--to is {quoted(named)}" if named else unknown
         known = ", ".join(f"{of.name} {of.suffixes}".rstrip() for of in FORMATS)
         raise BadInput(f"{asked}: name a format (convert --to) or use a suffix: {known}")
+    of_suffix = KNOWN.get(suffix, form)
+    if form.suffixes and of_suffix is not form:
+        raise BadInput(
+            f"{path}: {suffix} is the suffix of the format {of_suffix.name}, but {form.name} was "
+            f"asked for; use one of its suffixes: {form.suffixes}"
+        )
     if inner != path.name and "compressed" not in form.uses:
         raise BadInput(f"{path}: {form.name} cannot be compressed; leave out {path.suffix}")
     return form
+
+
+def check_model_name(path: Path) -> None:
+    """Raise if a full model, which is saved in gensim's format, would get another one's suffix."""
+    _, suffix = _split(path)
+    form = KNOWN.get(suffix, KNOWN["gensim"])
+    if form is not KNOWN["gensim"]:
+        raise BadInput(
+            f"{path}: {suffix} is the suffix of the format {form.name}, which holds only vectors, "
+            "but a full model is saved in gensim's format: name it without suffix, or .model"
+        )
+
+
+def _split(path: Path) -> tuple[str, str]:
+    """Return a file's name without suffixes of compression, and the suffix of its format."""
+    inner = path.stem if path.suffix.lower() in COMPRESSED else path.name
+    return inner, Path(inner).suffix.lower()
 
 
 def find_marked(start: bytes) -> Format:

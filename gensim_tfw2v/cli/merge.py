@@ -44,6 +44,7 @@ def merge(
     from gensim_tfw2v.merging.methods import merging_named
 
     merging_named(method)
+    formats.check_model_name(output)
     model_files.check_outputs(
         output, vectors, binary, dict.fromkeys(models, "is one of the inputs")
     )

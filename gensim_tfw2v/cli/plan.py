@@ -15,16 +15,19 @@ from gensim_tfw2v.cli.common import BadInput, PsTasks, Verbose, WorkerTasks, opt
 from gensim_tfw2v.messages import quoted
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.planning import Choice
+    from gensim_tfw2v.planning import Choice, Machines
 
 #: Option that ``tfw2v train`` has too.
 Same = Annotated[int, option("As for tfw2v train.", min=1)]
+
+#: Maximum of ``--vocab``, whose frequencies are computed word by word.
+MAX_VOCABULARY = 100_000_000
 
 UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def plan(
-    vocab: Annotated[int, option("Words in the vocabulary.", min=1, max=100_000_000)],
+    vocab: Annotated[str, option("Words in the vocabulary: 200000, 1e6, 5M.")],
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
     vector_size: Same = 100,
     worker_tasks: WorkerTasks = 4,
@@ -33,6 +36,9 @@ def plan(
     net: Annotated[str, option("Network bandwidth per task: 10Gbit, 1Gbit.")] = "10Gbit",
     latency: Annotated[float, option("Round-trip time on the network, in ms.", min=0)] = 0.2,
     memory: Annotated[str, option("Memory per task: 64GB.")] = "64GB",
+    coordinator_memory: Annotated[
+        str | None, option("Memory of the coordinator, if it is not that of the other tasks.")
+    ] = None,
     epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 5,
     window: Same = 5,
     negative: Same = 5,
@@ -48,19 +54,31 @@ def plan(
     from gensim_tfw2v.planning.workload import PROCESSOR
 
     words = quantity(tokens, "", "--tokens")
-    work = planning.Workload.of_text(vocab, words, vector_size, window, negative, sg, sample)
+    vocabulary = round(quantity(vocab, "", "--vocab"))
+    if not 1 <= vocabulary <= MAX_VOCABULARY:
+        raise BadInput(f"--vocab is {quoted(vocab)}: give a number from 1 to {MAX_VOCABULARY:,}")
+    work = planning.Workload.of_text(vocabulary, words, vector_size, window, negative, sg, sample)
     bandwidth = quantity(net, "bit", "--net") / 8
     room = quantity(memory, "B", "--memory")
-    machines = planning.Machines(worker_tasks, ps_tasks, workers, bandwidth, latency / 1e3, room)
+    of_coordinator = coordinator_memory or memory
+    machines = planning.Machines(
+        worker_tasks,
+        ps_tasks,
+        workers,
+        bandwidth,
+        latency / 1e3,
+        room,
+        quantity(of_coordinator, "B", "--coordinator-memory"),
+    )
     choices = planning.compare(work, words, machines)
-    numbers = "bytes per word,ps holds,worker holds,ps net,worker net,words/s,time".split(",")
+    numbers = "bytes per word,ps needs,worker needs,ps net,worker net,words/s,time".split(",")
     headings = (Column(name, justify="right") for name in numbers)
     table = Table("", *headings, "bound by", box=None, pad_edge=False)
     for one in choices:
         table.add_row(
             one.name,
             f"{one.bytes_a_token:,.0f}",
-            *(f"{held / 1e9:,.1f} GB" for held in (one.ps_memory, one.worker_memory)),
+            *map(_gigabytes, (one.ps_request, one.worker_request)),
             *(f"{net * 8 / 1e9:,.2f} Gbit/s" for net in (one.ps_net, one.worker_net)),
             f"{one.words_a_second / 1e6:,.1f} M",
             str(timedelta(seconds=round(words * epochs / one.words_a_second))),
@@ -68,27 +86,41 @@ def plan(
         )
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
     task = work.core_ns * planning.WORKER_FACTOR
+    coordinator = max(one.coordinator_request for one in choices)
     print_rows(
         [
-            ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}"),
+            ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocabulary:,} x {vector_size}"),
             ("corpus", f"{words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
-            ("cluster", tasks),
+            ("cluster", f"{tasks}; memory of the coordinator: {_gigabytes(coordinator)}"),
             ("a core", f"{work.core_ns:.0f} ns per word, {task:.0f} as worker, {PROCESSOR}"),
         ]
     )
     Console(highlight=False, width=120).print(table)
-    print_rows(_advice(*choices))
+    print_rows(_advice(machines, *choices))
 
 
-def _advice(best: Choice, *others: Choice) -> Iterator[tuple[str, str]]:
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:,.1f} GB"
+
+
+def _needs(choice: Choice, machines: Machines) -> str:
+    """Return the memory that tasks of a choice lack: "a ps needs 9.0 GB, ..."."""
+    articles = {"ps": "a ps", "worker": "a worker", "coordinator": "the coordinator"}
+    if not choice.coordinator_request:
+        articles["worker"] = "it"
+    shortages = choice.shortages(machines).items()
+    return ", ".join(f"{articles[task]} needs {_gigabytes(size)}" for task, size in shortages)
+
+
+def _advice(machines: Machines, best: Choice, *others: Choice) -> Iterator[tuple[str, str]]:
     """Yield the recommended way with the reason, then the reason against each of the others."""
-
-    def held(choice: Choice) -> str:
-        return f"{max(choice.ps_memory, choice.worker_memory) / 1e9:,.1f} GB"
-
     if best.bound == "memory":
-        least = min((best, *others), key=lambda one: max(one.ps_memory, one.worker_memory))
-        yield "advice", f"none fits: a task would need {held(least)}; use more ps tasks"
+        yield (
+            "advice",
+            "none fits; give tasks as much memory, use more ps tasks, or smaller vectors",
+        )
+        for choice in (best, *others):
+            yield "", f"{choice.name}: {_needs(choice, machines)}"
         return
     reasons = {
         "cores": "limited by its cores",
@@ -100,7 +132,7 @@ def _advice(best: Choice, *others: Choice) -> Iterator[tuple[str, str]]:
         speed = other.words_a_second / best.words_a_second
         why = f"is only {speed:.1f} times as fast"
         if other.bound == "memory":
-            why = f"needs {held(other)} in one task"
+            why = f"does not fit: {_needs(other, machines)}"
         elif other.bound == "corpus":
             why = "would reduce quality: the corpus is too small for this many"
         elif speed < 0.9:

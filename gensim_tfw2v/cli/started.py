@@ -78,7 +78,9 @@ def _running() -> dict[str, tuple[Path, list[Any]]]:
 def _chosen(name: str | None) -> tuple[str, Path, list[Any]]:
     running = _running()
     names = list(running) if name is None else [name]
+    if not running:
+        raise BadInput("no cluster is running that tfw2v has started from this machine")
     if len(names) != 1 or names[0] not in running:
-        known = ", ".join(running) or "none"
+        known = ", ".join(running)
         raise BadInput(f"give the --name of a running cluster (tfw2v cluster ls): {known}")
     return names[0], *running[names[0]]

@@ -6,31 +6,23 @@ import contextlib
 import logging
 import shlex
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli import common, model_files
+from gensim_tfw2v.cli import common, formats, model_files
 from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
+from gensim_tfw2v.cli.training_options import OF_THE_COMMAND, check_combination
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
-
-#: Options of `train` that are not arguments of the model.
-OF_THE_COMMAND = {
-    *("corpus", "column", "output", "vectors", "binary", "init", "compass", "hosts", "verbose"),
-    *("early_stopping", "patience"),
-}
-
-#: Options that need ``--fasttext`` or ``--doc2vec``.
-OF_CLASS = {"fasttext": ("min_n", "max_n", "bucket"), "doc2vec": ("dm", "dbow_words")}
 
 #: Options for TensorBoard, and their names in `TensorBoardLog`.
 LOGGED = {
@@ -250,39 +242,25 @@ def train(
     --checkpoint-dir, the same command resumes.
     """
     options = given(context)
-    for name in OF_THE_COMMAND & options.keys():
-        del options[name]
+    check_combination(options)
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
-    for kind, names in OF_CLASS.items():
-        if kind not in options and (its := [name for name in names if name in options]):
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in its)
-            raise BadInput(f"{flags}: works only with --{kind}; add that, or leave it out")
-    if doc2vec and (fasttext or "sg" in options):
-        raise BadInput("--doc2vec excludes --fasttext, --sg and --cbow; use --dm or --dbow")
-    if patience is not None and early_stopping is None:
-        raise BadInput("--patience needs --early-stopping; add it, or leave out --patience")
+    for name in OF_THE_COMMAND & options.keys():
+        del options[name]
     if hosts is not None:
         from gensim_tfw2v.cluster.spec import read_hosts
 
-        if cluster is not None:
-            raise BadInput("--hosts and --cluster exclude each other; give only one of them")
         options["cluster"] = read_hosts(hosts)
     inputs = {corpus: "is the corpus"}
+    make: Callable[..., TFWord2Vec] = new_model
     if init is not None:
-        options["make"] = partial(continue_model, init, context)
+        make = partial(continue_model, init)
         inputs[init] = "is the model to continue"
     if compass is not None:
-        unable = {"init", "fasttext", "doc2vec", "cluster", "hosts", "regime"}
-        if excluded := sorted(unable & given(context).keys()):
-            flags = ", ".join(f"--{name}" for name in excluded)
-            raise BadInput(
-                f"{flags}: excluded by --compass, which trains Word2Vec by threads of this "
-                "machine; leave one of them out"
-            )
-        options["make"] = partial(train_by_compass, compass)
+        make = partial(train_by_compass, compass)
         inputs[compass] = "is the compass"
     model_files.check_outputs(output, vectors, binary, inputs)
+    formats.check_model_name(output)
     with phase("loading gensim", progress):
         model_class()  # first, because it suspends garbage collection
         options |= corpus_arguments(corpus, column, doc2vec)
@@ -301,7 +279,7 @@ def train(
     saved: list[Path] = []
     try:
         with contextlib.nullcontext() if verbose else _printing_resume():
-            model, seconds = train_model(**options)
+            model, seconds = train_model(make, **options)
         for path in model_files.save_model(model, output, vectors, binary, progress):
             saved.append(path)
     except KeyboardInterrupt:
@@ -345,6 +323,7 @@ def demo(
     """
     if out is not None:
         model_files.check_can_save(out)
+        formats.check_model_name(out)
     where = "in this process" if cluster == "none" else f"on {cluster}"
     print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
     with phase("loading gensim", None):
@@ -356,7 +335,7 @@ def demo(
         sentences = [simple_preprocess(text) for text in texts]
     on = None if cluster == "none" else cluster
     model, seconds = train_model(
-        sentences=sentences, sg=1, epochs=epochs, cluster=on, log_dir=log_dir
+        new_model, sentences=sentences, sg=1, epochs=epochs, cluster=on, log_dir=log_dir
     )
     saved = [] if out is None else model_files.save_atomically(out, model.save)
     print_training(model, seconds, saved)
@@ -390,18 +369,18 @@ def model_class(fasttext: bool = False, doc2vec: bool = False) -> type[TFWord2Ve
     return TFFastText if fasttext else TFDoc2Vec if doc2vec else TFWord2Vec
 
 
-def train_model(
-    fasttext: bool = False, doc2vec: bool = False, make: Any = None, **arguments: Any
-) -> tuple[TFWord2Vec, float]:
-    """Make a model and train it; return the model and the seconds that both took.
-
-    If `make` is set, it is called instead of the class, for a model that is not new.
-    """
-    start = time.perf_counter()
-    if doc2vec and make is None:
+def new_model(fasttext: bool = False, doc2vec: bool = False, **arguments: Any) -> TFWord2Vec:
+    """Make a new model and train it."""
+    if doc2vec:
         arguments["documents"] = arguments.pop("sentences", None)
+    return model_class(fasttext, doc2vec)(**arguments)
+
+
+def train_model(make: Callable[..., TFWord2Vec], **arguments: Any) -> tuple[TFWord2Vec, float]:
+    """Call a function that makes a model and trains it; return the model and the seconds."""
+    start = time.perf_counter()
     try:
-        model = (make or model_class(fasttext, doc2vec))(**arguments)
+        model = make(**arguments)
     except RuntimeError as error:
         if "build vocabulary" not in str(error) and "none of the corpus" not in str(error):
             raise

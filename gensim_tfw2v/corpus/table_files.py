@@ -14,10 +14,11 @@ from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
 from gensim_tfw2v.corpus.text_files import TABLES, FileRange, table_suffix
 from gensim_tfw2v.messages import open_decompressed, quoted, require
 
-require("reading tables", "pyarrow")
-
-import pyarrow as pa  # noqa: E402
-from pyarrow import compute, csv, json, parquet  # noqa: E402
+try:
+    import pyarrow as pa
+    from pyarrow import compute, csv, json, parquet
+except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
+    pass
 
 BLOCK = 4 << 20  # bytes of a batch; rows of CSV and JSON Lines must be shorter; 40 are read ahead
 ROWS = 4096  # maximum rows of a batch
@@ -65,6 +66,7 @@ class TableSentences:
     """
 
     def __init__(self, path: str | os.PathLike[str], column: str) -> None:
+        _require_pyarrow()
         self.path = path
         self.column = column
         self.types = {file: _type_of(file, column) for file in _files(Path(path))}
@@ -114,6 +116,7 @@ class ColumnText(io.RawIOBase):
     """A column of strings as a stream of UTF-8 text: a line per row, empty for a null."""
 
     def __init__(self, path: str, column: str) -> None:
+        _require_pyarrow()
         self._batches = _batches(path, column, pa.string())
         self._rest = memoryview(b"")
 
@@ -136,8 +139,13 @@ class ColumnText(io.RawIOBase):
         return size
 
 
+def _require_pyarrow() -> None:
+    require("reading tables", "pyarrow")
+
+
 def column_names(path: Path) -> str:
     """Return the names of a table's columns for a message."""
+    _require_pyarrow()
     return textwrap.shorten(", ".join(_schema(str(path)).names), 400, placeholder=" ...")
 
 

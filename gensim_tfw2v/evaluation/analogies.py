@@ -162,7 +162,10 @@ def evaluate_analogies(
         restrict_vocab = GENSIM_RESTRICT_VOCAB
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
-    searched = [fold(word) for word in vectors.index_to_key[: restrict_vocab or None]]
+    searched = [
+        fold(word) if isinstance(word, str) else word  # no question contains it
+        for word in vectors.index_to_key[: restrict_vocab or None]
+    ]
     vocabulary = set(searched)
     known = {
         name: [q for q in (tuple(map(fold, q)) for q in asked) if vocabulary.issuperset(q)]

@@ -97,7 +97,8 @@ def evaluate_pairs(
     rated = read_pairs(shipped(NAMED_SETS, pairs))
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
-    words = {fold(word): word for word in reversed(vectors.index_to_key[:restrict_vocab])}
+    searched = reversed(vectors.index_to_key[:restrict_vocab])
+    words = {fold(word): word for word in searched if isinstance(word, str)}
     folded = [(fold(first), fold(second), rating) for first, second, rating in rated]
     known = [pair for pair in folded if pair[0] in words and pair[1] in words]
     if len(known) < 2:

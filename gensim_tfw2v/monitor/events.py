@@ -56,12 +56,12 @@ class EventLog:
     suffix : str
         Suffix of the file's name.
     outlived : bool
-        If the folder cannot be written to, log an error once instead of raising it.
+        If writing fails, log an error once instead of raising it.
 
     Attributes
     ----------
     failed : bool
-        True after a failure to write. Nothing more is written then.
+        True after a failure. Nothing more is written then.
 
     Raises
     ------
@@ -86,20 +86,34 @@ class EventLog:
         self.add(file_version=VERSION)
 
     def write(self, do: Callable[[], Any]) -> None:
-        """Call a function that writes to the folder; log the first OSError if `outlived`."""
+        """Call a function that writes to the folder; log the first error if `outlived`.
+
+        A log must not end a training, whatever fails: the disk, a file of word pairs that is gone,
+        or the log's own code.
+        """
         if self.failed:
             return
         try:
             do()
-        except OSError as error:
+        except Exception as error:
             if not self._outlived:
                 raise
-            self.failed = True
-            logger.error(
-                "%s cannot be written to (%s): training continues without its TensorBoard log",
-                self._folder,
-                error.strerror or error,
-            )
+            with self._lock:  # two threads may fail at once
+                is_first = not self.failed
+                self.failed = True
+            if is_first:
+                logger.error(
+                    "%s cannot be written to (%s): training continues without its TensorBoard log",
+                    *(self._folder, self._reason(error)),
+                )
+                logger.debug("the TensorBoard log failed", exc_info=error)
+
+    def _reason(self, error: Exception) -> str:
+        """Return the reason of a failure, with the file if it is not in the log's folder."""
+        if not isinstance(error, OSError):
+            return f"{type(error).__name__}: {error}"
+        is_other = error.filename and not str(error.filename).startswith(str(self._folder))
+        return f"{error.filename}: " * bool(is_other) + (error.strerror or str(error))
 
     def _open(self, suffix: str) -> None:
         os.makedirs(self._folder, exist_ok=True)
@@ -113,28 +127,35 @@ class EventLog:
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Write one point of each curve."""
-        for tag, value in values.items():
-            self.add(step, summary=scalar_pb(tag, value))
+        self.write(lambda: self._add_all(step, (scalar_pb(*item) for item in values.items())))
 
     def histograms(self, values: Mapping[str, Any], step: int) -> None:
         """Write one histogram of each array."""
-        for tag, array in values.items():
-            self.add(step, summary=histogram_pb(tag, array))
+        self.write(lambda: self._add_all(step, (histogram_pb(*item) for item in values.items())))
 
     def text(self, tag: str, markdown: str, step: int) -> None:
         """Write a text."""
-        self.add(step, summary=text_pb(tag, markdown))
+        self.write(lambda: self.add(step, summary=text_pb(tag, markdown)))
 
     def hyperparameters(self, values: Mapping[str, bool | int | float | str]) -> None:
         """Write the hyperparameters of the run."""
         # without a trial id, TensorBoard shows the name of the run
-        self.add(summary=hparams_pb(dict(values), trial_id=""))
+        self.write(lambda: self.add(summary=hparams_pb(dict(values), trial_id="")))
 
     def add(self, step: int = 0, **content: Any) -> None:
         """Write an event; `content` is a field of ``Event``, such as a serialized ``graph_def``."""
-        record = _event(step, **content)
-        with self._lock:
-            self.write(lambda: (self._file.write(record), self._file.flush()))
+
+        def append() -> None:
+            record = _event(step, **content)
+            with self._lock:
+                self._file.write(record)
+                self._file.flush()
+
+        self.write(append)
+
+    def _add_all(self, step: int, summaries: Iterator[Any]) -> None:
+        for summary in summaries:
+            self.add(step, summary=summary)
 
     def close(self) -> None:
         """Close the file."""
@@ -185,7 +206,7 @@ class TaskLog:
         began = time.monotonic()
         seconds = SECONDS
         while not self._ended.wait(seconds):
-            with contextlib.suppress(OSError):  # no free file descriptor at the moment
+            with contextlib.suppress(OSError, psutil.Error):  # no free file descriptor, for example
                 self._point()
             seconds = max(SECONDS, (time.monotonic() - began) / POINTS)
 
@@ -211,9 +232,11 @@ class TaskLog:
         """Write a last point, and stop the thread."""
         self._ended.set()
         self._thread.join()
-        self._point()
-        if self._owned:
-            self._events.close()
+        try:
+            self._events.write(self._point)
+        finally:
+            if self._owned:
+                self._events.close()
 
 
 def has_events(folder: str | os.PathLike[str]) -> bool:

@@ -22,6 +22,7 @@ from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from gensim_tfw2v.keyed import held_counts, with_keys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.events import make_run
+from gensim_tfw2v.monitor.labels import printed
 from gensim_tfw2v.monitor.tsne import tsne, unit_rows
 
 CONFIG = "projector_config.pbtxt"
@@ -62,9 +63,6 @@ STATE = """{
 
 #: Beginnings of the names of files that earlier calls have written.
 OWN = re.compile("(vectors|words|documents|tags|layout)-")
-
-#: Characters that end a row or a cell in some reader of the table, or cannot be encoded.
-_BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def write_projector(
@@ -161,7 +159,7 @@ def _files(
     # not show them with these words.
     told = _table(columns) + repr(values.shape).encode()
     digest = hashlib.blake2b(told, digest_size=4).hexdigest()
-    columns.append(["cluster", *(_cell(keys[middle]) for middle in cluster(values))])
+    columns.append(["cluster", *(printed(keys[middle]) for middle in cluster(values))])
     files = {f"{name}-{digest}.{form}": content, f"{key}s-{digest}.tsv": _table(columns)}
     if laid_out and len(values) >= MIN_WORDS:
         files[f"layout-{digest}.json"] = _bookmark(values, key)
@@ -176,7 +174,7 @@ def _columns(key: str, words: list[str], counts: np.ndarray | None) -> list[list
     """
     ranks = np.arange(1, len(words) + 1)
     return [
-        [key, *map(_cell, words)],
+        [key, *map(printed, words)],
         ["rank", *map(str, ranks)],
         *([] if counts is None else [["count", *map(str, counts)]]),
         ["log10 rank", *(f"{power:.3f}" for power in np.log10(ranks))],
@@ -191,11 +189,6 @@ def _table(columns: list[list[str]]) -> bytes:
     word, and skips blank rows.
     """
     return "".join("\t".join(row) + "\n" for row in zip(*columns, strict=True)).encode()
-
-
-def _cell(word: str) -> str:
-    shown = _BREAKING.sub(lambda found: found[0].encode("unicode_escape").decode(), str(word))
-    return shown or "(empty)"  # the page's search fails if a cell is empty
 
 
 def _encode(values: np.ndarray) -> tuple[bytes, str]:

@@ -1,7 +1,6 @@
 """TensorBoard run of a training, or of a finished model."""
 
 import logging
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import evaluate_pairs
 from gensim_tfw2v.monitor.events import EventLog, TaskLog, has_events
+from gensim_tfw2v.monitor.labels import printed, quality_tags
 from gensim_tfw2v.monitor.projector import norms, write_projector
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.monitor.traffic import write_trace
@@ -38,6 +38,9 @@ LAST_RANK = 20_000
 #: Number of most frequent words among which neighbours are searched.
 NEIGHBOURS_AMONG = 50_000
 
+#: Number of neighbours of a probe word.
+N_NEAR = 8
+
 #: Suffix of an evaluation's event file, by which a later evaluation finds and replaces the file.
 EVALUATED = ".evaluated"
 
@@ -48,8 +51,8 @@ class RunLog:
     """Writes the curves of a training, and properties of its vectors after each epoch.
 
     The step of a curve is the number of raw words processed, except that it is the epoch for curves
-    below ``vs_epoch``. If the folder cannot be written to, one error is logged, and nothing more is
-    written.
+    below ``vs_epoch``. No method raises an error, because a log must not end a training: if one
+    fails, an error is logged, and nothing more is written.
 
     Parameters
     ----------
@@ -87,7 +90,8 @@ class RunLog:
         self._before = self.reached = before
         self._words_each = max(1, int(made_with["words"]))
         self.events = EventLog(options.path, outlived=True)
-        self._task = TaskLog(options.path, events=self.events)
+        self._task: TaskLog | None = None
+        self.events.write(self._start_task)
         self._began = time.monotonic()
         self._loss = self._predictions = 0.0
         self._words = 0
@@ -96,6 +100,13 @@ class RunLog:
         self._traffic_of = traffic
         self._traffic = None
         self.events.hyperparameters(made_with)
+
+    def _start_task(self) -> None:
+        self._task = TaskLog(self.options.path, events=self.events)
+
+    def graph(self, serialize: Callable[[], bytes]) -> None:
+        """Write the objective's graph; `serialize` returns a serialized ``GraphDef``."""
+        self.events.write(lambda: self.events.add(graph_def=serialize()))
 
     def unit(self, report: Any, words: int) -> None:
         """Add the report of a work unit, and write a point if one is due.
@@ -110,7 +121,7 @@ class RunLog:
         self._values["training/epoch"] = self._before[1] + words / self._words_each
         now = time.monotonic()
         if now - self._points[-1][0] >= max(SECONDS, (now - self._began) / POINTS):
-            self._point()
+            self.events.write(self._point)
 
     def _point(self, is_last: bool = False) -> None:
         if self._words == self._points[-1][1]:
@@ -149,33 +160,38 @@ class RunLog:
     def epoch(self, model: Any, is_last: bool, losses: Sequence[float], epochs: int = 1) -> None:
         """Write the mean losses of finished epochs, and properties of the vectors."""
         began = time.monotonic()
-        vectors = model.wv
         step, before = self.reached
         self.reached = step, before + epochs
-        if self.events.failed:
-            return
-        for epoch, loss in enumerate(losses, 1):
-            words = step - (epochs - epoch) * self._words_each
-            self._per_epoch("loss/epoch", loss, words, before + epoch)
-        for pairs in self.options.word_pairs:
-            score = evaluate_pairs(vectors, pairs)
-            if score.used > 1:
-                self._per_epoch(quality_tag(pairs), score.spearman, step, before + epochs)
-        lengths = {f"vectors/norms of ranks {band}": of for band, of in norms(vectors).items()}
-        self.events.histograms(lengths, step)
-        if table := _neighbours(vectors, self._probes(vectors)):
-            self.events.text("neighbours", table, step)
+        self.events.write(lambda: self._epoch(model, losses, step, before, epochs))
         if is_last or self.options.projector_each_epoch:
             self.projector(model, is_last)
         # the time of this method does not count for the speed
         paused = time.monotonic() - began
         self._points = deque(((at + paused, words) for at, words in self._points), maxlen=LAST)
 
+    def _epoch(
+        self, model: Any, losses: Sequence[float], step: int, before: int, epochs: int
+    ) -> None:
+        vectors = model.wv
+        for epoch, loss in enumerate(losses, 1):
+            words = step - (epochs - epoch) * self._words_each
+            self._per_epoch("loss/epoch", loss, words, before + epoch)
+        for pairs, tag in quality_tags(self.options.word_pairs).items():
+            score = evaluate_pairs(vectors, pairs)
+            if score.used > 1:
+                self._per_epoch(tag, score.spearman, step, before + epochs)
+        lengths = {f"vectors/norms of ranks {band}": of for band, of in norms(vectors).items()}
+        self.events.histograms(lengths, step)
+        if table := _neighbours(vectors, self._probes(vectors)):
+            self.events.text("neighbours", table, step)
+
     def projector(self, model: Any, is_last: bool = True) -> None:
         """Write the vectors for the projector; with a layout if they are final."""
         if words := self.options.projector_words:
-            of = model.wv, self.options.path, words, is_last, getattr(model, "dv", None)
-            self.events.write(lambda: write_projector(*of))
+            documents = getattr(model, "dv", None)
+            self.events.write(
+                lambda: write_projector(model.wv, self.options.path, words, is_last, documents)
+            )
 
     def _per_epoch(self, tag: str, value: float, words: int, epoch: int) -> None:
         """Write a value to two curves: one by raw words, one by epochs."""
@@ -183,7 +199,7 @@ class RunLog:
         self.events.scalars({tag: value}, words)
         self.events.scalars({f"vs_epoch/{name}": value}, epoch)
 
-    def _probes(self, vectors: KeyedVectors) -> list[str]:
+    def _probes(self, vectors: KeyedVectors) -> list[Any]:
         if self.options.probe_words is not None:
             return [word for word in self.options.probe_words if word in vectors]
         last = min(LAST_RANK, len(vectors)) - 1
@@ -192,27 +208,34 @@ class RunLog:
 
     def close(self) -> None:
         """Write the last point and the timeline of a cluster, and close the files."""
-        self._point(is_last=True)
-        if (traffic := self._traffic_of()) is not None and traffic.jobs:
-            self.events.write(lambda: write_trace(self.options.path, traffic.jobs))
-        self._task.close()
+        self.events.write(lambda: self._point(is_last=True))
+        self.events.write(self._trace)
+        if self._task is not None:
+            self._task.close()
         self.events.close()
 
+    def _trace(self) -> None:
+        traffic = self._traffic_of()
+        if traffic is not None and traffic.jobs:
+            write_trace(self.options.path, traffic.jobs)
 
-def _neighbours(vectors: KeyedVectors, words: list[str]) -> str:
+
+def _neighbours(vectors: KeyedVectors, words: list[Any]) -> str:
     """Return the nearest neighbours of words as a table in Markdown."""
     if len(vectors) < 2 or not words:
         return ""
     lines = ["| word | nearest neighbours |", "| --- | --- |"]
     for word in words:
-        near = vectors.most_similar(word, topn=8, restrict_vocab=NEIGHBOURS_AMONG)
-        listed = ", ".join(f"{other} {similarity:.2f}" for other, similarity in near)
-        lines.append(f"| {_cell(word)} | {_cell(listed)} |")
+        # by vector: gensim takes a word that is a tuple or bytes for several words
+        vector = vectors.get_vector(word)
+        near = vectors.most_similar([vector], topn=1 + N_NEAR, restrict_vocab=NEIGHBOURS_AMONG)
+        listed = [f"{_cell(other)} {cosine:.2f}" for other, cosine in near if other != word]
+        lines.append(f"| {_cell(word)} | {', '.join(listed[:N_NEAR])} |")
     return "\n".join(lines)
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _cell(word: Any) -> str:
+    return printed(word).replace("|", "\\|")
 
 
 def write_baseline(
@@ -237,8 +260,9 @@ def write_baseline(
     OSError
         If the folder cannot be written to.
     """
-    found = {quality_tag(name): score["spearman"] for name, score in scores["pairs"].items()}
-    found |= {quality_tag(name): by["gensim"]["total"] for name, by in scores["analogies"].items()}
+    tags = quality_tags([*scores["pairs"], *scores["analogies"]])
+    found = {tags[name]: score["spearman"] for name, score in scores["pairs"].items()}
+    found |= {tags[name]: by["gensim"]["total"] for name, by in scores["analogies"].items()}
     found["loss/held_out"] = scores.get("held_out_loss")
     for old in folder.glob(f"*{EVALUATED}"):
         old.unlink()
@@ -257,8 +281,3 @@ def check_run(folder: Path) -> None:
         raise ValueError(
             f"{folder} holds the run of a training: give the scores another name (--run)"
         )
-
-
-def quality_tag(word_pairs: str | os.PathLike[str]) -> str:
-    """Return the tag of the curve for a set of word pairs or of analogies."""
-    return f"quality/{Path(word_pairs).stem}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
+from gensim_tfw2v.planning import memory
 from gensim_tfw2v.planning.workload import (
     ELEMENT,
     FLOAT,
@@ -62,6 +63,8 @@ class Machines:
         Round-trip time between two tasks, in seconds.
     memory : float
         Bytes of memory per task.
+    coordinator_memory : float, optional
+        Bytes of memory of the coordinator; by default `memory`.
     """
 
     workers: int
@@ -70,6 +73,7 @@ class Machines:
     net: float = 1.25e9
     latency: float = 2e-4
     memory: float = 64e9
+    coordinator_memory: float | None = None
 
 
 class Choice(NamedTuple):
@@ -89,8 +93,11 @@ class Choice(NamedTuple):
         Raw words/s, the sum over all workers.
     bound : str
         Bottleneck: ``"cores"``, ``"network"`` or ``"latency"``. If this way should not be used, the
-        reason instead: ``"memory"`` if the model does not fit, ``"corpus"`` if the quality would
-        suffer because the corpus is too small.
+        reason instead: ``"memory"`` if a task needs more than it has, ``"corpus"`` if the quality
+        would suffer because the corpus is too small.
+    ps_request, worker_request, coordinator_request : float
+        Bytes of memory to request for a ps task, a worker and the coordinator. Without a cluster,
+        `worker_request` is that of the program, and the others are 0.
     """
 
     name: str
@@ -102,6 +109,19 @@ class Choice(NamedTuple):
     worker_net: float
     words_a_second: float
     bound: str
+    ps_request: float
+    worker_request: float
+    coordinator_request: float
+
+    def shortages(self, machines: Machines) -> dict[str, float]:
+        """Return the tasks that need more memory than machines have, and the bytes they need."""
+        of_coordinator = machines.coordinator_memory
+        limits = {
+            "ps": (self.ps_request, machines.memory),
+            "worker": (self.worker_request, machines.memory),
+            "coordinator": (self.coordinator_request, of_coordinator or machines.memory),
+        }
+        return {task: needed for task, (needed, limit) in limits.items() if needed > limit}
 
 
 def transfer_seconds(size: float, machines: Machines) -> tuple[float, float]:
@@ -150,9 +170,9 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     if apart.bound != "memory" and tokens / workers < MIN_SUB_MODEL_TOKENS:
         apart = apart._replace(bound="corpus")
     one = replace(machines, workers=1)
-    alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=1.0)
+    alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=1.0, is_alone=True)
     choices = [
-        alone._replace(ps_memory=0.0),
+        alone,
         _choice("rows, asynchronous", "(the default)", work, machines, rows, held, *waits),
         _choice("columns", 'layout="columns"', work, machines, columns, waiting=waiting),
         apart,
@@ -178,16 +198,24 @@ def _choice(
     sending: float = 0.0,
     senders: int = 0,
     factor: float = WORKER_FACTOR,
+    is_alone: bool = False,
 ) -> Choice:
     """Return a way to train with its estimates.
 
     `traffic` is the bytes fetched and pushed per token. Per raw word of a worker, all its threads
     are idle for `waiting` seconds during round trips and for `sending` seconds during transfers.
     Workers fetch from `senders` machines; 0 means the ps tasks, which otherwise have no traffic. A
-    core needs `factor` times its time in the kernels.
+    core needs `factor` times its time in the kernels. A machine that is alone has no other tasks.
     """
     raw = work.frequencies.kept * max(traffic)  # bytes per raw word, in the busier direction
-    ps_memory = work.tables / machines.shards
+    ps_memory = 0.0 if is_alone else work.tables / machines.shards
+    requests = (
+        memory.ps_request(ps_memory),
+        memory.worker_request(worker_memory, machines.threads),
+        memory.coordinator_request(work),
+    )
+    if is_alone:
+        requests = 0.0, memory.machine_request(work, machines.threads), 0.0
     computing = work.core_ns * factor * 1e-9 / machines.threads
     speed = 1 / (computing + waiting + sending)  # raw words/s of a worker
     seconds = {"cores": computing, "latency": waiting, "network": sending}
@@ -198,10 +226,8 @@ def _choice(
     if raw and (limit := machines.net / max(raw * share, ENTRY * machines.workers)) < speed:
         speed = limit
         bound = "network"
-    if max(ps_memory, worker_memory) > machines.memory:
-        bound = "memory"
     ps_net = 0.0 if senders else speed * raw * machines.workers / machines.shards
-    return Choice(
+    choice = Choice(
         name,
         option,
         sum(traffic),
@@ -211,4 +237,6 @@ def _choice(
         speed * raw,
         speed * machines.workers,
         bound,
+        *requests,
     )
+    return choice._replace(bound="memory") if choice.shortages(machines) else choice

@@ -45,7 +45,7 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
         return Text(cut_texts(ranges), (), tagged)
     if (paths := text_files(source, tagged)) is None:
         items = source if tags is None else tags.encoded(source)
-        number = operator.length_hint(source, 0)
+        number = _length(source)
         unit = "sentences" if number else "words"
         return Text(None, items, tagged, unit=unit, total=number or None)
     machines: Sequence[Any] = ()
@@ -159,3 +159,15 @@ def _identity_of(source: Source) -> object:
     if stat.S_ISREG(status.st_mode):  # a pipe's time changes with each byte
         return (*identity, status.st_size, status.st_mtime_ns)
     return identity
+
+
+def _length(source: Any) -> int:
+    """Return the number of sentences for the progress bar; 0 if it is unknown.
+
+    gensim never asks for the length of a corpus, so an error of its `__len__` must not end a
+    training.
+    """
+    try:
+        return operator.length_hint(source, 0)
+    except Exception:
+        return 0

@@ -1,5 +1,6 @@
 """Callback that ends training before its last epoch and keeps the weights of the best one."""
 
+import logging
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -14,6 +15,8 @@ from gensim_tfw2v.evaluation.sets import file_kind, shipped
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.training.weights import renew_norms, weights_of
+
+logger = logging.getLogger(__name__)
 
 SETS = evaluation.NAMED_SETS | NAMED_SETS
 
@@ -44,9 +47,9 @@ class EarlyStopping(CallbackAny2Vec):
     Attributes
     ----------
     history : list of float
-        Score of each epoch. NaN, which is never an improvement, for epochs that were trained
-        before the checkpoint that training resumed from, and for all epochs of sub-models except
-        the last.
+        Score of each epoch. NaN is never an improvement. Epochs that were trained before the
+        checkpoint that training resumed from, and all epochs of sub-models except the last, have
+        NaN, too, and don't count for `patience`.
     best_epoch : int or None
         Index of the best epoch, from 0. At the end, the model has these three attributes, too.
     best_score : float
@@ -56,7 +59,7 @@ class EarlyStopping(CallbackAny2Vec):
     ------
     TypeError, ValueError
         If an option is invalid; when training starts, if the vocabulary has too few words of the
-        word pairs or analogies for a score.
+        word pairs or analogies for a score; after an epoch, if a function returns no number.
     EvaluationFileError, OSError
         If a file cannot be read.
 
@@ -91,6 +94,7 @@ class EarlyStopping(CallbackAny2Vec):
         self.patience = Whole(0, exact=True)("patience", patience)
         self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
         self._best: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
+        self._waited = 0  # epochs since the last improvement
         if not callable(monitor) and monitor != "loss":
             if not os.path.exists(path := _path(monitor)):
                 known = ", ".join((*SETS, "loss"))
@@ -103,6 +107,7 @@ class EarlyStopping(CallbackAny2Vec):
         self.best_epoch = None
         self.best_score = math.nan
         self._best = []
+        self._waited = 0
         if self.monitor == "loss":
             model.compute_loss = True
         elif not callable(self.monitor) and math.isnan(_score(self.monitor, model)):
@@ -121,19 +126,24 @@ class EarlyStopping(CallbackAny2Vec):
         # the vectors at the end of the epoch no longer exist: it was trained before a checkpoint,
         # or along with later epochs by sub-models
         is_gone = training is not None and training.position.epoch != epoch + 1
-        score = math.nan if is_gone else float(_score(self.monitor, model))
+        score = math.nan if is_gone else _number(_score(self.monitor, model), self.monitor, epoch)
         self.history = [*self.history, score]
-        is_worse = self._sign * (score - self.best_score) <= self.min_delta
-        if not (is_worse or math.isnan(score)):
+        if math.isnan(score) and not is_gone:
+            logger.warning(
+                "EarlyStopping: the score of epoch %i is NaN, which counts as no improvement", epoch
+            )
+        self._waited += not is_gone
+        is_better = self._sign * (score - self.best_score) > self.min_delta
+        if is_better or math.isnan(self.best_score) and not math.isnan(score):
+            self._waited = 0
             self.best_epoch = epoch
             self.best_score = score
             self._best = []
             if self.restore_best_weights:
                 for held, arrays in weights_of(model):
                     self._best.append((held, {n: array.copy() for n, array in arrays.items()}))
-        waited = 0 if self.best_epoch is None else epoch - self.best_epoch
         # stop after the last epoch, too, so that the last checkpoint is of the best epoch
-        if waited >= max(1, self.patience) or epoch + 1 == model.epochs:
+        if self._waited >= max(1, self.patience) or epoch + 1 == model.epochs:
             model.stop_training = True
 
     def on_train_end(self, model: Any) -> None:
@@ -156,6 +166,26 @@ def _score(monitor: Any, model: Any) -> float:
         return evaluation.evaluate_pairs(model.wv, path).spearman
     score = evaluation.evaluate_analogies(model.wv, path)
     return score.total if score.counted else math.nan
+
+
+def _number(score: Any, monitor: Any, epoch: int) -> float:
+    """Return a score as a float.
+
+    Raises
+    ------
+    TypeError
+        If it is none; the message names the monitor.
+    """
+    try:
+        if not isinstance(score, str | bytes):
+            return float(score)
+    except (TypeError, ValueError):
+        pass
+    name = getattr(monitor, "__name__", None) or quoted(monitor)
+    raise TypeError(
+        f"the monitor of EarlyStopping, {name}, returned {quoted(score)} after epoch {epoch}: "
+        "return a number, such as the model's score on a test set"
+    )
 
 
 def _path(monitor: Any) -> str:

@@ -109,20 +109,27 @@ def unit_tasks(
     if expected.examples:
         ratio = corpus.total_sentences / expected.examples
     # gensim trains a batch, of at least one sentence, with the learning rate at the batch's start,
-    # so it never reaches the lowest rate
+    # so it never reaches the lowest rate. Its last batch is shorter than the others, so its last
+    # rate is up to one batch's decay lower than ours; the mean rates of an epoch are the same.
     batch = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
     batch = max(batch, all_words // max(1, corpus.total_sentences))
     last = 1 - min(batch, all_words) / all_words
     lowest = model.min_alpha_yet_reached
     words = 0
     rate = float(model._get_next_alpha(0.0, epoch))
+    reached = 0.0
+    end_progress = model.epochs - epoch  # progress of this epoch at which alpha is min_alpha
     tasks = []
     for unit in units:
         begin = rate
+        before = reached
         words += unit.raw_words
         # in gensim, each thread counts only the words of a file that it has trained itself
         reached = last * words / all_words * (ratio / (threads or 1))
         rate = float(model._get_next_alpha(reached, epoch))
+        # with a wrong total, the rate stops falling within the unit: keep its mean
+        if before < end_progress < reached:
+            begin = rate + (begin - rate) * (end_progress - before) / (reached - before)
         tasks.append(UnitTask.of(unit, (begin, rate), seed, epoch))
     # gensim stores the learning rate at the start of its last batch, except for files, and warns if
     # a later training starts above the stored rate

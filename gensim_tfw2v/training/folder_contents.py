@@ -79,6 +79,11 @@ def describe(model: Any) -> dict[str, Any]:
     vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
     if not words or len(vocabulary) <= len(words) or not all(isinstance(w, str) for w in words):
         raise ValueError(f"words must be different strings, at least one, and not {UNKNOWN}")
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError as error:
+        character = quoted(error.object[error.start])
+        raise ValueError(f"a word contains {character}, which UTF-8 cannot encode") from error
     own: dict[str, Any] = {"format": 1, "class": "KeyedVectors"}
     if isinstance(model, Word2Vec):
         own |= {"class": model._of_gensim.__name__, "options": _options(model)}

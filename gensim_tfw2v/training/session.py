@@ -160,8 +160,8 @@ class Training:
         kernel_config = self.plan.config
         rows = self.plan.vocabulary.rows(self.config).inputs
         sizes = len(model.wv), rows, kernel_config.vector_size, kernel_config.shape.shared
-        graph = objective_graph(kernel_config.objective, *sizes, model.ns_exponent)
-        log.events.add(graph_def=graph)
+        objective = kernel_config.objective
+        log.graph(lambda: objective_graph(objective, *sizes, model.ns_exponent))
         return log
 
     def renew(self) -> None:

@@ -1,3 +1,6 @@
+import bz2
+import gzip
+
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors, Word2Vec
@@ -37,6 +40,44 @@ def test_align_saves_rotated_models_in_their_formats(tfw2v, slices, tmp_path):
         np.testing.assert_allclose(getattr(found, "wv", found).vectors, vectors, atol=1e-6)
 
 
+def test_align_writes_the_format_of_the_suffix(tfw2v, slices, tmp_path):
+    model = Word2Vec.load(str(slices[0]))
+    folder = tmp_path / "in"
+    folder.mkdir()
+    names = ("a.txt.gz", "b.vec.bz2", "c.TXT", "d.bin", "e.BIN.gz", "f.npz", "g.kv", "h")
+    for name in names:
+        tfw2v("convert", slices[0], folder / name)
+    tfw2v("align", *(folder / name for name in names), "-o", tmp_path / "out")
+    first = {gzip.open: ("a.txt.gz",), bz2.open: ("b.vec.bz2",), open: ("c.TXT",)}
+    for opened, texts in first.items():
+        with opened(tmp_path / "out" / texts[0], "rb") as file:
+            assert file.readline() == b"%d 8\n" % len(model.wv)
+    for name, binary in (("d.bin", True), ("e.BIN.gz", True), ("c.TXT", False)):
+        read = KeyedVectors.load_word2vec_format(str(tmp_path / "out" / name), binary=binary)
+        np.testing.assert_allclose(read.vectors, model.wv.vectors, atol=1e-5)
+    with np.load(tmp_path / "out" / "f.npz") as arrays:
+        assert arrays["words"].tolist() == model.wv.index_to_key
+    for name in ("g.kv", "h"):
+        assert KeyedVectors.load(str(tmp_path / "out" / name)).index_to_key == model.wv.index_to_key
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("model.txt", "model.txt: .txt is the suffix of the format text, which holds only vectors"),
+        ("model.BIN.gz", "is the suffix of the format binary, which holds only vectors"),
+        ("vectors.2019", "no format has the suffix .2019"),
+        ("vectors.npz.gz", "numpy cannot be compressed; leave out .gz"),
+    ],
+)
+def test_align_refuses_suffixes_that_would_not_be_true(tfw2v, slices, tmp_path, name, message):
+    source = tmp_path / name
+    saved = Word2Vec.load(str(slices[0]))
+    (saved.wv if name.startswith("vectors") else saved).save(str(source))
+    said = tfw2v("align", slices[0], source, "-o", tmp_path / "out", status=2).stderr
+    assert message in said and not list((tmp_path / "out").iterdir())
+
+
 def test_align_overwrites_nothing(tfw2v, slices, tmp_path):
     here = tfw2v("align", *slices, "-o", slices[0].parent, status=2).stderr
     assert "is one of the inputs; give the output a different name" in here
@@ -67,6 +108,11 @@ def test_changes_chooses_the_words_with_the_lowest_similarity(tfw2v, slices):
     first = list(found)[:50]
     expected = sorted(first, key=lambda word: found[word][0, 2])[:4]
     assert [line.split("\t")[0] for line in lines[::3]] == expected
+
+
+def test_changes_needs_two_models(tfw2v, slices):
+    said = tfw2v("changes", slices[0], status=2).stderr
+    assert said == "tfw2v: give at least two models, whose words are compared\n"
 
 
 def test_changes_needs_a_known_word(tfw2v, slices):

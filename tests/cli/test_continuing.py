@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
+from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.kernel.tables import UnitTask
@@ -48,6 +49,30 @@ def test_missing_options_default_to_the_model(tfw2v, corpus, tmp_path):
                 total_words=model.corpus_total_words)  # fmt: skip
     assert found.corpus_total_words == model.corpus_total_words
     assert found.wv.get_vecattr("the", "count") == model.wv.get_vecattr("the", "count")
+
+
+def test_init_uses_early_stopping_and_prints_this_training(tfw2v, tmp_path):
+    corpus = datapath("lee_background.cor")
+    small = ("--vector-size", 4, "--workers", 1)
+    stops = ("--early-stopping", "ws353", "--patience", 1)
+    first = tfw2v("train", corpus, "-o", tmp_path / "m", *small, *stops, "--epochs", 30).stdout
+    assert "best " in first
+    again = ("train", corpus, "--init", tmp_path / "m", "--workers", 1)
+    tfw2v(*again, "-o", tmp_path / "stopped", *stops, "--epochs", 30)
+    stopped = TFWord2Vec.load(str(tmp_path / "stopped"))
+    assert 1 < len(stopped.history) < 30 and max(stopped.history) == stopped.best_score
+    # a training without early stopping doesn't print or keep the results of an earlier one
+    shown = tfw2v(*again, "-o", tmp_path / "whole", "--epochs", 3).stdout
+    assert "best " not in shown and "words, 3 epochs" in shown
+    whole = TFWord2Vec.load(str(tmp_path / "whole"))
+    assert (list(whole.history), whole.best_epoch, whole.best_score) == ([], None, None)
+
+
+def test_init_computes_the_loss_if_asked_or_if_the_model_does(tfw2v, models, corpus, tmp_path):
+    options = ("--init", models["model"], "--compute-loss")
+    assert "nats per prediction" in tfw2v("train", corpus, "-o", tmp_path / "a", *options).stdout
+    shown = tfw2v("train", corpus, "-o", tmp_path / "b", "--init", tmp_path / "a").stdout
+    assert "nats per prediction" in shown  # options that are not set are the model's
 
 
 def test_init_adds_new_words_to_fasttext(tfw2v, corpus, text, tmp_path):

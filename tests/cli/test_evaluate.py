@@ -86,7 +86,6 @@ def test_bad_models_are_rejected(tfw2v, tmp_path):
 
 
 def test_log_dir_writes_scores_as_a_tensorboard_run(tfw2v, models, files, tmp_path):
-    from gensim_tfw2v.monitor.run import quality_tag
     from tests.monitor.runs import Runs
 
     model = Word2Vec.load(str(models["model"]))
@@ -96,11 +95,11 @@ def test_log_dir_writes_scores_as_a_tensorboard_run(tfw2v, models, files, tmp_pa
     assert runs.names() == {"model"}
     step = model.corpus_total_words * model.epochs
     pairs, questions = map(str, files)
-    for name, score in (
-        (pairs, result["pairs"][pairs]["spearman"]),
-        (questions, result["analogies"][questions]["gensim"]["total"]),
+    for tag, score in (
+        ("quality/pairs", result["pairs"][pairs]["spearman"]),
+        ("quality/questions", result["analogies"][questions]["gensim"]["total"]),
     ):
-        (point,) = runs.points("model", quality_tag(name))
+        (point,) = runs.points("model", tag)
         assert point == (step, pytest.approx(score))
     assert runs.hyperparameters("model")["vector_size"] == model.vector_size
 
@@ -112,6 +111,23 @@ def test_log_dir_writes_scores_as_a_tensorboard_run(tfw2v, models, files, tmp_pa
     tfw2v("evaluate", models["text.txt"], pairs, *to, "--run", "b")
     ((step, _),) = Runs(tmp_path).points("b", "quality/pairs")
     assert step == 0
+
+
+def test_scores_of_files_with_one_name_are_all_kept(tfw2v, models, files, tmp_path):
+    from tests.monitor.runs import Runs
+
+    pairs = files[0].read_text(encoding="utf-8")
+    scores = {}
+    for folder, text in (("a", pairs), ("b", "\n".join(pairs.splitlines()[::2]))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "pairs.txt").write_text(text, encoding="utf-8")
+    both = [tmp_path / folder / "pairs.txt" for folder in "ab"]
+    to = ("--no-standard", "--log-dir", tmp_path / "log", "--json")
+    scores = json.loads(tfw2v("evaluate", models["model"], *both, *to).stdout)["pairs"]
+    for path in both:
+        tag = f"quality/{path.parent.name}/pairs.txt"
+        ((_, score),) = Runs(tmp_path / "log").points("model", tag)
+        assert score == pytest.approx(scores[str(path)]["spearman"])
 
 
 def test_run_of_a_training_is_not_overwritten(tfw2v, models, tmp_path):

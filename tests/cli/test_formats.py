@@ -129,6 +129,28 @@ def test_words_are_converted_losslessly_or_rejected(tfw2v, tmp_path, word, form)
         assert KeyedVectors.load_word2vec_format(str(out)).index_to_key == ["x", word]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("convert", "IN", "OUT.bin", "--to", "text"),
+        ("convert", "IN", "OUT.TXT.gz", "--to", "gensim"),
+        ("train", "CORPUS", "-o", "OUT", "--vectors", "OUT.txt", "--binary"),
+        ("train", "CORPUS", "-o", "OUT.txt"),
+        ("train", "CORPUS", "-o", "OUT.Vec.bz2"),
+        ("merge", "IN", "IN", "-o", "OUT.bin"),
+        ("merge", "IN", "IN", "-o", "OUT", "--vectors", "OUT.kv", "--binary"),
+        ("demo", "--out", "OUT.npz", "--epochs", "1"),
+    ],
+    ids=" ".join,
+)
+def test_suffixes_of_another_format_are_rejected(tfw2v, models, corpus, tmp_path, arguments):
+    names = {"IN": models["model"], "CORPUS": corpus}
+    out = str(tmp_path / "out")
+    typed = [names.get(word, word.replace("OUT", out)) for word in arguments]
+    assert "is the suffix of the format" in tfw2v(*typed, status=2).stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_suffixes_of_formats_are_unique():
     suffixes = [suffix for form in FORMATS for suffix in form.suffixes.split()]
     assert len(set(suffixes)) == len(suffixes)

@@ -20,7 +20,7 @@ def test_nearest_words_come_first(tfw2v, model):
 
 
 def test_subtracted_words_make_one_query(tfw2v, model):
-    shown = tfw2v("neighbours", model, "king", "woman", "--minus", "man", "-n", 1).stdout
+    shown = tfw2v("neighbours", model, "king", "woman", "--minus", "man", "--topn", 1).stdout
     assert "king + woman - man" in shown and "queen" in shown
 
 

@@ -39,7 +39,7 @@ def test_large_plan_lists_table_sizes_and_regimes(tfw2v):
         "--worker-tasks", 32, "--ps-tasks", 8, "--net", "10Gbit",
     ).output  # fmt: skip
     assert "20.0 GB: 2 tables of 5,000,000 x 500" in printed
-    assert "2.5 GB" in printed  # per ps task
+    assert "6.1 GB" in printed  # per ps task: 1 GiB + 2 x 2.5 GB
     for name in ("rows, asynchronous", "columns", "sub-models", "advice"):
         assert name in printed
 
@@ -58,7 +58,30 @@ def test_plan_that_does_not_fit_in_memory_is_reported(tfw2v):
         "--memory",
         "1GB",
     ).output
-    assert "none fits: a task would need 20.0 GB; use more ps tasks" in printed
+    assert "none fits; give tasks as much memory" in printed
+    assert "one machine: it needs 22.5 GB" in printed
+    assert "columns: a ps needs 41.1 GB, a worker needs 2.1 GB, the coordinator needs 63.1 GB" in (
+        " ".join(printed.split())
+    )
+
+
+LARGE = ("--vocab", 5_000_000, "--vector-size", 500, "--tokens", "100e9", "--sg",
+         "--worker-tasks", 32, "--ps-tasks", 8)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("memory", "coordinator", "advice"),
+    [
+        ("21GB", "64GB", "rows, asynchronous"),  # not sub-models, which need 32.1 GB per worker
+        ("9.6GB", "64GB", "columns"),  # not rows, which need 16.3 GB per worker
+        ("33GB", "64GB", "sub-models"),
+        ("24GB", None, "one machine"),  # a coordinator would need 63.1 GB
+    ],
+)
+def test_advice_fits_into_memory(tfw2v, memory, coordinator, advice):
+    given = () if coordinator is None else ("--coordinator-memory", coordinator)
+    printed = tfw2v("plan", *LARGE, "--memory", memory, *given).stdout
+    assert f"advice     {advice}: " in printed
 
 
 @pytest.mark.parametrize(("text", "unit", "value"), [
@@ -96,6 +119,14 @@ def test_invalid_quantities_are_rejected(text):
         BadInput, match="--net is .* give a number above 0, with its unit, such as 10Gbit"
     ):
         quantity(text, "bit", "--net")
+
+
+def test_vocabulary_may_be_written_with_an_exponent_or_a_suffix(tfw2v):
+    plans = [tfw2v("plan", "--vocab", v, "--tokens", "1G").stdout for v in (200_000, "2e5", "200K")]
+    assert plans[0] == plans[1] == plans[2] and "200,000 x 100" in plans[0]
+    for bad in ("1e9", "0.2", "x"):
+        said = tfw2v("plan", "--vocab", bad, "--tokens", "1G", status=2).stderr
+        assert f"--vocab is '{bad}': give a number" in said
 
 
 @pytest.mark.parametrize("given", [("--net", "10"), ("--memory", "64"), ("--memory", "64e9")])

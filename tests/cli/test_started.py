@@ -46,7 +46,8 @@ def test_running_cluster_is_listed_logged_and_stopped(tfw2v, folder):
         process.kill()
         process.communicate()
     assert tfw2v("cluster", "ls").stdout.splitlines() == ["name\tpid\tps\tworker\tcommand"]
-    assert "(tfw2v cluster ls): none" in tfw2v("cluster", "stop", status=2).stderr
+    none = "tfw2v: no cluster is running that tfw2v has started from this machine\n"
+    assert tfw2v("cluster", "stop", status=2).stderr == none
 
 
 @pytest.fixture

@@ -132,9 +132,10 @@ def test_document_options_need_a_doc2vec_model(tfw2v, models, option):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--min-n", 2, "--bucket", 900), "--min-n, --bucket: works only with --fasttext"),
+        (("--min-n", 2, "--bucket", 900), "--bucket, --min-n: works only with --fasttext"),
         (("--fasttext", "--regime", "downpour"), "FastText"),
-        (("--dbow",), "--dm: works only with --doc2vec; add that"),
+        (("--dbow",), "--dbow: works only with --doc2vec; add that"),
+        (("--doc2vec", "--dbow-words"), "--dbow-words: works only with --dbow; add that"),
         (("--doc2vec", "--cbow"), "--doc2vec excludes --fasttext, --sg and --cbow"),
         (("--doc2vec", "--fasttext"), "--doc2vec excludes --fasttext"),
     ],
@@ -162,7 +163,7 @@ def test_early_stopping_reports_the_best_epoch(tfw2v, tmp_path):
             ("--early-stopping", "ws354"),
             "is 'ws354': use ws353, simlex999, questions-words, loss or a file",
         ),
-        (("--patience", 2), "--patience needs --early-stopping"),
+        (("--patience", 2), "--patience: works only with --early-stopping"),
     ],
 )
 def test_bad_early_stopping_options_are_rejected(tfw2v, corpus, tmp_path, options, said):
@@ -173,7 +174,7 @@ def test_bad_early_stopping_options_are_rejected(tfw2v, corpus, tmp_path, option
 def test_log_options_reach_tensorboard_log(tfw2v, monkeypatch, corpus, tmp_path):
     given = {}
 
-    def train_model(log_dir, corpus_file, **_):
+    def train_model(make, log_dir, corpus_file, **_):
         given["log"] = log_dir
         return TFWord2Vec(corpus_file=corpus_file, epochs=1), 1.0
 
@@ -333,7 +334,7 @@ def test_standard_input_is_rejected_if_read_twice(tfw2v, tmp_path, arguments, me
 )
 def test_bad_options_are_reported_before_training(tfw2v, monkeypatch, bad, arguments, message):
     monkeypatch.chdir(bad)
-    monkeypatch.setattr(train, "train_model", lambda **_: pytest.fail("training began"))
+    monkeypatch.setattr(train, "train_model", lambda *_, **__: pytest.fail("training began"))
     result = tfw2v("train", "corpus.txt", *arguments, status=2)
     assert message in result.stderr
     assert not (bad / "model").exists()

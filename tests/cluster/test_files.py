@@ -245,7 +245,15 @@ def test_shellcheck_finds_nothing():
     subprocess.run([shellcheck, SLURM, FILES / "ssh/train.sh"], check=True)
 
 
-def run_job(folder, tasks="4,3", nodes="a b", train="exit 0", status="[ -e hosts ]; exit", **env):
+def run_job(
+    folder,
+    tasks="4,3",
+    nodes="a b",
+    train="exit 0",
+    status="[ -e hosts ]; exit",
+    script=SLURM,
+    **env,
+):
     """Run the job with stubs of Slurm and tfw2v; return the completed process."""
     options = dict(re.findall(r"^#SBATCH --(.*?)=(.*)$", SLURM.read_text(), re.MULTILINE))
     stub(folder, "scontrol", f'[ "$*" = "show hostnames n" ] && printf "%s\\n" {nodes}')
@@ -263,7 +271,7 @@ def run_job(folder, tasks="4,3", nodes="a b", train="exit 0", status="[ -e hosts
         "SLURM_CPUS_PER_TASK": options["cpus-per-task"],
     } | env  # fmt: skip
     return subprocess.run(
-        ["bash", SLURM], cwd=folder, env=env, capture_output=True, text=True, timeout=300
+        ["bash", script], cwd=folder, env=env, capture_output=True, text=True, timeout=300
     )
 
 
@@ -320,6 +328,40 @@ GONE = (
 def test_job_exits_with_the_status_of_the_training(tmp_path, options, status, message):
     result = run_job(tmp_path, **options)
     assert result.returncode == status and message in result.stderr
+
+
+def like_old_bash(text):
+    """Let expansions of empty arrays fail, as ``set -u`` does in bash before 4.4."""
+    lines = []
+    for line in text.splitlines():
+        for name in re.findall(r"\$\{(\w+)\[@\]:", line):
+            if f"${{{name}[@]+" not in line:
+                lines.append(f': "${{{name}[@]:?unbound variable}}"')
+        lines.append(re.sub(r'(?<!\+)"\$\{(\w+)\[@\]\}"', r'"${\1[@]:?unbound variable}"', line))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [("()", []), ("(--sg)", ["--sg"]), ("(--log-words 'a  b' -v)", ["--log-words", "a  b", "-v"])],
+)
+def test_options_are_passed_by_every_bash(tmp_path, options, given):
+    text = like_old_bash(SLURM.read_text().replace("OPTIONS=(--sg)", f"OPTIONS={options}"))
+    (tmp_path / "job").write_text(text)
+    result = run_job(tmp_path, script=tmp_path / "job")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "arguments").read_text().splitlines()[-len(given) - 2 :] == [
+        "--cluster", "TF_CONFIG", *given
+    ]  # fmt: skip
+    # a job of one task has no hosts
+    alone = run_job(tmp_path, "1", "a", script=tmp_path / "job", SLURM_NTASKS="1")
+    assert alone.returncode == 2 and "1 tasks are 1 coordinator" in alone.stderr
+
+
+def test_unguarded_expansions_fail_in_old_bash():
+    script = like_old_bash('options=()\necho "${options[@]}"')
+    run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode and "options[@]: unbound variable" in run.stderr
 
 
 #: Starts tasks; on SIGTERM, signals only the one process of each that Slurm tracks.

@@ -14,10 +14,11 @@ import textwrap
 import threading
 
 import pytest
+from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 from tqdm.auto import tqdm
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFWord2Vec, train_slice
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.training.corpus_reader import find_text
@@ -82,7 +83,7 @@ def program(text, *closed):
 TRAIN = """
     import io, os, sys
     from gensim.test.utils import common_texts
-    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v import TFWord2Vec, train_slice
 
     def train(*progress):
         for shown in progress:
@@ -184,3 +185,27 @@ def test_forked_child_in_a_notebook_shows_no_bar(monkeypatch):
 
 def _is_hidden():
     return progress_bar("training", None).disable
+
+
+class WithoutLength:
+    """Corpus that gensim trains on, although nobody can ask for its length or truth."""
+
+    def __iter__(self):
+        return iter([["a", "b", "c"]] * 50)
+
+    def __len__(self):
+        raise NotImplementedError("streamed")
+
+    __length_hint__ = __bool__ = __len__
+
+
+@pytest.mark.parametrize("class_", [Word2Vec, TFWord2Vec])
+def test_corpus_whose_length_raises_is_trained(class_):
+    model = class_(WithoutLength(), vector_size=4, min_count=1, epochs=2, workers=1, sample=0)
+    assert (model.corpus_count, model.corpus_total_words) == (50, 150)
+    model.train(WithoutLength(), total_examples=50, epochs=1)
+    model.build_vocab(WithoutLength(), update=True)
+    if class_ is TFWord2Vec:
+        model.partial_fit(WithoutLength())
+        assert model.held_out_loss(WithoutLength()) > 0
+        train_slice(model, WithoutLength())

@@ -4,6 +4,7 @@ import copy
 import logging
 import pickle
 import re
+import shutil
 import types
 
 import numpy as np
@@ -14,6 +15,7 @@ from gensim.test.utils import datapath, lee_corpus_list
 
 from gensim_tfw2v import TensorBoardLog, TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.evaluation import evaluate_pairs
+from gensim_tfw2v.monitor import labels
 from gensim_tfw2v.monitor import run as monitor_run
 from tests.disks import fill, small_disk
 from tests.monitor.runs import Runs
@@ -281,6 +283,94 @@ def test_full_disk_stops_the_log_but_not_training(tmp_path, caplog, how):
     assert f"{disk}/run cannot be written to (" in error.getMessage()
     assert "training continues without its TensorBoard log" in error.getMessage()
     np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**options).wv.vectors)
+
+
+WORDS = {
+    "integers": lambda word: ord(word),
+    "tuples": lambda word: (word, 1),
+    "bytes": lambda word: word.encode(),
+    "surrogates": lambda word: f"{word}\ud800|",
+    "mixed": lambda word: ord(word) if word < "e" else word + "\n",
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_words_of_every_type_are_logged(tmp_path, caplog, kind):
+    make = WORDS[kind]
+    sentences = [[make(word) for word in "abcdefgh"] * 20] * 20
+    pairs = tmp_path / "pairs.txt"
+    pairs.write_text("a b 1\nc d 2\na d 3\n")
+    probes = [make("a"), make("h"), "none"]
+    log = TensorBoardLog(tmp_path / "run", [pairs, "ws353"], probes, projector_each_epoch=True)
+    options = {"vector_size": 8, "min_count": 1, "epochs": 2, "workers": 1, "seed": 3}
+    model = TFWord2Vec(sentences, **options, log_dir=log)
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(sentences, **options).wv.vectors)
+    tables = Runs(tmp_path).texts("run", "neighbours")
+    assert len(tables) == 2
+    rows = tables[-1].splitlines()[2:]
+    for word, row in zip((make("a"), make("h")), rows, strict=True):
+        vector = model.wv.get_vector(word)
+        (_, _), (near, _) = model.wv.most_similar([vector], topn=2)
+        shown = [re.escape(labels.printed(one).replace("|", "\\|")) for one in (word, near)]
+        assert re.match(rf"\| {shown[0]} \| {shown[1]} -?\d\.\d\d, ", row)
+    (table,) = (tmp_path / "run" / "projector").glob("words-*.tsv")
+    cells = [line.split("\t")[0] for line in table.read_text("utf-8").split("\n")[1:-1]]
+    assert cells == [labels.printed(word) for word in model.wv.index_to_key]
+
+
+def test_failures_of_the_log_do_not_end_the_training(tmp_path, caplog, monkeypatch):
+    pairs = tmp_path / "pairs.txt"
+    pairs.write_text("a b 1\nc d 2\n")
+    options = SMALL | {"epochs": 3, "workers": 1, "seed": 3}
+
+    class Remove(Scores):
+        def on_epoch_end(self, model):
+            pairs.unlink(missing_ok=True)
+
+    class Word:
+        def __str__(self):
+            raise RuntimeError("no name")
+
+    def fail(*_):
+        raise ArithmeticError("of the layout")
+
+    expected = TFWord2Vec(**options).wv.vectors
+    log = TensorBoardLog(tmp_path / "1", [pairs])
+    model = TFWord2Vec(**options, log_dir=log, callbacks=[Remove()])
+    np.testing.assert_array_equal(model.wv.vectors, expected)
+    words = [Word() for _ in range(4)]
+    TFWord2Vec([words * 50] * 40, min_count=1, vector_size=8, epochs=1, log_dir=tmp_path / "2")
+    monkeypatch.setattr(monitor_run, "write_projector", fail)
+    model = TFWord2Vec(**options, log_dir=tmp_path / "3")
+    np.testing.assert_array_equal(model.wv.vectors, expected)
+    monkeypatch.setattr(monitor_run.TaskLog, "_look", fail)
+    model = TFWord2Vec(**options, log_dir=tmp_path / "4")
+    np.testing.assert_array_equal(model.wv.vectors, expected)
+    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    reasons = (f"{pairs}: No such file or directory", "RuntimeError: no name",
+               "ArithmeticError: of the layout", "ArithmeticError: of the layout")  # fmt: skip
+    assert said == [
+        f"{tmp_path / str(number)} cannot be written to ({reason}): training continues without its "
+        "TensorBoard log"
+        for number, reason in enumerate(reasons, 1)
+    ]
+
+
+def test_training_continues_if_the_folder_of_the_log_is_lost(tmp_path, caplog):
+    class Replace(Scores):
+        def on_epoch_begin(self, model):
+            if (tmp_path / "run").is_dir():
+                shutil.rmtree(tmp_path / "run")
+                (tmp_path / "run").write_text("a file in its place")
+
+        def on_epoch_end(self, model): ...
+
+    options = SMALL | {"epochs": 3, "workers": 1, "seed": 3}
+    model = TFWord2Vec(**options, log_dir=tmp_path / "run", callbacks=[Replace()])
+    np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**options).wv.vectors)
+    (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert "run cannot be written to (" in error.getMessage()
 
 
 def test_unwritable_folder_raises_before_training(tmp_path):

@@ -134,6 +134,34 @@ def test_monitor_accepts_sets_files_and_loss(tmp_path):
     assert found["loss"].history == found["loss"].mean_losses != []
 
 
+@pytest.mark.parametrize(
+    ("scores", "patience", "epochs", "best"),
+    [
+        ([math.nan] * 9, 2, 2, None),
+        ([math.nan] * 9, 0, 1, None),
+        ([1, math.nan, math.nan, 5], 2, 3, 0),
+        ([math.nan, 1, 2, 0, math.nan, 9], 2, 5, 2),
+        ([math.inf] * 9, 2, 3, 0),
+    ],
+)
+def test_scores_that_are_not_numbers_are_no_improvement(caplog, scores, patience, epochs, best):
+    stopping = EarlyStopping(Scores(*scores), patience=patience)
+    model = TFWord2Vec(**OPTIONS, epochs=9, callbacks=[stopping])
+    assert (len(model.history), model.best_epoch) == (epochs, best)
+    said = [record for record in caplog.records if "is NaN, which counts" in record.getMessage()]
+    assert len(said) == sum(map(math.isnan, scores[:epochs]))
+    assert np.isfinite(model.wv.vectors).all()
+
+
+@pytest.mark.parametrize("score", [None, "0.5", [1, 2], object()])
+def test_monitor_that_returns_no_number_is_named(score):
+    def quality(model):
+        return score
+
+    with pytest.raises(TypeError, match="of EarlyStopping, quality, returned .* epoch 0"):
+        TFWord2Vec(**OPTIONS, epochs=9, callbacks=[EarlyStopping(quality)])
+
+
 def test_invalid_monitor_or_options_raise():
     with pytest.raises(FileNotFoundError, match="ws354"):
         EarlyStopping("ws354")

@@ -176,7 +176,7 @@ def test_model_card_is_written_once(tmp_path):
 @pytest.mark.parametrize("word", [5, "[UNK]", "\ud800"])
 def test_words_that_folders_cannot_hold_are_refused(word, tmp_path):
     model = TFWord2Vec([["a", word]] * 3, **OPTIONS)
-    with pytest.raises(ValueError, match="words must be different strings|surrogates"):
+    with pytest.raises(ValueError, match="words must be different strings|UTF-8 cannot encode"):
         model.save_pretrained(tmp_path / "new")
     assert not (tmp_path / "new" / "config.json").exists()
 

@@ -1,0 +1,234 @@
+"""Every option of ``tfw2v train`` reaches the training, or is refused by name, in every way to
+train."""
+
+import contextlib
+import inspect
+import json
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import typer
+from click.testing import CliRunner
+from gensim.models import KeyedVectors, Word2Vec
+
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.cli.main import app
+from gensim_tfw2v.cli.train import train
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+FOLDER = "folder"
+FASTTEXT = ("--fasttext", "--bucket", "50")
+HOSTS = {"ps": ["h:1"], "worker": ["h:2"], "chief": ["h:3"]}
+
+# Options of a training: what is typed, and what the training must then be given. Values are not the
+# defaults, nor those of the saved models, unless arrays depend on them.
+#: Attributes of the model.
+ATTRIBUTES = {
+    "vector_size": (["--vector-size", "8"], 8),
+    "window": (["--window", "3"], 3),
+    "sg": (["--sg"], True),
+    "negative": (["--negative", "7"], 7),
+    "ns_exponent": (["--ns-exponent", "0.5"], 0.5),
+    "hs": (["--hs"], True),
+    "cbow_mean": (["--cbow-sum"], False),
+    "corrected_cbow": (["--corrected-cbow"], True),
+    "deterministic": (["--deterministic"], True),
+    "shrink_windows": (["--no-shrink-windows"], False),
+    "sample": (["--sample", "0.01"], 0.01),
+    "alpha": (["--alpha", "0.05"], 0.05),
+    "min_alpha": (["--min-alpha", "0.001"], 0.001),
+    "epochs": (["--epochs", "4"], 4),
+    "seed": (["--seed", "7"], 7),
+    "min_count": (["--min-count", "2"], 2),
+    "max_vocab_size": (["--max-vocab-size", "5000"], 5000),
+    "max_final_vocab": (["--max-final-vocab", "300"], 300),
+    "sorted_vocab": (["--no-sorted-vocab"], False),
+    "workers": (["--workers", "2"], 2),
+    "batch_words": (["--batch-words", "500"], 500),
+    "compute_loss": (["--compute-loss"], True),
+    "encoded_dir": (["--encoded-dir", FOLDER], FOLDER),
+    "tables_dir": (["--tables-dir", FOLDER], FOLDER),
+    "regime": (["--regime", "synchronous:steps=8"], "synchronous:steps=8"),
+    "layout": (["--layout", "columns", "--cluster", "local:ps=1,worker=1"], "columns"),
+    "checkpoint_dir": (["--checkpoint-dir", FOLDER], FOLDER),
+    "progress": (["--no-progress"], False),
+    "dbow_words": (["--doc2vec", "--dbow", "--dbow-words"], True),
+}
+#: Other results, with the function that reads them from what `train` was called with.
+RESULTS = {
+    "cluster": (["--cluster", "local:ps=1,worker=2"], lambda it: it.model.cluster,
+                "local:ps=1,worker=2"),
+    "hosts": (["--hosts", "hosts.json"], lambda it: it.model.cluster.ps, ("h:1",)),
+    "wire": (["--wire", "float32", "--cluster", "local:ps=1,worker=1"],
+             lambda it: it.model.wire, "float32"),
+    "checkpoint_minutes": (["--checkpoint-minutes", "3", "--checkpoint-dir", FOLDER],
+                           lambda it: it.model.checkpoint_minutes, 3),
+    "early_stopping": (["--early-stopping", "loss"], lambda it: it.callbacks[0].monitor, "loss"),
+    "patience": (["--early-stopping", "loss", "--patience", "9"],
+                 lambda it: it.callbacks[0].patience, 9),
+    "log_dir": (["--log-dir", FOLDER], lambda it: it.model.log_dir.folder.name, FOLDER),
+    "log_pairs": (["--log-dir", FOLDER, "--log-pairs", "ws353"],
+                  lambda it: it.model.log_dir.word_pairs, ["ws353"]),
+    "log_words": (["--log-dir", FOLDER, "--log-words", "king"],
+                  lambda it: it.model.log_dir.probe_words, ["king"]),
+    "projector_words": (["--log-dir", FOLDER, "--projector-words", "77"],
+                        lambda it: it.model.log_dir.projector_words, 77),
+    "projector_each_epoch": (["--log-dir", FOLDER, "--projector-each-epoch"],
+                             lambda it: it.model.log_dir.projector_each_epoch, True),
+    "column": (["--column", "words"], lambda it: it.source.column, "words"),
+    "fasttext": ([*FASTTEXT], lambda it: type(it.model), TFFastText),
+    "min_n": ([*FASTTEXT, "--min-n", "2"], lambda it: it.model.wv.min_n, 2),
+    "max_n": ([*FASTTEXT, "--max-n", "4"], lambda it: it.model.wv.max_n, 4),
+    "bucket": (["--fasttext", "--bucket", "90"], lambda it: it.model.wv.bucket, 90),
+    "doc2vec": (["--doc2vec"], lambda it: type(it.model), TFDoc2Vec),
+    "dm": (["--doc2vec", "--dbow"], lambda it: it.model.sg, 1),
+    "init": (["--init", "model"], lambda it: len(it.model.wv) > 9, True),
+    "compass": (["--compass", "model"], lambda it: it.model.learn_hidden, False),
+}  # fmt: skip
+RESULTS |= {
+    name: (typed, lambda it, name=name: getattr(it.model, name), value)
+    for name, (typed, value) in ATTRIBUTES.items()
+}
+#: Arguments of `train` that would override attributes of the model.
+ARGUMENTS = {"alpha": "start_alpha", "min_alpha": "end_alpha", "epochs": "epochs",
+             "compute_loss": "compute_loss"}  # fmt: skip
+#: Options that are used when training has ended; `test_outputs_are_written` trains with them.
+OUTPUTS = {"output", "vectors", "binary"}
+#: Options that are no matter of the training: its corpus, and the log on stderr (`test_main`).
+OTHERS = {"corpus", "verbose"}
+
+#: Ways to train, the options that select each, and the options that each refuses.
+WAYS = {
+    "new": ([], set()),
+    "model": (["--init", "model"],
+              {"hs", "sg", "cbow_mean", "sorted_vocab", "tables_dir", "fasttext", "min_n", "max_n",
+               "bucket", "doc2vec", "dm", "dbow_words", "compass"}),
+    "fasttext-model": (["--init", "fasttext"],
+                       {"hs", "sg", "cbow_mean", "sorted_vocab", "tables_dir", "min_n", "max_n",
+                        "bucket", "doc2vec", "dm", "dbow_words", "compass", "layout"}),
+    "doc2vec-model": (["--init", "doc2vec"],
+                      {"hs", "sg", "cbow_mean", "sorted_vocab", "tables_dir", "fasttext", "min_n",
+                       "max_n", "bucket", "dm", "dbow_words", "compass", "layout"}),
+    "vectors": (["--init", "vectors.txt"],
+                {"sorted_vocab", "fasttext", "min_n", "max_n", "bucket", "doc2vec", "dm",
+                 "dbow_words", "compass"}),
+    "compass": (["--compass", "model"],
+                {"hs", "sg", "cbow_mean", "negative", "fasttext", "min_n", "max_n", "bucket",
+                 "doc2vec", "dm", "dbow_words", "init", "cluster", "hosts", "wire", "regime",
+                 "layout"}),
+    "fasttext": ([*FASTTEXT],
+                 {"tables_dir", "doc2vec", "dm", "dbow_words", "init", "compass", "layout"}),
+    "doc2vec": (["--doc2vec"],
+                {"sg", "fasttext", "min_n", "max_n", "bucket", "init", "compass", "layout"}),
+    "table": (["--column", "words"], set()),
+    "stdin": (["-"], {"max_vocab_size", "column"}),
+    "cluster": (["--cluster", "local:ps=1,worker=2"], {"hosts", "compass"}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, corpus):
+    """Folder with a corpus, a table, hosts, and saved models and vectors."""
+    folder = tmp_path_factory.mktemp("ways")
+    text = "".join(corpus.read_text(encoding="utf-8").splitlines(keepends=True)[:8])
+    (folder / "corpus.txt").write_text(text, encoding="utf-8")
+    rows = [line.split() for line in text.splitlines()]
+    pq.write_table(pa.table({"words": rows}), folder / "table.parquet")
+    (folder / "hosts.json").write_text(json.dumps(HOSTS))
+    small = {"vector_size": 8, "epochs": 1, "workers": 1, "corpus_file": str(folder / "corpus.txt")}
+    TFWord2Vec(**small).save(str(folder / "model"))
+    TFWord2Vec(**small).wv.save_word2vec_format(str(folder / "vectors.txt"))
+    TFFastText(**small, bucket=50).save(str(folder / "fasttext"))
+    TFDoc2Vec(**small).save(str(folder / "doc2vec"))
+    return folder
+
+
+class Recorded(ValueError):
+    """End of a command whose training has been recorded."""
+
+
+@pytest.fixture
+def record(monkeypatch, folder, tmp_path):
+    """Return a function that runs the command up to the training, and returns both."""
+    calls = []
+    command = typer.main.get_command(app)  # once, because it takes longer than a run
+
+    def train(model, corpus_iterable=None, corpus_file=None, callbacks=(), **arguments):
+        source = corpus_file if corpus_iterable is None else corpus_iterable
+        calls.append(
+            SimpleNamespace(model=model, source=source, callbacks=callbacks, arguments=arguments)
+        )
+        raise Recorded("recorded")
+
+    monkeypatch.setattr(TFWord2Vec, "train", train)
+    monkeypatch.setattr(TFWord2Vec, "_open_process_launcher", lambda *_: None)
+    monkeypatch.chdir(folder)
+    (folder / FOLDER).mkdir(exist_ok=True)
+    text = (folder / "corpus.txt").read_text(encoding="utf-8")
+
+    def run(*typed):
+        calls.clear()
+        source = "table.parquet" if "--column" in typed else "corpus.txt"
+        with ended_pipe(text) as pipe:
+            arguments = [pipe if word == "-" else word for word in typed]
+            source = [] if "-" in typed else [source]
+            result = CliRunner().invoke(
+                command, ["train", *source, "-o", str(tmp_path / "out"), *arguments]
+            )
+        assert result.exit_code == 2, result.output
+        assert "Traceback" not in result.stderr
+        return result.stderr, calls[0] if calls else None
+
+    return run
+
+
+@contextlib.contextmanager
+def ended_pipe(text):
+    """Yield the path of a pipe with a text of less than 64 KiB in it, as of ``<(cat file)``."""
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, text.encode())
+        os.close(writer)
+        yield f"/dev/fd/{reader}"
+    finally:
+        os.close(reader)
+
+
+def test_table_of_options_is_complete():
+    names = inspect.signature(train).parameters.keys() - {"context"}
+    assert names == RESULTS.keys() | OUTPUTS | OTHERS
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_options_reach_the_training_or_are_refused_by_name(record, way):
+    of_way, refused = WAYS[way]
+    failures = []
+    for name, (typed, read, expected) in RESULTS.items():
+        errors, call = record(*of_way, *typed)
+        if name in refused:
+            if call or not any(word in errors for word in (*typed, *of_way) if word[:2] == "--"):
+                failures.append(f"{name} was not refused: {errors!r}")
+        elif call is None:
+            failures.append(f"{name} was refused: {errors!r}")
+        else:
+            value = read(call)
+            if value != expected and str(value) != str(expected):
+                failures.append(f"{name} is {value!r}, not {expected!r}")
+            if name in ARGUMENTS and call.arguments[ARGUMENTS[name]] != expected:
+                failures.append(f"{name}: {call.arguments}")
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("way", ["new", "model", "vectors", "compass", "fasttext", "doc2vec"])
+def test_outputs_are_written(tfw2v, folder, monkeypatch, tmp_path, way):
+    monkeypatch.chdir(folder)
+    small = ("--vector-size", 8) if way in ("new", "fasttext", "doc2vec") else ()
+    files = ("-o", tmp_path / "out", "--vectors", tmp_path / "vectors", "--binary")
+    tfw2v("train", "corpus.txt", *files, *small, "--epochs", 1, *WAYS[way][0])
+    model = Word2Vec.load(str(tmp_path / "out"))
+    vectors = KeyedVectors.load_word2vec_format(str(tmp_path / "vectors"), binary=True)
+    np.testing.assert_array_equal(vectors.vectors, model.wv.vectors)
