@@ -194,11 +194,13 @@ def test_predicted_speed_of_one_machine_matches_measurements(setting, size, skip
 
 def test_predicted_speed_of_workers_matches_the_simulation():
     work = Workload.of_text(230_000, 1e9)
-    for run in results("scaling")["simulated"][0]["rows"]:
-        if run["workers"] <= 32:  # larger clusters also wait for the coordinator
-            machines = Machines(run["workers"], run["ps"], threads=2)
-            found = by_name(compare(work, 1e9, machines))["rows"]
-            assert found.words_a_second == pytest.approx(run["words_per_second"], rel=0.2)
+    runs = results("scaling")["simulated"][0]["rows"]
+    small = [run for run in runs if run["workers"] <= 32]  # others also wait for the coordinator
+    assert len(small) > 3
+    for run in small:
+        machines = Machines(run["workers"], run["ps"], threads=2)
+        found = by_name(compare(work, 1e9, machines))["rows"]
+        assert found.words_a_second == pytest.approx(run["words_per_second"], rel=0.2)
 
 
 def test_too_little_memory_is_the_bound():
