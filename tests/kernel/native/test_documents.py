@@ -163,7 +163,7 @@ def test_ranges_equal_loops(objective):
     check(case, 24, 60, loss_every=2)
 
 
-# Of two objectives trained one after the other, a range trains its blocks first, then its windows.
+# A range of a unit with two objectives trains its blocks first, then its windows.
 @pytest.mark.parametrize("objective", [name for name in DOCUMENTS if name != "DBOW with both"])
 def test_training_two_ranges_equals_training_the_whole_unit(objective):
     case = make_case(size=20, **DOCUMENTS[objective])

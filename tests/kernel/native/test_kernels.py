@@ -161,7 +161,7 @@ def test_loss_is_summed_over_every_loss_every_th_block(objective, loss_every):
     check(case, first=16, loss_every=loss_every)
 
 
-# Of two objectives trained one after the other, a range trains its blocks first, then its windows.
+# A range of a unit with two objectives trains its blocks first, then its windows.
 @pytest.mark.parametrize("kernel", kernels_here())
 @pytest.mark.parametrize(
     "objective", [name for name in OBJECTIVES if name != "skip-gram with both"]
