@@ -1,8 +1,12 @@
 """``tfw2v index`` and ``neighbours --index``."""
 
+import inspect
 import json
 
 import pytest
+
+from gensim_tfw2v import NeighbourIndex
+from gensim_tfw2v.cli import merge
 
 pytest.importorskip("usearch")
 
@@ -35,3 +39,12 @@ def test_an_index_is_written_to_files_only(tfw2v, models, tmp_path):
     said = tfw2v("index", models["model"], tmp_path / "x", "--dtype", "int4", status=2).stderr
     assert "--dtype is 'int4': use 'float32' or" in said
     assert not list(tmp_path.iterdir())
+
+
+def test_defaults_equal_those_of_the_class():
+    given, of_class = (inspect.signature(each).parameters for each in (merge.index, NeighbourIndex))
+    names = (given.keys() & of_class.keys()) - {"vectors"}
+    assert names >= {"dtype", "connectivity", "expansion_add", "expansion_search", "workers"}
+    assert {name: given[name].default for name in names} == {
+        name: of_class[name].default for name in names
+    }
