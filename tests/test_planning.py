@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.fit import alone_per_second, results
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.step_shape import StepShape
+from gensim_tfw2v.graph.step_shape import StepShape, choose_step
 from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
@@ -105,6 +105,19 @@ def test_frequencies_are_subsampled_as_in_gensim():
     np.testing.assert_allclose(of_counts.words, share * keep / sum(share * keep))
     assert of_counts.kept == pytest.approx(sum(share * keep))
     np.testing.assert_allclose(of_counts.noise, np.sqrt(share) / sum(np.sqrt(share)))
+
+
+@pytest.mark.parametrize("skipgram", [True, False])
+def test_work_of_a_text_has_the_step_of_its_subsampled_length(skipgram):
+    objective = Objective(skipgram, 7)
+    steps = set()
+    for tokens in (10**5, 10**6, 10**7, 10**8):
+        work = Workload.of_text(100_000, tokens, 50, window=4, negative=7, skipgram=skipgram)
+        kept = int(tokens * work.frequencies.kept)
+        assert 0.1 < kept / tokens < 0.9
+        assert work.shape == choose_step(objective, kept, 4, 5, vector_size=50)
+        steps.add(work.shape.tokens)
+    assert len(steps) > 1
 
 
 SHAPE = StepShape(512, 32, 5, 16, "centres")
