@@ -125,3 +125,17 @@ def test_changed_tf_config_is_read_again(monkeypatch):
     addresses["worker"].append("10.0.0.4:2222")
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": addresses, "task": task}))
     assert len(model._current_config().cluster.worker) == 2
+
+
+@pytest.mark.parametrize(
+    ("class_", "name"),
+    [
+        *((TFWord2Vec, name) for name in ("vector_size", "epochs", "max_final_vocab")),
+        *((TFFastText, name) for name in ("min_n", "max_n", "bucket")),
+        *((TFDoc2Vec, name) for name in ("dm", "dm_tag_count")),
+    ],
+)
+def test_floats_are_refused_where_gensim_needs_an_integer(class_, name):
+    """gensim would fail later, when the number is a shape or the end of a range."""
+    with pytest.raises(TypeError, match=f"{name} must be a whole number"):
+        class_(**{name: 1.0})
