@@ -387,7 +387,9 @@ def test_model_can_be_saved_during_training(model_class, tmp_path, monkeypatch):
     model.train(corpus, total_examples=len(corpus), epochs=3, callbacks=[Change(save)])
     assert errors == [None]
     np.testing.assert_array_equal(model.wv.vectors, unchanged(model_class).model.wv.vectors)
-    for path in tmp_path.glob("*.model"):
+    saved = list(tmp_path.glob("*.model"))
+    assert saved
+    for path in saved:
         assert len(model_class.load(str(path)).wv) == len(model.wv)
 
 

@@ -38,9 +38,12 @@ def client(run=None, **kwargs) -> Client:
 
 
 def test_replaced_class_is_restored_after_an_error(program) -> None:
-    with pytest.raises(KeyError), replaced(["another_program.Word2Vec"], TFWord2Vec):
+    with (
+        pytest.raises(KeyError, match="raised inside"),
+        replaced(["another_program.Word2Vec"], TFWord2Vec),
+    ):
         assert program.Word2Vec is TFWord2Vec
-        raise KeyError
+        raise KeyError("raised inside")
     assert program.Word2Vec is Word2Vec
 
 

@@ -8,7 +8,7 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v import TFWord2Vec, merge_models
 from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs, neighbour_agreement, summary
-from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.keyed import held_counts, with_keys
 
 TEXT = "6 2\na 1 2\na 3 4\nb 1 2\nc 2 1\nb 0 1\nd 5 1\n"
 ROWS = [[1, 2], [1, 2], [2, 1], [5, 1]]
@@ -47,6 +47,12 @@ def test_counts_of_words_are_kept():
         vectors.add_vector(word, np.ones(2))
         vectors.set_vecattr(word, "count", count)
     assert with_keys(vectors).expandos["count"].tolist() == [9, 8]
+
+
+def test_words_without_counts_are_numbered_as_by_gensim(loaded):
+    found = with_keys(loaded)
+    assert found.expandos["count"].tolist() == [4, 3, 2, 1]
+    assert held_counts(found) is None
 
 
 def test_vectors_without_empty_rows_are_returned_as_is(caplog):

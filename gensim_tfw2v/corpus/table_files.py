@@ -4,8 +4,9 @@ import io
 import os
 import textwrap
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -191,29 +192,54 @@ def _open(path: str, wanted: dict[str, Any]) -> Iterator[tuple[Any, Iterator[Any
     Only the columns of `wanted` are read, CSV and JSON Lines as the given types. If it is empty,
     the schema contains all columns; types of JSON Lines are guessed from the first batch.
     """
-    suffix = table_suffix(path)
+    opener = OPENERS[table_suffix(path)]
     # pyarrow decompresses the other formats itself
     opening = open_decompressed if path.lower().endswith(".xz") else nullcontext
-    with _naming(path), opening(path) as source:
-        if suffix == ".parquet":
-            with parquet.ParquetFile(source, buffer_size=1 << 20) as file:
-                groups = map(file.metadata.row_group, range(file.num_row_groups))
-                size = sum(group.total_byte_size for group in groups)
-                rows = min(ROWS, BLOCK * file.metadata.num_rows // max(1, size))
-                yield file.schema_arrow, file.iter_batches(max(1, rows), columns=[*wanted])
-        elif delimiter := TABLES[suffix]:
-            with csv.open_csv(
-                source,
-                csv.ReadOptions(block_size=BLOCK),
-                csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-                csv.ConvertOptions(include_columns=[*wanted], column_types=wanted),
-            ) as reader:
-                yield reader.schema, reader
-        else:
-            others = "ignore" if wanted else "infer"
-            parsing = json.ParseOptions(pa.schema(wanted), unexpected_field_behavior=others)
-            with json.open_json(source, json.ReadOptions(block_size=BLOCK), parsing) as reader:
-                yield reader.schema, reader
+    with _naming(path), opening(path) as source, opener(source, wanted) as opened:
+        yield opened
+
+
+@contextmanager
+def _open_parquet(source: Any, wanted: dict[str, Any]) -> Iterator[tuple[Any, Iterator[Any]]]:
+    with parquet.ParquetFile(source, buffer_size=1 << 20) as file:
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        size = sum(group.total_byte_size for group in groups)
+        rows = min(ROWS, BLOCK * file.metadata.num_rows // max(1, size))
+        yield file.schema_arrow, file.iter_batches(max(1, rows), columns=[*wanted])
+
+
+@contextmanager
+def _open_csv(
+    source: Any, wanted: dict[str, Any], delimiter: str = ","
+) -> Iterator[tuple[Any, Iterator[Any]]]:
+    with csv.open_csv(
+        source,
+        csv.ReadOptions(block_size=BLOCK),
+        csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        csv.ConvertOptions(include_columns=[*wanted], column_types=wanted),
+    ) as reader:
+        yield reader.schema, reader
+
+
+@contextmanager
+def _open_json_lines(source: Any, wanted: dict[str, Any]) -> Iterator[tuple[Any, Iterator[Any]]]:
+    others = "ignore" if wanted else "infer"
+    parsing = json.ParseOptions(pa.schema(wanted), unexpected_field_behavior=others)
+    with json.open_json(source, json.ReadOptions(block_size=BLOCK), parsing) as reader:
+        yield reader.schema, reader
+
+
+#: Function that opens a table, by its suffix; parameters and result are as in `_open`.
+OPENERS: dict[str, Callable[..., Any]] = {
+    ".parquet": _open_parquet,
+    ".csv": _open_csv,
+    ".tsv": partial(_open_csv, delimiter="\t"),
+    ".jsonl": _open_json_lines,
+    ".ndjson": _open_json_lines,
+}
+
+#: Suffixes of formats that contain only text, whatever it looks like.
+ONLY_TEXT = (".csv", ".tsv")
 
 
 def _schema(path: str) -> Any:
@@ -247,7 +273,7 @@ def _type_of(path: str, column: str) -> Any:
     if suffix != ".parquet" and (pa.types.is_null(inner) or pa.types.is_timestamp(inner)):
         inner = pa.string()  # guessed from empty values, or from text that looks like a date
         kind = pa.list_(inner) if is_list else inner
-    if TABLES[suffix]:  # CSV contains only text
+    if suffix in ONLY_TEXT:
         return pa.string()
     if not _is_text(inner):
         raise ValueError(

@@ -20,8 +20,8 @@ MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
 #: Name of gensim's class for the sentences of several files.
 PATHS = "gensim.models.word2vec.PathLineSentences"
 
-#: Suffixes of tables, with the character that separates the columns of CSV.
-TABLES = {".parquet": "", ".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
+#: Suffixes of tables; `table_files.OPENERS` has a function for each.
+TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
 
 #: Path of a file, or an iterable of sentences.
 Source = Path | Iterable[list[str]]

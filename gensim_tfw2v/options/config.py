@@ -142,11 +142,11 @@ class TrainingConfig:
             why = "merges only vectors of words, not of documents"
             if by_graph:
                 why = "trains by TensorFlow's own operations, which do not support its inputs"
-            rest = "'synchronous'" if self.has_documents else "'synchronous' or 'submodels'"
+            rest = " or" if self.has_documents else ", 'submodels' or"
             raise ValueError(
                 f"{self.kernels_class} can't be trained with layout={self.layout!r} and the regime "
                 f"{type(regime).__name__}, "
-                f"which {why}: use layout='rows', and no regime or 'asynchronous', {rest}"
+                f"which {why}: use layout='rows', and no regime, 'asynchronous'{rest} 'synchronous'"
             )
         if regime.is_batch:
             check_gradient(self.objective)

@@ -113,19 +113,28 @@ def test_unknown_suffixes_are_rejected(tfw2v, tmp_path, name):
     assert not (tmp_path / name).exists()
 
 
+#: Words that a format can't hold. Text separates words by blanks; NumPy drops trailing nulls.
+REFUSED = {
+    "text": {"Old Man 3", "a\nb", "\ud800"},
+    "binary": {"Old Man 3", "a\nb", "\ud800"},
+    "numpy": {"nul\0"},
+    "gensim": set(),
+}
+
+
 @pytest.mark.parametrize("word", ["Old Man 3", "", "a\nb", "nul\0", "a\u00a0b", "\ud800", "[UNK]"])
 @pytest.mark.parametrize("form", ["text", "binary", "numpy", "gensim"])
 def test_words_are_converted_losslessly_or_rejected(tfw2v, tmp_path, word, form):
     model, out = saved(tmp_path / "m.kv", "x", word), tmp_path / "out"
     out.write_bytes(b"before")
-    try:
-        tfw2v("convert", model, out, "--to", form)
-    except AssertionError as error:
-        assert f"the format {form} cannot hold" in str(error) and "gensim" in str(error)
+    if word in REFUSED[form]:
+        error = tfw2v("convert", model, out, "--to", form, status=2).stderr
+        assert f"the format {form} cannot hold" in error and "gensim" in error
         assert out.read_bytes() == b"before"
-        return
-    assert load_saved(out).index_to_key == ["x", word]
-    if form == "text":
+    else:
+        tfw2v("convert", model, out, "--to", form)
+        assert load_saved(out).index_to_key == ["x", word]
+    if form == "text" and word not in REFUSED[form]:
         assert KeyedVectors.load_word2vec_format(str(out)).index_to_key == ["x", word]
 
 

@@ -1,11 +1,13 @@
 """``tfw2v index`` and ``neighbours --index``."""
 
+import inspect
 import json
 
 import numpy as np
 import pytest
 
 from gensim_tfw2v import NeighbourIndex
+from gensim_tfw2v.cli import merge
 from gensim_tfw2v.keyed import keyed
 
 pytest.importorskip("usearch")
@@ -72,3 +74,12 @@ def test_a_missing_index_is_named(tfw2v, models, tmp_path):
     assert (
         tfw2v(*arguments, status=2).stderr == f"tfw2v: {arguments[-1]}: No such file or directory\n"
     )
+
+
+def test_defaults_equal_those_of_the_class():
+    given, of_class = (inspect.signature(each).parameters for each in (merge.index, NeighbourIndex))
+    names = (given.keys() & of_class.keys()) - {"vectors"}
+    assert names >= {"dtype", "connectivity", "expansion_add", "expansion_search", "workers"}
+    assert {name: given[name].default for name in names} == {
+        name: of_class[name].default for name in names
+    }

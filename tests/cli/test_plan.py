@@ -7,6 +7,7 @@ import pytest
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.plan import plan, quantity
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.planning import Machines
 from tests.docs.pages import ROOT, blocks, words
 
 
@@ -31,6 +32,18 @@ def test_options_and_defaults_equal_those_of_train():
     }
     given = {name: inspect.signature(plan).parameters[name].default for name in names - {"workers"}}
     assert given == {name: inspect.signature(train).parameters[name].default for name in given}
+
+
+def test_defaults_equal_those_of_machines():
+    given = {name: each.default for name, each in inspect.signature(plan).parameters.items()}
+    assert Machines(given["worker_tasks"], given["ps_tasks"]) == Machines(
+        given["worker_tasks"],
+        given["ps_tasks"],
+        given["workers"],
+        quantity(given["net"], "bit", "--net") / 8,
+        given["latency"] / 1e3,
+        quantity(given["memory"], "B", "--memory"),
+    )
 
 
 def test_large_plan_lists_table_sizes_and_regimes(tfw2v):

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 
 import psutil
 import pytest
@@ -57,8 +58,9 @@ def test_tensorboard_listens_only_on_loopback(folder):
         process = psutil.Process(served.process.pid)
         family = [process, *process.children(recursive=True)]
         found = [each for process in family for each in process.net_connections("tcp")]
-        listening = {each.laddr.ip for each in found if each.status == psutil.CONN_LISTEN}
-        assert listening <= {"127.0.0.1", "::1"}
+        listening = [each.laddr for each in found if each.status == psutil.CONN_LISTEN]
+        assert urllib.parse.urlsplit(served.url).port in {address.port for address in listening}
+        assert {address.ip for address in listening} <= {"127.0.0.1", "::1"}
 
 
 def test_tensorboard_loads_no_tensorflow(folder):

@@ -12,8 +12,9 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import __version__
+from gensim_tfw2v.cluster import handshake
 from gensim_tfw2v.cluster.local_cluster import free_ports
-from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.kernel import native
 from tests.forks import SharedLauncher
 
@@ -155,6 +156,61 @@ def test_different_release_of_the_package_is_rejected(launcher, code, has):
         written = connected(launcher, running)
     this = f"OtherVersion: this program has gensim-tfw2v {__version__}, but the cluster has {has}"
     assert f"{this} on worker 0 ({running.worker[0]}). Install the same version" in written
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """Let ps 0 and worker 0 have published versions, of which those of the worker are given."""
+    own = handshake.own_versions()
+
+    def publish(change):
+        of_tasks = {"ps": own, "worker": change(*own)}
+        monkeypatch.setattr(
+            handshake, "_version_of", lambda task: handshake.SEPARATOR.join(of_tasks[task.role])
+        )
+        return [Task("ps", 0, "a:1"), Task("worker", 0, "b:1")]
+
+    return publish
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda *own: own, lambda tensorflow, *rest: [tensorflow.rsplit(".", 1)[0] + ".77", *rest]],
+    ids=["same", "patched"],
+)
+def test_equal_versions_are_accepted(published, change, caplog):
+    handshake.check_versions(published(change))
+    assert not caplog.text
+
+
+@pytest.mark.skipif(native.load_ops() is None, reason="the compiled kernels are missing")
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda _, *rest: ["1.9.0", *rest], handshake.OtherVersion, r"TensorFlow 2.*has 1\.9\.0"),
+        (lambda own, _, ops: [own, "0.0.9", ops], handshake.OtherVersion, r"has 0\.0\.9"),
+        (lambda own, *_: [own], handshake.OtherVersion, "has an older one"),
+        (lambda *own: [*own[:2], ""], handshake.MissingKernels, "lack them"),
+        (lambda *own: [*own[:2], "0123"], handshake.OtherVersion, "different compiled kernels"),
+    ],
+    ids=["TensorFlow", "package", "older", "no kernels", "kernels"],
+)
+def test_different_versions_are_rejected(published, change, error, message):
+    tasks = published(change)
+    with pytest.raises(error, match=f"{message}.*worker 0") as raised:
+        handshake.check_versions(tasks)
+    assert "ps 0" not in str(raised.value)
+
+
+def test_late_versions_are_waited_for_and_missing_ones_warned_of(monkeypatch, caplog):
+    answers = iter([None, None, handshake.SEPARATOR.join(handshake.own_versions())])
+    monkeypatch.setattr(handshake, "_version_of", lambda task: next(answers))
+    handshake.check_versions([Task("worker", 0, "b:1")])
+    assert not caplog.text
+    monkeypatch.setattr(handshake, "_version_of", lambda task: None)
+    monkeypatch.setattr(handshake, "PUBLISHED_SECONDS", 0.0)
+    handshake.check_versions([Task("worker", 0, "b:1")])
+    assert "cannot check for TensorFlow" in caplog.text and "worker 0" in caplog.text
 
 
 def test_hash_of_the_ops_depends_on_the_ops(monkeypatch):

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 from gensim_tfw2v import TableDocuments, TableSentences, TFDoc2Vec, TFWord2Vec
-from gensim_tfw2v.corpus import table_files
+from gensim_tfw2v.corpus import table_files, text_files
 from gensim_tfw2v.corpus.encode import scan_corpus
-from gensim_tfw2v.corpus.text_files import BYTES_A_RUN, Text, cut_texts
+from gensim_tfw2v.corpus.text_files import BYTES_A_RUN, TABLES, Text, cut_texts
 from gensim_tfw2v.training.corpus_reader import find_text
 from tests.corpus.reference import LEE, ODD, decoded
 
@@ -266,7 +266,7 @@ def test_folders_of_several_formats_are_refused(tmp_path):
 
 READ = """
 import sys, pyarrow
-from gensim_tfw2v.corpus import table_files
+from gensim_tfw2v.corpus import table_files, text_files
 table_files.BLOCK = 1 << 18
 read = sum(map(len, table_files.TableSentences(sys.argv[1], "text")))
 stream = table_files.ColumnText(sys.argv[1], "text")
@@ -330,3 +330,16 @@ def test_subclasses_are_read_by_their_own_iterator(tmp_path):
 
     path = write(tmp_path / "t.parquet", ["A b", "B a"])
     assert read_by_library(Lower(path, "text"))[0] == [["a", "b"], ["b", "a"]]
+
+
+def test_every_suffix_of_tables_has_a_reader():
+    assert list(table_files.OPENERS) == list(TABLES)
+    assert set(table_files.ONLY_TEXT) < set(TABLES)
+
+
+def test_suffix_without_a_reader_is_not_read_as_another_format(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "TABLES", (*TABLES, ".orc"))
+    path = tmp_path / "t.orc"
+    path.write_text('{"text": "a b"}\n')
+    with pytest.raises(KeyError, match=r"\.orc"):
+        TableSentences(path, "text")

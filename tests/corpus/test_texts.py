@@ -3,6 +3,8 @@
 import bz2
 import gzip
 import lzma
+import os
+import pty
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import text_files as module
 from gensim_tfw2v.corpus.scanner import library
-from gensim_tfw2v.corpus.text_files import bytes_of, cut_texts, text_files, whole_file
+from gensim_tfw2v.corpus.text_files import bytes_of, cut_texts, is_pipe, text_files, whole_file
 from tests.corpus.reference import decoded, encode_texts, line_sentences, scan_texts
 
 LEE = datapath("lee_background.cor")
@@ -139,3 +141,17 @@ def test_progress_counts_bytes_on_disk(tmp_path, pack):
     assert reports == sorted(reports) and reports[-1] == 2 * size
     if library() is not None:  # pure Python reports only at the end of each shard
         assert 0 < reports[0] <= size
+
+
+def test_pipes_and_terminals_can_be_read_only_once(tmp_path):
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    terminals = pty.openpty()
+    try:
+        streams = [tmp_path / "pipe", os.ttyname(terminals[1]), "/dev/null"]
+        assert [is_pipe(path) for path in streams] == [True] * 3
+    finally:
+        for descriptor in terminals:
+            os.close(descriptor)
+    for path in (tmp_path / "file", tmp_path, tmp_path / "missing", "null\0byte"):
+        assert is_pipe(path) is False

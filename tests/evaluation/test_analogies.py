@@ -141,3 +141,12 @@ def test_empty_file_raises(lee, tmp_path):
     (tmp_path / "empty").touch()
     with pytest.raises(EvaluationFileError):
         evaluate_analogies(lee, tmp_path / "empty")
+
+
+def test_case_is_ignored_by_default(keyed, tmp_path):
+    path = tmp_path / "questions.txt"
+    path.write_text("Man woman KING queen\n")
+    words = {"king": (1, 1), "queen": (1, -1), "man": (0.2, 1), "woman": (0.2, -1)}
+    score = evaluate_analogies(keyed(words), path)
+    assert (score.correct, score.counted) == (1, 1)
+    assert evaluate_analogies(keyed(words), path, case_insensitive=False).counted == 0

@@ -210,3 +210,15 @@ def test_handles_uris_and_relative_paths_save_as_in_gensim(tmp_path, older, monk
     assert TFWord2Vec.load("here").vector_size == 5
     with pytest.raises(FileNotFoundError, match="missing/model"):
         older.save("missing/model")
+
+
+def test_array_that_links_to_a_different_disk_is_replaced_there(tmp_path, older):
+    with small_disk(tmp_path / "disk", "512k") as disk:
+        target = disk / "array"
+        target.write_text("old")
+        link = tmp_path / "model.syn1neg.npy"
+        link.symlink_to(target)
+        save_atomically(tmp_path / "model", lambda name: older.save(name, separately=["syn1neg"]))
+        assert link.readlink() == target and list(disk.iterdir()) == [target]
+        found = TFWord2Vec.load(str(tmp_path / "model"))
+        np.testing.assert_array_equal(found.syn1neg, older.syn1neg)

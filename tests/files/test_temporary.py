@@ -1,5 +1,6 @@
 """Temporary folders, and removal of those left by killed programs."""
 
+import errno
 import os
 import shutil
 import signal
@@ -112,6 +113,23 @@ def test_unreliable_locks_remove_nothing(tmp_path, monkeypatch, answer):
         assert not list(made.folder.iterdir())
     next_program(tmp_path)
     assert made.folder.is_dir()
+    made.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_folder_without_working_locks_is_used_and_removed_by_its_owner(tmp_path, monkeypatch):
+    """Some network file systems have no locks."""
+
+    def fail(*_):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(temporary.fcntl, "flock", fail)
+        made = TemporaryFolder("corpus", tmp_path)
+        with (made.folder / "file").open("w") as file:
+            assert temporary.locked(file) is None
+    next_program(tmp_path)
+    assert [path.name for path in made.folder.iterdir()] == ["file"]
     made.close()
     assert not list(tmp_path.iterdir())
 

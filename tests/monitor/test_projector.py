@@ -215,10 +215,13 @@ def test_reader_never_sees_partial_files(tmp_path):
     ended = threading.Event()
     sizes = {path: {path.stat().st_size} for path in (tensor, table, config)}
 
+    looks = []
+
     def look():
         while not ended.is_set():
             for path, found in sizes.items():
                 found.add(len(path.read_bytes()))
+            looks.append(len(looks))
 
     reader = threading.Thread(target=look)
     reader.start()
@@ -226,10 +229,11 @@ def test_reader_never_sees_partial_files(tmp_path):
         for factor in range(2, 30):
             vectors.vectors /= factor
             write_projector(vectors, tmp_path, laid_out=False)
+            assert reader.is_alive()
     finally:
         ended.set()
         reader.join()
-    assert [len(found) for found in sizes.values()] == [1, 1, 1]
+    assert looks and [len(found) for found in sizes.values()] == [1, 1, 1]
 
 
 def test_failed_write_keeps_the_old_files(tmp_path, monkeypatch):

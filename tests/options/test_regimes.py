@@ -4,10 +4,11 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
-from gensim_tfw2v.options.regimes import parse_regime
+from gensim_tfw2v.options.regimes import check_lock, parse_regime
 from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
@@ -59,6 +60,24 @@ def test_invalid_regime_raises(given, said):
 def test_regime_objects_check_their_options(steps):
     with pytest.raises(ValueError, match="steps must be a whole number from 1 up"):
         Synchronous(steps=steps)
+
+
+def test_batch_method_needs_the_gradient_of_a_loss():
+    with pytest.raises(ValueError, match="set corrected_cbow=True, or sg=1"):
+        TFWord2Vec(regime="sandblaster")
+    for options in ({"sg": 1}, {"corrected_cbow": True}):
+        TFWord2Vec(regime="sandblaster", **options)
+
+
+def test_batch_method_locks_rows_completely_or_not_at_all():
+    model = TFWord2Vec(sg=1, min_count=1, vector_size=4, regime="sandblaster")
+    model.build_vocab([["a", "b"]] * 9)
+    before = model.wv.vectors.copy()
+    model.wv.vectors_lockf = np.array([1, 0.5], np.float32)
+    with pytest.raises(ValueError, match=r"vectors_lockf has a factor 0\.5: use 0 .* and 1"):
+        model.train([["a", "b"]] * 9, total_examples=9, epochs=1)
+    np.testing.assert_array_equal(model.wv.vectors, before)
+    check_lock(np.array([0, 1], np.float32))
 
 
 def test_importing_the_model_imports_no_regime():

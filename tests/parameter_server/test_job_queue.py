@@ -1,6 +1,7 @@
 """Each job of a queue is drawn once by any worker; unfinished jobs are queued again."""
 
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -94,7 +95,9 @@ def test_each_job_is_drawn_once(jobs, of, workers, monkeypatch):
         for thread in threads:
             thread.start()
         found = []
+        deadline = time.monotonic() + 60
         while any(thread.is_alive() for thread in threads):
+            assert time.monotonic() < deadline
             found += queue.collect()
             queue.stage()
         found += queue.collect()

@@ -79,3 +79,13 @@ def test_tasks_are_watched_only_while_busy(monkeypatch):
             time.sleep(0.05)
     (error,) = lost
     assert isinstance(error, ClusterLost) and "from ps 0" in str(error)
+
+
+def test_time_between_calls_is_not_silence(monkeypatch):
+    monkeypatch.setattr(liveness, "ANSWER_SECONDS", 0.05)
+    of_none = Liveness([Task("ps", 0, f"127.0.0.1:{free_ports(1)[0]}")])
+    of_none._last -= 2 * liveness.PROBE_AFTER_SECONDS
+    with pytest.raises(ClusterLost, match="ps 0"):
+        of_none.check()
+    with of_none.busy():
+        of_none.check()

@@ -143,8 +143,9 @@ class Forgetful(LocalWorkers):
             return super().schedule(function, *arguments, slot=slot)
 
 
-@pytest.mark.parametrize("after", [1, 2, 7, 40])
-def test_worker_that_loses_its_sub_model_retrains_it(units, tmp_path, monkeypatch, after):
+# Before the first unit there is nothing to repeat; with 40, the last sub-model may be ready.
+@pytest.mark.parametrize(("after", "least"), [(1, 0), (2, 1), (7, 1), (40, 0)])
+def test_worker_that_loses_its_sub_model_retrains_it(units, tmp_path, monkeypatch, after, least):
     monkeypatch.setattr(sub_models, "TRIES_A_WORKER", 20)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     given, workers = sub_models_of(units), Forgetful(2, after)
@@ -152,7 +153,8 @@ def test_worker_that_loses_its_sub_model_retrains_it(units, tmp_path, monkeypatc
     for number in range(MODELS):
         assert_equal(files[number], by_hand(trial, given, number)[0])
     again = len(reports) - EPOCHS * MODELS * len(units)
-    assert regime.traffic.repeated >= again >= 0
+    assert regime.traffic.repeated >= again
+    assert regime.traffic.repeated >= least
     assert regime.traffic.repeated <= EPOCHS * len(units), "more than one sub-model was repeated"
 
 

@@ -67,8 +67,12 @@ def test_file_hook_is_called_by_gensims_code(tmp_path, caplog):
     assert model.jobs == 4
 
 
+#: Hooks that gensim calls only if it trains on a file.
+OF_FILES = ("_do_train_epoch", "_worker_loop_corpusfile")
+
+
 @pytest.mark.parametrize("hook", BYPASSED)
-def test_each_bypassed_hook_is_called_if_overridden(hook):
+def test_each_bypassed_hook_is_called_if_overridden(hook, tmp_path):
     original = getattr(Word2Vec, hook)
     called = []
 
@@ -79,9 +83,12 @@ def test_each_bypassed_hook_is_called_if_overridden(hook):
     model_class = type("Noting", (TFWord2Vec,), {hook: note})
     model = model_class(min_count=1, vector_size=4, workers=1)
     model.build_vocab(common_texts)
-    if "corpusfile" in hook or hook == "_do_train_epoch":
-        return  # called only for files
-    model.train(common_texts, total_examples=9, epochs=1)
+    if hook in OF_FILES:
+        path = tmp_path / "corpus"
+        path.write_text("".join(f"{' '.join(words)}\n" for words in common_texts))
+        model.train(corpus_file=str(path), total_words=29, epochs=1)
+    else:
+        model.train(common_texts, total_examples=9, epochs=1)
     assert called
 
 
