@@ -16,6 +16,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.atomic import save_atomically
+from gensim_tfw2v.files.file_set import load_set
 from gensim_tfw2v.messages import quoted, require, strict_json
 from gensim_tfw2v.neighbour_graph import TYPES, NeighbourGraph
 from gensim_tfw2v.options.kinds import Choice, Whole
@@ -341,7 +342,11 @@ class NeighbourIndex:
             If a file is damaged, or the index was built from other vectors.
         """
         require("an index of neighbours", "usearch")
-        vectors = None if vectors is None else _keyed_vectors(vectors)
+        keyed_vectors = None if vectors is None else _keyed_vectors(vectors)
+        return load_set(Path(path), lambda: cls._load(path, keyed_vectors))
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], vectors: KeyedVectors | None) -> NeighbourIndex:
         made = object.__new__(cls)
         try:
             with Path(path).open("rb"):  # names the file if it is missing

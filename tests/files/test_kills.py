@@ -19,7 +19,6 @@ from gensim.utils import SaveLoad
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.cli.model_files import load_saved, save_atomically
 from gensim_tfw2v.files import temporary
-from gensim_tfw2v.files.file_set import find_set
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from tests.killed import changing_calls, kill_at
 
@@ -114,11 +113,7 @@ def index() -> Kind:
         loaded = NeighbourIndex.load(folder / "i")
         return [loaded.keys, [loaded.most_similar(row) for row in vectors[0].vectors]]
 
-    def find_and_load(folder: Path) -> Any:
-        find_set(folder / "i")
-        return load(folder)
-
-    return Kind(lambda version, folder: saved[version].save(folder / "i"), find_and_load, (load,))
+    return Kind(lambda version, folder: saved[version].save(folder / "i"), load)
 
 
 KINDS: dict[str, Callable[[], Kind]] = {
