@@ -21,7 +21,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gensim_tfw2v.files.temporary import (
     KEPT,
@@ -68,8 +68,7 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
     Parameters
     ----------
     folder : Path
-        Hidden folder in the folder of the main file's target, with the new files in ``new``. A
-        repeated call needs only the files that are not yet in their places.
+        Hidden folder in the folder of the main file's target, with the new files in ``new``.
     path : Path
         Main file.
     names : sequence of str
@@ -81,38 +80,20 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
         If a file cannot be replaced. The old files are in their places then.
     """
     with contextlib.ExitStack() as stack:
-        staged: list[tuple[Path, Path, Path]] = []  # new file, its place, old file moved out
-        for name in names:
-            place = Path(os.path.realpath(path.parent / name))
-            if place.is_dir():
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
-            new = folder / NEW / name
-            old = folder / OLD / name
-            if not new.exists():  # moved by the process that was killed
-                continue
-            if place.parent != folder.parent:  # the target of a link, maybe on a different disk
-                there = stack.enter_context(TemporaryFolder(KIND, place.parent, is_hidden=True))
-                new = Path(shutil.copyfile(new, there / NEW))
-                old = there / OLD
-            staged.append((new, place, old))
+        staged = _stage(folder, path, names, stack)
         if len(names) == 1:
-            for new, place, _ in staged:
-                _copy_mode(place, new)
-                new.replace(place)  # atomic without further steps
+            for file in staged:
+                file.copy_mode()
+                file.new.replace(file.place)  # atomic without further steps
             return
         stack.enter_context(defer_interrupts())
         stack.enter_context(_lock(folder.parent))
-        for new, place, _ in staged:
-            _copy_mode(place, new)
-        moves_out = [(place, old) for _, place, old in reversed(staged) if place.exists()]
-        moves_in = [(new, place) for new, place, _ in staged]
-        list_file = folder / KEPT
-        if is_first := not list_file.exists():
-            (folder / OLD).mkdir()
-            _write_list(list_file, path, names)
-        error = _move([*moves_out, *moves_in])
-        if error is None or is_first:  # otherwise files of the killed process are still moved
-            list_file.unlink()
+        for file in staged:
+            file.copy_mode()
+        (folder / OLD).mkdir()
+        _write_list(folder / KEPT, path, names)
+        error = _exchange(staged)
+        (folder / KEPT).unlink()
         if error is not None:
             raise error
 
@@ -136,15 +117,19 @@ def finish_replacements(folder: Path) -> dict[Path, str]:
             with (hidden / OWNED).open("r+b") as owned:
                 if not is_own(hidden) or not locked(owned):
                     continue
-                if not path.exists():
-                    new = (hidden / NEW / name for name in names)
-                    if not all(file.exists() or (path.parent / file.name).exists() for file in new):
-                        del missing[path.resolve()]  # somebody has removed files
-                        continue
-                    replace_set(hidden, path, names)
-                    logger.warning("%s: finished a save that was interrupted", path)
-                    del missing[path.resolve()]
+                # without the lock, the set could be missing because a third process replaces it
+                with contextlib.ExitStack() as stack, _lock(hidden.parent):
+                    if not path.exists():
+                        new = (hidden / NEW / name for name in names)
+                        if not all(x.exists() or (path.parent / x.name).exists() for x in new):
+                            del missing[path.resolve()]  # somebody has removed files
+                            continue
+                        error = _exchange(_stage(hidden, path, names, stack))
+                        if error is not None:
+                            raise error  # the list stays, for the next attempt
+                        logger.warning("%s: finished a save that was interrupted", path)
                 list_file.unlink(missing_ok=True)
+                missing.pop(path.resolve(), None)
                 remove(hidden)
     return missing
 
@@ -210,9 +195,41 @@ def find_set(path: Path) -> None:
         time.sleep(MAX_WAIT / 100)
 
 
-def _copy_mode(old: Path, new: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        shutil.copymode(old, new)
+class _Staged(NamedTuple):
+    """New file, its final place, and the path to which an old file is moved."""
+
+    new: Path
+    place: Path
+    old: Path
+
+    def copy_mode(self) -> None:
+        """Give the new file the permissions of the old one, if there is one."""
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copymode(self.place, self.new)
+
+
+def _stage(
+    folder: Path, path: Path, names: Sequence[str], stack: contextlib.ExitStack
+) -> list[_Staged]:
+    """Return the files that are still to be moved, all on the disks of their places.
+
+    Temporary folders for files on different disks are closed by `stack`.
+    """
+    staged = []
+    for name in names:
+        place = Path(os.path.realpath(path.parent / name))
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+        new = folder / NEW / name
+        old = folder / OLD / name
+        if not new.exists():  # moved by the process that was killed
+            continue
+        if place.parent != folder.parent:  # the target of a link, maybe on a different disk
+            there = stack.enter_context(TemporaryFolder(KIND, place.parent, is_hidden=True))
+            new = Path(shutil.copyfile(new, there / NEW))
+            old = there / OLD
+        staged.append(_Staged(new, place, old))
+    return staged
 
 
 @contextlib.contextmanager
@@ -242,11 +259,13 @@ def _write_list(list_file: Path, path: Path, names: Sequence[str]) -> None:
     unfinished.replace(list_file)
 
 
-def _move(moves: Sequence[tuple[Path, Path]]) -> BaseException | None:
-    """Move files one by one; after an error, move them back in the opposite order, and return it.
+def _exchange(staged: Sequence[_Staged]) -> BaseException | None:
+    """Move old files out and new files in; after an error, move all back, and return the error.
 
     If a file cannot be moved back, an error is raised.
     """
+    moves = [(file.place, file.old) for file in reversed(staged) if file.place.exists()]
+    moves += [(file.new, file.place) for file in staged]
     done: list[tuple[Path, Path]] = []
     try:
         for source, target in moves:
