@@ -1,4 +1,4 @@
-"""How many modules the smallest training passes through; concepts.md shows which."""
+"""Modules that the smallest training passes through: few, and listed in concepts.md."""
 
 import collections
 import functools

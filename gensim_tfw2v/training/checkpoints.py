@@ -279,7 +279,7 @@ def _read(folder: Path, name: str, crc: int) -> np.ndarray:
 
 
 def _crc(path: Path) -> int:
-    # It is read, not mapped, because a read error in mapped memory would kill the process.
+    # The file is read, not mapped: a read error in mapped memory would kill the process.
     crc = 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
