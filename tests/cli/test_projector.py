@@ -1,6 +1,12 @@
+import inspect
+
 import numpy as np
 import pytest
 from gensim.models import Doc2Vec, Word2Vec
+
+from gensim_tfw2v.cli.tensorboard import projector
+from gensim_tfw2v.monitor.projector import write_projector
+from gensim_tfw2v.monitor.tensorboard_log import PROJECTOR_WORDS
 
 
 @pytest.mark.parametrize("form", ["model", "vectors.kv", "text.txt", "binary.bin"])
@@ -56,3 +62,9 @@ def test_bad_paths_are_rejected(tfw2v, models, tmp_path):
     (tmp_path / "file").touch()
     result = tfw2v("projector", models["model"], "--log-dir", tmp_path / "file", status=2)
     assert f"--log-dir {tmp_path / 'file'}: cannot be written to (Not a directory)" in result.stderr
+
+
+def test_number_of_words_is_the_same_by_default_everywhere():
+    defaults = [inspect.signature(each).parameters["words"].default
+                for each in (projector, write_projector)]  # fmt: skip
+    assert {*defaults, PROJECTOR_WORDS} == {10_000}

@@ -3,10 +3,10 @@
 import pytest
 
 from gensim_tfw2v.kernel.kernel_config import Objective
-from gensim_tfw2v.kernel.sizes import choose_kernel_shape, choose_span, effective_step
+from gensim_tfw2v.kernel.sizes import NATIVE_BLOCK, choose_kernel_shape, choose_span, effective_step
 
 
-@pytest.mark.parametrize("overlap", [None, 0.001, 0.02])
+@pytest.mark.parametrize("overlap", [None, 0.001, 0.02, 0.04])
 @pytest.mark.parametrize(
     ("skipgram", "tokens", "sequential"),
     [
@@ -25,6 +25,7 @@ def test_every_shape_has_the_span_of_the_n_grams(skipgram, tokens, sequential, o
         expected = choose_span(overlap, effective_step(objective, 6.0, 0.025), skipgram)
         assert expected > 1
     assert shape.span == expected
+    assert shape.block <= (NATIVE_BLOCK if overlap is None else min(NATIVE_BLOCK, expected))
 
 
 @pytest.mark.parametrize("skipgram", [True, False])

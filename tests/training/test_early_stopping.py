@@ -62,10 +62,16 @@ def test_training_stops_with_the_weights_of_the_best_epoch(model_class):
     assert raw == 59_890 and not np.array_equal(model.wv.vectors, vectors)
 
 
-def test_stopped_train_returns_the_words_it_trained():
+@pytest.mark.parametrize("is_file", [False, True])
+def test_stopped_train_returns_the_words_it_trained(is_file, tmp_path):
     model = TFWord2Vec(common_texts, min_count=1, epochs=1, sample=0)
     stopping = EarlyStopping(Scores(1, 0), patience=0)
-    counted = model.train(common_texts, total_examples=9, epochs=5, callbacks=(stopping,))
+    corpus = {"corpus_iterable": common_texts, "total_examples": 9}
+    if is_file:
+        path = tmp_path / "corpus"
+        path.write_text("".join(f"{' '.join(words)}\n" for words in common_texts))
+        corpus = {"corpus_file": str(path), "total_words": 29}
+    counted = model.train(**corpus, epochs=5, callbacks=(stopping,))
     assert counted == (2 * 29, 2 * 29)
     assert "training on 58 raw words" in model.lifecycle_events[-1]["msg"]
 
