@@ -87,7 +87,7 @@ class VectorChecksums:
         Parameters
         ----------
         vectors : KeyedVectors
-            The vectors of which the checksums are, or others that should be equal.
+            Vectors that should equal those of the checksums.
         rows : list of int
             Rows to compare, with their keys.
         n_uses : int

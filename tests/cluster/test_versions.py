@@ -160,7 +160,7 @@ def test_different_release_of_the_package_is_rejected(launcher, code, has):
 
 @pytest.fixture
 def published(monkeypatch):
-    """Let ps 0 and worker 0 have published versions, of which those of the worker are given."""
+    """Let ps 0 and worker 0 have published versions; those of the worker are arguments."""
     own = handshake.own_versions()
 
     def publish(change):

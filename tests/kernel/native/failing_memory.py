@@ -51,7 +51,7 @@ def count_failures(call, check=lambda: None):
 
 
 def train(case, blocks=0):
-    """Count the failures of training a unit, after each of which rows and record are as before."""
+    """Count the failures of training a unit; rows and record are as before after each."""
     expected = case.trained()
     record = np.zeros(4)
     last = case.trained()
