@@ -10,6 +10,11 @@ from gensim_tfw2v.options import kinds
 from gensim_tfw2v.options.kinds import MAX_INT, Choice, Finite, Whole
 
 
+def name_value(value):
+    """Return the same name for a value in each test process; functions print their address."""
+    return getattr(value, "__name__", str(value))
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "result"),
     [
@@ -43,7 +48,7 @@ from gensim_tfw2v.options.kinds import MAX_INT, Choice, Finite, Whole
         (kinds.function, len, len),
         (kinds.callbacks, (), ()),
     ],
-    ids=str,
+    ids=name_value,
 )
 def test_valid_values_are_returned(kind, value, result):
     checked = kind("option", value)
@@ -84,7 +89,7 @@ def test_valid_values_are_returned(kind, value, result):
         (kinds.callbacks, 1, TypeError, "a list of callbacks"),
         (kinds.callbacks, [1], TypeError, "has no on_train_begin"),
     ],
-    ids=str,
+    ids=name_value,
 )
 def test_invalid_values_raise(kind, value, error, message):
     with pytest.raises(error, match=f"^option .*{message}"):
