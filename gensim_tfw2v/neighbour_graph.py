@@ -79,7 +79,7 @@ class NeighbourGraph:
             return encode(array[rows], dtype)
 
         parts = _split(np.arange(len(array)))
-        checksums = np.concatenate([row_checksums(read_rows(part)) for part in parts])
+        checksums = np.concatenate([np.array(row_checksums(read_rows(part))) for part in parts])
         equal_rows = group_equal_rows(checksums, read_rows)
         is_node = np.ones(len(array), bool)
         for rows in equal_rows.values():

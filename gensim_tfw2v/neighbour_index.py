@@ -91,7 +91,7 @@ class NeighbourIndex:
     training, after gensim's methods have added or changed vectors, and when ``most_similar`` of
     different vectors calls them. If code has written to elements of ``vectors.vectors``, this is
     certain only if a changed row is a result, or a key of the query; other rows are compared in
-    turn, all of them within V / 32 searches. `check` compares all.
+    turn, all of them within V / 8 searches. `check` compares all.
 
     Examples
     --------
@@ -395,7 +395,7 @@ class NeighbourIndex:
             raise ValueError(f"the query has shape {shape}, the index needs ({size},) for each")
         queries = queries.astype(np.float64)
         lengths = _lengths(queries)
-        if not math.isfinite(lengths.sum()):
+        if not all(map(math.isfinite, lengths.tolist())):
             raise ValueError(
                 "a query has NaN or infinite elements; gensim makes NaN of a word whose vector is "
                 "all 0"

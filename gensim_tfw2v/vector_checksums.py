@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 import zlib
+from array import array
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
 #: Rows per block.
-BLOCK = 256
+BLOCK = 64
 
 #: Uses after which one block is compared, so that this takes few percent of the time of a search.
 USES_PER_BLOCK = 8
@@ -42,7 +44,7 @@ class VectorChecksums:
         self.keys = keys
         self.size = size
         self.total = total
-        self._rows: np.ndarray | None = None  # CRC-32 of each row, [V]
+        self._rows = array("I")  # CRC-32 of each row, [V]
         self._prefixes: list[int] = []  # CRC-32 of the rows before each block, and of all
         self._next_block = self._n_uses = 0
         self._arrays: tuple[weakref.ref[Any], weakref.ref[Any]] | None = None
@@ -65,20 +67,23 @@ class VectorChecksums:
         A key and its text, such as 3 and "3", are taken as equal, because files of vectors hold
         tags as text.
         """
-        array = vectors.vectors
-        sizes = (len(self.keys), self.size), array.shape
-        for expected, n, what in zip(*sizes, ("words", "dimensions"), strict=True):
-            if expected != n:
-                return f"it has {expected:,} {what}, expected {n:,}"
-        if self.keys != vectors.index_to_key:
-            pairs = zip(self.keys, vectors.index_to_key, strict=True)
-            for row, (key, other) in enumerate(pairs):
-                if not _are_equal(key, other):
-                    return self._key_difference(row, other)
-        prefixes = prefix_checksums(array)
+        rows = vectors.vectors
+        keys = vectors.index_to_key
+        for n, expected, what in (
+            (len(self.keys), len(rows), "words"),
+            (len(self.keys), len(keys), "keys"),
+            (self.size, rows.shape[1], "dimensions"),
+        ):
+            if n != expected:
+                return f"it has {n:,} {what}, expected {expected:,}"
+        if self.keys != keys:
+            for row, (key, expected_key) in enumerate(zip(self.keys, keys, strict=True), 1):
+                if key != expected_key and str(key) != str(expected_key):
+                    return f"its word {row:,} is {quoted(key)}, expected {quoted(expected_key)}"
+        prefixes = prefix_checksums(rows)
         if prefixes[-1] != self.total:
             return "the words are the same, but not their vectors"
-        self._remember(vectors, array, prefixes)
+        self._remember(vectors, rows, prefixes)
         return ""
 
     def find_change(self, vectors: KeyedVectors, rows: list[int], n_uses: int = 1) -> str:
@@ -89,36 +94,30 @@ class VectorChecksums:
         vectors : KeyedVectors
             Vectors that should equal those of the checksums.
         rows : list of int
-            Rows to compare, with their keys.
+            Rows to compare.
         n_uses : int
             Number of uses to count.
         """
         if self._are_known(vectors):
-            change = self._find_row_change(vectors, rows) or self._find_block_change(
-                vectors, n_uses
-            )
-            if change:
+            vector_array = vectors.vectors
+            change = self._find_row_change(vector_array, rows)
+            if change := change or self._find_block_change(vector_array, n_uses):
                 self._arrays = None  # compare all from now on
             return change
         return self.find_difference(vectors)
 
-    def _find_row_change(self, vectors: KeyedVectors, rows: list[int]) -> str:
-        if not rows:
-            return ""
-        assert self._rows is not None
-        checksums = [zlib.crc32(row) for row in vectors.vectors[rows]]
-        if checksums != self._rows[rows].tolist():
+    def _find_row_change(self, vectors: Any, rows: list[int]) -> str:
+        row_vectors: Iterable[Any] = map(vectors.__getitem__, rows)
+        if vectors.strides[1] != vectors.itemsize:
+            row_vectors = map(np.ascontiguousarray, row_vectors)
+        checksums = list(map(zlib.crc32, row_vectors))
+        if checksums != list(map(self._rows.__getitem__, rows)):
             pairs = zip(rows, checksums, strict=True)
             row = next(row for row, checksum in pairs if checksum != self._rows[row])
             return f"the vector of {quoted(self.keys[row])} has changed"
-        keys = vectors.index_to_key
-        if [keys[row] for row in rows] != [self.keys[row] for row in rows]:
-            for row in rows:
-                if not _are_equal(self.keys[row], keys[row]):
-                    return self._key_difference(row, keys[row])
         return ""
 
-    def _find_block_change(self, vectors: KeyedVectors, n_uses: int) -> str:
+    def _find_block_change(self, vectors: np.ndarray, n_uses: int) -> str:
         """Count uses, and compare the blocks whose turn it is."""
         self._n_uses += n_uses
         if self._n_uses < USES_PER_BLOCK:
@@ -129,49 +128,42 @@ class VectorChecksums:
             block = self._next_block % n_blocks
             self._next_block = block + 1
             first = block * BLOCK
-            part = np.ascontiguousarray(vectors.vectors[first : first + BLOCK])
+            part = np.ascontiguousarray(vectors[first : first + BLOCK])
             if zlib.crc32(part.data, self._prefixes[block]) != self._prefixes[block + 1]:
                 last = first + len(part)
                 return f"a vector of words {first + 1:,} to {last:,} has changed"
         return ""
 
-    def _key_difference(self, row: int, other: Any) -> str:
-        return f"its word {row + 1:,} is {quoted(self.keys[row])}, expected {quoted(other)}"
-
     def _are_known(self, vectors: KeyedVectors) -> bool:
         """Return whether the arrays of `vectors` are those that were last compared in full."""
         if self._arrays is None:
             return False
-        array, norms = self._arrays
-        return vectors.vectors is array() and vectors.norms is norms() is not None
+        rows, norms = self._arrays
+        are_same = vectors.vectors is rows() and vectors.norms is norms() is not None
+        return are_same and len(vectors.index_to_key) == len(self.keys)
 
-    def _remember(self, vectors: KeyedVectors, array: np.ndarray, prefixes: list[int]) -> None:
+    def _remember(self, vectors: KeyedVectors, rows: np.ndarray, prefixes: list[int]) -> None:
         """Store what later calls of `find_change` compare with."""
         with np.errstate(over="ignore"):  # of the norm of a long vector
             vectors.fill_norms()  # so that the next training or change replaces them
-        self._arrays = weakref.ref(array), weakref.ref(vectors.norms)
+        self._arrays = weakref.ref(rows), weakref.ref(vectors.norms)
         self._prefixes = prefixes
-        if self._rows is None:
-            self._rows = row_checksums(array)
+        if not self._rows:
+            self._rows = row_checksums(rows)
 
 
-def _are_equal(key: Any, other: Any) -> bool:
-    return bool(key == other) or str(key) == str(other)
-
-
-def row_checksums(array: np.ndarray) -> np.ndarray:
-    """Return the CRC-32 of each row of an array, [V]."""
-    sums = np.empty(len(array), np.uint32)
-    for first in range(0, len(array), BLOCK):
-        part = np.ascontiguousarray(array[first : first + BLOCK])
-        sums[first : first + BLOCK] = [zlib.crc32(row) for row in part]
+def row_checksums(rows: np.ndarray) -> array[int]:
+    """Return the CRC-32 of each of V rows."""
+    sums = array("I")
+    for first in range(0, len(rows), BLOCK):
+        sums.extend(map(zlib.crc32, np.ascontiguousarray(rows[first : first + BLOCK])))
     return sums
 
 
-def prefix_checksums(array: np.ndarray) -> list[int]:
+def prefix_checksums(rows: np.ndarray) -> list[int]:
     """Return the CRC-32 of the rows before each block, and of all rows."""
     sums = [0]
-    for first in range(0, len(array), BLOCK):
-        part = np.ascontiguousarray(array[first : first + BLOCK])
+    for first in range(0, len(rows), BLOCK):
+        part = np.ascontiguousarray(rows[first : first + BLOCK])
         sums.append(zlib.crc32(part.data, sums[-1]))
     return sums

@@ -324,18 +324,22 @@ def test_single_rows_that_were_written_are_found(model):
     farthest = vectors.get_index(exact(vectors, "government")[-1][0])
     vectors.vectors[farthest] = vectors["government"]  # would be a result
     with pytest.raises(ValueError, match="a vector of words .* has changed"):
-        for _ in range(len(vectors) // 32 + 8):
+        for _ in range(len(vectors) // 8 + 8):
             index.most_similar(vectors["government"], 3)
     for search in index.check, lambda: index.most_similar(vectors["government"]):
         with pytest.raises(ValueError, match="have changed since the index was built"):
             search()
 
 
-def test_renamed_keys_are_refused(model):
+def test_renamed_keys_are_found_or_refused(model):
     vectors = keyed(model.wv.index_to_key, model.wv.vectors)
     index = NeighbourIndex(vectors, workers=1)
     vectors.index_to_key[vectors.get_index("government")] = "x"
+    assert index.most_similar(model.wv["government"], 1)[0][0] == "x"
     with pytest.raises(ValueError, match="is 'government', expected 'x'"):
+        index.check()
+    vectors.index_to_key.append("y")
+    with pytest.raises(ValueError, match=r"it has .* keys, expected"):
         index.most_similar(model.wv["government"])
 
 
