@@ -237,13 +237,21 @@ def test_interrupts_wait_until_all_rows_are_moved():
 
 
 @EACH_MODEL
-def test_failed_epoch_keeps_the_numbers_of_each_row(name, monkeypatch):
+@pytest.mark.parametrize("sets_view", [False, True])
+def test_failed_epoch_keeps_the_numbers_of_each_row(name, sets_view, moments, monkeypatch):
     """Rows that were not trained keep their initial numbers, whatever was moved."""
     model = new(name)
     before = copy.deepcopy(weights_of(model))
-    monkeypatch.setattr(by_ctypes.Tables, "train", fail)
+
+    def set_view_and_fail(*args, **options):
+        if sets_view:  # as another thread may
+            model.wv.vectors = model.wv.vectors[:]
+        fail()
+
+    monkeypatch.setattr(by_ctypes.Tables, "train", set_view_and_fail)
     with pytest.raises(OSError, match="disk full"):
         train(model)
+    moments.check("failed", model)
     for (_, arrays), (_, expected) in zip(weights_of(model), before, strict=True):
         for array_name, array in arrays.items():
             np.testing.assert_array_equal(array, expected[array_name])

@@ -299,7 +299,7 @@ class Weights:
 
     def move_together(self) -> None:
         """Move rows that are apart together, so that the model has its arrays in C order again."""
-        if not self._moved:
+        if not any([memory.is_apart for memory in self._memories]):
             return
         with defer_interrupts():
             arrays_of = {id(each): array for view, array in self._moved for each in (view, array)}
