@@ -197,7 +197,7 @@ OPTIONAL = {"format_rows"}
 
 #: Functions that raise a MemoryError instead of returning `NO_MEMORY`, `FAILED` or a null pointer.
 ALLOCATING = {
-    *("draw", "train", "infer", "pool_new"),
+    *("draw", "train", "infer"),
     *("words_new", "words_add", "words_encode"),
     *("scanner_new", "scanner_scan", "scanner_finish"),
 }
@@ -293,5 +293,5 @@ def _check_memory(result: Any, function: Any, _: Any) -> Any:
     """Raise a MemoryError if a function of the library has found too little memory."""
     is_short = {TEXT: result == NO_MEMORY, NUMBER: result == FAILED, POINTER: result is None}
     if is_short[function.restype]:
-        raise MemoryError(f"too little memory in {function.__name__}")
+        raise MemoryError(f"no memory could be allocated in {function.__name__}")
     return result

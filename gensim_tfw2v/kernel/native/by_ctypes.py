@@ -182,6 +182,8 @@ class ThreadPool:
     def __init__(self, threads: int, blocks: int) -> None:
         self.blocks = blocks
         self.address = _library().tfw2v_pool_new(threads)
+        if not self.address:
+            raise MemoryError(f"the system has no memory, or no permission, for {threads} threads")
 
     def close(self) -> None:
         """Stop the threads; a second call does nothing."""

@@ -100,7 +100,7 @@ def test_each_failed_allocation_raises_memory_error_and_changes_nothing(tmp_path
 
 def test_functions_without_memory_raise_memory_error():
     lines = run(["-c", FUNCTIONS]).splitlines()
-    assert lines == ["tfw2v_draw", "tfw2v_train", "tfw2v_infer", "tfw2v_pool_new", "1.0"]
+    assert lines == ["tfw2v_draw", "tfw2v_train", "tfw2v_infer", "threads", "1.0"]
 
 
 def test_op_without_memory_is_resource_exhausted():
