@@ -190,3 +190,10 @@ def test_fasttext_files_with_and_without_magic_number_are_read(name):
     ours, gensims = load_saved(Path(path), encoding), load_facebook_model(path, encoding)
     assert ours.wv.index_to_key == gensims.wv.index_to_key
     np.testing.assert_array_equal(ours.wv.vectors, gensims.wv.vectors)
+
+
+def test_text_of_the_length_of_a_binary_file_is_not_read_as_numbers(tmp_path):
+    path = tmp_path / "v"
+    path.write_text("1 2\n\u00e9 1;23;456", encoding="utf-8")  # eight bytes are two floats
+    with pytest.raises(BadInput, match="line 2 .* has 1 numbers after its word, instead of 2"):
+        load_saved(path)
