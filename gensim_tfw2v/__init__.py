@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
-    from gensim_tfw2v.neighbour_index import NeighbourIndex
+    from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex
     from gensim_tfw2v.options.regimes import (
         Asynchronous,
         Downpour,
@@ -58,7 +58,7 @@ _REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous
 _MODULES = {
     "align_models": "time_slices",
     "merge_models": "merged",
-    "NeighbourIndex": "neighbour_index",
+    "NeighbourIndex": "neighbours.neighbour_index",
     "patch_gensim": "patch",
     "self_similarities": "time_slices",
     "TFDoc2Vec": "doc2vec",

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.merging import MergeReport
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
-    from gensim_tfw2v.neighbour_index import NeighbourIndex
+    from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex
     from gensim_tfw2v.options.keywords import Word2VecOptions
     from gensim_tfw2v.options.kinds import Kind
     from gensim_tfw2v.options.regimes import RegimeOptions
@@ -439,7 +439,7 @@ class TFWord2Vec(Word2Vec):
         **options
             Parameters of `NeighbourIndex`. `workers` and `progress` are by default the model's.
         """
-        from gensim_tfw2v.neighbour_index import NeighbourIndex
+        from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex
 
         options = {"workers": self.workers, "progress": self.progress} | options
         return NeighbourIndex(self.dv if documents else self.wv, **options)

@@ -140,7 +140,8 @@ def index(
     start = time.perf_counter()
     saved = model_files.load_saved(model, encoding, mapped=True)
     vectors = model_files.vectors_of(saved, model, documents)
-    from gensim_tfw2v.neighbour_index import NeighbourIndex, check_keys
+    from gensim_tfw2v.neighbours.index_files import check_keys
+    from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex
 
     try:
         check_keys(vectors.index_to_key)  # before building, which takes minutes

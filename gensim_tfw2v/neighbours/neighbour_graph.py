@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gensim_tfw2v.equal_rows import group_equal_rows
 from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.neighbours.equal_rows import group_equal_rows
+from gensim_tfw2v.neighbours.vector_checksums import row_checksums
 from gensim_tfw2v.processes.threads import defer_interrupts
-from gensim_tfw2v.vector_checksums import row_checksums
 
 if TYPE_CHECKING:
     from usearch.index import Index

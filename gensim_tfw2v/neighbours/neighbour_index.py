@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 import sys
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
@@ -15,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.file_set import load_set
-from gensim_tfw2v.messages import quoted, require, strict_json
-from gensim_tfw2v.neighbour_graph import TYPES, NeighbourGraph
+from gensim_tfw2v.messages import quoted, require
+from gensim_tfw2v.neighbours.index_files import read_index, write_index
+from gensim_tfw2v.neighbours.neighbour_graph import TYPES, NeighbourGraph
+from gensim_tfw2v.neighbours.vector_checksums import VectorChecksums
 from gensim_tfw2v.options.kinds import Choice, Whole
 from gensim_tfw2v.processes.threads import usable_cores
-from gensim_tfw2v.vector_checksums import VectorChecksums
 
 if TYPE_CHECKING:
     import os
@@ -300,24 +298,7 @@ class NeighbourIndex:
         """
         if self._allowed is not None:
             raise ValueError("a subset cannot be saved: save the whole index")
-        header: dict[str, Any] = {
-            "dtype": self.dtype,
-            "expansion_search": self._graph.expansion_search,
-            "vectors": self._checksums.total,
-            "keys": check_keys(self.keys),
-        }
-        if groups := self._graph.equal_rows:
-            header["equal"] = [[first, *later] for first, later in groups.items()]
-        data = self._graph.to_bytes()
-        header["checksum"] = _checksum(data, header)
-
-        def write(to: Any) -> None:
-            if not isinstance(to, str):
-                raise ValueError(f"{path}: is no file; an index is two files, {path} and .json")
-            Path(to).write_bytes(data)
-            Path(f"{to}.json").write_text(json.dumps(header), "utf-8")
-
-        save_atomically(Path(path), write)
+        write_index(Path(path), self._graph, self._checksums)
 
     @classmethod
     def load(
@@ -342,41 +323,16 @@ class NeighbourIndex:
             If a file is damaged, or the index was built from other vectors.
         """
         require("an index of neighbours", "usearch")
-        keyed_vectors = None if vectors is None else _keyed_vectors(vectors)
-        return load_set(Path(path), lambda: cls._load(path, keyed_vectors))
-
-    @classmethod
-    def _load(cls, path: str | os.PathLike[str], vectors: KeyedVectors | None) -> NeighbourIndex:
         made = object.__new__(cls)
-        try:
-            with Path(path).open("rb"):  # names the file if it is missing
-                text = Path(f"{path}.json").read_bytes()
-            data = np.memmap(path, np.uint8, "r")
-            header = strict_json(text)
-            if header.pop("checksum") != _checksum(data, header):
-                raise ValueError("a checksum differs")
-            made._graph = NeighbourGraph.restore(
-                data,
-                header["dtype"],
-                header["expansion_search"],
-                {first: later for first, *later in header.get("equal", ())},
-                view=True,
-            )
-            keys = header["keys"]
-            if made._graph.n_rows != len(keys):
-                raise ValueError(f"{len(keys):,} keys for {made._graph.n_rows:,} vectors")
-            made._checksums = VectorChecksums(keys, made._graph.size, header["vectors"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        made._vectors = None if vectors is None else _keyed_vectors(vectors)
+        made._graph, made._checksums = load_set(Path(path), lambda: read_index(Path(path)))
+        if made._vectors is None:
+            return made
+        if difference := made._checksums.find_difference(made._vectors):
             raise ValueError(
-                f"{path}: is damaged, or not an index with its {path}.json ({error}); build it "
-                "again, with: tfw2v index"
-            ) from error
-        if vectors is not None and (wrong := made._checksums.find_difference(vectors)):
-            raise ValueError(
-                f"{path}: is an index of other vectors: {wrong}; build one of these, with: tfw2v "
-                "index"
+                f"{path}: is an index of other vectors: {difference}; build one of these, with: "
+                "tfw2v index"
             )
-        made._vectors = vectors
         return made
 
     @property
@@ -483,17 +439,6 @@ class NeighbourIndex:
         return every
 
 
-def check_keys(keys: list[Any]) -> list[str | int]:
-    """Return keys as JSON stores them; a TypeError names one that is neither string nor integer."""
-    for key in keys:
-        if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
-            raise TypeError(
-                f"key {quoted(key)} is of type {type(key).__name__}; files of indexes hold only "
-                "strings and integers"
-            )
-    return [str(key) if isinstance(key, str) else int(key) for key in keys]
-
-
 def _keyed_vectors(vectors: Any) -> KeyedVectors:
     """Return KeyedVectors, or those of a model's words."""
     found = getattr(vectors, "wv", vectors)
@@ -548,7 +493,3 @@ def _largest(rows: np.ndarray, cosines: np.ndarray, n: int) -> tuple[np.ndarray,
     """Return the rows with the `n` largest cosines, and those, the largest first."""
     order = np.argsort(-cosines, kind="stable")[:n]
     return rows[order], cosines[order]
-
-
-def _checksum(data: Any, header: dict[str, Any]) -> int:
-    return zlib.crc32(json.dumps(header, sort_keys=True).encode(), zlib.crc32(data))

@@ -1,0 +1,1 @@
+"""An index of the nearest neighbours of vectors."""

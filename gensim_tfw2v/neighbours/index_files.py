@@ -1,0 +1,77 @@
+"""Files of an index of neighbours: USearch's graph, and a description in JSON next to it."""
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.files.atomic import save_atomically
+from gensim_tfw2v.messages import quoted, strict_json
+from gensim_tfw2v.neighbours.neighbour_graph import NeighbourGraph
+from gensim_tfw2v.neighbours.vector_checksums import VectorChecksums
+
+
+def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -> None:
+    """Write an index to two files, both or none; see `NeighbourIndex.save`."""
+    header: dict[str, Any] = {
+        "dtype": graph.dtype,
+        "expansion_search": graph.expansion_search,
+        "vectors": checksums.total,
+        "keys": check_keys(checksums.keys),
+    }
+    if groups := graph.equal_rows:
+        header["equal"] = [[first, *later] for first, later in groups.items()]
+    data = graph.to_bytes()
+    header["checksum"] = _checksum(data, header)
+
+    def write(to: Any) -> None:
+        if not isinstance(to, str):
+            raise ValueError(f"{path}: is no file; an index is two files, {path} and .json")
+        Path(to).write_bytes(data)
+        Path(f"{to}.json").write_text(json.dumps(header), "utf-8")
+
+    save_atomically(path, write)
+
+
+def read_index(path: Path) -> tuple[NeighbourGraph, VectorChecksums]:
+    """Read the files of an index, and map the graph into memory; see `NeighbourIndex.load`."""
+    try:
+        with path.open("rb"):  # names the file if it is missing
+            text = Path(f"{path}.json").read_bytes()
+        data = np.memmap(path, np.uint8, "r")
+        header = strict_json(text)
+        if header.pop("checksum") != _checksum(data, header):
+            raise ValueError("a checksum differs")
+        graph = NeighbourGraph.restore(
+            data,
+            header["dtype"],
+            header["expansion_search"],
+            {first: later for first, *later in header.get("equal", ())},
+            view=True,
+        )
+        keys = header["keys"]
+        if graph.n_rows != len(keys):
+            raise ValueError(f"{len(keys):,} keys for {graph.n_rows:,} vectors")
+        return graph, VectorChecksums(keys, graph.size, header["vectors"])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"{path}: is damaged, or not an index with its {path}.json ({error}); build it "
+            "again, with: tfw2v index"
+        ) from error
+
+
+def check_keys(keys: list[Any]) -> list[str | int]:
+    """Return keys as JSON stores them; a TypeError names one that is neither string nor integer."""
+    for key in keys:
+        if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
+            raise TypeError(
+                f"key {quoted(key)} is of type {type(key).__name__}; files of indexes hold only "
+                "strings and integers"
+            )
+    return [str(key) if isinstance(key, str) else int(key) for key in keys]
+
+
+def _checksum(data: Any, header: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(header, sort_keys=True).encode(), zlib.crc32(data))
