@@ -94,3 +94,22 @@ def test_saved_arrays_load_in_numpy(tmp_path, array):
     found = np.load(tmp_path / "array.npy")
     assert found.dtype == array.dtype
     np.testing.assert_array_equal(found, array)
+
+
+@pytest.mark.parametrize("number", [errno.EOPNOTSUPP, errno.EINVAL])
+def test_room_is_taken_where_a_file_system_cannot_reserve_it(tmp_path, monkeypatch, number):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
+    array = mapped.new_array(tmp_path / "array.npy", (700, 500))
+    assert (tmp_path / "array.npy").stat().st_blocks * 512 >= array.nbytes and not array.any()
+
+
+def test_other_errors_of_reserving_room_are_raised(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "posix_fallocate", fail, raising=False)
+    with pytest.raises(OSError, match=r"Input/output error: array\.npy needs 1\.4 MB"):
+        mapped.new_array(tmp_path / "array.npy", (700, 500))
