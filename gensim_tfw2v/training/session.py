@@ -463,21 +463,27 @@ class Training:
         if is_default or not (self.plan.shares_rows or self.config.deterministic):
             return
         assert self._checkpoints is not None
-        if kernel in (names := by_ctypes.kernel_names()):
+        names = by_ctypes.kernel_names()
+        if kernel in names and self.plan.shares_rows:
             logger.info("training with the kernel for %s, as before the checkpoint", kernel)
             self._kernel = kernel
             self.plan = self._plan(self.plan.config.max_entries)
             return
-        missing = (
+        reason = f"this processor cannot use (it can use {', '.join(names)})"
+        cure = "resume on a processor like the first"
+        if kernel in names:  # workers transfer rows by the default kernel of their own process
+            reason = "is not the default here"
+            cure = f"set TFW2V_ISA={kernel} for this program and for all tasks of the cluster"
+        message = (
             f"{self._checkpoints.folder} has a checkpoint of a training by the kernel for "
-            f"{kernel}, which this processor cannot use (it can use {', '.join(names)})"
+            f"{kernel}, which {reason}"
         )
         if self.config.deterministic:
             raise CheckpointError(
-                f"{missing}. A different kernel would not give the same vectors: resume on a "
-                "processor like the first, or start from scratch with a different checkpoint_dir"
+                f"{message}. A different kernel would not give the same vectors: {cure}, or start "
+                "from scratch with a different checkpoint_dir"
             )
-        logger.warning("%s: training continues with one that rounds differently", missing)
+        logger.warning("%s: training continues with one that rounds differently", message)
 
     @property
     def _reached(self) -> int:
