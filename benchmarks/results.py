@@ -52,8 +52,8 @@ STUDIES = (
     Study(
         "speed",
         "compare {corpus} --settings cbow100,cbow300,cbowhs100,sg100,sg300,sghs100 --epochs 1 "
-        "--seeds 5 --iterable-rounds 0 --no-quality --kernel avx2",
-        30,
+        "--seeds 3 --iterable-rounds 0 --no-quality --kernel avx2",
+        18,
     ),
     Study(
         "speed-65m",
