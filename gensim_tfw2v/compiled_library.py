@@ -209,8 +209,8 @@ class StaleLibrary(RuntimeError):
     def __init__(self, path: Path) -> None:
         super().__init__(
             f"{path.name} was built from other sources than this package, so its results would be "
-            f"wrong: {path}. Compile it again: in a checkout, run python setup.py build_ext "
-            "--inplace; otherwise, pip install --force-reinstall --no-deps gensim-tfw2v"
+            f"wrong: {path}. Compile it again: in a checkout, run pip install -v "
+            "--force-reinstall --no-deps . (a dot)"
         )
 
 

@@ -4,12 +4,14 @@ import logging
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from gensim_tfw2v import SubModels
 from gensim_tfw2v.cluster import local_cluster as local_module
+from gensim_tfw2v.processes.threads import interrupt_is_pending
 from tests.cluster.test_training import servers, trained
 
 REGIME = SubModels(models=4, rate=0.5, sampling="random")
@@ -86,19 +88,14 @@ def test_killed_task_does_not_change_the_result(monkeypatch, watch, undisturbed,
     assert not servers()
 
 
-def test_interrupted_training_resumes(tmp_path, watch, undisturbed, caplog, request):
-    has_come = threading.Event()
-
+def test_interrupted_training_resumes(tmp_path, watch, undisturbed, caplog):
     def interrupt():
         os.kill(os.getpid(), signal.SIGINT)  # to the main thread, as Ctrl-C
-        assert has_come.wait(60)  # blocks training until the signal arrives
+        deadline = time.monotonic() + 60
+        while not interrupt_is_pending():  # blocks training until the signal arrives
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
-    def come(*arguments):
-        has_come.set()
-        signal.default_int_handler(*arguments)
-
-    before = signal.signal(signal.SIGINT, come)
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     watch(2, interrupt)
     with pytest.raises(KeyboardInterrupt):
         train(None, checkpoint_dir=tmp_path)

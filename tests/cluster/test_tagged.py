@@ -117,7 +117,7 @@ def test_checkpoints_of_different_documents_are_rejected(tmp_path):
     ("options", "message"),
     [
         ({"regime": "downpour"}, "Doc2Vec can't be trained.*Downpour.*own operations"),
-        ({"regime": "sandblaster"}, "Sandblaster.*own operations.*or 'asynchronous'"),
+        ({"regime": "sandblaster"}, "Sandblaster.*own operations.*'asynchronous' or 'synchronous'"),
         ({"cluster": "local:ps=1,worker=1", "layout": "columns"}, "layout='columns'"),
         ({"regime": "submodels:models=2"}, "SubModels.*not of documents.*'synchronous'$"),
     ],

@@ -12,6 +12,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
+from gensim_tfw2v.regimes import never
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training import training_plan
 from tests.engines import train_by_graph
@@ -29,13 +30,17 @@ class ByOps(LocalRegime):
         self._variables = Tables(*(tf.Variable(np.pad(array, filling)) for array in arrays))
         self._tables = self
 
-    def _run(self, task, _):
-        result = unit_function(self.config)(
-            *(self._variables, word_tensors(self._words), tf.constant(task.unit.read(), tf.int32)),
-            *(tf.constant(task.key), tf.constant(task.alphas, tf.float32)),
-        )
-        kept, loss, predictions, _ = UnitResult(*(float(x.numpy()) for x in result))
-        return UnitReport(task.unit, int(kept), loss, predictions, task.alphas[1])
+    def train_epoch(self, tasks, report, stop=never):
+        for task in tasks:
+            result = unit_function(self.config)(
+                self._variables,
+                word_tensors(self._words),
+                tf.constant(task.unit.read(), tf.int32),
+                tf.constant(task.key),
+                tf.constant(task.alphas, tf.float32),
+            )
+            kept, loss, predictions, _ = UnitResult(*(float(x.numpy()) for x in result))
+            report(UnitReport(task.unit, int(kept), loss, predictions, task.alphas[1]))
 
     @property
     def rows(self):
