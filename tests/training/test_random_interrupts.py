@@ -156,7 +156,7 @@ def check(case, signals, moment, folder, undisturbed):
         np.testing.assert_array_equal(resumed[name], rows, name)
 
 
-@pytest.mark.parametrize(("case", "signals", "moment"), cases(18, LOCAL, seed=1))
+@pytest.mark.parametrize(("case", "signals", "moment"), cases(19, LOCAL, seed=1))
 def test_local_training(case, signals, moment, tmp_path, undisturbed):
     check(case, signals, moment, tmp_path, undisturbed)
 
