@@ -144,18 +144,25 @@ def load_set(path: Path, load: Callable[[], T]) -> T:
     ------
     FileNotFoundError
         If an interrupted replacement cannot be finished here.
+    FileSetError
+        If another process has replaced the set during each attempt.
     Exception
         Any error of `load`.
     """
-    for attempt in range(1, MAX_ATTEMPTS + 1):
+    for _ in range(MAX_ATTEMPTS):
         find_set(path)
         version = file_version(path)
         try:
             return load()
-        except Exception:
-            if attempt == MAX_ATTEMPTS or file_version(path) == version:
+        except Exception as error:
+            find_set(path)  # another process may be replacing the main file
+            if file_version(path) == version:
                 raise
-    raise AssertionError("unreachable")
+            last_error = error
+    raise FileSetError(
+        f"another process replaced {path.name} {MAX_ATTEMPTS} times while it was loaded: load it "
+        "again"
+    ) from last_error
 
 
 def file_version(path: Path) -> tuple[int, ...]:

@@ -82,7 +82,7 @@ def test_library_of_other_sources_is_refused(tmp_path, monkeypatch, change):
         (scanner, "library"),
     ):
         monkeypatch.setattr(module, name, getattr(module, name).__wrapped__)
-    said = r"^kernels.so was built from other sources .* python setup.py build_ext --inplace"
+    said = r"^kernels.so was built from other sources .* pip install -v"
     for use in (by_ctypes.is_available, scanner.library, scanner.WordCounter, keyed._format_rows):
         with pytest.raises(StaleLibrary, match=said):
             use()
