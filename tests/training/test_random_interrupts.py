@@ -124,20 +124,19 @@ def check(case, signals, moment, folder, undisturbed):
     words_of_unit = json.loads((folder / "result" / "units.json").read_text())
     n_units = len(words_of_unit)
     assert n_units > 10
-    # the rows that have changed are those of the units that are counted
     checkpoints = list(checkpoints_in(folder / "checkpoints"))
-    (rows_before, before), (rows_after, after) = (
-        checkpoints[-2:]
-        if checkpoints[1:]
-        else (
-            checkpoints[0],
-            checkpoints[0],
+    if checkpoints:
+        (rows_before, before), (rows_after, after) = (
+            checkpoints[-2:] if checkpoints[1:] else (checkpoints * 2)
         )
-    )
-    has_changed = (rows_before != rows_after).any(axis=1)
-    trained = units_between(before, after, n_units)
-    for unit, words in enumerate(words_of_unit):
-        assert has_changed[words].all() == has_changed[words].any() == (unit in trained), unit
+        # the rows that have changed are those of the units that are counted
+        has_changed = (rows_before != rows_after).any(axis=1)
+        trained = units_between(before, after, n_units)
+        for unit, words in enumerate(words_of_unit):
+            assert has_changed[words].all() == has_changed[words].any() == (unit in trained), unit
+    else:
+        # a process that is killed before its first checkpoint is complete has counted no unit
+        assert signals == "kill"
     counts = folder / "result" / "counts.json"
     if counts.exists():
         in_rows, *counted = json.loads(counts.read_text())
