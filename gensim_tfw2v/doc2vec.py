@@ -71,13 +71,17 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     dm_mean : {1, 0}, optional
         Use the mean (1) or the sum (0) of DM's inputs; by default the value of `cbow_mean`. In
         gensim, `dm_mean` has no effect.
-    dm_concat, dm_tag_count : int
-        With `dm_concat`, DM concatenates its inputs, which are `dm_tag_count` tags and
-        2 * `window` words.
+    dm_concat : {0, 1}
+        Concatenate DM's inputs, which are `dm_tag_count` tags and 2 * `window` words, instead of
+        using their mean or sum. The output layer has rows as long as all of them together.
+    dm_tag_count : int
+        Number of tags that each document is expected to have with `dm_concat`, from 0 up.
     dbow_words : {0, 1}
         Let DBOW also train the words, by skip-gram.
-    dv, dv_mapfile
-        Initial vectors of the tags, and the file they are mapped to, as for gensim's `Doc2Vec`.
+    dv : KeyedVectors, optional
+        Vectors of the tags to use instead of new ones.
+    dv_mapfile : str, optional
+        Path of the file to which the vectors of the tags are mapped, instead of memory.
 
     Raises
     ------

@@ -41,9 +41,14 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
 
     Parameters
     ----------
-    min_n, max_n, bucket, word_ngrams
-        Lengths of the n-grams in characters, and the number of rows that they are hashed to, as
-        for gensim's `FastText`. `word_ngrams` must be 1, as in gensim.
+    min_n, max_n : int
+        Minimum and maximum length of the n-grams in characters, from 0 up. A `max_n` below `min_n`
+        trains words without n-grams.
+    bucket : int
+        Number of rows that the n-grams are hashed to, from 0 up. Each takes 4 * `vector_size` bytes
+        of memory. Fewer rows make more n-grams share one.
+    word_ngrams : int
+        Must be 1, as in gensim: n-grams of words are not supported.
     compute_loss : bool
         Compute the loss, as gensim's `Word2Vec` does; gensim's `FastText` reports 0.
 
@@ -70,6 +75,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     )
     __signature__ = inspect.Signature([*_signature.parameters.values(), _COMPUTE_LOSS])
     has_subwords = True
+    wv: fasttext.FastTextKeyedVectors
 
     def __init__(
         self, *args: Any, compute_loss: bool = False, **kwargs: "Unpack[FastTextOptions]"

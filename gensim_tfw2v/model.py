@@ -118,20 +118,90 @@ class TFWord2Vec(Word2Vec):
 
     Parameters
     ----------
-    sentences, corpus_file
-        The corpus, as for gensim's `Word2Vec`.
-    vector_size, window, shrink_windows, sg, hs, negative, ns_exponent, cbow_mean
-        The model, as for gensim's.
-    alpha, min_alpha, epochs, sample, seed, compute_loss, callbacks
-        Training, as for gensim's.
+    sentences : iterable of sequences of str, optional
+        The corpus: sentences, each a sequence of words. Words are usually strings, but may be any
+        objects that can be keys of a dictionary. A sentence of more than 10,000 words is split.
+        Without a corpus, the model is left without vocabulary; call `build_vocab` and `train`.
+    corpus_file : str or path, optional
+        The corpus as a text file in UTF-8, instead of `sentences`: one sentence per line, words
+        separated by white space. It may be compressed (.gz, .bz2, .xz, .zst, .lz4), a pipe, or an
+        address that smart_open reads. A file is read faster than `sentences`.
+    vector_size : int
+        Number of dimensions D of the vectors, from 1 up. 100 to 300 are usual; more dimensions need
+        more text, and the time and the memory of training grow in proportion to D.
+    window : int
+        Maximum distance, in words, between a word and its context, from 1 up. With a small window
+        (2), the nearest words are those that could replace each other in a sentence. With a large
+        one (10), they are those about the same topic (Levy and Goldberg 2014, "Dependency-Based
+        Word Embeddings", section 3.1).
+    shrink_windows : bool
+        Draw the size of each window from 1 to `window`, so that close words count more. If False,
+        all windows have the full size.
+    sg : {0, 1}
+        Objective: 1 for skip-gram, which predicts each word of the context from the word, 0 for
+        CBOW, which predicts the word from its context. Skip-gram takes longer, and is better for
+        small corpora and rare words (Mikolov et al. 2013, "Efficient Estimation of Word
+        Representations in Vector Space", section 3).
+    hs : {0, 1}
+        Train hierarchical softmax, in addition to negative sampling unless `negative` is 0.
+    negative : int
+        Number of negative samples ("noise words") per prediction, from 0 up. 5 to 20 suit small
+        corpora, and 2 to 5 large ones (Mikolov et al. 2013, "Distributed Representations of Words
+        and Phrases and their Compositionality", section 2.2). 0: no negative sampling, which needs
+        `hs`.
+    ns_exponent : float
+        Negatives are drawn in proportion to word counts raised to this power: 1 for the
+        frequencies of the text, 0 for equal probabilities. Other values than 0.75, even negative
+        ones, can suit items of a recommender better than words (Caselles-Dupré et al. 2018,
+        "Word2vec applied to Recommendation: Hyperparameters Matter").
+    cbow_mean : {0, 1}
+        Use the mean (1) or the sum (0) of the context's vectors in CBOW. Skip-gram ignores it.
+    alpha : float
+        Learning rate at the start. word2vec.c, the original program, uses 0.05 for CBOW.
+    min_alpha : float
+        Learning rate at the end; it falls linearly from `alpha`.
+    epochs : int
+        Number of passes over the corpus. Small corpora need more of them.
+    sample : float
+        Threshold of subsampling, from 0 up. Occurrences of words whose share of the text exceeds
+        it are dropped at random, more of them for more frequent words (section 2.3 of the paper
+        that `negative` names). Useful values are 1e-3 to 1e-5. 0 keeps all words, which suits
+        corpora without function words, such as walks on a graph.
+    seed : int, optional
+        Seed of the initial vectors and of the random draws. With one worker or with
+        `deterministic`, the same seed gives the same vectors on the same kind of processor. None:
+        different draws each time.
+    compute_loss : bool
+        Compute the loss of all predictions: see `mean_losses`.
+    callbacks : iterable of CallbackAny2Vec
+        Objects whose methods gensim calls at the start and the end of training and of each epoch,
+        such as an `EarlyStopping`.
     workers : int
-        Number of threads; on a cluster, of threads per worker task.
+        Number of threads, from 1 up; on a cluster, of threads per worker task. Each uses one core.
     batch_words : int
         Size of gensim's batches. It affects only the last learning rate, because training uses
         work units instead. That rate is the one at the start of a last batch of this size; gensim's
         last batch is usually shorter, so its last rate is lower by up to one batch's decay.
-    min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
-        The vocabulary, as for gensim's.
+    min_count : int
+        Words that occur less often are dropped, because a few occurrences are too few for a good
+        vector. Use 1 where each key needs a vector, as the nodes of a graph do.
+    max_vocab_size : int, optional
+        While counting, drop the rarest words whenever there are more distinct ones than this. It
+        limits the memory of counting, but gensim's slow code then counts.
+    max_final_vocab : int, optional
+        Maximum number of words to keep: `min_count` is raised until no more are left.
+    trim_rule : callable, optional
+        Function of a word, its count and `min_count` that returns ``gensim.utils.RULE_KEEP``,
+        ``RULE_DISCARD`` or ``RULE_DEFAULT``, which applies `min_count`. It is not saved.
+    sorted_vocab : {0, 1}
+        Order the words by descending count (1), or keep the order of their first occurrence (0).
+    null_word : {0, 1}
+        Add gensim's null word, ``chr(0)``, to the vocabulary. Only Doc2Vec's `dm_concat` uses it,
+        for positions outside of a document, and adds it by itself.
+    hashfxn : callable
+        Hash function, kept for compatibility: initial vectors do not depend on it, as in gensim 4.
+    comment : str, optional
+        Any text that describes the model; it is saved with it.
     corrected_cbow : bool
         Update CBOW's input rows by the exact gradient of the loss. With `cbow_mean`, the gradient
         contains the factor 1 / (number of words in the window), which gensim omits (Irsoy, Benton
@@ -197,6 +267,8 @@ class TFWord2Vec(Word2Vec):
 
     Attributes
     ----------
+    wv : gensim.models.KeyedVectors
+        Vectors of the words: ``wv["word"]``, ``wv.most_similar("word")``, ``wv.vectors`` [V, D].
     mean_losses : list of float
         Mean loss per prediction in each epoch of the last `train`, in nats, with `compute_loss`. A
         prediction is of a word from one word of its window (skip-gram) or from all of them (CBOW).
@@ -237,6 +309,7 @@ class TFWord2Vec(Word2Vec):
     __signature__ = _signature = inspect.Signature(
         [*inspect.signature(Word2Vec).parameters.values(), *OWN_PARAMETERS]
     )
+    wv: KeyedVectors
     # Class attributes, set below, so that models of plain gensim have them too.
     cluster: str | Cluster | None
     regime: RegimeOptions | str | None
