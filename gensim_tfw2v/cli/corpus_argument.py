@@ -75,10 +75,10 @@ def _folder(path: Path) -> Any:
 
 def _check_is_text(file: Path, corpus: Path) -> None:
     """Raise if a file of a corpus is a table."""
-    from gensim_tfw2v.corpus.text_files import table_suffix
+    from gensim_tfw2v.corpus.table_formats import find_format
 
-    if table_suffix(file):
-        from gensim_tfw2v.corpus.table_files import column_names
+    if find_format(file):
+        from gensim_tfw2v.corpus.table_columns import column_names
 
         raise BadInput(
             f"{file}: is a table; name the column to train on, as in: tfw2v train "

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from gensim_tfw2v import messages
 from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
+from gensim_tfw2v.corpus.table_options import TableColumn
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
 BYTES_A_RUN = 16 << 20  # scanned in about 0.1 s
@@ -19,9 +20,6 @@ MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
 
 #: Name of gensim's class for the sentences of several files.
 PATHS = "gensim.models.word2vec.PathLineSentences"
-
-#: Suffixes of tables; `table_files.OPENERS` has a function for each.
-TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
 
 #: Path of a file, or an iterable of sentences.
 Source = Path | Iterable[list[str]]
@@ -62,7 +60,7 @@ class FileRange(NamedTuple):
     start: int
     stop: int
     is_stream: bool = False
-    column: str = ""
+    column: TableColumn | None = None
 
 
 class Text(NamedTuple):
@@ -139,19 +137,6 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
     except (OSError, ValueError):  # a path with a null byte
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
-
-
-def table_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the suffix in `TABLES` of a table, from its name or content; "" for other files."""
-    path = Path(path)
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
-            return ".parquet"
-    name = path.stem if path.suffix.lower() in COMPRESSED else path.name
-    suffix = Path(name).suffix.lower()
-    return suffix if suffix in TABLES else ""
 
 
 def whole_file(path: str) -> FileRange:
@@ -247,7 +232,7 @@ def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
 
 def open_text(text: FileRange) -> AbstractContextManager[BinaryIO]:
     """Open a text for reading from its start, as decompressed bytes."""
-    if text.column:
+    if text.column is not None:
         from gensim_tfw2v.corpus.table_files import ColumnText
 
         return BufferedReader(ColumnText(text.path, text.column))

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 from gensim_tfw2v import TableDocuments, TableSentences, TFDoc2Vec, TFWord2Vec
-from gensim_tfw2v.corpus import table_files, text_files
+from gensim_tfw2v.corpus import table_files, table_streams
 from gensim_tfw2v.corpus.encode import scan_corpus
-from gensim_tfw2v.corpus.text_files import BYTES_A_RUN, TABLES, Text, cut_texts
+from gensim_tfw2v.corpus.text_files import BYTES_A_RUN, Text, cut_texts
 from gensim_tfw2v.training.corpus_reader import find_text
 from tests.corpus.reference import LEE, ODD, decoded
 
@@ -103,7 +103,7 @@ def test_rows_of_strings_are_split_at_white_space(tmp_path_factory, kind, rows, 
     path = tmp_path_factory.getbasetemp() / f"{kind}.parquet"
     write(path, rows, STRINGS[kind])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_files, "ROWS", batch)
+        patch.setattr(table_streams, "ROWS", batch)
         sentences = TableSentences(path, "text")
         expected = split(rows)
         assert list(sentences) == expected
@@ -116,7 +116,7 @@ def test_rows_of_strings_are_split_at_white_space(tmp_path_factory, kind, rows, 
 @pytest.mark.parametrize("name", ["t.parquet", "t.jsonl"])
 @pytest.mark.parametrize("batch", [1, 2, 100])
 def test_rows_of_lists_are_sentences(tmp_path, monkeypatch, name, kind, batch):
-    monkeypatch.setattr(table_files, "ROWS", batch)
+    monkeypatch.setattr(table_streams, "ROWS", batch)
     rows = [["New York", "is"], None, [], ["a", None, "b"], [None], ["", "a"]] * 3
     path = write(tmp_path / name, rows, LISTS[kind])
     expected = [["New York", "is"], ["a", "b"], ["", "a"]] * 3
@@ -161,7 +161,7 @@ def test_csv_has_only_text(tmp_path):
     (None, "a b"), ("2020-01-01", "a b"), (None, None), ([], ["a b"]), (["2020-01-01"], ["a b"]),
 ])  # fmt: skip
 def test_types_of_json_are_not_guessed_from_dates_and_nulls(tmp_path, monkeypatch, first, then):
-    monkeypatch.setattr(table_files, "BLOCK", 1000)
+    monkeypatch.setattr(table_streams, "BLOCK", 1000)
     path = write(tmp_path / "t.jsonl", [first] * 100 + [then] * 100)
     words = [row.split() if isinstance(row, str) else row for row in (first, then)]
     expected = [row for row in words if row for _ in range(100)]
@@ -224,7 +224,7 @@ CUT = gzip.compress(b"texts\na\n" * 5000, mtime=0)[:-20]
     ("t.csv", b"texts\na\n" + b"long" * 999, "t.csv: a row is longer than 0 MiB; store the table"),
 ])  # fmt: skip
 def test_bad_tables_are_refused(tmp_path, monkeypatch, name, content, message):
-    monkeypatch.setattr(table_files, "BLOCK", 1000)
+    monkeypatch.setattr(table_streams, "BLOCK", 1000)
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(ValueError) as refused:
@@ -266,10 +266,11 @@ def test_folders_of_several_formats_are_refused(tmp_path):
 
 READ = """
 import sys, pyarrow
-from gensim_tfw2v.corpus import table_files, text_files
+from gensim_tfw2v.corpus import table_files, table_streams
 table_files.BLOCK = 1 << 18
 read = sum(map(len, table_files.TableSentences(sys.argv[1], "text")))
-stream = table_files.ColumnText(sys.argv[1], "text")
+column = table_options.TableColumn("text", table_options.TableOptions())
+stream = table_files.ColumnText(sys.argv[1], column)
 size = sum(iter(lambda: stream.readinto(bytearray(1 << 16)), 0))
 print(read, size, pyarrow.default_memory_pool().max_memory())
 """

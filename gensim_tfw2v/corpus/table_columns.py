@@ -1,0 +1,173 @@
+"""Columns of tables: their types, and their rows in batches."""
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gensim_tfw2v.corpus import list_cells
+from gensim_tfw2v.corpus.table_formats import SUFFIXES, find_format
+from gensim_tfw2v.corpus.table_options import TableColumn, TableOptions
+from gensim_tfw2v.messages import quoted, require
+
+try:
+    import pyarrow as pa
+except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
+    pass
+
+#: Rows from which a column of text is recognized as one of lists.
+SAMPLE = 100
+
+
+def require_pyarrow() -> None:
+    """Raise an ImportError with the command that installs pyarrow, if it is missing."""
+    require("reading tables", "pyarrow")
+
+
+def open_table(path: str, options: TableOptions) -> Any:
+    """Return the reader of a table's format; raise for options that the format can't use."""
+    require_pyarrow()
+    if (table_format := find_format(path)) is None:
+        known = ", ".join(SUFFIXES)
+        raise ValueError(f"{path}: column needs a table ({known}); read other files as text")
+    if unusable := options.changed().keys() - table_format.options:
+        names = ", ".join(sorted(unusable))
+        raise ValueError(
+            f"{path}: {names}: has no effect on {table_format.name} files; leave it out"
+        )
+    return table_format.reader(path, options)
+
+
+def column_names(path: str | Path, options: TableOptions | None = None) -> str:
+    """Return the names of a table's columns for a message."""
+    require_pyarrow()
+    with naming(str(path)):
+        names = open_table(str(path), options or TableOptions()).names()
+    return textwrap.shorten(", ".join(names), 400, placeholder=" ...")
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Name the file in the errors of readers and of pyarrow."""
+    try:
+        yield
+    except (pa.ArrowException, ValueError, OSError) as error:
+        if str(error).startswith(path) or (isinstance(error, OSError) and error.errno is not None):
+            raise
+        raise ValueError(f"{path}: {error}") from error
+
+
+def find_type(path: str, column: TableColumn) -> Any:
+    """Return the type as which a column is read; raise a ValueError if it can't be a corpus."""
+    with naming(path):
+        table = open_table(path, column.options)
+        names = table.names()
+        if (number := names.count(column.name)) != 1:
+            has = f"has {number or 'no'} column{'s' * (number > 1)} {quoted(column.name)}"
+            hint = table.hint(names) if hasattr(table, "hint") and not number else ""
+            shown = textwrap.shorten(", ".join(names), 400, placeholder=" ...")
+            raise ValueError(f"{path}: {has}; its columns are: {shown}{hint}")
+        kind = table.column_type(column.name)
+        if not is_text(kind) and not is_text(items_of(kind)) and not is_integer(items_of(kind)):
+            raise ValueError(f"column {quoted(column.name)} is of type {kind}; {_cure(kind)}")
+        if not is_text(kind):
+            if column.options.lists is not None:
+                raise ValueError(
+                    f"lists={column.options.lists!r} has no effect on column "
+                    f"{quoted(column.name)} of type {kind}; leave it out"
+                )
+            return kind
+        return _type_of_cells(table, column, kind)
+
+
+def read_column(path: str, column: TableColumn, kind: Any) -> Iterator[Any]:
+    """Yield a column in batches, as pyarrow's arrays of a type that `find_type` has returned."""
+    with naming(path):
+        table = open_table(path, column.options)
+        if column.options.lists is None:
+            yield from table.batches(column.name, kind)
+            return
+        n_rows = 0
+        for cells in table.batches(column.name, pa.string()):
+            yield list_cells.parse_cells(cells, kind, n_rows + 1)
+            n_rows += len(cells)
+
+
+def _type_of_cells(table: Any, column: TableColumn, kind: Any) -> Any:
+    """Return the type of a column of text, or of the lists in its cells if they are parsed."""
+    batches = table.batches(column.name, kind)
+    cells = (cell for batch in batches for cell in batch.cast(pa.large_string()).to_pylist())
+    filled = [cell for cell in islice(cells, SAMPLE) if cell]
+    batches.close()
+    if column.options.lists is not None:
+        lists = map(list_cells.parse_list, filled)
+        is_of_integers = any(isinstance(item, int) for items in lists for item in items)
+        return pa.list_(pa.int64() if is_of_integers else pa.string())
+    if list_cells.look_like_lists(filled):
+        raise ValueError(
+            f"the cells of column {quoted(column.name)} look like lists ({quoted(filled[0])}), "
+            "whose brackets and quotes would be parts of words; store lists as Parquet or JSON "
+            "Lines, or pass lists='json' to parse these"
+        )
+    return kind
+
+
+def flat_items(column: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Return the items of an array of lists, without nulls, and the length of each list.
+
+    The length of a null is 0.
+    """
+    from pyarrow import compute
+
+    items = column.flatten()
+    lengths = compute.fill_null(compute.list_value_length(column), 0).cast(pa.int64()).to_numpy()
+    if items.null_count:
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        n_valid = np.concatenate([[0], np.cumsum(items.is_valid().to_numpy(zero_copy_only=False))])
+        lengths = np.diff(n_valid[starts])
+        items = items.drop_null()
+    return items, lengths
+
+
+def items_of(kind: Any) -> Any:
+    """Return the type of the items of lists; None for another type."""
+    types = pa.types
+    is_list = (
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+    )
+    return kind.value_type if is_list else None
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether a type is one of strings."""
+    if kind is not None and pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return kind is not None and (
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def is_integer(kind: Any) -> bool:
+    """Return whether a type is one of integers."""
+    if kind is not None and pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return kind is not None and bool(pa.types.is_integer(kind))
+
+
+def _cure(kind: Any) -> str:
+    """Return the advice for a column whose type can't be a corpus."""
+    if is_integer(kind):
+        return (
+            "a row must be a sentence: group the numbers of a sentence to a list first, as in "
+            'pandas: frame.groupby("user")["item"].agg(list).reset_index()'
+        )
+    return "a corpus is a column of strings, or of lists of strings or of integers"
