@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -241,7 +241,7 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
         If compressed data are damaged or truncated: the decompressor's type, with an explanation.
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
-        with open(path, "rb", HEAD) as file:
+        with BufferedReader(FileIO(path), HEAD) as file:
             if refusal := find_stream_refusal(file.peek()):
                 raise ValueError(f"{path} {refusal}")
             yield file
