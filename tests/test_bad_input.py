@@ -529,9 +529,9 @@ BAD_FILES = {
     "Latin-1": (".txt", TEXT + "café à".encode("latin-1"), UnicodeDecodeError, "is not UTF-8"),
     "a surrogate": (".txt", TEXT + b"\xed\xa0\x80", UnicodeDecodeError, "is not UTF-8"),
     "a truncated character": (".txt", TEXT + b"\xe2\x82", UnicodeDecodeError, "is not UTF-8"),
-    "an image": (".txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff", UnicodeDecodeError, "is not UTF-8"),
+    "an image": (".txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff", ValueError, "is an image, not text"),
     "unknown words": (".txt", b"no such words\n", RuntimeError, "none of the corpus's 3 words"),
-    "zeros": (".txt", b"\0" * 100, RuntimeError, "none of the corpus's 1"),
+    "zeros": (".txt", b"\0" * 100, ValueError, "holds binary data, not text"),
     "UTF-8 with a BOM": (".txt", b"\xef\xbb\xbfhuman", RuntimeError, "none of the corpus's 1"),
     "commas": (".txt", b"human,interface,computer", RuntimeError, "none of the corpus's 1"),
 }  # fmt: skip

@@ -86,7 +86,7 @@ KINDS = (
     FileKind("is an archive of NumPy arrays", zip_with(rb"[^/\0]{1,99}\.npy"),
              "pass the sentences in one of its arrays, as in: numpy.load({path})[NAME].tolist()",
              "write the rows of one of its arrays as lines, with numpy.savetxt"),
-    FileKind("is an Excel workbook", zip_with(rb"xl/"), *_SAVE_AS_CSV),
+    FileKind("is an Excel workbook", zip_with(rb"(?:.*PK\x03\x04.{26})?xl/"), *_SAVE_AS_CSV),
     FileKind("is an Office document", zip_with(_OFFICE + rb"|word/|ppt/"), _SAVE_AS_TEXT),
     FileKind("is an OpenDocument file", zip_with(rb"mimetypeapplication/vnd\.oasis"),
              _SAVE_AS_TEXT),

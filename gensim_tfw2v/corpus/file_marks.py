@@ -84,13 +84,17 @@ def ascii_encoding(head: bytes) -> str:
 def _wide_encoding(head: bytes) -> str:
     """Return iconv's name of UTF-16 or UTF-32 if bytes are text in it, else "".
 
-    Arrays of integers, which have null bytes at the same places, contain control characters, too.
+    Arrays of numbers, too, may have null bytes at the same places, but contain control characters
+    or invalid ones.
     """
     sample = head[:1000]
-    encoding = wide_encoding(sample)
-    if encoding and any(map(_is_control, sample.decode(encoding, "ignore"))):
+    if not (encoding := wide_encoding(sample)):
         return ""
-    return encoding
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeDecodeError:
+        return ""
+    return "" if any(map(_is_control, text)) else encoding
 
 
 def json_shape(head: bytes) -> str:
