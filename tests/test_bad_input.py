@@ -491,9 +491,9 @@ BAD_ITERABLES = {
     "words as bytes": (lambda: [[b"trees", b"graph"]], RuntimeError, "none of the corpus's 2"),
     "words in capitals": (lambda: [["TREES"]], RuntimeError, "none of the corpus's 1"),
     "numbers as words": (lambda: [[1, 2], [3]], RuntimeError, "add its words first"),
-    "one string": (lambda: "trees", RuntimeError, "none of the corpus's 5 words"),
+    "one string": (lambda: "trees", TypeError, "a string instead of sentences: pass sentences"),
     "strings as sentences": (lambda: ["TREES"], RuntimeError, "none of the corpus's 5 words"),
-    "a dictionary": (lambda: {"tre": 1, "gra": 2}, RuntimeError, "none of the corpus's 6 words"),
+    "a dictionary": (lambda: {"tre": 1, "gra": 2}, TypeError, "a dict with strings as keys"),
     "missing LineSentence": (lambda: LineSentence("no such"), FileNotFoundError, "no such"),
     "an array": (lambda: np.ones((2, 2)), RuntimeError, "none of the corpus's 4 words"),
 }  # fmt: skip

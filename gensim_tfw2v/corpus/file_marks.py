@@ -115,7 +115,7 @@ def json_shape(head: bytes) -> str:
 
 
 def _is_json(text: str, may_be_cut: bool = True) -> bool:
-    """Return whether a text consists of arrays and objects, the last of which may be cut."""
+    """Return whether a text consists of arrays and objects; the last one may be cut."""
     decoder = json.JSONDecoder()
     position = _SPACE.match(text).end()  # type: ignore[union-attr]
     while position < len(text):
@@ -136,7 +136,7 @@ def _is_json(text: str, may_be_cut: bool = True) -> bool:
 
 
 def _is_vector(line: bytes, dimensions: int) -> bool:
-    """Return whether a line is a word and as many numbers, most of which have decimal places."""
+    """Return whether a line is a word and as many numbers, mostly with decimal places."""
     fields = line.split()
     numbers = fields[1:]
     n_decimal = sum(b"." in number or b"e-" in number for number in numbers)

@@ -205,7 +205,7 @@ TABLES = {
     "orc": ("a.orc", lambda path: orc.write_table(TABLE, path), "ORC"),
     "csv": ("a.csv", lambda path: csv.write_csv(TABLE, path), "CSV"),
     "csv.gz": ("a.csv.gz", lambda path: (csv.write_csv(TABLE, path), pack(path)), "CSV"),
-    "tsv": ("a.tsv", content("id\ttext\n1\tthe cat\n"), "TSV"),
+    "tsv": ("a.tsv", content("id\ttext\n", *(f"1\t{text}\n" for text in TEXTS)), "TSV"),
     "json lines": ("a.jsonl", content("".join(json.dumps(row) + "\n" for row in RECORDS)),
                    "JSON Lines"),
     "json lines named json": ("a.json", content("".join(f"{json.dumps(row)}\n" for row in RECORDS)),
