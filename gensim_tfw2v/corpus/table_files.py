@@ -191,11 +191,12 @@ def _files(path: Path, recursive: bool) -> list[str]:
         files = [file for file in sorted(path.iterdir()) if file.is_file()]
         files = [file for file in files if file.name[0] not in "._" and file.stat().st_size]
     formats = {file: find_format(file) for file in files}
-    for file, table_format in formats.items():
-        if table_format is None:
+    for file in files:
+        if formats[file] is None:
             known = ", ".join(SUFFIXES)
             raise ValueError(f"{file}: column needs a table ({known}); read other files as text")
-        if table_format != formats[files[0]]:
+    for file in files:
+        if formats[file] != formats[files[0]]:
             raise ValueError(
                 f"{path}: {files[0].name} and {file.name} have different formats; pass a folder of "
                 "one format"
