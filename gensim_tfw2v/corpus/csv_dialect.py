@@ -149,7 +149,7 @@ class StrictRows:
         message = f"{cells}, but the first row has {n_cells}, in {quoted(self._line)}"
         if self._has_escapes():
             return f"{message}: quotes look escaped by backslashes: pass escapechar='\\\\'"
-        return message
+        return f"{message}; a cell that contains {self._dialect.sep!r} must be quoted"
 
 
 def guess_sep(head: str, dialect: Dialect) -> str | None:

@@ -48,7 +48,7 @@ class CsvTable:
         with open_utf8(self.path, self.options.encoding) as source:
             head = source.read(table_streams.HEAD)
         if sep := guess_sep(head.decode("utf-8", "replace"), self.dialect):
-            return f"; its cells look separated by {sep!r}: pass sep={sep!r}"
+            return f"; cells look separated by {sep!r}: pass sep={sep!r}"
         return ""
 
     def column_type(self, column: str) -> Any:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import list_cells
-from gensim_tfw2v.corpus.table_formats import SUFFIXES, find_format
+from gensim_tfw2v.corpus.table_formats import SUFFIXES, TableFormat, find_format
 from gensim_tfw2v.corpus.table_options import TableColumn, TableOptions
+from gensim_tfw2v.corpus.table_streams import read_head
 from gensim_tfw2v.messages import COMPRESSED, quoted, require
 
 try:
@@ -35,14 +36,25 @@ def open_table(path: str, options: TableOptions) -> Any:
     if (table_format := find_format(path)) is None:
         known = ", ".join(SUFFIXES)
         raise ValueError(f"{path}: column needs a table ({known}); read other files as text")
-    if not table_format.is_text and path.lower().endswith(COMPRESSED):
-        raise ValueError(f"{path}: is a compressed {table_format.name} file; decompress it first")
+    if not table_format.is_text:
+        _check_binary(path, table_format)
     if unusable := options.changed().keys() - table_format.options:
         names = ", ".join(sorted(unusable))
         raise ValueError(
             f"{path}: {names}: has no effect on {table_format.name} files; leave it out"
         )
     return table_format.reader(path, options)
+
+
+def _check_binary(path: str, table_format: TableFormat) -> None:
+    """Raise a ValueError for a binary table that is compressed as a whole, or something else."""
+    if path.lower().endswith(COMPRESSED):
+        raise ValueError(f"{path}: is a compressed {table_format.name} file; decompress it first")
+    if not table_format.is_content(head := read_head(path)):
+        raise ValueError(
+            f"{path}: is not {table_format.name}, unlike its suffix: it begins with "
+            f"{quoted(head[:20])}; rename it, or write it again"
+        )
 
 
 def column_names(path: str | Path, options: TableOptions | None = None) -> str:
@@ -182,4 +194,6 @@ def _cure(kind: Any) -> str:
             "a row must be a sentence: group the numbers of a sentence to a list first, as in "
             'pandas: frame.groupby("user")["item"].agg(list).reset_index()'
         )
+    if pa.types.is_struct(kind) and kind.num_fields and kind.field(0).name == "0":
+        return "write the table with pandas: to_json(path, orient='records', lines=True)"
     return "a corpus is a column of strings, or of lists of strings or of integers"

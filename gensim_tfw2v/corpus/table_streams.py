@@ -27,12 +27,31 @@ PYARROWS = (".zst", ".lz4")
 
 
 def open_bytes(path: str) -> Any:
-    """Open a file for reading bytes; decompress it if its suffix is one of `COMPRESSED`."""
+    """Open a file for reading bytes; decompress it if its suffix is one of `COMPRESSED`.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is that of a compression, but the content isn't.
+    """
+    _check_compression(path)
     if path.lower().endswith(".xz"):
         return open_decompressed(path)
     import pyarrow as pa
 
     return pa.input_stream(path)
+
+
+def _check_compression(path: str) -> None:
+    suffix = Path(path).suffix.lower()
+    with open(path, "rb") as file:
+        head = file.read(8)
+    for magic, (ending, kind) in MAGIC.items():
+        if ending == suffix and head and not head.startswith(magic):
+            raise ValueError(
+                f"contains no {kind} data, unlike its suffix: it begins with {quoted(head)}; "
+                "rename it"
+            )
 
 
 def read_head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
@@ -49,7 +68,7 @@ def read_head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
         has_pyarrow = suffix in PYARROWS and importlib.util.find_spec("pyarrow") is not None
         with open_bytes(name) if has_pyarrow else open_decompressed(name) as file:
             return bytes(file.read(size))
-    except ImportError:
+    except (ImportError, ValueError):
         return b""
     except Exception as error:
         if damage(error) is None:
