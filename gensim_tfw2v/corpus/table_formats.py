@@ -92,8 +92,12 @@ def find_format(path: str | os.PathLike[str]) -> TableFormat | None:
     """
     if not Path(path).is_file():
         return None
-    head = read_head(path)
-    return next((one for one in FORMATS if one.is_content(head)), None) or format_of_name(path)
+    return format_of_content(read_head(path)) or format_of_name(path)
+
+
+def format_of_content(head: bytes) -> TableFormat | None:
+    """Return the format of a file with these first bytes, decompressed; None for others."""
+    return next((one for one in FORMATS if one.is_content(head)), None)
 
 
 def format_of_name(path: str | os.PathLike[str]) -> TableFormat | None:

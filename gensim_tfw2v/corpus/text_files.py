@@ -5,15 +5,17 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from gensim_tfw2v import messages
 from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
+from gensim_tfw2v.corpus.refusals import find_refusal, find_stream_refusal
 from gensim_tfw2v.corpus.table_options import TableColumn
-from gensim_tfw2v.messages import COMPRESSED, MAGIC
+from gensim_tfw2v.corpus.table_streams import HEAD
+from gensim_tfw2v.messages import COMPRESSED
 
 BYTES_A_RUN = 16 << 20  # scanned in about 0.1 s
 MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
@@ -146,7 +148,7 @@ def whole_file(path: str) -> FileRange:
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
     ValueError
-        If a file is compressed but lacks the suffix by which smart_open and gensim recognize it.
+        If the file is not a text: see `refusals.find_refusal`.
     """
     if "://" in path:
         return FileRange(path, 0, 0, is_stream=True)
@@ -156,27 +158,13 @@ def whole_file(path: str) -> FileRange:
         advice = f"no such corpus file (looked from {os.getcwd()})"
         raise FileNotFoundError(errno.ENOENT, advice, path) from None
     if stat.S_ISDIR(status.st_mode):
-        advice = "a folder; if it holds only files, pass sentences=PathLineSentences(folder)"
+        advice = "a folder; pass PathLineSentences(folder), which reads its files, no subfolders"
         raise IsADirectoryError(errno.EISDIR, advice, path)
-    is_regular = stat.S_ISREG(status.st_mode)
-    if not is_regular or path.lower().endswith(COMPRESSED):
+    if not stat.S_ISREG(status.st_mode):
         return FileRange(path, 0, status.st_size, is_stream=True)
-    with open(path, "rb") as file:
-        _check_text(path, file.read(10))
-    return FileRange(path, 0, status.st_size)
-
-
-def _check_text(path: str, head: bytes, can_be_named: bool = True) -> None:
-    """Raise a ValueError if a file starts like a compressed one, or like ASCII in UTF-16 or 32."""
-    for magic, (ending, kind) in MAGIC.items():
-        if head.startswith(magic) and (magic != b"BZh" or head[4:10] == b"1AY&SY"):
-            is_named = can_be_named and ending != ".zip"
-            cure = f"name it …{ending}, or decompress it" if is_named else "decompress it"
-            raise ValueError(f"{path} holds {kind} data, not text: {cure}")
-    # ASCII in UTF-16 or UTF-32 is valid UTF-8, with null bytes
-    is_wide = len(head) > 3 and head.isascii() and not (any(head[::2]) and any(head[1::2]))
-    if is_wide and (encoding := messages.wide_encoding(head)):
-        raise ValueError(f"{path} is not UTF-8 text. {messages.converting(encoding)}")
+    if refusal := find_refusal(path):
+        raise ValueError(f"{path} {refusal}")
+    return FileRange(path, 0, status.st_size, is_stream=path.lower().endswith(COMPRESSED))
 
 
 def bytes_of(ranges: Iterable[FileRange]) -> int:
@@ -253,8 +241,9 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
         If compressed data are damaged or truncated: the decompressor's type, with an explanation.
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
-        with open(path, "rb") as file:
-            _check_text(path, file.peek(10), can_be_named=False)
+        with BufferedReader(FileIO(path), HEAD) as file:
+            if refusal := find_stream_refusal(file.peek()):
+                raise ValueError(f"{path} {refusal}")
             yield file
         return
     try:
