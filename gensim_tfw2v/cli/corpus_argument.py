@@ -22,13 +22,14 @@ def corpus_arguments(
     documents: bool = False,
     recursive: bool = False,
     command: str = "tfw2v train",
+    **dialect: Any,
 ) -> dict[str, Any]:
     """Return the argument of a model's constructor, corpus_file or sentences, for a path.
 
     Files contain one sentence per line, words separated by blanks, in UTF-8. A folder's files are
     read in the order of their names, without hidden files. Subfolders are left out with a message,
     or read if `recursive`. ``-`` is standard input. With a `column`, the path is a table or a
-    folder of tables.
+    folder of tables, and `dialect` contains further options of `TableSentences`.
 
     Raises
     ------
@@ -44,10 +45,13 @@ def corpus_arguments(
     if column is not None:
         from gensim_tfw2v import TableDocuments, TableSentences
 
-        return {"sentences": (TableDocuments if documents else TableSentences)(path, column)}
+        class_ = TableDocuments if documents else TableSentences
+        return {"sentences": class_(path, column, recursive=recursive, **dialect)}
     command = f"{command} {shlex.quote(str(path))}"
     if path.is_dir():
         return {"sentences": _folder(path, recursive, command)}
+    if recursive:
+        raise BadInput(f"{path}: --recursive has no effect on a file; leave it out")
     if is_stream(path):
         return {"corpus_file": str(path)}
     if not path.is_file():

@@ -23,8 +23,9 @@ class _BinaryTable:
         return list(self.schema().names)
 
     def column_type(self, column: str) -> Any:
-        """Return pyarrow's type of a column."""
-        return self.schema().field(column).type
+        """Return pyarrow's type of a column; None if it is missing."""
+        schema = self.schema()
+        return schema.field(column).type if column in schema.names else None
 
 
 class ParquetTable(_BinaryTable):

@@ -1,49 +1,229 @@
-"""Readers of JSON Lines and of JSON files that are arrays of records."""
+"""Readers of JSON Lines and of JSON files that are arrays of records.
 
+pyarrow parses JSON Lines. Python's json module finds the type of a column, reads arrays, and reads
+what pyarrow refuses, to read it after all or to report its line.
+"""
+
+import io
+import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from gensim_tfw2v.corpus import table_streams
 from gensim_tfw2v.corpus.table_options import TableOptions
-from gensim_tfw2v.corpus.table_streams import open_bytes
+from gensim_tfw2v.corpus.table_streams import long_row_message, open_utf8, undecodable_message
+from gensim_tfw2v.messages import quoted
+
+#: Records whose keys are listed as the names of columns.
+SAMPLE = 100
+
+CHARACTERS = 1 << 20  # that are read from an array of records at once
+
+#: Advice for a file that is neither of the two forms.
+LINES = "write an object per line, as pandas: to_json(path, orient='records', lines=True)"
+
+_BLANKS = re.compile(r"[ \t\r\n]*")
 
 
-class JsonLinesTable:
-    """Table of a JSON object per line."""
+class _JsonTable:
+    """Table whose rows are JSON objects, in which a missing key is a null."""
 
     def __init__(self, path: str, options: TableOptions) -> None:
         self.path = path
         self.options = options
 
-    @contextmanager
-    def _open(self, columns: dict[str, Any]) -> Iterator[Any]:
-        import pyarrow as pa
-        from pyarrow import json
-
-        parsing = json.ParseOptions(
-            pa.schema(columns), unexpected_field_behavior="ignore" if columns else "infer"
-        )
-        reading = json.ReadOptions(block_size=table_streams.BLOCK)
-        with open_bytes(self.path) as source, json.open_json(source, reading, parsing) as reader:
-            yield reader
-
     def names(self) -> list[str]:
-        """Return the names of all columns."""
-        with self._open({}) as reader:
-            return list(reader.schema.names)
+        """Return the keys of the first records."""
+        records = (record for _, record in islice(self._records(), SAMPLE))
+        return list(dict.fromkeys(key for record in records for key in record))
 
     def column_type(self, column: str) -> Any:
-        """Return pyarrow's type of a column, from its first values."""
-        with self._open({}) as reader:
-            return reader.schema.field(column).type
+        """Return pyarrow's type of a column, from its first value; None if no record has it."""
+        import pyarrow as pa
+
+        kind = None
+        for place, record in self._records(column):
+            if column not in record:
+                continue
+            value = record[column]
+            _check_text(value, place)
+            try:
+                first = pa.infer_type([value])
+            except (pa.ArrowException, OverflowError) as error:
+                raise ValueError(f"{place}: {quoted(value)}: {error}") from None
+            if not pa.types.is_null(first) and first != pa.list_(pa.null()):
+                return first
+            kind = pa.list_(pa.string()) if isinstance(value, list) else kind or pa.string()
+        return kind
 
     def batches(self, column: str, kind: Any) -> Iterator[Any]:
         """Yield a column in batches, as pyarrow's arrays."""
-        with self._open({column: kind}) as reader:
-            for batch in reader:
-                yield batch.column(column)
+        yield from self._parsed_batches(column, kind, 0)
+
+    def _parsed_batches(self, column: str, kind: Any, n_skipped: int) -> Iterator[Any]:
+        """Yield the rows after the first `n_skipped`, as Python's json module parses them."""
+        import pyarrow as pa
+
+        values: list[Any] = []
+        size = 0
+        for place, record in islice(self._records(), n_skipped, None):
+            value = record.get(column)
+            _check_text(value, place)
+            _check_type(value, kind, column, place)
+            values.append(value)
+            size += len(value or "")
+            if len(values) >= table_streams.ROWS or size >= table_streams.BLOCK:
+                yield pa.array(values, kind)
+                values = []
+                size = 0
+        if values:
+            yield pa.array(values, kind)
+
+    def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield each record, and its place for messages; perhaps not those without `column`."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _open(self) -> Iterator[io.TextIOWrapper]:
+        with open_utf8(self.path, self.options.encoding) as source:
+            yield io.TextIOWrapper(source, "utf-8", "surrogateescape", newline="\n")
 
 
-class JsonArrayTable(JsonLinesTable):
-    """JSON file that is an array of records."""
+class JsonLinesTable(_JsonTable):
+    """Table of a JSON object per line."""
+
+    def batches(self, column: str, kind: Any) -> Iterator[Any]:
+        """Yield a column in batches, as pyarrow's arrays."""
+        import pyarrow as pa
+
+        n_rows = 0
+        try:
+            for batch in self._fast_batches(column, kind):
+                batch.validate(full=True)  # pyarrow's parser doesn't check UTF-8
+                yield batch
+                n_rows += len(batch)
+            return
+        except pa.ArrowInvalid:
+            pass
+        yield from self._parsed_batches(column, kind, n_rows)
+
+    def _fast_batches(self, column: str, kind: Any) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import json
+
+        with open_utf8(self.path, self.options.encoding) as source:
+            with json.open_json(
+                source,
+                json.ReadOptions(block_size=table_streams.BLOCK),
+                json.ParseOptions(pa.schema({column: kind}), unexpected_field_behavior="ignore"),
+            ) as reader:
+                for batch in reader:
+                    yield batch.column(column)
+
+    def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        # a key of letters and digits is written only as itself
+        key = column if re.fullmatch(r"\w+", column, re.ASCII) else ""
+        longest = table_streams.BLOCK
+        with self._open() as text:
+            for number, line in enumerate(iter(lambda: text.readline(longest + 1), ""), 1):
+                place = f"line {number:,}"
+                if len(line) > longest:
+                    raise ValueError(f"{place}: {long_row_message()}")
+                if key not in line or not line.strip():
+                    continue
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise ValueError(
+                        f"{place} is not a JSON object ({error}), in {quoted(line)}; {LINES}"
+                    ) from None
+                yield place, _record(record, place)
+
+
+class JsonArrayTable(_JsonTable):
+    """JSON file that is an array of objects."""
+
+    def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        decode = json.JSONDecoder().raw_decode
+        number = 0
+        with self._open() as text:
+            buffer = ""
+            at = 0
+
+            def skip_blanks() -> str:
+                """Return the next character that is not blank; "" at the end."""
+                nonlocal buffer, at
+                while (at := _BLANKS.match(buffer, at).end()) == len(buffer):  # type: ignore[union-attr]
+                    buffer = text.read(CHARACTERS)
+                    at = 0
+                    if not buffer:
+                        return ""
+                return buffer[at]
+
+            if skip_blanks() != "[":
+                raise ValueError(f"is neither an array of records nor JSON Lines; {LINES}")
+            at += 1
+            while skip_blanks() != "]" or number:
+                number += 1
+                place = f"record {number:,}"
+                while True:
+                    try:
+                        record, at = decode(buffer, at)
+                        break
+                    except (ValueError, RecursionError) as error:
+                        more = text.read(max(CHARACTERS, len(buffer)))
+                        if not more:
+                            raise ValueError(f"{place} is not JSON: {error}") from None
+                        if len(buffer) - at > table_streams.BLOCK:
+                            raise ValueError(f"{place}: {long_row_message()}") from None
+                        buffer = buffer[at:] + more
+                        at = 0
+                yield place, _record(record, place)
+                if (mark := skip_blanks()) == "]":
+                    break
+                if mark != ",":
+                    raise ValueError(f"{place} must be followed by , or ], not by {mark!r}")
+                at += 1
+            at += 1
+            if rest := skip_blanks():
+                raise ValueError(f"the array of records is followed by {rest!r}")
+
+
+def _record(value: Any, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{place} must be a JSON object, got {quoted(value)}; {LINES}")
+    return value
+
+
+def _check_text(value: Any, place: str) -> None:
+    """Raise a ValueError for strings that contain bytes which were not UTF-8."""
+    for text in value if isinstance(value, list) else [value]:
+        if isinstance(text, str) and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raw = text.encode("utf-8", "surrogatepass")
+                try:
+                    raw = text.encode("utf-8", "surrogateescape")
+                except UnicodeEncodeError:
+                    raise ValueError(f"{place}: {raw!r} contains half a character") from None
+                raise ValueError(f"{place}: {undecodable_message(raw)}") from None
+
+
+def _check_type(value: Any, kind: Any, column: str, place: str) -> None:
+    """Raise a ValueError for a value that is not of a column's type."""
+    import pyarrow as pa
+
+    is_list = pa.types.is_list(kind)
+    item_type = int if is_list and pa.types.is_integer(kind.value_type) else str
+    is_right = value is None or isinstance(value, list if is_list else str)
+    if is_right and is_list:
+        is_right = {*map(type, value or ())} <= {item_type, type(None)}
+    if not is_right:
+        raise ValueError(
+            f"{place}: column {quoted(column)} is {quoted(value)}, but its first value is of type "
+            f"{kind}"
+        )

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import list_cells
-from gensim_tfw2v.corpus.table_formats import SUFFIXES, find_format
+from gensim_tfw2v.corpus.table_formats import SUFFIXES, TableFormat, find_format
 from gensim_tfw2v.corpus.table_options import TableColumn, TableOptions
-from gensim_tfw2v.messages import quoted, require
+from gensim_tfw2v.corpus.table_streams import read_head
+from gensim_tfw2v.messages import COMPRESSED, quoted, require
 
 try:
     import pyarrow as pa
@@ -35,6 +36,8 @@ def open_table(path: str, options: TableOptions) -> Any:
     if (table_format := find_format(path)) is None:
         known = ", ".join(SUFFIXES)
         raise ValueError(f"{path}: column needs a table ({known}); read other files as text")
+    if not table_format.is_text:
+        _check_binary(path, table_format)
     if unusable := options.changed().keys() - table_format.options:
         names = ", ".join(sorted(unusable))
         raise ValueError(
@@ -43,12 +46,30 @@ def open_table(path: str, options: TableOptions) -> Any:
     return table_format.reader(path, options)
 
 
+def _check_binary(path: str, table_format: TableFormat) -> None:
+    """Raise a ValueError for a binary table that is compressed as a whole, or something else."""
+    if path.lower().endswith(COMPRESSED):
+        raise ValueError(f"{path}: is a compressed {table_format.name} file; decompress it first")
+    if not table_format.is_content(head := read_head(path)):
+        raise ValueError(
+            f"{path}: is not {table_format.name}, unlike its suffix: it begins with "
+            f"{quoted(head[:20])}; rename it, or write it again"
+        )
+
+
 def column_names(path: str | Path, options: TableOptions | None = None) -> str:
     """Return the names of a table's columns for a message."""
     require_pyarrow()
     with naming(str(path)):
         names = open_table(str(path), options or TableOptions()).names()
-    return textwrap.shorten(", ".join(names), 400, placeholder=" ...")
+    return _shorten(names)
+
+
+def _shorten(names: list[str]) -> str:
+    """Return a list of names for a message."""
+    return textwrap.shorten(
+        ", ".join(name or quoted(name) for name in names), 400, placeholder=" ..."
+    )
 
 
 @contextmanager
@@ -67,12 +88,12 @@ def find_type(path: str, column: TableColumn) -> Any:
     with naming(path):
         table = open_table(path, column.options)
         names = table.names()
-        if (number := names.count(column.name)) != 1:
-            has = f"has {number or 'no'} column{'s' * (number > 1)} {quoted(column.name)}"
-            hint = table.hint(names) if hasattr(table, "hint") and not number else ""
-            shown = textwrap.shorten(", ".join(names), 400, placeholder=" ...")
-            raise ValueError(f"{path}: {has}; its columns are: {shown}{hint}")
-        kind = table.column_type(column.name)
+        n_columns = names.count(column.name)
+        kind = table.column_type(column.name) if n_columns < 2 else None
+        if kind is None:
+            has = f"has {n_columns or 'no'} column{'s' * (n_columns > 1)} {quoted(column.name)}"
+            hint = table.hint() if hasattr(table, "hint") and not n_columns else ""
+            raise ValueError(f"{path}: {has}; its columns are: {_shorten(names)}{hint}")
         if not is_text(kind) and not is_text(items_of(kind)) and not is_integer(items_of(kind)):
             raise ValueError(f"column {quoted(column.name)} is of type {kind}; {_cure(kind)}")
         if not is_text(kind):
@@ -102,7 +123,10 @@ def _type_of_cells(table: Any, column: TableColumn, kind: Any) -> Any:
     """Return the type of a column of text, or of the lists in its cells if they are parsed."""
     batches = table.batches(column.name, kind)
     cells = (cell for batch in batches for cell in batch.cast(pa.large_string()).to_pylist())
-    filled = [cell for cell in islice(cells, SAMPLE) if cell]
+    try:
+        filled = [cell for cell in islice(cells, SAMPLE) if cell]
+    except UnicodeDecodeError:  # reported with its place while the column is read
+        filled = []
     batches.close()
     if column.options.lists is not None:
         lists = map(list_cells.parse_list, filled)
@@ -170,4 +194,6 @@ def _cure(kind: Any) -> str:
             "a row must be a sentence: group the numbers of a sentence to a list first, as in "
             'pandas: frame.groupby("user")["item"].agg(list).reset_index()'
         )
+    if pa.types.is_struct(kind) and kind.num_fields and kind.field(0).name == "0":
+        return "write the table with pandas: to_json(path, orient='records', lines=True)"
     return "a corpus is a column of strings, or of lists of strings or of integers"

@@ -21,9 +21,10 @@ from gensim_tfw2v.corpus.table_columns import (
     read_column,
     require_pyarrow,
 )
-from gensim_tfw2v.corpus.table_formats import SUFFIXES, find_format
+from gensim_tfw2v.corpus.table_folders import list_tables
 from gensim_tfw2v.corpus.table_options import TableColumn, TableOptions
 from gensim_tfw2v.corpus.text_files import FileRange
+from gensim_tfw2v.messages import quoted
 
 try:
     import pyarrow as pa
@@ -36,22 +37,53 @@ TaggedDocument = namedtuple("TaggedDocument", ["words", "tags"])
 
 
 class TableSentences:
-    """Sentences of a column of a table, as an iterable that can be read repeatedly.
+    r"""Sentences of a column of a table, as an iterable that can be read repeatedly.
 
     A row is a sentence. Strings are split at white space; lists of strings are the words, which may
-    contain blanks. Rows without words are skipped, and rows of more than 10,000 words are cut into
-    several sentences, as in gensim's `LineSentence`. Memory doesn't grow with the table.
+    contain blanks; lists of integers are words, too. Rows without words are skipped, and rows of
+    more than 10,000 words are cut into several sentences, as in gensim's `LineSentence`. Memory
+    doesn't grow with the table.
+
+    A table is either read as pandas reads it with the same options, or refused. pandas repairs text
+    after a closing quote, rows that are too short and bytes that can't be decoded; such a row is an
+    error here, whose message contains its number and a cure.
 
     Parameters
     ----------
     path : path
-        Parquet, CSV (.csv or, separated by tabs, .tsv) or JSON Lines (.jsonl or .ndjson) file. All
-        but Parquet may be compressed (.gz, .bz2, .xz, .zst, .lz4). The first row of a CSV file
-        contains the names of its columns. May also be a folder of files of one format, which are
-        read in the order of their names, without empty files and those whose name starts with a
-        dot or an underscore.
+        Parquet (.parquet), Arrow or Feather (.arrow, .feather, .ipc), ORC (.orc), CSV (.csv or,
+        separated by tabs, .tsv), JSON Lines (.jsonl, .ndjson) or a JSON array of records (.json).
+        The content of a file decides, if it is unmistakable, rather than the suffix. CSV and JSON
+        may be compressed (.gz, .bz2, .xz, .zst, .lz4). May also be a folder of files of one format,
+        which are read in the order of their names, without empty files and those whose name starts
+        with a dot or an underscore.
     column : str
-        Name of a column of strings or of lists of strings.
+        Name of a column of strings, of lists of strings, or of lists of integers.
+    sep : str, optional
+        CSV: character that separates cells; by default a comma, or a tab in .tsv files.
+    quotechar : str, optional
+        CSV: character that encloses cells, in which it is doubled. None: quotes are ordinary
+        characters, as with pandas' ``quoting=csv.QUOTE_NONE``.
+    escapechar : str, optional
+        CSV: character before a quote or a separator that is part of a cell, such as ``"\\"`` in
+        Spark's files.
+    header : 0 or None, optional
+        CSV: 0: the first row contains the names of the columns. None: no row does. By default 0,
+        and None if there are `names`.
+    names : list of str, optional
+        CSV: names of the columns, instead of those in the first row. Without these, a table without
+        a header has columns "0", "1", ....
+    encoding : str, optional
+        CSV and JSON: encoding of the text, such as "utf-16", "latin-1" or "cp1252"; by default
+        UTF-8.
+    newlines : bool
+        CSV: allow newlines in quoted cells. By default they are an error, because a quote that is
+        an ordinary character would hide all rows up to the next one.
+    lists : str, optional
+        "json": parse cells of text that contain a list in JSON or as Python prints it, such as
+        ``['New York', 'is']`` or ``[1, 2]``. By default such a column is refused.
+    recursive : bool
+        Read tables in subfolders of a folder, too, such as Hive's ``y=1``.
 
     Attributes
     ----------
@@ -63,9 +95,12 @@ class TableSentences:
     ImportError
         If pyarrow is missing.
     FileNotFoundError
+    TypeError
+        If an option has a wrong type.
     ValueError
-        If a file is not a table or lacks the column, or if the column is of a different type. While
-        reading, if a file is damaged, or a row of CSV or JSON Lines is longer than 4 MiB.
+        If a file is not a table or lacks the column, if the column is of a different type, or if an
+        option has a wrong value or has no effect on the table. While reading, if a file is damaged,
+        if a row can't be read reliably, or if a row of CSV or JSON is longer than 4 MiB.
 
     Examples
     --------
@@ -94,8 +129,24 @@ class TableSentences:
         self.options = TableOptions(
             sep, quotechar, escapechar, header, names, encoding, newlines, lists, recursive
         )
-        files = _files(Path(path), recursive)
+        files = list_tables(Path(path), recursive)
         self.types = {file: find_type(file, self._column) for file in files}
+        self._check_types()
+
+    def _check_types(self) -> None:
+        """Raise if some files contain integers and others strings: 1 and "1" are two words."""
+        by_kind = {is_integer(items_of(kind)): file for file, kind in self.types.items()}
+        if len(by_kind) > 1:
+            raise ValueError(
+                f"{self.path}: column {quoted(self.column)} contains integers in {by_kind[True]}, "
+                f"and strings in {by_kind[False]}; convert one of them"
+            )
+
+    def documents(self) -> "TableDocuments":
+        """Return the rows as tagged documents for `TFDoc2Vec`."""
+        documents = TableDocuments.__new__(TableDocuments)
+        documents.__dict__.update(self.__dict__)
+        return documents
 
     @property
     def _column(self) -> TableColumn:
@@ -181,25 +232,3 @@ class ColumnText(io.RawIOBase):
         into[:size] = self._rest[:size]
         self._rest = self._rest[size:]
         return size
-
-
-def _files(path: Path, recursive: bool) -> list[str]:
-    """Return the tables of a path, in the order of their names."""
-    path.stat()  # raises an error if it is missing
-    files = [path]
-    if path.is_dir():
-        files = [file for file in sorted(path.iterdir()) if file.is_file()]
-        files = [file for file in files if file.name[0] not in "._" and file.stat().st_size]
-    formats = {file: find_format(file) for file in files}
-    for file, table_format in formats.items():
-        if table_format is None:
-            known = ", ".join(SUFFIXES)
-            raise ValueError(f"{file}: column needs a table ({known}); read other files as text")
-        if table_format != formats[files[0]]:
-            raise ValueError(
-                f"{path}: {files[0].name} and {file.name} have different formats; pass a folder of "
-                "one format"
-            )
-    if not files:
-        raise ValueError(f"{path}: contains no tables")
-    return list(map(str, files))

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ COMMON = frozenset({"lists", "recursive"})
 # A key and a colon after the brace: no sentence begins like this.
 _OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
 _RECORDS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
-_ARROW_STREAM = re.compile(rb"\xff{4}..\0\0\x10\0\0\0", re.DOTALL)
+_ARROW = re.compile(rb"ARROW1\0\0|\xff{4}..\0\0\x10\0\0\0", re.DOTALL)  # a file, or a stream
 _ORC = re.compile(rb"ORC.{,99}[\x00-\x08]", re.DOTALL)  # a text may begin with these letters
 
 
@@ -45,8 +46,6 @@ class TableFormat:
         this format.
     options : frozenset of str
         Names of the options that the format can use.
-    is_compressible : bool
-        Whether files may be compressed as a whole.
     """
 
     name: str
@@ -54,24 +53,28 @@ class TableFormat:
     reader: Callable[..., Any]
     is_content: Callable[[bytes], object] = lambda head: False
     options: frozenset[str] = COMMON
-    is_compressible: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether tables are text, and may be compressed as a whole."""
+        return "encoding" in self.options
 
 
-_TEXT = {"options": COMMON | {"encoding"}, "is_compressible": True}
-_CSV = _TEXT | {"options": COMMON | DIALECT | {"encoding"}}
+TEXT = COMMON | {"encoding"}
+CSV = TEXT | DIALECT
 
-#: All formats; those whose content is recognized come first.
+#: All formats. The first one that recognizes a file's content is used, or else the first one with
+#: the file's suffix.
 FORMATS = (
     TableFormat("Parquet", (".parquet",), ParquetTable, lambda head: head.startswith(b"PAR1")),
-    TableFormat("Arrow", (".arrow", ".feather", ".ipc"), ArrowTable,
-                lambda head: head.startswith(b"ARROW1\0\0") or _ARROW_STREAM.match(head)),
+    TableFormat("Arrow", (".arrow", ".feather", ".ipc"), ArrowTable, _ARROW.match),
     TableFormat("Feather 1", (), FeatherTable, lambda head: head.startswith(b"FEA1")),
     TableFormat("ORC", (".orc",), OrcTable, _ORC.match),
-    TableFormat("JSON Lines", (".jsonl", ".ndjson"), JsonLinesTable, _OBJECT.match, **_TEXT),
-    TableFormat("JSON", (".json",), JsonArrayTable, _RECORDS.match, **_TEXT),
-    TableFormat("CSV", (".csv",), CsvTable, **_CSV),
-    TableFormat("TSV", (".tsv",), CsvTable, **_CSV),
-)  # fmt: skip
+    TableFormat("CSV", (".csv",), CsvTable, options=CSV),
+    TableFormat("TSV", (".tsv",), partial(CsvTable, sep="\t"), options=CSV),
+    TableFormat("JSON Lines", (".jsonl", ".ndjson"), JsonLinesTable, _OBJECT.match, TEXT),
+    TableFormat("JSON", (".json",), JsonArrayTable, _RECORDS.match, TEXT),
+)
 
 #: Suffixes of all formats.
 SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
