@@ -23,6 +23,9 @@ BINARY_SHARE = 0.03
 #: Control characters that do not occur in texts.
 CONTROL_CHARACTERS = bytes([*range(9), *range(14, 27), 127])
 
+#: Number of bytes from which binary data are recognized.
+MAX_BINARY = 1 << 13
+
 #: Minimum number of columns by which vectors without a header are recognized.
 MIN_DIMENSIONS = 20
 
@@ -64,6 +67,7 @@ def _decode(head: bytes) -> str | None:
 
 def is_binary(head: bytes) -> bool:
     """Return whether bytes have more control characters than any text has, in any encoding."""
+    head = head[:MAX_BINARY]
     n_controls = _n_controls(head)
     if _decode(head) is not None:
         return n_controls > CONTROL_SHARE * len(head)
@@ -150,14 +154,15 @@ def _is_vector(line: bytes, dimensions: int) -> bool:
 def is_vectors(head: bytes) -> bool:
     """Return whether each line is a word and its vector, with word2vec's header or without."""
     header = _HEADER.match(head)
+    first = head[:1000].split(maxsplit=2)[:2]
+    is_number = [bool(_NUMBER.fullmatch(field)) for field in first]
+    if not header and is_number != [False, True]:  # quick, for most texts
+        return False
     lines = head[header.end() if header else 0 :].split(b"\n", 20)[:20]
     lines = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
     dimensions = int(header[2]) if header else len(lines[0].split()) - 1
     if dimensions < (3 if header else MIN_DIMENSIONS):
         return False
-    is_number = _NUMBER.fullmatch(lines[0].split(maxsplit=1)[0]) if lines[0].strip() else None
-    if is_number and not header:
-        return False  # a text of numbers
     return all(_is_vector(line, dimensions) for line in lines)
 
 
