@@ -1,6 +1,7 @@
 """A corpus that is no text, or no sentences, is refused with what it is and what to call."""
 
 import io
+import json
 import os
 import pathlib
 import threading
@@ -11,6 +12,8 @@ import pyarrow as pa
 import pytest
 from gensim.models.doc2vec import TaggedLineDocument
 from gensim.models.word2vec import LineSentence, PathLineSentences
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from gensim_tfw2v import (
     TableDocuments,
@@ -20,6 +23,8 @@ from gensim_tfw2v import (
     TFWord2Vec,
     train_slice,
 )
+from gensim_tfw2v.corpus.refusals import find_refusal
+from gensim_tfw2v.corpus.text_files import whole_file
 from tests.corpus.not_texts import LINES, NOT_TEXTS, READ, TABLE, TABLES, WALKS, write
 from tests.test_bad_input import refused
 
@@ -95,6 +100,22 @@ def test_text_that_begins_like_a_different_kind_is_read(tmp_path, kind):
     path.write_text(READ[kind], encoding="utf-8")
     model.build_vocab(corpus_file=path)
     assert {*model.wv.index_to_key} == {*READ[kind].split()}
+
+
+@given(st.text("{}[]<>()\"':,!?%#/=-0123456789.ePK\u00e9 \n\t", min_size=1, max_size=300))
+def test_text_of_brackets_quotes_and_numbers_is_read(tmp_path_factory, text):
+    assume(not all(map(is_json, text.split("\n"))) and not is_json(text))
+    path = tmp_path_factory.getbasetemp() / "odd.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    assert find_refusal(path) == ""
+    assert whole_file(str(path)).stop == path.stat().st_size
+
+
+def is_json(text):
+    try:
+        return not text.strip() or bool(json.loads(text) is not None)
+    except ValueError:
+        return False
 
 
 @pytest.mark.parametrize(("kind", "said"), [

@@ -118,7 +118,9 @@ KINDS = (
     FileKind("is an HTML page",
              begins_with(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html\b[^>]*>|<html[\s>])"),
              "extract its text first, for example with BeautifulSoup's get_text()"),
-    FileKind("is an XML file", begins_with(rb"(?:\xef\xbb\xbf)?\s*<\?xml\s+version\s*="),
+    FileKind("is an XML file", begins_with(
+        rb"(?:\xef\xbb\xbf)?\s*(?:<!--.{0,4000}?-->\s*)?(?:<\?xml\s+version\s*=|<!DOCTYPE\s+\S+\s+"
+        rb"(?:PUBLIC|SYSTEM)\b|<[A-Za-z][\w:.-]*\s[^<>]*\bxmlns(?::\w+)?\s*=\s*[\"'])"),
              "extract its text first, for example with xml.etree.ElementTree"),
     FileKind("is a matrix in Matrix Market format, such as gensim's bags of words",
              begins_with(rb"%%MatrixMarket\s+matrix\s"),
@@ -129,7 +131,8 @@ KINDS = (
     FileKind("is a model or vectors of gensim", begins_with(rb"\x80[\x02-\x05].{0,500}gensim"),
              *_TRAIN_FURTHER),
     FileKind("is a PyTorch file", begins_with(rb"\x80\x02\x8a\nl\xfc\x9cF"), *_LOAD),
-    FileKind("is a pickle", begins_with(rb"\x80[\x02-\x05]"), *_LOAD),
+    FileKind("is a pickle", begins_with(rb"\x80[\x02-\x05]|\([dl]p\d+\r?\n"), *_LOAD),
+    FileKind("is a MATLAB file", begins_with(rb"MATLAB 5\.0 MAT-file.{107}(?:IM|MI)"), *_LOAD),
     FileKind("holds vectors in word2vec's binary format", is_binary_vectors, *_TRAIN_FURTHER),
     FileKind("holds vectors in word2vec's or GloVe's text format", is_vectors, *_TRAIN_FURTHER),
     FileKind("is an SQLite database", begins_with(rb"SQLite format 3\0"),

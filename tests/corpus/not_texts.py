@@ -21,6 +21,7 @@ from gensim.models import KeyedVectors
 from gensim.test.utils import datapath
 from pyarrow import csv, feather, orc, parquet
 from safetensors.numpy import save_file
+from scipy.io import savemat
 
 TEXTS = ["the cat sat on the mat", "a dog saw the cat", "the dog sat on a mat"] * 20
 WALKS = [text.split() for text in TEXTS]
@@ -146,6 +147,10 @@ NOT_TEXTS = {
              "is an HTML page"),
     "old html": ("a", content("\n <HTML lang=en><BODY>cat</BODY></HTML>"), "is an HTML page"),
     "xml": ("a.xml", content('<?xml version="1.0"?>\n<text>the cat</text>'), "is an XML file"),
+    "svg": ("a.svg", content('<svg xmlns="http://www.w3.org/2000/svg" width="9"><g/></svg>'),
+            "is an XML file"),
+    "doctype": ("a.xml", content('<!-- made -->\n<!DOCTYPE node PUBLIC "a" "b">\n<node>cat</node>'),
+                "is an XML file"),
     "wikipedia": ("a.xml", content(WIKI), "is a Wikipedia dump"),
     "packed wikipedia": ("a.xml.bz2", content(bz2.compress(WIKI.encode())), "is a Wikipedia dump"),
     "png": ("a.png", content(PNG), "is an image"),
@@ -158,6 +163,8 @@ NOT_TEXTS = {
     "npy": ("a.npy", array, "is a NumPy array"),
     "npz": ("a.npz", arrays, "is an archive of NumPy arrays"),
     "pickle": ("a.pkl", content(pickle.dumps(WALKS)), "is a pickle"),
+    "oldest pickle": ("a.pkl", content(pickle.dumps(WALKS, 0)), "is a pickle"),
+    "matlab": ("a.mat", lambda path: savemat(path, {"walks": IDS}), "is a MATLAB file"),
     "old pickle": ("a.pkl", content(pickle.dumps(WALKS, 2)), "is a pickle"),
     "gensim": ("a.kv", lambda path: vectors().save(str(path)), "is a model or vectors of gensim"),
     "word2vec": ("a.txt", lambda path: vectors().save_word2vec_format(str(path)),
@@ -237,6 +244,9 @@ READ = {
     "irc log": "<ann> hello\n<bob> <html> is a tag\n",
     "documents": '<doc id="1" title="Cat">\nThe cat sat.\n</doc>\n',
     "markup": "<div class='a'> the cat </div>\n",
+    "doctype words": "<!DOCTYPE is a mark\n<!-- so is this -->\n",
+    "lisp": "(lp0 the cat)\n",
+    "matlab words": "MATLAB 5.0 MAT-file is a format\n",
     "include": "#include <stdio.h>\nint main() {}\n",
     "php": "<?php echo 'cat'; ?>\n",
     "pdf words": "%PDF files are documents\n%PDF-1.4 is a version\n",
