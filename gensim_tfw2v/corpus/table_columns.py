@@ -122,16 +122,15 @@ def read_column(path: str, column: TableColumn, kind: Any) -> Iterator[Any]:
 def _type_of_cells(table: Any, column: TableColumn, kind: Any) -> Any:
     """Return the type of a column of text, or of the lists in its cells if they are parsed."""
     batches = table.batches(column.name, kind)
-    cells = (cell for batch in batches for cell in batch.cast(pa.large_string()).to_pylist())
+    rows = (cell for batch in batches for cell in batch.cast(pa.large_string()).to_pylist())
     try:
-        filled = [cell for cell in islice(cells, SAMPLE) if cell]
+        cells = [*islice(rows, SAMPLE)]
     except UnicodeDecodeError:  # reported with its place while the column is read
-        filled = []
+        cells = []
     batches.close()
     if column.options.lists is not None:
-        lists = map(list_cells.parse_list, filled)
-        is_of_integers = any(isinstance(item, int) for items in lists for item in items)
-        return pa.list_(pa.int64() if is_of_integers else pa.string())
+        return list_cells.find_list_type(cells)
+    filled = [cell for cell in cells if cell]
     if list_cells.look_like_lists(filled):
         raise ValueError(
             f"the cells of column {quoted(column.name)} look like lists ({quoted(filled[0])}), "

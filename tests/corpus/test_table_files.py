@@ -298,7 +298,8 @@ print(read, size, pyarrow.default_memory_pool().max_memory(), peak)
 
 @pytest.mark.parametrize(("name", "options"), [
     ("t.parquet", {}), ("t.arrow", {}), ("t.orc", {}), ("t.csv", {}),
-    ("t.csv", {"escapechar": "~"}), ("t.csv", {"encoding": "latin-1", "newlines": True}), ("t.jsonl", {}), ("t.json", {}),
+    ("t.csv", {"escapechar": "~"}), ("t.csv", {"encoding": "latin-1", "newlines": True}),
+    ("t.jsonl", {}), ("t.json", {}),
 ])  # fmt: skip
 def test_memory_is_bounded(tmp_path, name, options):
     row = " ".join(["a long word"] * 300)
