@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -35,8 +36,9 @@ class _JsonTable:
         self.path = path
         self.options = options
 
+    @cached_property
     def names(self) -> list[str]:
-        """Return the keys of the first records."""
+        """Keys of the first records."""
         records = (record for _, record in islice(self._records(), SAMPLE))
         return list(dict.fromkeys(key for record in records for key in record))
 

@@ -57,11 +57,11 @@ def parse_list(cell: str) -> list[Any]:
     return items
 
 
-def find_list_type(cells: list[str | None]) -> Any:
-    """Return pyarrow's type of the lists in the first cells of a column."""
+def find_list_type(cells: list[str]) -> Any:
+    """Return pyarrow's type of the lists in the first cells of a column; None if all are empty."""
     lists = [parse_cell(cell, row) or [] for row, cell in enumerate(cells, 1)]
-    is_of_integers = any(isinstance(item, int) for items in lists for item in items)
-    return pa.list_(pa.int64() if is_of_integers else pa.string())
+    types = {type(item) for items in lists for item in items}
+    return pa.list_(pa.int64() if int in types else pa.string()) if types else None
 
 
 def parse_cell(cell: str | None, row: int) -> list[Any] | None:

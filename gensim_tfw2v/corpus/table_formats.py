@@ -39,8 +39,8 @@ class TableFormat:
     suffixes : tuple of str
         Suffixes of files, in lower case, without that of a compression.
     reader : type
-        Class that opens a table from its path and its `TableOptions`. It has the methods
-        ``names()``, ``column_type(column)`` and ``batches(column, type)``.
+        Class that opens a table from its path and its `TableOptions`. It has the attribute
+        ``names`` and the methods ``column_type(column)`` and ``batches(column, type)``.
     is_content : callable, optional
         Function that returns whether the first bytes of a file, decompressed, are unmistakably of
         this format.

@@ -281,13 +281,14 @@ READ = """
 import sys, tracemalloc
 import pyarrow
 from gensim_tfw2v import TableSentences
-from gensim_tfw2v.corpus import table_columns, table_streams
+from gensim_tfw2v.corpus import table_streams
 from gensim_tfw2v.corpus.table_files import ColumnText
 
-tracemalloc.start()
 table_streams.BLOCK = 1 << 18
 path, options = sys.argv[1], eval(sys.argv[2])
 sentences = TableSentences(path, "text", **options)
+next(iter(sentences))  # pyarrow imports pandas, if that is installed
+tracemalloc.start()
 read = sum(map(len, sentences))
 stream = ColumnText(path, sentences.ranges[0].column)
 size = sum(iter(lambda: stream.readinto(bytearray(1 << 16)), 0))
