@@ -1,6 +1,7 @@
 """Readers of binary tables: Parquet, Arrow (Feather), ORC."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from gensim_tfw2v.corpus import table_streams
@@ -14,25 +15,27 @@ class _BinaryTable:
         self.path = path
         self.options = options
 
+    @cached_property
     def schema(self) -> Any:
-        """Return pyarrow's schema of the file."""
+        """Schema of the file, as pyarrow's object."""
         raise NotImplementedError
 
+    @property
     def names(self) -> list[str]:
-        """Return the names of all columns."""
-        return list(self.schema().names)
+        """Names of all columns."""
+        return list(self.schema.names)
 
     def column_type(self, column: str) -> Any:
         """Return pyarrow's type of a column; None if it is missing."""
-        schema = self.schema()
-        return schema.field(column).type if column in schema.names else None
+        return self.schema.field(column).type if column in self.names else None
 
 
 class ParquetTable(_BinaryTable):
     """Parquet file."""
 
+    @cached_property
     def schema(self) -> Any:
-        """Return pyarrow's schema of the file."""
+        """Schema of the file, as pyarrow's object."""
         from pyarrow import parquet
 
         with parquet.ParquetFile(self.path) as file:
@@ -58,8 +61,9 @@ class ArrowTable(_BinaryTable):
     Each batch of the file must fit into memory, because it may be compressed as a whole.
     """
 
+    @cached_property
     def schema(self) -> Any:
-        """Return pyarrow's schema of the file."""
+        """Schema of the file, as pyarrow's object."""
         from pyarrow import OSFile
 
         with OSFile(self.path) as source:
@@ -69,7 +73,7 @@ class ArrowTable(_BinaryTable):
         """Yield a column in batches, as pyarrow's arrays."""
         from pyarrow import ipc, memory_map
 
-        wanted = ipc.IpcReadOptions(included_fields=[self.schema().get_field_index(column)])
+        wanted = ipc.IpcReadOptions(included_fields=[self.schema.get_field_index(column)])
         with memory_map(self.path) as source:
             reader = _open_ipc(source, wanted)
             if isinstance(reader, ipc.RecordBatchFileReader):
@@ -92,8 +96,9 @@ def _open_ipc(source: Any, options: Any = None) -> Any:
 class FeatherTable(_BinaryTable):
     """Feather 1 file, a format that pyarrow is about to drop: it is refused."""
 
+    @cached_property
     def schema(self) -> Any:
-        """Raise a ValueError with the advice to convert the file."""
+        """Error with the advice to convert the file."""
         raise ValueError(
             "is a file of Feather 1, which pyarrow no longer supports; write it again as Parquet, "
             "with pandas: pandas.read_feather(path).to_parquet(new_path)"
@@ -103,8 +108,9 @@ class FeatherTable(_BinaryTable):
 class OrcTable(_BinaryTable):
     """ORC file; each of its stripes must fit into memory."""
 
+    @cached_property
     def schema(self) -> Any:
-        """Return pyarrow's schema of the file."""
+        """Schema of the file, as pyarrow's object."""
         from pyarrow import orc
 
         return orc.ORCFile(self.path).schema

@@ -7,6 +7,7 @@ pyarrow parses a table block by block as long as its blocks are in the plainest 
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -26,8 +27,9 @@ class CsvTable:
             options.sep or sep, options.quotechar, options.escapechar, options.newlines
         )
 
+    @cached_property
     def names(self) -> list[str]:
-        """Return the names of all columns."""
+        """Names of all columns."""
         with self._open_rows() as rows:
             first = next(iter(rows), None)
         names = self.options.names
@@ -55,11 +57,11 @@ class CsvTable:
         """Return pyarrow's type of text, whatever a column looks like; None if it is missing."""
         import pyarrow as pa
 
-        return pa.string() if column in self.names() else None
+        return pa.string() if column in self.names else None
 
     def batches(self, column: str, kind: Any) -> Iterator[Any]:
         """Yield a column in batches, as pyarrow's arrays."""
-        index = self.names().index(column)
+        index = self.names.index(column)
         n_rows = 0
         if self.dialect.is_plain:
             import pyarrow as pa

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -35,8 +36,9 @@ class _JsonTable:
         self.path = path
         self.options = options
 
+    @cached_property
     def names(self) -> list[str]:
-        """Return the keys of the first records."""
+        """Keys of the first records."""
         records = (record for _, record in islice(self._records(), SAMPLE))
         return list(dict.fromkeys(key for record in records for key in record))
 
@@ -222,6 +224,8 @@ def _check_type(value: Any, kind: Any, column: str, place: str) -> None:
     is_right = value is None or isinstance(value, list if is_list else str)
     if is_right and is_list:
         is_right = {*map(type, value or ())} <= {item_type, type(None)}
+        if is_right and item_type is int and any(abs(item or 0) >= 2**63 for item in value or ()):
+            raise ValueError(f"{place}: {quoted(value)} contains an integer of more than 64 bits")
     if not is_right:
         raise ValueError(
             f"{place}: column {quoted(column)} is {quoted(value)}, but its first value is of type "

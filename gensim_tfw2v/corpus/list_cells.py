@@ -7,6 +7,11 @@ from typing import Any
 
 from gensim_tfw2v.messages import quoted
 
+try:
+    import pyarrow as pa
+except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
+    pass
+
 _STRING = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _ITEM = rf"\s*(?:{_STRING}|-?[0-9]+|None)\s*"
 
@@ -52,20 +57,38 @@ def parse_list(cell: str) -> list[Any]:
     return items
 
 
+def find_list_type(cells: list[str]) -> Any:
+    """Return pyarrow's type of the lists in the first cells of a column; None if all are empty."""
+    lists = [parse_cell(cell, row) or [] for row, cell in enumerate(cells, 1)]
+    types = {type(item) for items in lists for item in items}
+    return pa.list_(pa.int64() if int in types else pa.string()) if types else None
+
+
+def parse_cell(cell: str | None, row: int) -> list[Any] | None:
+    """Return the list in a cell, None for an empty cell; a ValueError names the row."""
+    if cell is None or not cell.strip():
+        return None
+    try:
+        return parse_list(cell)
+    except ValueError as error:
+        raise ValueError(f"row {row:,}: {error}") from None
+
+
 def parse_cells(cells: Any, kind: Any, first_row: int) -> Any:
     """Return pyarrow's array of the lists in an array of text; an empty cell is a null.
 
     `kind` is the type of the lists, and `first_row` the number of the first cell, for messages.
     """
-    import pyarrow as pa
-
-    lists: list[list[Any] | None] = []
-    for number, cell in enumerate(cells.to_pylist(), first_row):
-        try:
-            lists.append(parse_list(cell) if cell and cell.strip() else None)
-        except ValueError as error:
-            raise ValueError(f"row {number:,}: {error}") from None
+    rows = enumerate(cells.to_pylist(), first_row)
+    lists = {row: parse_cell(cell, row) for row, cell in rows}
     try:
-        return pa.array(lists, kind)
-    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
-        raise ValueError(f"rows from {first_row:,}: {error}; the first rows are {kind}") from error
+        return pa.array(lists.values(), kind)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        for row, items in lists.items():
+            try:
+                pa.array([items], kind)
+            except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+                raise ValueError(
+                    f"row {row:,}: {quoted(items)}: {error}; the first rows are of type {kind}"
+                ) from None
+        raise

@@ -61,7 +61,7 @@ def column_names(path: str | Path, options: TableOptions | None = None) -> str:
     """Return the names of a table's columns for a message."""
     require_pyarrow()
     with naming(str(path)):
-        names = open_table(str(path), options or TableOptions()).names()
+        names = open_table(str(path), options or TableOptions()).names
     return _shorten(names)
 
 
@@ -83,31 +83,70 @@ def naming(path: str) -> Iterator[None]:
         raise ValueError(f"{path}: {error}") from error
 
 
-def find_type(path: str, column: TableColumn) -> Any:
-    """Return the type as which a column is read; raise a ValueError if it can't be a corpus."""
-    with naming(path):
-        table = open_table(path, column.options)
-        names = table.names()
-        n_columns = names.count(column.name)
-        kind = table.column_type(column.name) if n_columns < 2 else None
-        if kind is None:
-            has = f"has {n_columns or 'no'} column{'s' * (n_columns > 1)} {quoted(column.name)}"
-            hint = table.hint() if hasattr(table, "hint") and not n_columns else ""
-            raise ValueError(f"{path}: {has}; its columns are: {_shorten(names)}{hint}")
-        if not is_text(kind) and not is_text(items_of(kind)) and not is_integer(items_of(kind)):
-            raise ValueError(f"column {quoted(column.name)} is of type {kind}; {_cure(kind)}")
-        if not is_text(kind):
-            if column.options.lists is not None:
+def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
+    """Return the type as which a column of each file is read.
+
+    Raises
+    ------
+    ValueError
+        If the column is missing or can't be a corpus.
+    """
+    types = {}
+    for path in paths:
+        with naming(path):
+            types[path] = _find_type(path, column)
+    texts = [path for path, kind in types.items() if is_text(kind)]
+    for path in texts:  # the parts of a table are alike, so one that isn't empty shows what it is
+        with naming(path):
+            cells = _first_cells(path, column, types[path])
+            if column.options.lists is not None and (kind := list_cells.find_list_type(cells)):
+                return types | dict.fromkeys(texts, kind)
+            if column.options.lists is None and list_cells.look_like_lists(cells):
+                example = next(cell for cell in cells if cell.strip())
                 raise ValueError(
-                    f"lists={column.options.lists!r} has no effect on column "
-                    f"{quoted(column.name)} of type {kind}; leave it out"
+                    f"the cells of column {quoted(column.name)} look like lists "
+                    f"({quoted(example)}), whose brackets and quotes would be parts of words; "
+                    "store lists as Parquet or JSON Lines, or pass lists='json' to parse these"
                 )
-            return kind
-        return _type_of_cells(table, column, kind)
+        if any(cell.strip() for cell in cells):
+            break
+    if column.options.lists is not None:
+        types |= dict.fromkeys(texts, pa.list_(pa.string()))
+    return types
+
+
+def _find_type(path: str, column: TableColumn) -> Any:
+    """Return the type of a column, which is a text even if it will be parsed as lists."""
+    table = open_table(path, column.options)
+    n_columns = table.names.count(column.name)
+    kind = table.column_type(column.name) if n_columns < 2 else None
+    if kind is None:
+        has = f"has {n_columns or 'no'} column{'s' * (n_columns > 1)} {quoted(column.name)}"
+        hint = table.hint() if hasattr(table, "hint") and not n_columns else ""
+        raise ValueError(f"{path}: {has}; its columns are: {_shorten(table.names)}{hint}")
+    if is_text(kind):
+        return kind
+    if not is_text(items_of(kind)) and not is_integer(items_of(kind)):
+        raise ValueError(f"column {quoted(column.name)} is of type {kind}; {_cure(kind)}")
+    if column.options.lists is not None:
+        raise ValueError(
+            f"lists={column.options.lists!r} has no effect on column {quoted(column.name)} of type "
+            f"{kind}; leave it out"
+        )
+    return kind
+
+
+def _first_cells(path: str, column: TableColumn, kind: Any) -> list[str]:
+    """Return the first cells of a column of text; a null is an empty cell."""
+    batches = open_table(path, column.options).batches(column.name, kind)
+    rows = (cell for batch in batches for cell in batch.cast(pa.large_string()).to_pylist())
+    cells = [cell or "" for cell in islice(rows, SAMPLE)]
+    batches.close()
+    return cells
 
 
 def read_column(path: str, column: TableColumn, kind: Any) -> Iterator[Any]:
-    """Yield a column in batches, as pyarrow's arrays of a type that `find_type` has returned."""
+    """Yield a column in batches, as pyarrow's arrays of a type that `find_types` has returned."""
     with naming(path):
         table = open_table(path, column.options)
         if column.options.lists is None:
@@ -117,28 +156,6 @@ def read_column(path: str, column: TableColumn, kind: Any) -> Iterator[Any]:
         for cells in table.batches(column.name, pa.string()):
             yield list_cells.parse_cells(cells, kind, n_rows + 1)
             n_rows += len(cells)
-
-
-def _type_of_cells(table: Any, column: TableColumn, kind: Any) -> Any:
-    """Return the type of a column of text, or of the lists in its cells if they are parsed."""
-    batches = table.batches(column.name, kind)
-    cells = (cell for batch in batches for cell in batch.cast(pa.large_string()).to_pylist())
-    try:
-        filled = [cell for cell in islice(cells, SAMPLE) if cell]
-    except UnicodeDecodeError:  # reported with its place while the column is read
-        filled = []
-    batches.close()
-    if column.options.lists is not None:
-        lists = map(list_cells.parse_list, filled)
-        is_of_integers = any(isinstance(item, int) for items in lists for item in items)
-        return pa.list_(pa.int64() if is_of_integers else pa.string())
-    if list_cells.look_like_lists(filled):
-        raise ValueError(
-            f"the cells of column {quoted(column.name)} look like lists ({quoted(filled[0])}), "
-            "whose brackets and quotes would be parts of words; store lists as Parquet or JSON "
-            "Lines, or pass lists='json' to parse these"
-        )
-    return kind
 
 
 def flat_items(column: Any) -> tuple[Any, NDArray[np.int64]]:

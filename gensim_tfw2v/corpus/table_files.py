@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
 from gensim_tfw2v.corpus.table_columns import (
-    find_type,
+    find_types,
     flat_items,
     is_integer,
     is_text,
@@ -129,8 +129,9 @@ class TableSentences:
         self.options = TableOptions(
             sep, quotechar, escapechar, header, names, encoding, newlines, lists, recursive
         )
-        files = list_tables(Path(path), recursive)
-        self.types = {file: find_type(file, self._column) for file in files}
+        if not isinstance(column, str):
+            raise TypeError(f"column must be the name of a column, a string, got {quoted(column)}")
+        self.types = find_types(list_tables(Path(path), recursive), self._column)
         self._check_types()
 
     def _check_types(self) -> None:

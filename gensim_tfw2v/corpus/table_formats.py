@@ -24,7 +24,7 @@ COMMON = frozenset({"lists", "recursive"})
 # A key and a colon after the brace: no sentence begins like this.
 _OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
 _RECORDS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
-_ARROW = re.compile(rb"ARROW1\0\0|\xff{4}..\0\0\x10\0\0\0", re.DOTALL)  # a file, or a stream
+_ARROW = re.compile(rb"ARROW1\0\0|\xff{4}..\0\0[\4-\x40]\0\0\0", re.DOTALL)  # a file, or a stream
 _ORC = re.compile(rb"ORC.{,99}[\x00-\x08]", re.DOTALL)  # a text may begin with these letters
 
 
@@ -39,8 +39,8 @@ class TableFormat:
     suffixes : tuple of str
         Suffixes of files, in lower case, without that of a compression.
     reader : type
-        Class that opens a table from its path and its `TableOptions`. It has the methods
-        ``names()``, ``column_type(column)`` and ``batches(column, type)``.
+        Class that opens a table from its path and its `TableOptions`. It has the attribute
+        ``names`` and the methods ``column_type(column)`` and ``batches(column, type)``.
     is_content : callable, optional
         Function that returns whether the first bytes of a file, decompressed, are unmistakably of
         this format.

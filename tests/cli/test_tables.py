@@ -61,11 +61,13 @@ def test_rows_are_documents(tfw2v, tables, name, column):
     (("parts",), "tfw2v train parts --column NAME; its columns are: id, text"),
     (("hidden",), "hidden: is a table; name the column to train on"),
     (("text.txt", "--column", "text"),
-     "text.txt: --column needs a table (.parquet, .csv, .tsv, .jsonl, .ndjson); read other files"),
+     "text.txt: --column needs a table (.parquet, .arrow, .feather, .ipc, .orc, .csv, .tsv, "
+     ".jsonl, .ndjson, .json); read other files"),
     (("-", "--column", "text"), "/dev/stdin: --column needs a table"),
     (("texts.csv", "--column", "texts"),
      "texts.csv: has no column 'texts'; its columns are: id, text"),
-    (("texts.parquet", "--column", "id"), "column 'id' is of type int64; a corpus is a column of"),
+    (("texts.parquet", "--column", "id"),
+     "column 'id' is of type int64; a row must be a sentence: group"),
     (("missing.csv", "--column", "id"), "missing.csv: No such file or directory"),
 ])  # fmt: skip
 def test_bad_columns_are_reported_before_training(tfw2v, monkeypatch, tables, arguments, message):
