@@ -1,5 +1,6 @@
 """A corpus that is no text, or no sentences, is refused with what it is and what to call."""
 
+import gzip
 import io
 import json
 import os
@@ -134,6 +135,21 @@ def test_pipe_without_text_is_refused_with_what_it_holds(tmp_path, kind, said):
     with pytest.raises(ValueError, match=said):
         TFWord2Vec(corpus_file=tmp_path / "pipe", **SMALL)
     writer.join(60)
+
+
+@pytest.mark.parametrize("kind", ["pdf", "csv", "csv.gz", "json lines", "packed wikipedia", "npy"])
+def test_address_of_a_file_without_text_is_refused_with_what_it_is(model, tmp_path, kind):
+    uri = write(kind, tmp_path).as_uri()  # smart_open reads it as it does s3://
+    described = (NOT_TEXTS | TABLES)[kind][2]
+    refused(model, lambda: TFWord2Vec(LineSentence(uri), **SMALL), ValueError, described)
+    refused(model, lambda: model.held_out_loss(LineSentence(uri)), ValueError, described)
+
+
+def test_address_of_a_text_is_read_from_its_start(tmp_path):
+    for name, content in (("a.txt", LINES.encode()), ("a.txt.gz", gzip.compress(LINES.encode()))):
+        (tmp_path / name).write_bytes(content)
+        model = TFWord2Vec(LineSentence((tmp_path / name).as_uri()), **SMALL)
+        assert model.corpus_total_words == len(LINES.split())
 
 
 def pour(pipe, content):

@@ -39,14 +39,24 @@ def find_refusal(path: str | os.PathLike[str], command: str = "") -> str:
     return _describe(BINARY, path, command) if BINARY.is_content(head) else ""
 
 
-def find_stream_refusal(head: bytes) -> str:
-    """Return why a pipe with these first bytes cannot be read as a text corpus; "" if it can.
+def find_stream_refusal(head: bytes, path: str = "") -> str:
+    """Return why a pipe or remote file cannot be read as a text corpus; "" if it can.
 
-    The predicate is as of `find_refusal`, with the same advice in Python and on the command line.
+    Parameters
+    ----------
+    head : bytes
+        Its first bytes, decompressed.
+    path : str
+        Its path, if a table is to be recognized by the suffix, too.
+
+    Returns
+    -------
+    str
+        A predicate as of `find_refusal`, with the same advice in Python and on the command line.
     """
     if kind := find_kind(head):
         return f"{kind.description}, not text: {kind.stream_advice}"
-    if table := find_table(head):
+    if table := find_table(head, path):
         return (
             f"is a table ({table}), not text: write it to a file, and name the column to train on"
         )

@@ -259,6 +259,8 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
     ------
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, OSError
         If compressed data are damaged or truncated: the decompressor's type, with an explanation.
+    ValueError
+        If a pipe or a remote file is not a text: see `refusals.find_stream_refusal`.
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
         with BufferedReader(FileIO(path), HEAD) as file:
@@ -268,7 +270,7 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
         return
     try:
         with messages.open_decompressed(path) as file:
-            yield file
+            yield _check_remote(path, file) if "://" in path else file
     except Exception as error:
         if (kind := messages.damage(error)) is None:
             raise
@@ -277,6 +279,14 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
             "again, or rename it if it is not compressed"
         )
         raise kind(advice) from error
+
+
+def _check_remote(path: str, file: Any) -> BinaryIO:
+    """Raise a ValueError if a remote file is not a text; return an open file from its start."""
+    peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD)
+    if refusal := find_stream_refusal(peekable.peek(HEAD)[:HEAD], path):
+        raise ValueError(f"{path} {refusal}")
+    return peekable
 
 
 def bytes_read(file: BinaryIO) -> int:
