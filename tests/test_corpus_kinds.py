@@ -121,8 +121,8 @@ def is_json(text):
 
 @pytest.mark.parametrize(("kind", "said"), [
     ("npy", "is a NumPy array, not text: a corpus is UTF-8 text"),
-    ("parquet", r"is a table \(Parquet\), not text: write it to a file"),
-    ("json lines", r"is a table \(JSON Lines\), not text: write it to a file"),
+    ("parquet", r"is a table \(Parquet\), not text: write it to a local file"),
+    ("json lines", r"is a table \(JSON Lines\), not text: write it to a local file"),
     ("xz named text", "holds xz data, not text: decompress it"),
     ("utf-16", "looks like UTF-16LE"),
     ("integers", "holds binary data"),

@@ -106,7 +106,7 @@ def test_folder_of_subfolders_alone_is_refused(tfw2v, folder):
 @pytest.mark.parametrize(("kind", "said"), [
     ("pdf", "is a PDF document, not text: a corpus is UTF-8 text"),
     ("gzip named text", "holds gzip data, not text: decompress it"),
-    ("parquet", "is a table (Parquet), not text: write it to a file"),
+    ("parquet", "is a table (Parquet), not text: write it to a local file"),
     ("integers", "holds binary data, not text"),
 ])  # fmt: skip
 @pytest.mark.parametrize("how", ["<", "| cat |"])
