@@ -170,7 +170,7 @@ def guess_sep(head: str, dialect: Dialect) -> str | None:
     return None
 
 
-def complete_rows(block: bytes, dialect: Dialect, is_last: bool) -> int | None:
+def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
     """Return the number of bytes of complete rows at the start of a block.
 
     Returns None if quotes are used in a way that parsers may read differently, or a quoted cell

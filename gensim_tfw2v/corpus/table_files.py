@@ -224,11 +224,15 @@ class ColumnText(io.RawIOBase):
         """Fill a buffer; return the number of bytes, 0 at the end."""
         text = pa.large_string()
         while not self._rest and (column := next(self._batches, None)) is not None:
+            if not len(column):
+                continue
             column = compute.fill_null(column.cast(text), "")
             column = compute.replace_substring(column, "\n", " ")
             ends = pa.scalar("\n", text)
             lines = compute.binary_join_element_wise(column, ends, pa.scalar("", text))
-            self._rest = memoryview(lines.buffers()[2] or b"").cast("B")
+            _, offsets, buffer = lines.buffers()
+            stop = np.frombuffer(offsets, np.int64)[len(lines)]  # the buffer may be longer
+            self._rest = memoryview(buffer or b"").cast("B")[:stop]
         size = min(len(into), len(self._rest))
         into[:size] = self._rest[:size]
         self._rest = self._rest[size:]

@@ -9,7 +9,7 @@ import lzma
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pyarrow import csv as pyarrow_csv
 from pyarrow import feather, orc, parquet
@@ -508,6 +508,7 @@ def test_random_dialects_are_read_as_they_were_written(tmp_path_factory, rows, d
 
 
 @settings(max_examples=500, deadline=None)
+@example(",\n\r", ",", None, None, False, 20)
 @given(
     text=st.text(st.sampled_from("ab \"',;\\\n\r\té|"), max_size=30),
     sep=st.sampled_from(",;\t"),
