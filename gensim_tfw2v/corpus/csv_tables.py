@@ -13,7 +13,7 @@ from typing import Any
 
 from gensim_tfw2v.corpus import table_streams
 from gensim_tfw2v.corpus.csv_dialect import Dialect, StrictRows, complete_rows, guess_sep
-from gensim_tfw2v.corpus.table_blocks import UnclearBlock, parse_blocks, read_blocks
+from gensim_tfw2v.corpus.table_blocks import parse_blocks, read_blocks
 from gensim_tfw2v.corpus.table_options import TableOptions
 from gensim_tfw2v.corpus.table_streams import open_utf8, undecodable_message
 
@@ -65,14 +65,12 @@ class CsvTable:
         index = self.names.index(column)
         n_rows = 0
         if self.dialect.is_plain:
-            import pyarrow as pa
-
             try:
                 for batch in self._plain_batches(index):
                     yield batch
                     n_rows += len(batch)
                 return
-            except (UnclearBlock, pa.ArrowInvalid):
+            except ValueError:  # also pyarrow's: the strict reader settles it
                 pass
         yield from self._strict_batches(index, n_rows)
 

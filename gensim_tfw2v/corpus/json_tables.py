@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from gensim_tfw2v.corpus import table_streams
-from gensim_tfw2v.corpus.table_blocks import UnclearBlock, parse_blocks, read_blocks
+from gensim_tfw2v.corpus.table_blocks import parse_blocks, read_blocks
 from gensim_tfw2v.corpus.table_options import TableOptions
 from gensim_tfw2v.corpus.table_streams import long_row_message, open_utf8, undecodable_message
 from gensim_tfw2v.messages import quoted
@@ -100,15 +100,13 @@ class JsonLinesTable(_JsonTable):
 
     def batches(self, column: str, kind: Any) -> Iterator[Any]:
         """Yield a column in batches, as pyarrow's arrays."""
-        import pyarrow as pa
-
         n_rows = 0
         try:
             for batch in self._fast_batches(column, kind):
                 yield batch
                 n_rows += len(batch)
             return
-        except (UnclearBlock, pa.ArrowInvalid):
+        except ValueError:  # also pyarrow's: the strict reader settles it
             pass
         yield from self._parsed_batches(column, kind, n_rows)
 

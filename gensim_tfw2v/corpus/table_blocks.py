@@ -15,22 +15,18 @@ from gensim_tfw2v.processes.threads import in_threads
 AHEAD = 3  # blocks that are being parsed, or wait for their use
 
 
-class UnclearBlock(Exception):
-    """Block that a fast parser might read wrongly, or can't read at all."""
-
-
 def read_blocks(
     source: Any, complete_rows: Callable[[bytes, bool], int | None]
 ) -> Iterator[tuple[bytes, bool]]:
     """Yield blocks of complete rows, and whether each is the first one.
 
     `complete_rows` returns the number of bytes of complete rows at the start of a block, or None if
-    it is unclear; its second argument is whether the block is the end of the text.
+    a fast parser might read them wrongly. Its second argument is whether the block ends the text.
 
     Raises
     ------
-    UnclearBlock
-        Also for a row longer than a block.
+    ValueError
+        If a block must be read by a strict reader, because it is unclear, or a row exceeds it.
     """
     rest = b""
     is_first = True
@@ -39,7 +35,7 @@ def read_blocks(
         block = rest + piece
         stop = complete_rows(block, not piece)
         if stop is None or (not stop and len(block) >= table_streams.BLOCK):
-            raise UnclearBlock
+            raise ValueError("a block must be read strictly")
         if stop:
             yield block[:stop], is_first
             is_first = False

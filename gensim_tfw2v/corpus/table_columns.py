@@ -41,7 +41,8 @@ def open_table(path: str, options: TableOptions) -> Any:
     changed = options.changed()
     if unusable := changed.keys() - table_format.options:
         shown = ", ".join(f"{name}={quoted(changed[name])}" for name in sorted(unusable))
-        raise ValueError(f"{path}: {shown} has no effect on {table_format.name} files; leave it out")
+        kind = f"{table_format.name} files"
+        raise ValueError(f"{path}: {shown} has no effect on {kind}; leave it out")
     return table_format.reader(path, options)
 
 
