@@ -33,6 +33,8 @@ class CsvTable:
         """Names of all columns."""
         with self._open_rows() as rows:
             first = next(iter(rows), None)
+            for cell in first or ():
+                self._check_decoded(cell, rows.place)
         names = self.options.names
         if first is None:
             raise ValueError("Empty CSV file")

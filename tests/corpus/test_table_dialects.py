@@ -314,6 +314,8 @@ REFUSED = {
     "commas.tsv": ("id,text\n1,a\n", r"pass sep=','", {"sep": ","}),
     "latin.csv": ("text\nä\n".encode("latin-1"), r"row 1 \(line 2\): b'\\xe4' is not UTF-8 text: "
                   r"pass the encoding", {"encoding": "latin-1"}),
+    "latin-names.csv": ("größe,text\na,b\n".encode("latin-1"), r"the row of names \(line 1\): "
+                        r"b'gr\\xf6\\xdfe' is not UTF-8 text", {"encoding": "latin-1"}),
     "wide.csv": ("text\nä b\n".encode("utf-16"), "looks like UTF-16: pass encoding='utf-16'",
                  {"encoding": "utf-16"}),
     "wide.jsonl": ('{"text": "ä b"}\n'.encode("utf-16"), "pass encoding='utf-16'",
