@@ -569,7 +569,8 @@ class TFWord2Vec(Word2Vec):
             If the corpus is not UTF-8.
         """
         self._refuse_while_used()
-        check_sentences(corpus_iterable)
+        if corpus_iterable is not None:
+            check_sentences(corpus_iterable)
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
@@ -874,7 +875,8 @@ class TFWord2Vec(Word2Vec):
             As gensim's; also if the corpus is a path instead of sentences, or a data frame.
         """
         is_file = corpus_iterable is None and corpus_file is not None
-        check_sentences(corpus_iterable)
+        if corpus_iterable is not None:
+            check_sentences(corpus_iterable)
         if is_file and not isinstance(corpus_file, str | os.PathLike):
             check_frame(corpus_file)
             raise TypeError(

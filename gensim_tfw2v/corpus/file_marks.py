@@ -23,6 +23,9 @@ BINARY_SHARE = 0.03
 #: Control characters that do not occur in texts.
 CONTROL_CHARACTERS = bytes([*range(9), *range(14, 27), 127])
 
+#: Number of bytes from which binary data are recognized.
+MAX_BINARY = 1 << 13
+
 #: Minimum number of columns by which vectors without a header are recognized.
 MIN_DIMENSIONS = 20
 
@@ -64,6 +67,7 @@ def _decode(head: bytes) -> str | None:
 
 def is_binary(head: bytes) -> bool:
     """Return whether bytes have more control characters than any text has, in any encoding."""
+    head = head[:MAX_BINARY]
     n_controls = _n_controls(head)
     if _decode(head) is not None:
         return n_controls > CONTROL_SHARE * len(head)
@@ -84,13 +88,17 @@ def ascii_encoding(head: bytes) -> str:
 def _wide_encoding(head: bytes) -> str:
     """Return iconv's name of UTF-16 or UTF-32 if bytes are text in it, else "".
 
-    Arrays of integers, which have null bytes at the same places, contain control characters, too.
+    Arrays of numbers, too, may have null bytes at the same places, but contain control characters
+    or invalid ones.
     """
     sample = head[:1000]
-    encoding = wide_encoding(sample)
-    if encoding and any(map(_is_control, sample.decode(encoding, "ignore"))):
+    if not (encoding := wide_encoding(sample)):
         return ""
-    return encoding
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeDecodeError:
+        return ""
+    return "" if any(map(_is_control, text)) else encoding
 
 
 def json_shape(head: bytes) -> str:
@@ -111,7 +119,7 @@ def json_shape(head: bytes) -> str:
 
 
 def _is_json(text: str, may_be_cut: bool = True) -> bool:
-    """Return whether a text consists of arrays and objects, the last of which may be cut."""
+    """Return whether a text consists of arrays and objects; the last one may be cut."""
     decoder = json.JSONDecoder()
     position = _SPACE.match(text).end()  # type: ignore[union-attr]
     while position < len(text):
@@ -132,7 +140,7 @@ def _is_json(text: str, may_be_cut: bool = True) -> bool:
 
 
 def _is_vector(line: bytes, dimensions: int) -> bool:
-    """Return whether a line is a word and as many numbers, most of which have decimal places."""
+    """Return whether a line is a word and as many numbers, mostly with decimal places."""
     fields = line.split()
     numbers = fields[1:]
     n_decimal = sum(b"." in number or b"e-" in number for number in numbers)
@@ -146,14 +154,15 @@ def _is_vector(line: bytes, dimensions: int) -> bool:
 def is_vectors(head: bytes) -> bool:
     """Return whether each line is a word and its vector, with word2vec's header or without."""
     header = _HEADER.match(head)
+    first = head[:1000].split(maxsplit=2)[:2]
+    is_number = [bool(_NUMBER.fullmatch(field)) for field in first]
+    if not header and is_number != [False, True]:  # quick, for most texts
+        return False
     lines = head[header.end() if header else 0 :].split(b"\n", 20)[:20]
     lines = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
     dimensions = int(header[2]) if header else len(lines[0].split()) - 1
     if dimensions < (3 if header else MIN_DIMENSIONS):
         return False
-    is_number = _NUMBER.fullmatch(lines[0].split(maxsplit=1)[0]) if lines[0].strip() else None
-    if is_number and not header:
-        return False  # a text of numbers
     return all(_is_vector(line, dimensions) for line in lines)
 
 

@@ -29,24 +29,35 @@ def find_refusal(path: str | os.PathLike[str], command: str = "") -> str:
     head = read_head(path)
     if kind := find_kind(head):
         return _describe(kind, path, command)
-    if table := find_table(head, path):
+    if table := find_table(head):
         return _describe_table(table, path, command)
+    if table := find_table(b"", path):
+        advice = "if each of its lines is a sentence, let its name end in .txt"
+        return f"{_describe_table(table, path, command)}; {advice}"
     if encoding := ascii_encoding(head):
         return f"is not UTF-8 text. {converting(encoding)}"
     return _describe(BINARY, path, command) if BINARY.is_content(head) else ""
 
 
-def find_stream_refusal(head: bytes) -> str:
-    """Return why a pipe with these first bytes cannot be read as a text corpus; "" if it can.
+def find_stream_refusal(head: bytes, path: str = "") -> str:
+    """Return why a pipe or remote file cannot be read as a text corpus; "" if it can.
 
-    The predicate is as of `find_refusal`, with the same advice in Python and on the command line.
+    Parameters
+    ----------
+    head : bytes
+        Its first bytes, decompressed.
+    path : str
+        Its path, if a table is to be recognized by the suffix, too.
+
+    Returns
+    -------
+    str
+        A predicate as of `find_refusal`, with the same advice in Python and on the command line.
     """
     if kind := find_kind(head):
         return f"{kind.description}, not text: {kind.stream_advice}"
-    if table := find_table(head):
-        return (
-            f"is a table ({table}), not text: write it to a file, and name the column to train on"
-        )
+    if table := find_table(head, path):
+        return f"is a table ({table}), not text: write it to a local file, and name the column to train on"
     if encoding := ascii_encoding(head):
         return f"is not UTF-8 text. {converting(encoding)}"
     return f"{BINARY.description}, not text: {TEXT}" if BINARY.is_content(head) else ""

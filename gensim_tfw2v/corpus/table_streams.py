@@ -1,7 +1,6 @@
 """Bytes of tables: decompressed, from their start."""
 
 import codecs
-import importlib.util
 import io
 import os
 from collections.abc import Iterator
@@ -57,7 +56,8 @@ def _check_compression(path: str) -> None:
 def read_head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
     """Return the first decompressed bytes of a file; b"" if it can't be decompressed.
 
-    pyarrow is imported only for the suffixes in `PYARROWS`, and may be missing.
+    pyarrow, which may be missing, is imported only for suffixes in `PYARROWS` if the package that
+    decompresses them is missing.
     """
     name = os.fspath(path)
     suffix = Path(name).suffix.lower()
@@ -65,8 +65,13 @@ def read_head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
         if suffix not in COMPRESSED:
             with open(name, "rb") as file:
                 return file.read(size)
-        has_pyarrow = suffix in PYARROWS and importlib.util.find_spec("pyarrow") is not None
-        with open_bytes(name) if has_pyarrow else open_decompressed(name) as file:
+        try:
+            source = open_decompressed(name)
+        except ImportError:
+            if suffix not in PYARROWS:
+                raise
+            source = open_bytes(name)
+        with source as file:
             return bytes(file.read(size))
     except (ImportError, ValueError):
         return b""

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -22,6 +23,12 @@ MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
 
 #: Name of gensim's class for the sentences of several files.
 PATHS = "gensim.models.word2vec.PathLineSentences"
+
+#: Bytes of texts in ASCII.
+_ASCII = bytes([*b"\t\n\r", *range(32, 127)])
+
+#: Two words, at the start of a text.
+_WORDS = re.compile(rb"(?!version https:)[A-Za-z]\S*\s+[A-Za-z]")
 
 #: Path of a file, or an iterable of sentences.
 Source = Path | Iterable[list[str]]
@@ -162,9 +169,22 @@ def whole_file(path: str) -> FileRange:
         raise IsADirectoryError(errno.EISDIR, advice, path)
     if not stat.S_ISREG(status.st_mode):
         return FileRange(path, 0, status.st_size, is_stream=True)
-    if refusal := find_refusal(path):
+    if not _is_plain(path) and (refusal := find_refusal(path)):
         raise ValueError(f"{path} {refusal}")
     return FileRange(path, 0, status.st_size, is_stream=path.lower().endswith(COMPRESSED))
+
+
+def _is_plain(path: str) -> bool:
+    """Return whether a file begins with words in ASCII and has no suffix but .txt, as most texts.
+
+    No other kind of file does, except vectors, whose words are followed by a number, and pointers
+    of Git LFS.
+    """
+    if os.path.splitext(path)[1].lower() not in ("", ".txt"):
+        return False
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    return bool(_WORDS.match(head)) and not head.translate(None, _ASCII)
 
 
 def bytes_of(ranges: Iterable[FileRange]) -> int:
@@ -239,6 +259,8 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
     ------
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, OSError
         If compressed data are damaged or truncated: the decompressor's type, with an explanation.
+    ValueError
+        If a pipe or a remote file is not a text: see `refusals.find_stream_refusal`.
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
         with BufferedReader(FileIO(path), HEAD) as file:
@@ -248,7 +270,7 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
         return
     try:
         with messages.open_decompressed(path) as file:
-            yield file
+            yield _check_remote(path, file) if "://" in path else file
     except Exception as error:
         if (kind := messages.damage(error)) is None:
             raise
@@ -257,6 +279,14 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
             "again, or rename it if it is not compressed"
         )
         raise kind(advice) from error
+
+
+def _check_remote(path: str, file: Any) -> BinaryIO:
+    """Raise a ValueError if a remote file is not a text; return an open file from its start."""
+    peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD)
+    if refusal := find_stream_refusal(peekable.peek(HEAD)[:HEAD], path):
+        raise ValueError(f"{path} {refusal}")
+    return peekable
 
 
 def bytes_read(file: BinaryIO) -> int:
