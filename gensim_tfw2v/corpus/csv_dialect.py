@@ -170,7 +170,7 @@ def guess_sep(head: str, dialect: Dialect) -> str | None:
     return None
 
 
-def complete_rows(block: bytes, dialect: Dialect, is_last: bool) -> int | None:
+def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
     """Return the number of bytes of complete rows at the start of a block.
 
     Returns None if quotes are used in a way that parsers may read differently, or a quoted cell
@@ -196,18 +196,14 @@ def complete_rows(block: bytes, dialect: Dialect, is_last: bool) -> int | None:
     # an opening quote starts a cell, and a closing one ends it, except in a doubled quote
     opening = quotes[::2]
     closing = quotes[1::2]
-    is_doubled = opening[1:] == closing[:-1] + 1
+    is_single = opening[1:] != closing[:-1] + 1
+    opening = np.concatenate([opening[:1], opening[1:][is_single]])
+    closing = np.concatenate([closing[:-1][is_single], closing[-1:]])
     limits = np.zeros(256, bool)
     limits[[ord(dialect.sep), ord("\n"), ord("\r")]] = True
-    opens = limits[data[opening - 1]]  # data[-1] for the first byte, which is checked below
-    opens[1:] |= is_doubled
-    if len(opening) and not opening[0]:
-        opens[0] = True
-    closes = limits[data[np.minimum(closing + 1, len(data) - 1)]]
-    closes[:-1] |= is_doubled
-    if len(closing) and closing[-1] + 1 == len(data):
-        closes[-1] = True
-    if not (opens.all() and closes.all()):
+    is_start = limits[data[opening - 1]] | (opening == 0)
+    is_end = limits[data[np.minimum(closing + 1, len(data) - 1)]] | (closing + 1 == len(data))
+    if not (is_start.all() and is_end.all()):
         return None
     if not dialect.newlines and b"\r" in block:
         returns = np.flatnonzero(data[:stop] == ord("\r"))

@@ -6,13 +6,14 @@ pyarrow parses a table block by block as long as its blocks are in the plainest 
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cached_property
+from contextlib import closing, contextmanager
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
 from gensim_tfw2v.corpus import table_streams
 from gensim_tfw2v.corpus.csv_dialect import Dialect, StrictRows, complete_rows, guess_sep
+from gensim_tfw2v.corpus.table_blocks import parse_blocks, read_blocks
 from gensim_tfw2v.corpus.table_options import TableOptions
 from gensim_tfw2v.corpus.table_streams import open_utf8, undecodable_message
 
@@ -32,6 +33,8 @@ class CsvTable:
         """Names of all columns."""
         with self._open_rows() as rows:
             first = next(iter(rows), None)
+            for cell in first or ():
+                self._check_decoded(cell, rows.place)
         names = self.options.names
         if first is None:
             raise ValueError("Empty CSV file")
@@ -64,14 +67,12 @@ class CsvTable:
         index = self.names.index(column)
         n_rows = 0
         if self.dialect.is_plain:
-            import pyarrow as pa
-
             try:
                 for batch in self._plain_batches(index):
                     yield batch
                     n_rows += len(batch)
                 return
-            except (_NotPlain, pa.ArrowInvalid):
+            except ValueError:  # also pyarrow's: the strict reader settles it
                 pass
         yield from self._strict_batches(index, n_rows)
 
@@ -79,24 +80,32 @@ class CsvTable:
         import pyarrow as pa
         from pyarrow import csv
 
-        name = f"f{index}"
+        names = [str(number) for number in range(len(self.names))]
+        wanted = names[index]
+        parsing = csv.ParseOptions(
+            delimiter=self.dialect.sep,
+            quote_char=self.dialect.quotechar or False,
+            newlines_in_values=self.dialect.newlines,
+        )
+        conversion = csv.ConvertOptions(
+            include_columns=[wanted], column_types={wanted: pa.string()}
+        )
+
+        def parse(block: bytes, is_first: bool) -> Any:
+            reading = csv.ReadOptions(
+                use_threads=False,
+                block_size=len(block) + 1,
+                column_names=names,
+                skip_rows_after_names=int(is_first and self.options.has_header),
+            )
+            table = csv.read_csv(pa.BufferReader(block), reading, parsing, conversion)
+            return table.column(wanted)
+
         with open_utf8(self.path, self.options.encoding) as source:
-            with csv.open_csv(
-                _PlainText(source, self.dialect),
-                csv.ReadOptions(
-                    block_size=table_streams.BLOCK,
-                    autogenerate_column_names=True,
-                    skip_rows_after_names=int(self.options.has_header),
-                ),
-                csv.ParseOptions(
-                    delimiter=self.dialect.sep,
-                    quote_char=self.dialect.quotechar or False,
-                    newlines_in_values=self.dialect.newlines,
-                ),
-                csv.ConvertOptions(include_columns=[name], column_types={name: pa.string()}),
-            ) as reader:
-                for batch in reader:
-                    yield batch.column(name)
+            blocks = read_blocks(source, partial(complete_rows, self.dialect))
+            with closing(parse_blocks(blocks, parse)) as columns:
+                for column in columns:
+                    yield from column.iterchunks()
 
     def _strict_batches(self, index: int, n_skipped: int) -> Iterator[Any]:
         import pyarrow as pa
@@ -133,39 +142,3 @@ class CsvTable:
         except UnicodeEncodeError:
             before = cell.encode("utf-8", "surrogateescape")
             raise ValueError(f"{place}: {undecodable_message(before)}") from None
-
-
-class _NotPlain(Exception):
-    """Block that pyarrow might read differently than `StrictRows`."""
-
-
-class _PlainText:
-    """Source of pyarrow's parser: blocks of complete rows in the plainest form."""
-
-    closed = False
-
-    def __init__(self, source: Any, dialect: Dialect) -> None:
-        self._source = source
-        self._dialect = dialect
-        self._rest = b""
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def close(self) -> None:
-        """Do nothing: the source is closed by its owner."""
-
-    def read(self, size: int) -> bytes:
-        """Return a block of complete rows, at most `size` bytes; raise `_NotPlain` if it isn't."""
-        block = self._rest
-        while len(block) < size:
-            piece = self._source.read(size - len(block))
-            block += piece
-            stop = complete_rows(block, self._dialect, is_last=not piece)
-            if stop is None:
-                raise _NotPlain
-            if stop or not piece:
-                self._rest = block[stop:]
-                return block[:stop]
-        raise _NotPlain  # a row longer than a block

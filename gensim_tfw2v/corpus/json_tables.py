@@ -8,12 +8,13 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from gensim_tfw2v.corpus import table_streams
+from gensim_tfw2v.corpus.table_blocks import parse_blocks, read_blocks
 from gensim_tfw2v.corpus.table_options import TableOptions
 from gensim_tfw2v.corpus.table_streams import long_row_message, open_utf8, undecodable_message
 from gensim_tfw2v.messages import quoted
@@ -99,16 +100,13 @@ class JsonLinesTable(_JsonTable):
 
     def batches(self, column: str, kind: Any) -> Iterator[Any]:
         """Yield a column in batches, as pyarrow's arrays."""
-        import pyarrow as pa
-
         n_rows = 0
         try:
             for batch in self._fast_batches(column, kind):
-                batch.validate(full=True)  # pyarrow's parser doesn't check UTF-8
                 yield batch
                 n_rows += len(batch)
             return
-        except pa.ArrowInvalid:
+        except ValueError:  # also pyarrow's: the strict reader settles it
             pass
         yield from self._parsed_batches(column, kind, n_rows)
 
@@ -116,14 +114,19 @@ class JsonLinesTable(_JsonTable):
         import pyarrow as pa
         from pyarrow import json
 
+        parsing = json.ParseOptions(pa.schema({column: kind}), unexpected_field_behavior="ignore")
+
+        def parse(block: bytes, is_first: bool) -> Any:
+            reading = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+            batch = json.read_json(pa.BufferReader(block), reading, parsing).column(column)
+            batch.validate(full=True)  # pyarrow's parser doesn't check UTF-8
+            return batch
+
         with open_utf8(self.path, self.options.encoding) as source:
-            with json.open_json(
-                source,
-                json.ReadOptions(block_size=table_streams.BLOCK),
-                json.ParseOptions(pa.schema({column: kind}), unexpected_field_behavior="ignore"),
-            ) as reader:
-                for batch in reader:
-                    yield batch.column(column)
+            blocks = read_blocks(source, _complete_lines)
+            with closing(parse_blocks(blocks, parse)) as columns:
+                for values in columns:
+                    yield from values.iterchunks()
 
     def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         # a key of letters and digits is written only as itself
@@ -192,6 +195,11 @@ class JsonArrayTable(_JsonTable):
             at += 1
             if rest := skip_blanks():
                 raise ValueError(f"the array of records is followed by {rest!r}")
+
+
+def _complete_lines(block: bytes, is_last: bool) -> int:
+    """Return the number of bytes of complete lines at the start of a block."""
+    return len(block) if is_last else block.rfind(b"\n") + 1
 
 
 def _record(value: Any, place: str) -> dict[str, Any]:

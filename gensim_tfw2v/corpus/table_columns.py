@@ -38,11 +38,11 @@ def open_table(path: str, options: TableOptions) -> Any:
         raise ValueError(f"{path}: column needs a table ({known}); read other files as text")
     if not table_format.is_text:
         _check_binary(path, table_format)
-    if unusable := options.changed().keys() - table_format.options:
-        names = ", ".join(sorted(unusable))
-        raise ValueError(
-            f"{path}: {names}: has no effect on {table_format.name} files; leave it out"
-        )
+    changed = options.changed()
+    if unusable := changed.keys() - table_format.options:
+        shown = ", ".join(f"{name}={quoted(changed[name])}" for name in sorted(unusable))
+        kind = f"{table_format.name} files"
+        raise ValueError(f"{path}: {shown} has no effect on {kind}; leave it out")
     return table_format.reader(path, options)
 
 

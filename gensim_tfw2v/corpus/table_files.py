@@ -18,6 +18,7 @@ from gensim_tfw2v.corpus.table_columns import (
     is_integer,
     is_text,
     items_of,
+    naming,
     read_column,
     require_pyarrow,
 )
@@ -177,12 +178,14 @@ class TableSentences:
         """
         if not all(is_integer(items_of(kind)) for kind in self.types.values()):
             return None
-        return (
-            (items.cast(pa.int64()).to_numpy(zero_copy_only=False), lengths)
-            for path, kind in self.types.items()
-            for column in read_column(path, self._column, kind)
-            for items, lengths in [flat_items(column)]
-        )
+        return self._integer_batches()
+
+    def _integer_batches(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        for path, kind in self.types.items():
+            with naming(path):
+                for column in read_column(path, self._column, kind):
+                    items, lengths = flat_items(column)
+                    yield items.cast(pa.int64()).to_numpy(zero_copy_only=False), lengths
 
     def _rows(self) -> Iterator[list[Any]]:
         """Yield the words of each row; none for a null."""
@@ -224,11 +227,15 @@ class ColumnText(io.RawIOBase):
         """Fill a buffer; return the number of bytes, 0 at the end."""
         text = pa.large_string()
         while not self._rest and (column := next(self._batches, None)) is not None:
+            if not len(column):
+                continue
             column = compute.fill_null(column.cast(text), "")
             column = compute.replace_substring(column, "\n", " ")
             ends = pa.scalar("\n", text)
             lines = compute.binary_join_element_wise(column, ends, pa.scalar("", text))
-            self._rest = memoryview(lines.buffers()[2] or b"").cast("B")
+            _, offsets, buffer = lines.buffers()
+            stop = np.frombuffer(offsets, np.int64)[len(lines)]  # the buffer may be longer
+            self._rest = memoryview(buffer or b"").cast("B")[:stop]
         size = min(len(into), len(self._rest))
         into[:size] = self._rest[:size]
         self._rest = self._rest[size:]

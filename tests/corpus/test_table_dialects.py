@@ -9,7 +9,7 @@ import lzma
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pyarrow import csv as pyarrow_csv
 from pyarrow import feather, orc, parquet
@@ -314,6 +314,8 @@ REFUSED = {
     "commas.tsv": ("id,text\n1,a\n", r"pass sep=','", {"sep": ","}),
     "latin.csv": ("text\nä\n".encode("latin-1"), r"row 1 \(line 2\): b'\\xe4' is not UTF-8 text: "
                   r"pass the encoding", {"encoding": "latin-1"}),
+    "latin-names.csv": ("größe,text\na,b\n".encode("latin-1"), r"the row of names \(line 1\): "
+                        r"b'gr\\xf6\\xdfe' is not UTF-8 text", {"encoding": "latin-1"}),
     "wide.csv": ("text\nä b\n".encode("utf-16"), "looks like UTF-16: pass encoding='utf-16'",
                  {"encoding": "utf-16"}),
     "wide.jsonl": ('{"text": "ä b"}\n'.encode("utf-16"), "pass encoding='utf-16'",
@@ -440,7 +442,7 @@ def test_bad_options_are_refused(tmp_path, options, message):
 ])  # fmt: skip
 def test_options_that_a_format_cannot_use_are_refused(tmp_path, name, options):
     by_pandas(tmp_path / name, TEXTS)
-    with pytest.raises(ValueError, match=rf"{[*options][0]}: has no effect on .* files"):
+    with pytest.raises(ValueError, match=rf"{[*options][0]}=.* has no effect on .* files"):
         words_of(tmp_path / name, **options)
 
 
@@ -508,6 +510,7 @@ def test_random_dialects_are_read_as_they_were_written(tmp_path_factory, rows, d
 
 
 @settings(max_examples=500, deadline=None)
+@example(",\n\r", ",", None, None, False, 20)
 @given(
     text=st.text(st.sampled_from("ab \"',;\\\n\r\té|"), max_size=30),
     sep=st.sampled_from(",;\t"),

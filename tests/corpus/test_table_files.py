@@ -287,10 +287,11 @@ from gensim_tfw2v.corpus.table_files import ColumnText
 table_streams.BLOCK = 1 << 18
 path, options = sys.argv[1], eval(sys.argv[2])
 sentences = TableSentences(path, "text", **options)
-next(iter(sentences))  # pyarrow imports pandas, if that is installed
+column = sentences.ranges[0].column
+next(iter(sentences)), ColumnText(path, column).readinto(bytearray(1))  # import pandas, if it can
 tracemalloc.start()
 read = sum(map(len, sentences))
-stream = ColumnText(path, sentences.ranges[0].column)
+stream = ColumnText(path, column)
 size = sum(iter(lambda: stream.readinto(bytearray(1 << 16)), 0))
 _, peak = tracemalloc.get_traced_memory()
 print(read, size, pyarrow.default_memory_pool().max_memory(), peak)
