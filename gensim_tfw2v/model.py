@@ -19,7 +19,8 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
-from gensim_tfw2v.corpus.text_files import Source, is_pipe
+from gensim_tfw2v.corpus.source_checks import check_frame, check_sentences, folder_advice
+from gensim_tfw2v.corpus.text_files import Source, is_pipe, whole_file
 from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.files.set_marks import load_marked
 from gensim_tfw2v.files.temporary import check_folder
@@ -261,7 +262,7 @@ class TFWord2Vec(Word2Vec):
         `checkpoint_minutes` is not above 0, or a number is not finite; if `regime`, `layout` or
         `log_dir` is invalid; or if the regime cannot train this objective.
     TypeError
-        If a value is of the wrong type.
+        If a value is of the wrong type: `sentences`, too, if it is a path or a data frame.
     ClusterError
         If `cluster` or ``TF_CONFIG`` is not a valid description of a cluster.
 
@@ -633,11 +634,16 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         TypeError
-            If `corpus_file` is a pipe and gensim's own code counts.
+            If `corpus_iterable` is a path or a data frame, or if `corpus_file` is a pipe and
+            gensim's own code counts.
+        ValueError
+            If `corpus_file` is not a text, but a table, for example, or a PDF document.
         CorpusDecodeError
             If the corpus is not UTF-8.
         """
         self._refuse_while_used()
+        if corpus_iterable is not None:
+            check_sentences(corpus_iterable)
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
@@ -645,6 +651,8 @@ class TFWord2Vec(Word2Vec):
                 "with max_vocab_size, or an overridden _scan_vocab, a corpus is read twice, but "
                 f"{corpus_file} is a pipe, which can be read only once: write the text to a file"
             )
+        if by_gensim and corpus_file is not None:
+            whole_file(os.fspath(corpus_file))  # raises for files that are not texts
         config = self._current_config()
         self._open_process_launcher(config)  # tasks start while the corpus is read
         if by_gensim:
@@ -688,8 +696,11 @@ class TFWord2Vec(Word2Vec):
             If training diverges. The vectors of the last complete epoch are kept, unless the first
             training of a model diverges on one machine (see docs/regimes/local.md): they are lost.
         ValueError
-            If the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is
-            neither 1 nor V.
+            If `corpus_file` is not a text, but a table, for example, or a PDF document; if the
+            initial vectors are not finite, or the length of ``wv.vectors_lockf`` is neither 1 nor
+            V.
+        TypeError
+            If `corpus_iterable` is not an iterable of sentences, but a path or a data frame.
         RuntimeError
             If the vocabulary was not built, or has no word of the corpus; if the model is already
             being trained, by another thread or by the `train` that runs this callback; or if a
@@ -804,7 +815,7 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         ValueError, TypeError
-            If `epochs`, `alpha` or `end_alpha` is invalid.
+            If `epochs`, `alpha` or `end_alpha` is invalid, or the corpus, as in `train`.
         RuntimeError, Divergence
             As in `train`.
         """
@@ -858,10 +869,11 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         TypeError
-            If neither or both are passed, or the file does not exist, as in gensim's `train`.
+            If neither or both are passed, or the file does not exist, as in gensim's `train`; or
+            if `corpus_iterable` is a path or a data frame.
         ValueError
-            If no sentence has two known words, so that nothing is predicted; or if the model's
-            vectors are not finite.
+            If `corpus_file` is not a text; if no sentence has two known words, so that nothing is
+            predicted; or if the model's vectors are not finite.
         """
         from gensim_tfw2v.training.held_out import held_out_loss
 
@@ -928,9 +940,18 @@ class TFWord2Vec(Word2Vec):
     def _check_corpus_sanity(
         self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
     ) -> None:
-        """Run gensim's checks, but also accept compressed files and pipes."""
+        """Run gensim's checks, but also accept compressed files and pipes.
+
+        Raises
+        ------
+        TypeError
+            As gensim's; also if the corpus is a path instead of sentences, or a data frame.
+        """
         is_file = corpus_iterable is None and corpus_file is not None
+        if corpus_iterable is not None:
+            check_sentences(corpus_iterable)
         if is_file and not isinstance(corpus_file, str | os.PathLike):
+            check_frame(corpus_file)
             raise TypeError(
                 "Parameter corpus_file must be a valid path to a file, got "
                 f"{quoted(corpus_file)} instead"
@@ -939,12 +960,16 @@ class TFWord2Vec(Word2Vec):
             super()._check_corpus_sanity(
                 corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
             )
-        except TypeError:
+        except TypeError as error:
+            if is_file and os.path.isdir(corpus_file):
+                raise TypeError(f"{error}: it is a folder; {folder_advice(corpus_file)}") from None
             if not is_file or self._by_gensim:  # gensim's code cannot read such files
                 raise
             ending = os.path.splitext(corpus_file)[1].lower()
             if not (ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
                 raise
+        if is_file and self._by_gensim:  # our reader checks what it reads
+            whole_file(os.fspath(corpus_file))
 
     def _reason_for_gensims_code(self) -> str:
         """Return why gensim's own code has to train; empty if it does not.

@@ -491,9 +491,9 @@ BAD_ITERABLES = {
     "words as bytes": (lambda: [[b"trees", b"graph"]], RuntimeError, "none of the corpus's 2"),
     "words in capitals": (lambda: [["TREES"]], RuntimeError, "none of the corpus's 1"),
     "numbers as words": (lambda: [[1, 2], [3]], RuntimeError, "add its words first"),
-    "one string": (lambda: "trees", RuntimeError, "none of the corpus's 5 words"),
+    "one string": (lambda: "trees", TypeError, "a string instead of sentences: pass sentences"),
     "strings as sentences": (lambda: ["TREES"], RuntimeError, "none of the corpus's 5 words"),
-    "a dictionary": (lambda: {"tre": 1, "gra": 2}, RuntimeError, "none of the corpus's 6 words"),
+    "a dictionary": (lambda: {"tre": 1, "gra": 2}, TypeError, "a dict with strings as keys"),
     "missing LineSentence": (lambda: LineSentence("no such"), FileNotFoundError, "no such"),
     "an array": (lambda: np.ones((2, 2)), RuntimeError, "none of the corpus's 4 words"),
 }  # fmt: skip
@@ -529,9 +529,9 @@ BAD_FILES = {
     "Latin-1": (".txt", TEXT + "café à".encode("latin-1"), UnicodeDecodeError, "is not UTF-8"),
     "a surrogate": (".txt", TEXT + b"\xed\xa0\x80", UnicodeDecodeError, "is not UTF-8"),
     "a truncated character": (".txt", TEXT + b"\xe2\x82", UnicodeDecodeError, "is not UTF-8"),
-    "an image": (".txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff", UnicodeDecodeError, "is not UTF-8"),
+    "an image": (".txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff", ValueError, "is an image, not text"),
     "unknown words": (".txt", b"no such words\n", RuntimeError, "none of the corpus's 3 words"),
-    "zeros": (".txt", b"\0" * 100, RuntimeError, "none of the corpus's 1"),
+    "zeros": (".txt", b"\0" * 100, ValueError, "holds binary data, not text"),
     "UTF-8 with a BOM": (".txt", b"\xef\xbb\xbfhuman", RuntimeError, "none of the corpus's 1"),
     "commas": (".txt", b"human,interface,computer", RuntimeError, "none of the corpus's 1"),
 }  # fmt: skip

@@ -1,10 +1,12 @@
 """Helpers of all commands: declaring options, printing results, reporting failures."""
 
 import contextlib
+import functools
 import logging
 import math
 import re
 import select
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -70,11 +72,19 @@ def naming_options(message: str, command: Any) -> str:
         if typed.startswith("--"):
             if one.is_flag:
                 message = re.sub(f"{start}=(True|1)", typed, message)
-                message = re.sub(f"{start}=(False|0)", (one.secondary_opts or [typed])[0], message)
-            message = re.sub(rf"{start}='([^' ]+)'", rf"{typed} \1", message)
+                off = (one.secondary_opts or [typed])[0]
+                message = re.sub(f"{start}=(False|0|None)", off, message)
+            typed_value = functools.partial(_type_value, typed)
+            message = re.sub(rf"{start}='([^' ]+)'", typed_value, message)
             message = re.sub(f"{start}=", f"{typed} ", message)
             message = re.sub(start + named, typed, message)
     return message
+
+
+def _type_value(option: str, literal: re.Match[str]) -> str:
+    """Return an option and the value of a Python string literal, as they are typed in a shell."""
+    value = literal[1].replace("\\\\", "\\")
+    return f"{option} {shlex.quote(value)}"
 
 
 def print_rows(rows: Iterable[tuple[str, object]], saved: Iterable[Path] = ()) -> None:

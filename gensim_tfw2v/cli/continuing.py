@@ -41,9 +41,7 @@ def continue_model(
     else:
         model = _new_model(model, options, path)
     if model.has_documents and hasattr(sentences, "column"):  # a table
-        from gensim_tfw2v import TableDocuments
-
-        sentences = TableDocuments(sentences.path, sentences.column)
+        sentences = sentences.documents()
     model.total_train_time = 0.0
     model.min_alpha_yet_reached = model.alpha
     rates = model.alpha, model.min_alpha

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,47 +12,58 @@ from gensim_tfw2v.cli.common import BadInput
 
 STDIN = Path("/dev/stdin")
 
+#: Length of a list of subfolders in a message.
+WIDTH = 200
+
 
 def corpus_arguments(
-    path: Path, column: str | None = None, documents: bool = False
+    path: Path,
+    column: str | None = None,
+    documents: bool = False,
+    recursive: bool = False,
+    command: str = "tfw2v train",
+    **dialect: Any,
 ) -> dict[str, Any]:
     """Return the argument of a model's constructor, corpus_file or sentences, for a path.
 
     Files contain one sentence per line, words separated by blanks, in UTF-8. A folder's files are
-    read in the order of their names, without hidden files and subfolders. ``-`` is standard input.
-    With a `column`, the path is a table or a folder of tables.
+    read in the order of their names, without hidden files. Subfolders are left out with a message,
+    or read if `recursive`. ``-`` is standard input. With a `column`, the path is a table or a
+    folder of tables, and `dialect` contains further options of `TableSentences`.
+
+    Raises
+    ------
+    BadInput
+        If the path leads to no text, with advice: `command` is the command up to the path.
     """
     from gensim.models.word2vec import LineSentence
 
-    from gensim_tfw2v.messages import COMPRESSED, MAGIC
+    from gensim_tfw2v.messages import COMPRESSED
 
     if path == Path("-"):
         path = STDIN
     if column is not None:
         from gensim_tfw2v import TableDocuments, TableSentences
 
-        return {"sentences": (TableDocuments if documents else TableSentences)(path, column)}
+        class_ = TableDocuments if documents else TableSentences
+        return {"sentences": class_(path, column, recursive=recursive, **dialect)}
+    command = f"{command} {shlex.quote(str(path))}"
     if path.is_dir():
-        return {"sentences": _folder(path)}
+        return {"sentences": _folder(path, recursive, command)}
+    if recursive:
+        raise BadInput(f"{path}: --recursive has no effect on a file; leave it out")
     if is_stream(path):
         return {"corpus_file": str(path)}
     if not path.is_file():
         raise BadInput(f"{path}: no such file or folder")
-    with path.open("rb") as file:
-        start = file.read(8)
-    if not start:
+    if not path.stat().st_size:
         raise BadInput(f"{path}: is empty; write one sentence per line, words separated by blanks")
-    _check_is_text(path, path)
+    if path == STDIN:
+        _check_standard_input()
+    else:
+        _check_is_text(path, command)
     if path.suffix.lower() in COMPRESSED:
         return {"sentences": LineSentence(str(path))}
-    for magic, (ending, _) in MAGIC.items():
-        if start.startswith(magic) and ending in COMPRESSED:
-            if path == STDIN:
-                raise BadInput(
-                    f"standard input is compressed ({ending}); decompress it, as in: "
-                    "zcat FILE | tfw2v train - ..."
-                )
-            raise BadInput(f"{path}: is compressed; give it a name that ends in {ending}")
     return {"corpus_file": str(path)}
 
 
@@ -59,29 +72,41 @@ def is_stream(path: Path) -> bool:
     return path == Path("-") or path.is_fifo() or path.is_char_device()
 
 
-def _folder(path: Path) -> Any:
+def _folder(path: Path, recursive: bool, command: str) -> Any:
+    """Return the sentences of a folder; print the names of subfolders that are left out."""
     from gensim.models.word2vec import PathLineSentences
 
-    sentences = PathLineSentences(str(path))
-    paths = map(Path, sentences.input_files)
-    files = [file for file in paths if file.is_file() and file.name[0] != "."]
+    from gensim_tfw2v.corpus.folders import list_files
+
+    files, left_out = list_files(path, recursive)
+    subfolders = textwrap.shorten(", ".join(left_out), WIDTH, placeholder=" ...")
     if not files:
-        raise BadInput(f"{path}: contains no files")
+        only = f", only subfolders ({subfolders}): give --recursive, or one of them"
+        raise BadInput(f"{path}: contains no files{only if left_out else ''}")
     for file in files:
-        _check_is_text(file, path)
+        _check_is_text(file, command)
+    if left_out:
+        print(
+            f"tfw2v: {path}: subfolders are left out without --recursive: {subfolders}",
+            file=sys.stderr,
+        )
+    sentences = PathLineSentences(str(path))
     sentences.input_files = [*map(str, files)]
     return sentences
 
 
-def _check_is_text(file: Path, corpus: Path) -> None:
-    """Raise if a file of a corpus is a table."""
-    from gensim_tfw2v.corpus.text_files import table_suffix
+def _check_is_text(file: Path, command: str) -> None:
+    """Raise if a file of a corpus is not a text."""
+    from gensim_tfw2v.corpus.refusals import find_refusal
 
-    if table_suffix(file):
-        from gensim_tfw2v.corpus.table_files import column_names
+    if refusal := find_refusal(file, command):
+        raise BadInput(f"{file}: {refusal}")
 
-        raise BadInput(
-            f"{file}: is a table; name the column to train on, as in: tfw2v train "
-            f"{shlex.quote(str(corpus))} --column NAME; its columns are: "
-            f"{column_names(file)}"
-        )
+
+def _check_standard_input() -> None:
+    """Raise if standard input, redirected from a file, is not a text."""
+    from gensim_tfw2v.corpus.refusals import find_stream_refusal
+    from gensim_tfw2v.corpus.table_streams import read_head
+
+    if refusal := find_stream_refusal(read_head(STDIN)):
+        raise BadInput(f"standard input {refusal}")

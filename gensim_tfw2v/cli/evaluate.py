@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -53,6 +54,12 @@ def evaluate(
             "trained on, one sentence per line; - reads standard input. Needs a full model."
         ),
     ] = None,
+    column: Annotated[
+        str | None, option("Column of --text, if it is a table, as for tfw2v train.")
+    ] = None,
+    recursive: Annotated[
+        bool, option("Read the files in subfolders of --text, too.", "--recursive")
+    ] = False,
     log_dir: Annotated[
         Path | None,
         option(
@@ -74,6 +81,8 @@ def evaluate(
     models = [path for path in dict.fromkeys(paths) if path == paths[0] or is_model(path)]
     if run is not None and (log_dir is None or len(models) > 1):
         raise BadInput("--run names the TensorBoard run of a single MODEL, and needs --log-dir")
+    if text is None and (column is not None or recursive):
+        raise BadInput("--column and --recursive describe a text: give --text")
     if text is not None and len(models) > 1 and is_stream(text):
         raise BadInput(f"{text}: is needed once per model; write the text to a file")
     if log_dir is not None:
@@ -90,12 +99,16 @@ def evaluate(
             check_run(folder)
     files = [path for path in paths if path not in models]
     results: dict[str, dict[str, Any]] = {}
+    corpus = {}
+    if text is not None:
+        command = f"tfw2v evaluate {shlex.quote(str(models[0]))} --text"
+        corpus = corpus_arguments(text, column, recursive=recursive, command=command)
     for model in models:
         saved = load_saved(model, encoding)
 
         from gensim_tfw2v.evaluation import summary
 
-        loss = {} if text is None else {"held_out_loss": _held_out_loss(saved, model, text)}
+        loss = {} if text is None else {"held_out_loss": _held_out_loss(saved, model, corpus)}
         with phase("comparing with word pairs and analogies", None):
             result = summary(getattr(saved, "wv", saved), files, standard=standard) | loss
         if log_dir is not None:
@@ -156,10 +169,9 @@ def _rounded(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
+def _held_out_loss(saved: Any, path: Path, corpus: dict[str, Any]) -> float:
     from gensim_tfw2v import TFFastText, TFWord2Vec
 
-    corpus = corpus_arguments(text)
     TFFastText.take_over(saved)
     # Doc2Vec models have no vectors for new documents
     if not isinstance(saved, TFWord2Vec) or saved.has_documents:

@@ -18,7 +18,7 @@ from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
-from gensim_tfw2v.cli.training_options import OF_THE_COMMAND, check_combination
+from gensim_tfw2v.cli.training_options import DIALECT, OF_THE_COMMAND, check_combination
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -32,9 +32,14 @@ LOGGED = {
     "projector_each_epoch": "projector_each_epoch",
 }
 
+#: Modules whose log is printed: where a training resumes, and which subfolders are left out.
+SESSION = "gensim_tfw2v.training.session"
+TABLES = "gensim_tfw2v.corpus.table_folders"
+
 #: Words whose neighbours `demo` prints.
 PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
 
+_table = partial(option, rich_help_panel="Table")
 _model = partial(option, rich_help_panel="Model")
 _fasttext = partial(option, rich_help_panel="FastText")
 _doc2vec = partial(option, rich_help_panel="Doc2Vec")
@@ -57,11 +62,36 @@ def train(
     output: common.Output,
     column: Annotated[
         str | None,
-        option(
-            "Column of CORPUS, a table (.parquet, .csv, .tsv, .jsonl, .ndjson), with a text or a "
-            "list of words per row."
+        _table(
+            "Column of CORPUS, a table (Parquet, Arrow, ORC, CSV, JSON), with a text or a list of "
+            "words per row."
         ),
     ] = None,
+    sep: Annotated[
+        str | None, _table("Character that separates the cells of CSV, such as ';' or '\\t'.")
+    ] = None,
+    quotechar: Annotated[
+        str, _table("Character that encloses cells of CSV; '': quotes are ordinary characters.")
+    ] = '"',
+    escapechar: Annotated[
+        str | None, _table("Character before a quote that is part of a cell, such as '\\'.")
+    ] = None,
+    header: Annotated[
+        bool, _table("The first row of CSV contains names; or columns are named 0, 1, ....")
+    ] = True,
+    newlines: Annotated[
+        bool, _table("Allow newlines in quoted cells of CSV.", "--newlines")
+    ] = False,
+    encoding: Annotated[
+        str | None,
+        _table("Encoding of CSV and JSON: utf-16, latin-1, cp1252, ...", "--table-encoding"),
+    ] = None,
+    lists: Annotated[
+        str | None, _table("json: parse cells of text that contain lists, as in JSON or Python.")
+    ] = None,
+    recursive: Annotated[
+        bool, option("Read the files in subfolders of CORPUS, too.", "--recursive")
+    ] = False,
     vectors: common.Vectors = None,
     binary: common.Binary = False,
     init: Annotated[
@@ -245,6 +275,9 @@ def train(
     check_combination(options)
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
+    dialect = {name: options.pop(name) for name in DIALECT if name in options}
+    if "header" in dialect:
+        dialect["header"] = 0 if header else None
     for name in OF_THE_COMMAND & options.keys():
         del options[name]
     if hosts is not None:
@@ -263,7 +296,8 @@ def train(
     formats.check_model_name(output)
     with phase("loading gensim", progress):
         model_class()  # first, because it suspends garbage collection
-        options |= corpus_arguments(corpus, column, doc2vec)
+        with contextlib.nullcontext() if verbose else _printing(TABLES, context.command):
+            options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         of_lines = column is None and "sentences" in options
         if max_vocab_size is not None and (is_stream(corpus) or doc2vec and of_lines):
             raise BadInput(
@@ -278,7 +312,7 @@ def train(
             options["callbacks"] = [EarlyStopping(early_stopping, patience=waits)]
     saved: list[Path] = []
     try:
-        with contextlib.nullcontext() if verbose else _printing_resume():
+        with contextlib.nullcontext() if verbose else _printing(SESSION, context.command):
             model, seconds = train_model(make, **options)
         for path in model_files.save_model(model, output, vectors, binary, progress):
             saved.append(path)
@@ -293,19 +327,24 @@ def train(
 
 
 @contextlib.contextmanager
-def _printing_resume() -> Iterator[None]:
-    """Print on stderr from which checkpoint a training resumes, as --verbose does anyway."""
-    session = logging.getLogger("gensim_tfw2v.training.session")
-    shown = logging.StreamHandler()
-    before = session.level
-    shown.setFormatter(logging.Formatter("tfw2v: %(message)s"))
-    session.addHandler(shown)
-    session.setLevel(logging.INFO)
+def _printing(name: str, command: Any) -> Iterator[None]:
+    """Print the log of a module on stderr, as --verbose does anyway."""
+
+    class Formatter(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return common.naming_options(f"tfw2v: {record.getMessage()}", command)
+
+    logger = logging.getLogger(name)
+    handler = logging.StreamHandler()
+    before = logger.level
+    handler.setFormatter(Formatter())
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
     try:
         yield
     finally:
-        session.removeHandler(shown)
-        session.setLevel(before)
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 def demo(

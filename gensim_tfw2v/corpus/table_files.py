@@ -1,50 +1,90 @@
-"""A column of tables as a corpus: Parquet, CSV and JSON Lines files, read in batches by pyarrow."""
+"""A column of tables as a corpus: Parquet, Arrow, ORC, CSV and JSON files, read in batches."""
 
 import io
 import os
-import textwrap
 from collections import namedtuple
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
-from gensim_tfw2v.corpus.text_files import TABLES, FileRange, table_suffix
-from gensim_tfw2v.messages import open_decompressed, quoted, require
+from gensim_tfw2v.corpus.table_columns import (
+    find_types,
+    flat_items,
+    is_integer,
+    is_text,
+    items_of,
+    naming,
+    read_column,
+    require_pyarrow,
+)
+from gensim_tfw2v.corpus.table_folders import list_tables
+from gensim_tfw2v.corpus.table_options import TableColumn, TableOptions
+from gensim_tfw2v.corpus.text_files import FileRange
+from gensim_tfw2v.messages import quoted
 
 try:
     import pyarrow as pa
-    from pyarrow import compute, csv, json, parquet
+    from pyarrow import compute
 except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
     pass
-
-BLOCK = 4 << 20  # bytes of a batch; rows of CSV and JSON Lines must be shorter; 40 are read ahead
-ROWS = 4096  # maximum rows of a batch
 
 #: Has the attributes of gensim's TaggedDocument; this subpackage doesn't import gensim.
 TaggedDocument = namedtuple("TaggedDocument", ["words", "tags"])
 
 
 class TableSentences:
-    """Sentences of a column of a table, as an iterable that can be read repeatedly.
+    r"""Sentences of a column of a table, as an iterable that can be read repeatedly.
 
     A row is a sentence. Strings are split at white space; lists of strings are the words, which may
-    contain blanks. Rows without words are skipped, and rows of more than 10,000 words are cut into
-    several sentences, as in gensim's `LineSentence`. Memory doesn't grow with the table.
+    contain blanks; lists of integers are words, too. Rows without words are skipped, and rows of
+    more than 10,000 words are cut into several sentences, as in gensim's `LineSentence`. Memory
+    doesn't grow with the table.
+
+    A table is either read as pandas reads it with the same options, or refused. pandas repairs text
+    after a closing quote, rows that are too short and bytes that can't be decoded; such a row is an
+    error here, whose message contains its number and a cure.
 
     Parameters
     ----------
     path : path
-        Parquet, CSV (.csv or, separated by tabs, .tsv) or JSON Lines (.jsonl or .ndjson) file. All
-        but Parquet may be compressed (.gz, .bz2, .xz, .zst, .lz4). The first row of a CSV file
-        contains the names of its columns. May also be a folder of files of one format, which are
-        read in the order of their names, without empty files and those whose name starts with a
-        dot or an underscore.
+        Parquet (.parquet), Arrow or Feather (.arrow, .feather, .ipc), ORC (.orc), CSV (.csv or,
+        separated by tabs, .tsv), JSON Lines (.jsonl, .ndjson) or a JSON array of records (.json).
+        The content of a file decides, if it is unmistakable, rather than the suffix. CSV and JSON
+        may be compressed (.gz, .bz2, .xz, .zst, .lz4). May also be a folder of files of one format,
+        which are read in the order of their names, without empty files and those whose name starts
+        with a dot or an underscore.
     column : str
-        Name of a column of strings or of lists of strings.
+        Name of a column of strings, of lists of strings, or of lists of integers.
+    sep : str, optional
+        CSV: character that separates cells; by default a comma, or a tab in .tsv files.
+    quotechar : str, optional
+        CSV: character that encloses cells, in which it is doubled. None: quotes are ordinary
+        characters, as with pandas' ``quoting=csv.QUOTE_NONE``.
+    escapechar : str, optional
+        CSV: character before a quote or a separator that is part of a cell, such as ``"\\"`` in
+        Spark's files.
+    header : 0 or None, optional
+        CSV: 0: the first row contains the names of the columns. None: no row does. By default 0,
+        and None if there are `names`.
+    names : list of str, optional
+        CSV: names of the columns, instead of those in the first row. Without these, a table without
+        a header has columns "0", "1", ....
+    encoding : str, optional
+        CSV and JSON: encoding of the text, such as "utf-16", "latin-1" or "cp1252"; by default
+        UTF-8.
+    newlines : bool
+        CSV: allow newlines in quoted cells. By default they are an error, because a quote that is
+        an ordinary character would hide all rows up to the next one.
+    lists : str, optional
+        "json": parse cells of text that contain a list in JSON or as Python prints it, such as
+        ``['New York', 'is']`` or ``[1, 2]``. By default such a column is refused.
+    recursive : bool
+        Read tables in subfolders of a folder, too, such as Hive's ``y=1``.
 
     Attributes
     ----------
@@ -56,9 +96,12 @@ class TableSentences:
     ImportError
         If pyarrow is missing.
     FileNotFoundError
+    TypeError
+        If an option has a wrong type.
     ValueError
-        If a file is not a table or lacks the column, or if the column is of a different type. While
-        reading, if a file is damaged, or a row of CSV or JSON Lines is longer than 4 MiB.
+        If a file is not a table or lacks the column, if the column is of a different type, or if an
+        option has a wrong value or has no effect on the table. While reading, if a file is damaged,
+        if a row can't be read reliably, or if a row of CSV or JSON is longer than 4 MiB.
 
     Examples
     --------
@@ -66,11 +109,50 @@ class TableSentences:
     >>> model = TFWord2Vec(TableSentences("texts.parquet", "text"))  # doctest: +SKIP
     """
 
-    def __init__(self, path: str | os.PathLike[str], column: str) -> None:
-        _require_pyarrow()
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        column: str,
+        *,
+        sep: str | None = None,
+        quotechar: str | None = '"',
+        escapechar: str | None = None,
+        header: int | str | None = "infer",
+        names: Sequence[str] | None = None,
+        encoding: str | None = None,
+        newlines: bool = False,
+        lists: str | None = None,
+        recursive: bool = False,
+    ) -> None:
+        require_pyarrow()
         self.path = path
         self.column = column
-        self.types = {file: _type_of(file, column) for file in _files(Path(path))}
+        self.options = TableOptions(
+            sep, quotechar, escapechar, header, names, encoding, newlines, lists, recursive
+        )
+        if not isinstance(column, str):
+            raise TypeError(f"column must be the name of a column, a string, got {quoted(column)}")
+        self.types = find_types(list_tables(Path(path), recursive), self._column)
+        self._check_types()
+
+    def _check_types(self) -> None:
+        """Raise if some files contain integers and others strings: 1 and "1" are two words."""
+        by_kind = {is_integer(items_of(kind)): file for file, kind in self.types.items()}
+        if len(by_kind) > 1:
+            raise ValueError(
+                f"{self.path}: column {quoted(self.column)} contains integers in {by_kind[True]}, "
+                f"and strings in {by_kind[False]}; convert one of them"
+            )
+
+    def documents(self) -> "TableDocuments":
+        """Return the rows as tagged documents for `TFDoc2Vec`."""
+        documents = TableDocuments.__new__(TableDocuments)
+        documents.__dict__.update(self.__dict__)
+        return documents
+
+    @property
+    def _column(self) -> TableColumn:
+        return TableColumn(self.column, self.options)
 
     def __iter__(self) -> Iterator[Any]:
         for words in self._rows():
@@ -80,25 +162,41 @@ class TableSentences:
     @property
     def ranges(self) -> list[FileRange] | None:
         """The column as texts that the compiled scanner reads; None for lists."""
-        if not all(map(_is_text, self.types.values())):
+        if not all(map(is_text, self.types.values())):
             return None
         sizes = map(os.path.getsize, self.types)
         return [
-            FileRange(path, 0, size, is_stream=True, column=self.column)
+            FileRange(path, 0, size, is_stream=True, column=self._column)
             for path, size in zip(self.types, sizes, strict=True)
         ]
 
-    def _rows(self) -> Iterator[list[str]]:
+    def integer_batches(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]] | None:
+        """Return an iterator over the column in batches of rows; None unless it has integers.
+
+        A batch consists of the integers of its rows, concatenated, and of the number of integers
+        per row. Nulls within a row are left out, and a null row has none.
+        """
+        if not all(is_integer(items_of(kind)) for kind in self.types.values()):
+            return None
+        return self._integer_batches()
+
+    def _integer_batches(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        for path, kind in self.types.items():
+            with naming(path):
+                for column in read_column(path, self._column, kind):
+                    items, lengths = flat_items(column)
+                    yield items.cast(pa.int64()).to_numpy(zero_copy_only=False), lengths
+
+    def _rows(self) -> Iterator[list[Any]]:
         """Yield the words of each row; none for a null."""
         for path, kind in self.types.items():
-            with _naming(path):
-                for column in _batches(path, self.column, kind):
-                    if _is_text(kind):
-                        yield from ((text or "").split() for text in column.to_pylist())
-                        continue
-                    words = iter(column.flatten().to_pylist())  # faster than the lists' to_pylist
-                    for length in compute.list_value_length(column).to_pylist():
-                        yield [word for word in islice(words, length or 0) if word is not None]
+            for column in read_column(path, self._column, kind):
+                if is_text(kind):
+                    yield from ((text or "").split() for text in column.to_pylist())
+                    continue
+                items, lengths = flat_items(column)
+                words = iter(items.to_pylist())  # faster than the lists' to_pylist
+                yield from ([*islice(words, length)] for length in lengths.tolist())
 
 
 class TableDocuments(TableSentences):
@@ -116,9 +214,9 @@ class TableDocuments(TableSentences):
 class ColumnText(io.RawIOBase):
     """A column of strings as a stream of UTF-8 text: a line per row, empty for a null."""
 
-    def __init__(self, path: str, column: str) -> None:
-        _require_pyarrow()
-        self._batches = _batches(path, column, pa.string())
+    def __init__(self, path: str, column: TableColumn) -> None:
+        require_pyarrow()
+        self._batches = read_column(path, column, pa.string())
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:
@@ -129,155 +227,16 @@ class ColumnText(io.RawIOBase):
         """Fill a buffer; return the number of bytes, 0 at the end."""
         text = pa.large_string()
         while not self._rest and (column := next(self._batches, None)) is not None:
+            if not len(column):
+                continue
             column = compute.fill_null(column.cast(text), "")
             column = compute.replace_substring(column, "\n", " ")
             ends = pa.scalar("\n", text)
             lines = compute.binary_join_element_wise(column, ends, pa.scalar("", text))
-            self._rest = memoryview(lines.buffers()[2] or b"").cast("B")
+            _, offsets, buffer = lines.buffers()
+            stop = np.frombuffer(offsets, np.int64)[len(lines)]  # the buffer may be longer
+            self._rest = memoryview(buffer or b"").cast("B")[:stop]
         size = min(len(into), len(self._rest))
         into[:size] = self._rest[:size]
         self._rest = self._rest[size:]
         return size
-
-
-def _require_pyarrow() -> None:
-    require("reading tables", "pyarrow")
-
-
-def column_names(path: Path) -> str:
-    """Return the names of a table's columns for a message."""
-    _require_pyarrow()
-    return textwrap.shorten(", ".join(_schema(str(path)).names), 400, placeholder=" ...")
-
-
-def _files(path: Path) -> list[str]:
-    """Return the tables of a path, in the order of their names."""
-    path.stat()  # raises an error if it is missing
-    files = [path]
-    if path.is_dir():
-        files = [file for file in sorted(path.iterdir()) if file.is_file()]
-        files = [file for file in files if file.name[0] not in "._" and file.stat().st_size]
-    for file in files:
-        if not (suffix := table_suffix(file)):
-            known = ", ".join(TABLES)
-            raise ValueError(f"{file}: column needs a table ({known}); read other files as text")
-        if suffix != table_suffix(files[0]):
-            raise ValueError(
-                f"{path}: {files[0].name} and {file.name} have different formats; pass a folder of "
-                "one format"
-            )
-    if not files:
-        raise ValueError(f"{path}: contains no tables")
-    return list(map(str, files))
-
-
-@contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Name the file in pyarrow's errors."""
-    try:
-        yield
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        said = str(error)
-        if "straddling" in said:
-            said = f"a row is longer than {BLOCK >> 20} MiB; store the table as Parquet"
-        raise ValueError(f"{path}: {said}") from error
-
-
-@contextmanager
-def _open(path: str, wanted: dict[str, Any]) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """Open a table; yield its schema, and an iterator over its batches.
-
-    Only the columns of `wanted` are read, CSV and JSON Lines as the given types. If it is empty,
-    the schema contains all columns; types of JSON Lines are guessed from the first batch.
-    """
-    opener = OPENERS[table_suffix(path)]
-    # pyarrow decompresses the other formats itself
-    opening = open_decompressed if path.lower().endswith(".xz") else nullcontext
-    with _naming(path), opening(path) as source, opener(source, wanted) as opened:
-        yield opened
-
-
-@contextmanager
-def _open_parquet(source: Any, wanted: dict[str, Any]) -> Iterator[tuple[Any, Iterator[Any]]]:
-    with parquet.ParquetFile(source, buffer_size=1 << 20) as file:
-        groups = map(file.metadata.row_group, range(file.num_row_groups))
-        size = sum(group.total_byte_size for group in groups)
-        rows = min(ROWS, BLOCK * file.metadata.num_rows // max(1, size))
-        yield file.schema_arrow, file.iter_batches(max(1, rows), columns=[*wanted])
-
-
-@contextmanager
-def _open_csv(
-    source: Any, wanted: dict[str, Any], delimiter: str = ","
-) -> Iterator[tuple[Any, Iterator[Any]]]:
-    with csv.open_csv(
-        source,
-        csv.ReadOptions(block_size=BLOCK),
-        csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        csv.ConvertOptions(include_columns=[*wanted], column_types=wanted),
-    ) as reader:
-        yield reader.schema, reader
-
-
-@contextmanager
-def _open_json_lines(source: Any, wanted: dict[str, Any]) -> Iterator[tuple[Any, Iterator[Any]]]:
-    others = "ignore" if wanted else "infer"
-    parsing = json.ParseOptions(pa.schema(wanted), unexpected_field_behavior=others)
-    with json.open_json(source, json.ReadOptions(block_size=BLOCK), parsing) as reader:
-        yield reader.schema, reader
-
-
-#: Function that opens a table, by its suffix; parameters and result are as in `_open`.
-OPENERS: dict[str, Callable[..., Any]] = {
-    ".parquet": _open_parquet,
-    ".csv": _open_csv,
-    ".tsv": partial(_open_csv, delimiter="\t"),
-    ".jsonl": _open_json_lines,
-    ".ndjson": _open_json_lines,
-}
-
-#: Suffixes of formats that contain only text, whatever it looks like.
-ONLY_TEXT = (".csv", ".tsv")
-
-
-def _schema(path: str) -> Any:
-    with _open(path, {}) as (schema, _):
-        return schema
-
-
-def _batches(path: str, column: str, kind: Any) -> Iterator[Any]:
-    """Yield a column in batches, as pyarrow's arrays."""
-    with _open(path, {column: kind}) as (_, batches):
-        yield from (batch.column(column) for batch in batches)
-
-
-def _is_text(kind: Any) -> bool:
-    types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-
-
-def _type_of(path: str, column: str) -> Any:
-    """Return the type as which a column is read; raise a ValueError if it can't be a corpus."""
-    schema = _schema(path)
-    if (number := schema.names.count(column)) != 1:
-        has = f"has {number or 'no'} column{'s' * (number > 1)} {quoted(column)}"
-        raise ValueError(f"{path}: {has}; its columns are: {column_names(Path(path))}")
-    kind = schema.field(column).type
-    is_list = isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType)
-    inner = kind.value_type if is_list else kind
-    suffix = table_suffix(path)
-    if suffix != ".parquet" and (pa.types.is_null(inner) or pa.types.is_timestamp(inner)):
-        inner = pa.string()  # guessed from empty values, or from text that looks like a date
-        kind = pa.list_(inner) if is_list else inner
-    if suffix in ONLY_TEXT:
-        return pa.string()
-    if not _is_text(inner):
-        raise ValueError(
-            f"{path}: column {quoted(column)} is of type {kind}; a corpus is a column of strings, "
-            "or of lists of strings"
-        )
-    return kind

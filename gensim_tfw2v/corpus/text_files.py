@@ -2,17 +2,21 @@
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from gensim_tfw2v import messages
 from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
-from gensim_tfw2v.messages import COMPRESSED, MAGIC
+from gensim_tfw2v.corpus.refusals import find_refusal, find_stream_refusal
+from gensim_tfw2v.corpus.table_options import TableColumn
+from gensim_tfw2v.corpus.table_streams import HEAD
+from gensim_tfw2v.messages import COMPRESSED
 
 BYTES_A_RUN = 16 << 20  # scanned in about 0.1 s
 MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
@@ -20,8 +24,11 @@ MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
 #: Name of gensim's class for the sentences of several files.
 PATHS = "gensim.models.word2vec.PathLineSentences"
 
-#: Suffixes of tables; `table_files.OPENERS` has a function for each.
-TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+#: Bytes of texts in ASCII.
+_ASCII = bytes([*b"\t\n\r", *range(32, 127)])
+
+#: Two words, at the start of a text.
+_WORDS = re.compile(rb"(?!version https:)[A-Za-z]\S*\s+[A-Za-z]")
 
 #: Path of a file, or an iterable of sentences.
 Source = Path | Iterable[list[str]]
@@ -62,7 +69,7 @@ class FileRange(NamedTuple):
     start: int
     stop: int
     is_stream: bool = False
-    column: str = ""
+    column: TableColumn | None = None
 
 
 class Text(NamedTuple):
@@ -141,19 +148,6 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
-def table_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the suffix in `TABLES` of a table, from its name or content; "" for other files."""
-    path = Path(path)
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
-            return ".parquet"
-    name = path.stem if path.suffix.lower() in COMPRESSED else path.name
-    suffix = Path(name).suffix.lower()
-    return suffix if suffix in TABLES else ""
-
-
 def whole_file(path: str) -> FileRange:
     """Check a file, and return it as one range.
 
@@ -161,7 +155,7 @@ def whole_file(path: str) -> FileRange:
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
     ValueError
-        If a file is compressed but lacks the suffix by which smart_open and gensim recognize it.
+        If the file is not a text: see `refusals.find_refusal`.
     """
     if "://" in path:
         return FileRange(path, 0, 0, is_stream=True)
@@ -171,27 +165,26 @@ def whole_file(path: str) -> FileRange:
         advice = f"no such corpus file (looked from {os.getcwd()})"
         raise FileNotFoundError(errno.ENOENT, advice, path) from None
     if stat.S_ISDIR(status.st_mode):
-        advice = "a folder; if it holds only files, pass sentences=PathLineSentences(folder)"
+        advice = "a folder; pass PathLineSentences(folder), which reads its files, no subfolders"
         raise IsADirectoryError(errno.EISDIR, advice, path)
-    is_regular = stat.S_ISREG(status.st_mode)
-    if not is_regular or path.lower().endswith(COMPRESSED):
+    if not stat.S_ISREG(status.st_mode):
         return FileRange(path, 0, status.st_size, is_stream=True)
+    if not _is_plain(path) and (refusal := find_refusal(path)):
+        raise ValueError(f"{path} {refusal}")
+    return FileRange(path, 0, status.st_size, is_stream=path.lower().endswith(COMPRESSED))
+
+
+def _is_plain(path: str) -> bool:
+    """Return whether a file begins with words in ASCII and has no suffix but .txt, as most texts.
+
+    No other kind of file does, except vectors, whose words are followed by a number, and pointers
+    of Git LFS.
+    """
+    if os.path.splitext(path)[1].lower() not in ("", ".txt"):
+        return False
     with open(path, "rb") as file:
-        _check_text(path, file.read(10))
-    return FileRange(path, 0, status.st_size)
-
-
-def _check_text(path: str, head: bytes, can_be_named: bool = True) -> None:
-    """Raise a ValueError if a file starts like a compressed one, or like ASCII in UTF-16 or 32."""
-    for magic, (ending, kind) in MAGIC.items():
-        if head.startswith(magic) and (magic != b"BZh" or head[4:10] == b"1AY&SY"):
-            is_named = can_be_named and ending != ".zip"
-            cure = f"name it …{ending}, or decompress it" if is_named else "decompress it"
-            raise ValueError(f"{path} holds {kind} data, not text: {cure}")
-    # ASCII in UTF-16 or UTF-32 is valid UTF-8, with null bytes
-    is_wide = len(head) > 3 and head.isascii() and not (any(head[::2]) and any(head[1::2]))
-    if is_wide and (encoding := messages.wide_encoding(head)):
-        raise ValueError(f"{path} is not UTF-8 text. {messages.converting(encoding)}")
+        head = file.read(HEAD)
+    return bool(_WORDS.match(head)) and not head.translate(None, _ASCII)
 
 
 def bytes_of(ranges: Iterable[FileRange]) -> int:
@@ -247,7 +240,7 @@ def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
 
 def open_text(text: FileRange) -> AbstractContextManager[BinaryIO]:
     """Open a text for reading from its start, as decompressed bytes."""
-    if text.column:
+    if text.column is not None:
         from gensim_tfw2v.corpus.table_files import ColumnText
 
         return BufferedReader(ColumnText(text.path, text.column))
@@ -266,15 +259,18 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
     ------
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, OSError
         If compressed data are damaged or truncated: the decompressor's type, with an explanation.
+    ValueError
+        If a pipe or a remote file is not a text: see `refusals.find_stream_refusal`.
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
-        with open(path, "rb") as file:
-            _check_text(path, file.peek(10), can_be_named=False)
+        with BufferedReader(FileIO(path), HEAD) as file:
+            if refusal := find_stream_refusal(file.peek()):
+                raise ValueError(f"{path} {refusal}")
             yield file
         return
     try:
         with messages.open_decompressed(path) as file:
-            yield file
+            yield _check_remote(path, file) if "://" in path else file
     except Exception as error:
         if (kind := messages.damage(error)) is None:
             raise
@@ -283,6 +279,14 @@ def _open_stream(path: str) -> Iterator[BinaryIO]:
             "again, or rename it if it is not compressed"
         )
         raise kind(advice) from error
+
+
+def _check_remote(path: str, file: Any) -> BinaryIO:
+    """Raise a ValueError if a remote file is not a text; return an open file from its start."""
+    peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD)
+    if refusal := find_stream_refusal(peekable.peek(HEAD)[:HEAD], path):
+        raise ValueError(f"{path} {refusal}")
+    return peekable
 
 
 def bytes_read(file: BinaryIO) -> int:

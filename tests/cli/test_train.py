@@ -264,7 +264,7 @@ def bad(tmp_path, corpus):
         ("empty.txt", "empty.txt: is empty"),
         ("blank.txt", "no word that is frequent enough"),
         ("rare.txt", "no word that is frequent enough"),
-        ("hidden-gzip", "is compressed; give it a name that ends in .gz"),
+        ("hidden-gzip", "hidden-gzip: holds gzip data, not text: name it ….gz, or decompress it"),
         ("latin.txt", "latin.txt is not UTF-8 text"),
         ("empty-folder", "contains no files"),
         ("cut.txt.gz", "cut.txt.gz is damaged, cut short"),

@@ -2,6 +2,7 @@
 train."""
 
 import contextlib
+import csv
 import inspect
 import json
 import os
@@ -80,6 +81,8 @@ RESULTS = {
     "projector_each_epoch": (["--log-dir", FOLDER, "--projector-each-epoch"],
                              lambda it: it.model.log_dir.projector_each_epoch, True),
     "column": (["--column", "words"], lambda it: it.source.column, "words"),
+    "recursive": (["--column", "words", "--recursive"],
+                  lambda it: it.source.options.recursive, True),
     "fasttext": ([*FASTTEXT], lambda it: type(it.model), TFFastText),
     "min_n": ([*FASTTEXT, "--min-n", "2"], lambda it: it.model.wv.min_n, 2),
     "max_n": ([*FASTTEXT, "--max-n", "4"], lambda it: it.model.wv.max_n, 4),
@@ -89,6 +92,20 @@ RESULTS = {
     "init": (["--init", "model"], lambda it: len(it.model.wv) > 9, True),
     "compass": (["--compass", "model"], lambda it: it.model.learn_hidden, False),
 }  # fmt: skip
+#: Options that describe how a table is written.
+DIALECT = {
+    "sep": (["--column", "words", "--sep", ";"], ";"),
+    "quotechar": (["--column", "words", "--quotechar", "'"], "'"),
+    "escapechar": (["--column", "words", "--escapechar", "\\"], "\\"),
+    "header": (["--column", "0", "--no-header"], None),
+    "newlines": (["--column", "words", "--newlines"], True),
+    "encoding": (["--column", "words", "--table-encoding", "utf-16"], "utf-16"),
+    "lists": (["--column", "words", "--lists", "json"], "json"),
+}
+RESULTS |= {
+    name: (typed, lambda it, name=name: getattr(it.source.options, name), value)
+    for name, (typed, value) in DIALECT.items()
+}
 RESULTS |= {
     name: (typed, lambda it, name=name: getattr(it.model, name), value)
     for name, (typed, value) in ATTRIBUTES.items()
@@ -125,7 +142,7 @@ WAYS = {
     "doc2vec": (["--doc2vec"],
                 {"sg", "fasttext", "min_n", "max_n", "bucket", "init", "compass", "layout"}),
     "table": (["--column", "words"], set()),
-    "stdin": (["-"], {"max_vocab_size", "column"}),
+    "stdin": (["-"], {"max_vocab_size", "column", "recursive", *DIALECT}),
     "cluster": (["--cluster", "local:ps=1,worker=2"], {"hosts", "compass"}),
 }  # fmt: skip
 
@@ -138,6 +155,9 @@ def folder(tmp_path_factory, corpus):
     (folder / "corpus.txt").write_text(text, encoding="utf-8")
     rows = [line.split() for line in text.splitlines()]
     pq.write_table(pa.table({"words": rows}), folder / "table.parquet")
+    (folder / "recursive/y=1").mkdir(parents=True)
+    pq.write_table(pa.table({"words": rows}), folder / "recursive/y=1/table.parquet")
+    write_dialects(folder, rows)
     (folder / "hosts.json").write_text(json.dumps(HOSTS))
     small = {"vector_size": 8, "epochs": 1, "workers": 1, "corpus_file": str(folder / "corpus.txt")}
     TFWord2Vec(**small).save(str(folder / "model"))
@@ -145,6 +165,25 @@ def folder(tmp_path_factory, corpus):
     TFFastText(**small, bucket=50).save(str(folder / "fasttext"))
     TFDoc2Vec(**small).save(str(folder / "doc2vec"))
     return folder
+
+
+def write_dialects(folder, rows):
+    """Write a table for each option of `DIALECT`, which is refused without the option."""
+    cells = [" ".join(row) + ', "a"' for row in rows]
+    forms = {
+        "sep": {"delimiter": ";"},
+        "quotechar": {"quotechar": "'"},
+        "escapechar": {"doublequote": False, "escapechar": "\\"},
+    }
+    for name in DIALECT:
+        encoding = "utf-16" if name == "encoding" else "utf-8"
+        with open(folder / f"{name}.csv", "w", encoding=encoding, newline="") as file:
+            writer = csv.writer(file, **forms.get(name, {}))
+            if name != "header":
+                writer.writerow(["words", "number"])
+            for number, (row, cell) in enumerate(zip(rows, cells, strict=True)):
+                text = {"lists": json.dumps(row), "newlines": f"{cell}\n"}.get(name, cell)
+                writer.writerow([text, number])
 
 
 class Recorded(ValueError):
@@ -173,6 +212,10 @@ def record(monkeypatch, folder, tmp_path):
     def run(*typed):
         calls.clear()
         source = "table.parquet" if "--column" in typed else "corpus.txt"
+        for name in DIALECT:
+            if [*typed][-len(DIALECT[name][0]) :] == DIALECT[name][0]:
+                source = f"{name}.csv"
+        source = "recursive" if "--recursive" in typed else source
         with ended_pipe(text) as pipe:
             arguments = [pipe if word == "-" else word for word in typed]
             source = [] if "-" in typed else [source]

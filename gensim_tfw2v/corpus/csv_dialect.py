@@ -1,0 +1,212 @@
+"""Dialects of CSV: rows read strictly by Python's csv module, and checks of whole blocks.
+
+The strict reader defines how a table is read: as pandas reads it, but what pandas would guess is an
+error. It raises for text after a closing quote, for rows of different lengths, and for a newline in
+a quoted cell unless the user allows it. `complete_rows` recognizes blocks on which a faster parser
+agrees with it.
+"""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.corpus import table_streams
+from gensim_tfw2v.messages import quoted
+
+#: Characters that may separate cells, from the most to the least likely.
+SEPARATORS = (",", "\t", ";", "|")
+
+#: Rows from which a separator is guessed.
+SAMPLE = 20
+
+
+class Dialect(NamedTuple):
+    """Characters that separate, quote and escape cells, and whether cells may contain newlines."""
+
+    sep: str
+    quotechar: str | None
+    escapechar: str | None
+    newlines: bool
+
+    def reader(self, lines: Iterator[str], strict: bool = True) -> Any:
+        """Return Python's csv reader of this dialect."""
+        csv.field_size_limit(max(csv.field_size_limit(), table_streams.BLOCK))
+        return csv.reader(
+            lines,
+            delimiter=self.sep,
+            quotechar=self.quotechar,
+            escapechar=self.escapechar,
+            quoting=csv.QUOTE_MINIMAL if self.quotechar else csv.QUOTE_NONE,
+            strict=strict,
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether a parser of bytes reads the dialect as Python's csv module does."""
+        return self.escapechar is None and (self.sep + (self.quotechar or "")).isascii()
+
+
+class _Newline(Exception):
+    """Newline in a quoted or escaped cell, which the user has not allowed."""
+
+
+class StrictRows:
+    """Rows of cells, each of the same length, without blank lines.
+
+    Parameters
+    ----------
+    text : io.TextIOBase
+        Text whose line ends are not translated.
+    dialect : Dialect
+
+    Attributes
+    ----------
+    place : str
+        Number of the current row and of its first line in the file, for messages.
+    """
+
+    def __init__(self, text: io.TextIOBase, dialect: Dialect, has_header: bool) -> None:
+        self._text = text
+        self._dialect = dialect
+        self._first_row = 0 if has_header else 1
+        self._n_lines = 0
+        self._line = ""
+        self._is_new_row = True
+        self.place = ""
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Raise a ValueError with the row and a cure for a table that can't be read reliably."""
+        reader = self._dialect.reader(self._lines())
+        number = self._first_row
+        n_cells = 0
+        while True:
+            self._is_new_row = True
+            first_line = self._n_lines + 1
+            name = f"row {number:,}" if number else "the row of names"
+            self.place = f"{name} (line {first_line:,})"
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except _Newline:
+                raise ValueError(f"{self.place}: {self._newline_message()}") from None
+            except csv.Error as error:
+                raise ValueError(f"{self.place}: {self._quote_message(error)}") from None
+            if not row:
+                continue
+            n_cells = n_cells or len(row)
+            if len(row) != n_cells:
+                raise ValueError(f"{self.place}: {self._length_message(row, n_cells)}")
+            yield row
+            number += 1
+
+    def _lines(self) -> Iterator[str]:
+        longest = table_streams.BLOCK
+        while line := self._text.readline(longest + 1):
+            if len(line) > longest:
+                raise ValueError(f"{self.place}: {table_streams.long_row_message()}")
+            if not self._is_new_row and not self._dialect.newlines:
+                raise _Newline
+            if self._is_new_row:
+                self._line = line
+            self._is_new_row = False
+            self._n_lines += 1
+            yield line
+
+    def _newline_message(self) -> str:
+        cures = "; ".join(
+            [
+                "if cells contain newlines, pass newlines=True",
+                "if quotes are ordinary characters, pass quotechar=''",
+            ]
+        )
+        if self._has_escapes():
+            cures = "quotes look escaped by backslashes: pass escapechar='\\\\'"
+        return f"a quoted cell contains a newline, in {quoted(self._line)}: {cures}"
+
+    def _quote_message(self, error: csv.Error) -> str:
+        if "limit" in str(error):
+            return table_streams.long_row_message()
+        fault = str(error)
+        if "expected after" in fault:
+            fault = "text follows the closing quote of a cell"
+        elif "end of data" in fault:
+            fault = "a quoted cell is never closed"
+        cure = "if quotes are ordinary characters, pass quotechar=''"
+        if self._has_escapes():
+            cure = "quotes look escaped by backslashes: pass escapechar='\\\\'"
+        return f"{fault}, in {quoted(self._line)}: {cure}"
+
+    def _has_escapes(self) -> bool:
+        is_escaped = f"\\{self._dialect.quotechar}" in self._line
+        return is_escaped and self._dialect.escapechar is None
+
+    def _length_message(self, row: list[str], n_cells: int) -> str:
+        cells = f"{len(row)} cell{'s' * (len(row) != 1)}"
+        message = f"{cells}, but the first row has {n_cells}, in {quoted(self._line)}"
+        if self._has_escapes():
+            return f"{message}: quotes look escaped by backslashes: pass escapechar='\\\\'"
+        return f"{message}; a cell that contains {self._dialect.sep!r} must be quoted"
+
+
+def guess_sep(head: str, dialect: Dialect) -> str | None:
+    """Return a different separator that splits all of the first rows into equally many cells."""
+    lines = [line for line in head.splitlines()[: SAMPLE + 1] if line.strip()]
+    if len(lines) > 1 and len(lines) > SAMPLE:
+        lines = lines[:SAMPLE]
+    for sep in SEPARATORS:
+        if sep == dialect.sep or sep in (dialect.quotechar, dialect.escapechar):
+            continue
+        rows = dialect._replace(sep=sep).reader(iter(lines), strict=False)
+        try:
+            lengths = {len(row) for row in rows}
+        except csv.Error:
+            continue
+        if len(lengths) == 1 and lengths != {1}:
+            return sep
+    return None
+
+
+def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
+    """Return the number of bytes of complete rows at the start of a block.
+
+    Returns None if quotes are used in a way that parsers may read differently, or a quoted cell
+    contains a newline that is not allowed. `is_last` blocks end a file, perhaps without a newline.
+    The dialect must be plain.
+    """
+    quote = (dialect.quotechar or "").encode()
+    if not quote or quote not in block:
+        return len(block) if is_last else block.rfind(b"\n") + 1
+    data = np.frombuffer(block, np.uint8)
+    quotes = np.flatnonzero(data == quote[0])
+    ends = np.flatnonzero(data == ord("\n"))
+    # a row end is outside of quotes if the number of quotes before it is even
+    n_before = np.searchsorted(quotes, ends)
+    outside = ends[n_before % 2 == 0]
+    if len(outside) < len(ends) and not dialect.newlines:
+        # an incomplete last row has no newline, so it can't be the reason
+        return None
+    stop = len(block) if is_last else int(outside[-1]) + 1 if len(outside) else 0
+    quotes = quotes[: np.searchsorted(quotes, stop)]
+    if len(quotes) % 2:
+        return None
+    # an opening quote starts a cell, and a closing one ends it, except in a doubled quote
+    opening = quotes[::2]
+    closing = quotes[1::2]
+    is_single = opening[1:] != closing[:-1] + 1
+    opening = np.concatenate([opening[:1], opening[1:][is_single]])
+    closing = np.concatenate([closing[:-1][is_single], closing[-1:]])
+    limits = np.zeros(256, bool)
+    limits[[ord(dialect.sep), ord("\n"), ord("\r")]] = True
+    is_start = limits[data[opening - 1]] | (opening == 0)
+    is_end = limits[data[np.minimum(closing + 1, len(data) - 1)]] | (closing + 1 == len(data))
+    if not (is_start.all() and is_end.all()):
+        return None
+    if not dialect.newlines and b"\r" in block:
+        returns = np.flatnonzero(data[:stop] == ord("\r"))
+        if (np.searchsorted(quotes, returns) % 2).any():
+            return None
+    return stop

@@ -1,0 +1,144 @@
+"""Reader of CSV and similar tables of text.
+
+pyarrow parses a table block by block as long as its blocks are in the plainest form, which
+`complete_rows` checks. From the first other block on, `StrictRows` reads the table or refuses it.
+"""
+
+import io
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any
+
+from gensim_tfw2v.corpus import table_streams
+from gensim_tfw2v.corpus.csv_dialect import Dialect, StrictRows, complete_rows, guess_sep
+from gensim_tfw2v.corpus.table_blocks import parse_blocks, read_blocks
+from gensim_tfw2v.corpus.table_options import TableOptions
+from gensim_tfw2v.corpus.table_streams import open_utf8, undecodable_message
+
+
+class CsvTable:
+    """Table of text in which a character, by default `sep`, separates the cells of a row."""
+
+    def __init__(self, path: str, options: TableOptions, sep: str = ",") -> None:
+        self.path = path
+        self.options = options
+        self.dialect = Dialect(
+            options.sep or sep, options.quotechar, options.escapechar, options.newlines
+        )
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        with self._open_rows() as rows:
+            first = next(iter(rows), None)
+            for cell in first or ():
+                self._check_decoded(cell, rows.place)
+        names = self.options.names
+        if first is None:
+            raise ValueError("Empty CSV file")
+        if names is not None:
+            if len(names) != len(first):
+                raise ValueError(f"has {len(first)} columns, but names has {len(names)}")
+            return list(names)
+        if self.options.has_header:
+            return first
+        if len(first) == 1 and self.options.sep is None and (hint := self.hint()):
+            raise ValueError(f"has one column{hint}")
+        return [str(number) for number in range(len(first))]
+
+    def hint(self) -> str:
+        """Return the advice for a table whose cells are separated differently, or ""."""
+        with open_utf8(self.path, self.options.encoding) as source:
+            head = source.read(table_streams.HEAD)
+        if sep := guess_sep(head.decode("utf-8", "replace"), self.dialect):
+            return f"; cells look separated by {sep!r}: pass sep={sep!r}"
+        return ""
+
+    def column_type(self, column: str) -> Any:
+        """Return pyarrow's type of text, whatever a column looks like; None if it is missing."""
+        import pyarrow as pa
+
+        return pa.string() if column in self.names else None
+
+    def batches(self, column: str, kind: Any) -> Iterator[Any]:
+        """Yield a column in batches, as pyarrow's arrays."""
+        index = self.names.index(column)
+        n_rows = 0
+        if self.dialect.is_plain:
+            try:
+                for batch in self._plain_batches(index):
+                    yield batch
+                    n_rows += len(batch)
+                return
+            except ValueError:  # also pyarrow's: the strict reader settles it
+                pass
+        yield from self._strict_batches(index, n_rows)
+
+    def _plain_batches(self, index: int) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        names = [str(number) for number in range(len(self.names))]
+        wanted = names[index]
+        parsing = csv.ParseOptions(
+            delimiter=self.dialect.sep,
+            quote_char=self.dialect.quotechar or False,
+            newlines_in_values=self.dialect.newlines,
+        )
+        conversion = csv.ConvertOptions(
+            include_columns=[wanted], column_types={wanted: pa.string()}
+        )
+
+        def parse(block: bytes, is_first: bool) -> Any:
+            reading = csv.ReadOptions(
+                use_threads=False,
+                block_size=len(block) + 1,
+                column_names=names,
+                skip_rows_after_names=int(is_first and self.options.has_header),
+            )
+            table = csv.read_csv(pa.BufferReader(block), reading, parsing, conversion)
+            return table.column(wanted)
+
+        with open_utf8(self.path, self.options.encoding) as source:
+            blocks = read_blocks(source, partial(complete_rows, self.dialect))
+            with closing(parse_blocks(blocks, parse)) as columns:
+                for column in columns:
+                    yield from column.iterchunks()
+
+    def _strict_batches(self, index: int, n_skipped: int) -> Iterator[Any]:
+        import pyarrow as pa
+
+        with self._open_rows() as rows:
+            cells: list[str] = []
+            size = 0
+            for row in islice(rows, n_skipped + self.options.has_header, None):
+                if not (cell := row[index]).isascii():
+                    self._check_decoded(cell, rows.place)
+                cells.append(cell)
+                size += len(cell)
+                if len(cells) >= table_streams.ROWS or size >= table_streams.BLOCK:
+                    yield pa.array(cells, pa.string())
+                    cells = []
+                    size = 0
+            if cells:
+                yield pa.array(cells, pa.string())
+
+    @contextmanager
+    def _open_rows(self) -> Iterator[StrictRows]:
+        with open_utf8(self.path, self.options.encoding) as source:
+            text = io.TextIOWrapper(source, "utf-8", "surrogateescape", newline="")
+            try:
+                yield StrictRows(text, self.dialect, self.options.has_header)
+            except ValueError as error:
+                hint = self.hint() if "the first row has" in str(error) else ""
+                raise ValueError(f"{error}{hint}") from None
+
+    def _check_decoded(self, cell: str, place: str) -> None:
+        """Raise a ValueError if a cell contains bytes that are not UTF-8."""
+        try:
+            cell.encode()
+        except UnicodeEncodeError:
+            before = cell.encode("utf-8", "surrogateescape")
+            raise ValueError(f"{place}: {undecodable_message(before)}") from None

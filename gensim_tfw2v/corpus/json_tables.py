@@ -1,0 +1,241 @@
+"""Readers of JSON Lines and of JSON files that are arrays of records.
+
+pyarrow parses JSON Lines. Python's json module finds the type of a column, reads arrays, and reads
+what pyarrow refuses, to read it after all or to report its line.
+"""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from gensim_tfw2v.corpus import table_streams
+from gensim_tfw2v.corpus.table_blocks import parse_blocks, read_blocks
+from gensim_tfw2v.corpus.table_options import TableOptions
+from gensim_tfw2v.corpus.table_streams import long_row_message, open_utf8, undecodable_message
+from gensim_tfw2v.messages import quoted
+
+#: Records whose keys are listed as the names of columns.
+SAMPLE = 100
+
+CHARACTERS = 1 << 20  # that are read from an array of records at once
+
+#: Advice for a file that is neither of the two forms.
+LINES = "write an object per line, as pandas: to_json(path, orient='records', lines=True)"
+
+_BLANKS = re.compile(r"[ \t\r\n]*")
+
+
+class _JsonTable:
+    """Table whose rows are JSON objects, in which a missing key is a null."""
+
+    def __init__(self, path: str, options: TableOptions) -> None:
+        self.path = path
+        self.options = options
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Keys of the first records."""
+        records = (record for _, record in islice(self._records(), SAMPLE))
+        return list(dict.fromkeys(key for record in records for key in record))
+
+    def column_type(self, column: str) -> Any:
+        """Return pyarrow's type of a column, from its first value; None if no record has it."""
+        import pyarrow as pa
+
+        kind = None
+        for place, record in self._records(column):
+            if column not in record:
+                continue
+            value = record[column]
+            _check_text(value, place)
+            try:
+                first = pa.infer_type([value])
+            except (pa.ArrowException, OverflowError) as error:
+                raise ValueError(f"{place}: {quoted(value)}: {error}") from None
+            if not pa.types.is_null(first) and first != pa.list_(pa.null()):
+                return first
+            kind = pa.list_(pa.string()) if isinstance(value, list) else kind or pa.string()
+        return kind
+
+    def batches(self, column: str, kind: Any) -> Iterator[Any]:
+        """Yield a column in batches, as pyarrow's arrays."""
+        yield from self._parsed_batches(column, kind, 0)
+
+    def _parsed_batches(self, column: str, kind: Any, n_skipped: int) -> Iterator[Any]:
+        """Yield the rows after the first `n_skipped`, as Python's json module parses them."""
+        import pyarrow as pa
+
+        values: list[Any] = []
+        size = 0
+        for place, record in islice(self._records(), n_skipped, None):
+            value = record.get(column)
+            _check_text(value, place)
+            _check_type(value, kind, column, place)
+            values.append(value)
+            size += len(value or "")
+            if len(values) >= table_streams.ROWS or size >= table_streams.BLOCK:
+                yield pa.array(values, kind)
+                values = []
+                size = 0
+        if values:
+            yield pa.array(values, kind)
+
+    def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield each record, and its place for messages; perhaps not those without `column`."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _open(self) -> Iterator[io.TextIOWrapper]:
+        with open_utf8(self.path, self.options.encoding) as source:
+            yield io.TextIOWrapper(source, "utf-8", "surrogateescape", newline="\n")
+
+
+class JsonLinesTable(_JsonTable):
+    """Table of a JSON object per line."""
+
+    def batches(self, column: str, kind: Any) -> Iterator[Any]:
+        """Yield a column in batches, as pyarrow's arrays."""
+        n_rows = 0
+        try:
+            for batch in self._fast_batches(column, kind):
+                yield batch
+                n_rows += len(batch)
+            return
+        except ValueError:  # also pyarrow's: the strict reader settles it
+            pass
+        yield from self._parsed_batches(column, kind, n_rows)
+
+    def _fast_batches(self, column: str, kind: Any) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import json
+
+        parsing = json.ParseOptions(pa.schema({column: kind}), unexpected_field_behavior="ignore")
+
+        def parse(block: bytes, is_first: bool) -> Any:
+            reading = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+            batch = json.read_json(pa.BufferReader(block), reading, parsing).column(column)
+            batch.validate(full=True)  # pyarrow's parser doesn't check UTF-8
+            return batch
+
+        with open_utf8(self.path, self.options.encoding) as source:
+            blocks = read_blocks(source, _complete_lines)
+            with closing(parse_blocks(blocks, parse)) as columns:
+                for values in columns:
+                    yield from values.iterchunks()
+
+    def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        # a key of letters and digits is written only as itself
+        key = column if re.fullmatch(r"\w+", column, re.ASCII) else ""
+        longest = table_streams.BLOCK
+        with self._open() as text:
+            for number, line in enumerate(iter(lambda: text.readline(longest + 1), ""), 1):
+                place = f"line {number:,}"
+                if len(line) > longest:
+                    raise ValueError(f"{place}: {long_row_message()}")
+                if key not in line or not line.strip():
+                    continue
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise ValueError(
+                        f"{place} is not a JSON object ({error}), in {quoted(line)}; {LINES}"
+                    ) from None
+                yield place, _record(record, place)
+
+
+class JsonArrayTable(_JsonTable):
+    """JSON file that is an array of objects."""
+
+    def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        decode = json.JSONDecoder().raw_decode
+        number = 0
+        with self._open() as text:
+            buffer = ""
+            at = 0
+
+            def skip_blanks() -> str:
+                """Return the next character that is not blank; "" at the end."""
+                nonlocal buffer, at
+                while (at := _BLANKS.match(buffer, at).end()) == len(buffer):  # type: ignore[union-attr]
+                    buffer = text.read(CHARACTERS)
+                    at = 0
+                    if not buffer:
+                        return ""
+                return buffer[at]
+
+            if skip_blanks() != "[":
+                raise ValueError(f"is neither an array of records nor JSON Lines; {LINES}")
+            at += 1
+            while skip_blanks() != "]" or number:
+                number += 1
+                place = f"record {number:,}"
+                while True:
+                    try:
+                        record, at = decode(buffer, at)
+                        break
+                    except (ValueError, RecursionError) as error:
+                        more = text.read(max(CHARACTERS, len(buffer)))
+                        if not more:
+                            raise ValueError(f"{place} is not JSON: {error}") from None
+                        if len(buffer) - at > table_streams.BLOCK:
+                            raise ValueError(f"{place}: {long_row_message()}") from None
+                        buffer = buffer[at:] + more
+                        at = 0
+                yield place, _record(record, place)
+                if (mark := skip_blanks()) == "]":
+                    break
+                if mark != ",":
+                    raise ValueError(f"{place} must be followed by , or ], not by {mark!r}")
+                at += 1
+            at += 1
+            if rest := skip_blanks():
+                raise ValueError(f"the array of records is followed by {rest!r}")
+
+
+def _complete_lines(block: bytes, is_last: bool) -> int:
+    """Return the number of bytes of complete lines at the start of a block."""
+    return len(block) if is_last else block.rfind(b"\n") + 1
+
+
+def _record(value: Any, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{place} must be a JSON object, got {quoted(value)}; {LINES}")
+    return value
+
+
+def _check_text(value: Any, place: str) -> None:
+    """Raise a ValueError for strings that contain bytes which were not UTF-8."""
+    for text in value if isinstance(value, list) else [value]:
+        if isinstance(text, str) and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raw = text.encode("utf-8", "surrogatepass")
+                try:
+                    raw = text.encode("utf-8", "surrogateescape")
+                except UnicodeEncodeError:
+                    raise ValueError(f"{place}: {raw!r} contains half a character") from None
+                raise ValueError(f"{place}: {undecodable_message(raw)}") from None
+
+
+def _check_type(value: Any, kind: Any, column: str, place: str) -> None:
+    """Raise a ValueError for a value that is not of a column's type."""
+    import pyarrow as pa
+
+    is_list = pa.types.is_list(kind)
+    item_type = int if is_list and pa.types.is_integer(kind.value_type) else str
+    is_right = value is None or isinstance(value, list if is_list else str)
+    if is_right and is_list:
+        is_right = {*map(type, value or ())} <= {item_type, type(None)}
+        if is_right and item_type is int and any(abs(item or 0) >= 2**63 for item in value or ()):
+            raise ValueError(f"{place}: {quoted(value)} contains an integer of more than 64 bits")
+    if not is_right:
+        raise ValueError(
+            f"{place}: column {quoted(column)} is {quoted(value)}, but its first value is of type "
+            f"{kind}"
+        )

@@ -1,0 +1,216 @@
+"""Columns of tables: their types, and their rows in batches."""
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gensim_tfw2v.corpus import list_cells
+from gensim_tfw2v.corpus.table_formats import SUFFIXES, TableFormat, find_format
+from gensim_tfw2v.corpus.table_options import TableColumn, TableOptions
+from gensim_tfw2v.corpus.table_streams import read_head
+from gensim_tfw2v.messages import COMPRESSED, quoted, require
+
+try:
+    import pyarrow as pa
+except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
+    pass
+
+#: Rows from which a column of text is recognized as one of lists.
+SAMPLE = 100
+
+
+def require_pyarrow() -> None:
+    """Raise an ImportError with the command that installs pyarrow, if it is missing."""
+    require("reading tables", "pyarrow")
+
+
+def open_table(path: str, options: TableOptions) -> Any:
+    """Return the reader of a table's format; raise for options that the format can't use."""
+    require_pyarrow()
+    if (table_format := find_format(path)) is None:
+        known = ", ".join(SUFFIXES)
+        raise ValueError(f"{path}: column needs a table ({known}); read other files as text")
+    if not table_format.is_text:
+        _check_binary(path, table_format)
+    changed = options.changed()
+    if unusable := changed.keys() - table_format.options:
+        shown = ", ".join(f"{name}={quoted(changed[name])}" for name in sorted(unusable))
+        kind = f"{table_format.name} files"
+        raise ValueError(f"{path}: {shown} has no effect on {kind}; leave it out")
+    return table_format.reader(path, options)
+
+
+def _check_binary(path: str, table_format: TableFormat) -> None:
+    """Raise a ValueError for a binary table that is compressed as a whole, or something else."""
+    if path.lower().endswith(COMPRESSED):
+        raise ValueError(f"{path}: is a compressed {table_format.name} file; decompress it first")
+    if not table_format.is_content(head := read_head(path)):
+        raise ValueError(
+            f"{path}: is not {table_format.name}, unlike its suffix: it begins with "
+            f"{quoted(head[:20])}; rename it, or write it again"
+        )
+
+
+def column_names(path: str | Path, options: TableOptions | None = None) -> str:
+    """Return the names of a table's columns for a message."""
+    require_pyarrow()
+    with naming(str(path)):
+        names = open_table(str(path), options or TableOptions()).names
+    return _shorten(names)
+
+
+def _shorten(names: list[str]) -> str:
+    """Return a list of names for a message."""
+    return textwrap.shorten(
+        ", ".join(name or quoted(name) for name in names), 400, placeholder=" ..."
+    )
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Name the file in the errors of readers and of pyarrow."""
+    try:
+        yield
+    except (pa.ArrowException, ValueError, OSError) as error:
+        if str(error).startswith(path) or (isinstance(error, OSError) and error.errno is not None):
+            raise
+        raise ValueError(f"{path}: {error}") from error
+
+
+def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
+    """Return the type as which a column of each file is read.
+
+    Raises
+    ------
+    ValueError
+        If the column is missing or can't be a corpus.
+    """
+    types = {}
+    for path in paths:
+        with naming(path):
+            types[path] = _find_type(path, column)
+    texts = [path for path, kind in types.items() if is_text(kind)]
+    for path in texts:  # the parts of a table are alike, so one that isn't empty shows what it is
+        with naming(path):
+            cells = _first_cells(path, column, types[path])
+            if column.options.lists is not None and (kind := list_cells.find_list_type(cells)):
+                return types | dict.fromkeys(texts, kind)
+            if column.options.lists is None and list_cells.look_like_lists(cells):
+                example = next(cell for cell in cells if cell.strip())
+                raise ValueError(
+                    f"the cells of column {quoted(column.name)} look like lists "
+                    f"({quoted(example)}), whose brackets and quotes would be parts of words; "
+                    "store lists as Parquet or JSON Lines, or pass lists='json' to parse these"
+                )
+        if any(cell.strip() for cell in cells):
+            break
+    if column.options.lists is not None:
+        types |= dict.fromkeys(texts, pa.list_(pa.string()))
+    return types
+
+
+def _find_type(path: str, column: TableColumn) -> Any:
+    """Return the type of a column, which is a text even if it will be parsed as lists."""
+    table = open_table(path, column.options)
+    n_columns = table.names.count(column.name)
+    kind = table.column_type(column.name) if n_columns < 2 else None
+    if kind is None:
+        has = f"has {n_columns or 'no'} column{'s' * (n_columns > 1)} {quoted(column.name)}"
+        hint = table.hint() if hasattr(table, "hint") and not n_columns else ""
+        raise ValueError(f"{path}: {has}; its columns are: {_shorten(table.names)}{hint}")
+    if is_text(kind):
+        return kind
+    if not is_text(items_of(kind)) and not is_integer(items_of(kind)):
+        raise ValueError(f"column {quoted(column.name)} is of type {kind}; {_cure(kind)}")
+    if column.options.lists is not None:
+        raise ValueError(
+            f"lists={column.options.lists!r} has no effect on column {quoted(column.name)} of type "
+            f"{kind}; leave it out"
+        )
+    return kind
+
+
+def _first_cells(path: str, column: TableColumn, kind: Any) -> list[str]:
+    """Return the first cells of a column of text; a null is an empty cell."""
+    batches = open_table(path, column.options).batches(column.name, kind)
+    rows = (cell for batch in batches for cell in batch.cast(pa.large_string()).to_pylist())
+    cells = [cell or "" for cell in islice(rows, SAMPLE)]
+    batches.close()
+    return cells
+
+
+def read_column(path: str, column: TableColumn, kind: Any) -> Iterator[Any]:
+    """Yield a column in batches, as pyarrow's arrays of a type that `find_types` has returned."""
+    with naming(path):
+        table = open_table(path, column.options)
+        if column.options.lists is None:
+            yield from table.batches(column.name, kind)
+            return
+        n_rows = 0
+        for cells in table.batches(column.name, pa.string()):
+            yield list_cells.parse_cells(cells, kind, n_rows + 1)
+            n_rows += len(cells)
+
+
+def flat_items(column: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Return the items of an array of lists, without nulls, and the length of each list.
+
+    The length of a null is 0.
+    """
+    from pyarrow import compute
+
+    items = column.flatten()
+    lengths = compute.fill_null(compute.list_value_length(column), 0).cast(pa.int64()).to_numpy()
+    if items.null_count:
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        n_valid = np.concatenate([[0], np.cumsum(items.is_valid().to_numpy(zero_copy_only=False))])
+        lengths = np.diff(n_valid[starts])
+        items = items.drop_null()
+    return items, lengths
+
+
+def items_of(kind: Any) -> Any:
+    """Return the type of the items of lists; None for another type."""
+    types = pa.types
+    is_list = (
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+    )
+    return kind.value_type if is_list else None
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether a type is one of strings."""
+    if kind is not None and pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return kind is not None and (
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def is_integer(kind: Any) -> bool:
+    """Return whether a type is one of integers."""
+    if kind is not None and pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return kind is not None and bool(pa.types.is_integer(kind))
+
+
+def _cure(kind: Any) -> str:
+    """Return the advice for a column whose type can't be a corpus."""
+    if is_integer(kind):
+        return (
+            "a row must be a sentence: group the numbers of a sentence to a list first, as in "
+            'pandas: frame.groupby("user")["item"].agg(list).reset_index()'
+        )
+    if pa.types.is_struct(kind) and kind.num_fields and kind.field(0).name == "0":
+        return "write the table with pandas: to_json(path, orient='records', lines=True)"
+    return "a corpus is a column of strings, or of lists of strings or of integers"

@@ -1,0 +1,108 @@
+"""Formats of tables, and their recognition by content or by suffix.
+
+This module doesn't need pyarrow, so that a table is recognized without it.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.corpus.arrow_tables import ArrowTable, FeatherTable, OrcTable, ParquetTable
+from gensim_tfw2v.corpus.csv_tables import CsvTable
+from gensim_tfw2v.corpus.json_tables import JsonArrayTable, JsonLinesTable
+from gensim_tfw2v.corpus.table_options import DIALECT
+from gensim_tfw2v.corpus.table_streams import read_head
+from gensim_tfw2v.messages import COMPRESSED
+
+#: Options that every format can use.
+COMMON = frozenset({"lists", "recursive"})
+
+# A key and a colon after the brace: no sentence begins like this.
+_OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
+_RECORDS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
+_ARROW = re.compile(rb"ARROW1\0\0|\xff{4}..\0\0[\4-\x40]\0\0\0", re.DOTALL)  # a file, or a stream
+_ORC = re.compile(rb"ORC.{,99}[\x00-\x08]", re.DOTALL)  # a text may begin with these letters
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """Format of tables.
+
+    Attributes
+    ----------
+    name : str
+        Name for messages.
+    suffixes : tuple of str
+        Suffixes of files, in lower case, without that of a compression.
+    reader : type
+        Class that opens a table from its path and its `TableOptions`. It has the attribute
+        ``names`` and the methods ``column_type(column)`` and ``batches(column, type)``.
+    is_content : callable, optional
+        Function that returns whether the first bytes of a file, decompressed, are unmistakably of
+        this format.
+    options : frozenset of str
+        Names of the options that the format can use.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    reader: Callable[..., Any]
+    is_content: Callable[[bytes], object] = lambda head: False
+    options: frozenset[str] = COMMON
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether tables are text, and may be compressed as a whole."""
+        return "encoding" in self.options
+
+
+TEXT = COMMON | {"encoding"}
+CSV = TEXT | DIALECT
+
+#: All formats. The first one that recognizes a file's content is used, or else the first one with
+#: the file's suffix.
+FORMATS = (
+    TableFormat("Parquet", (".parquet",), ParquetTable, lambda head: head.startswith(b"PAR1")),
+    TableFormat("Arrow", (".arrow", ".feather", ".ipc"), ArrowTable, _ARROW.match),
+    TableFormat("Feather 1", (), FeatherTable, lambda head: head.startswith(b"FEA1")),
+    TableFormat("ORC", (".orc",), OrcTable, _ORC.match),
+    TableFormat("CSV", (".csv",), CsvTable, options=CSV),
+    TableFormat("TSV", (".tsv",), partial(CsvTable, sep="\t"), options=CSV),
+    TableFormat("JSON Lines", (".jsonl", ".ndjson"), JsonLinesTable, _OBJECT.match, TEXT),
+    TableFormat("JSON", (".json",), JsonArrayTable, _RECORDS.match, TEXT),
+)
+
+#: Suffixes of all formats.
+SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
+
+
+def find_format(path: str | os.PathLike[str]) -> TableFormat | None:
+    """Return the format of a table, from its content or else from its suffix.
+
+    Returns None for a file that is not a table, and for folders, pipes and missing files.
+
+    Raises
+    ------
+    OSError
+        If the file can't be read.
+    """
+    if not Path(path).is_file():
+        return None
+    return format_of_content(read_head(path)) or format_of_name(path)
+
+
+def format_of_content(head: bytes) -> TableFormat | None:
+    """Return the format of a file with these first bytes, decompressed; None for others."""
+    return next((one for one in FORMATS if one.is_content(head)), None)
+
+
+def format_of_name(path: str | os.PathLike[str]) -> TableFormat | None:
+    """Return the format that the suffix of a file names; None for other suffixes."""
+    path = Path(path)
+    is_compressed = path.suffix.lower() in COMPRESSED
+    suffix = Path(path.stem if is_compressed else path.name).suffix.lower()
+    return next((one for one in FORMATS if suffix in one.suffixes), None)
