@@ -12,16 +12,18 @@ try:
 except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
     pass
 
+# Each pattern can match a text in one way only, so that no cell takes exponential time.
 _STRING = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-_ITEM = rf"\s*(?:{_STRING}|-?[0-9]+|None)\s*"
+_ITEM = rf"(?:{_STRING}|-?[0-9]+|None)"
+_ANY_ITEM = rf"(?:{_STRING}|-?[0-9.]+(?:e[-+]?[0-9]+)?|None|null|nan)"
 
 #: List as Python prints it. Items of NumPy's lists are separated by blanks only, which Python would
 #: read as one string.
-_PYTHON_LIST = re.compile(rf"\s*\[(?:{_ITEM}(?:,{_ITEM})*,?)?\s*\]\s*", re.DOTALL)
+_PYTHON_LIST = re.compile(rf"\s*\[(?:\s*{_ITEM}(?:\s*,\s*{_ITEM})*(?:\s*,)?)?\s*\]\s*", re.DOTALL)
 
 #: List as Python, JSON or NumPy print it.
 _ANY_LIST = re.compile(
-    rf"\s*\[(?:\s*(?:{_STRING}|-?[0-9.]+(?:e[-+]?[0-9]+)?|None|null|nan|\.\.\.)\s*,?)*\s*\]\s*",
+    rf"\s*\[(?:\s*{_ANY_ITEM}(?:(?:\s*,\s*|\s+){_ANY_ITEM})*(?:\s*,)?)?\s*\]\s*",
     re.DOTALL | re.IGNORECASE,
 )
 

@@ -288,6 +288,16 @@ def test_cells_that_look_like_lists_are_refused(tmp_path, cell):
         words_of(path)
 
 
+@pytest.mark.parametrize(
+    "cell", ["[" + "1" * 10_000 + "x", "['a'" + " " * 10_000 + "x", "[" * 10_000]
+)
+def test_cells_that_begin_like_lists_take_linear_time(tmp_path, cell):
+    path = write_csv(tmp_path / "t.csv", [cell] * 50)
+    assert words_of(path) == [cell.split()] * 50
+    with pytest.raises(ValueError, match=r"row 1: .* is not a list"):
+        words_of(path, lists="json")
+
+
 def test_few_cells_in_brackets_are_text(tmp_path):
     texts = ["[music] hello [applause]", "[laughs]", "['a']", "b c", "d"]
     assert words_of(write_csv(tmp_path / "t.csv", texts)) == [text.split() for text in texts]
