@@ -131,7 +131,12 @@ def save_word2vec_format(
     append: bool = False,
     sort_attr: str = "count",
 ) -> None:
-    """Save as gensim, which writes the same bytes, but text by compiled code in threads."""
+    """Save as gensim, which writes the same bytes, but text by compiled code in threads.
+
+    If the word in row 0 is the integer 0, gensim writes it twice; this function writes it once.
+    """
+    if _has_own_rows_twice(self):
+        self = _with_text_keys(self)
     words = self.index_to_key
     size = self.vector_size
     format_rows = _format_rows()
@@ -172,6 +177,28 @@ def save_word2vec_format(
 
 # The class of models' vectors stays gensim's, which loads their files without this package.
 KeyedVectors.save_word2vec_format = save_word2vec_format
+
+
+def _has_own_rows_twice(vectors: KeyedVectors) -> bool:
+    """Return whether gensim's ``save_word2vec_format`` would write a word twice.
+
+    It takes the first keys, if they are their row numbers, for tags, which `key_to_index` lacks.
+    """
+    keys = vectors.index_to_key
+    return bool(keys) and keys[0] == 0 and 0 in vectors.key_to_index
+
+
+def _with_text_keys(vectors: KeyedVectors) -> KeyedVectors:
+    """Return vectors with the same arrays, and with the text of their keys as keys."""
+    named = copy.copy(vectors)
+    named.index_to_key = [*map(str, vectors.index_to_key)]
+    named.key_to_index = {str(key): row for key, row in vectors.key_to_index.items()}
+    if len(named.key_to_index) < len(vectors.key_to_index):
+        raise ValueError(
+            "an integer and a string among the keys have the same digits, so that a file of text "
+            "cannot hold both: rename one of them, or use save()"
+        )
+    return named
 
 
 def _set_rows(vectors: KeyedVectors, words: list[Any], rows: np.ndarray) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 UTF8 = "utf-8"
 CHUNK = 1 << 20
 
+#: Line of an evaluation file for words that are integers: two of them and a rating. A text file of
+#: vectors with two dimensions and without a header can have such a line, too, but is unusual.
+INTEGER_PAIR = re.compile(rb"-?[0-9]+[\s,;]+-?[0-9]+[\s,;]+[0-9.eE+-]+")
+
 
 def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> KeyedVectors:
     """Load vectors, or the vectors of a saved model; see `load_saved`."""
@@ -30,14 +35,21 @@ def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> K
 
 
 def vectors_of(saved: Any, path: Path, documents: bool) -> KeyedVectors:
-    """Return a model's vectors of words, or of documents, whose tags are converted to strings."""
+    """Return a model's vectors of words, or of documents by their tags."""
     from gensim_tfw2v.keyed import keyed
 
     if not documents:
         return getattr(saved, "wv", saved)
     if not hasattr(saved, "dv"):
         raise of_another_kind(saved, path, "--documents needs a Doc2Vec model")
-    return keyed([*map(str, saved.dv.index_to_key)], saved.dv.vectors)
+    return keyed(saved.dv.index_to_key, saved.dv.vectors)
+
+
+def has_integers(vectors: KeyedVectors) -> bool:
+    """Return whether words are integers, so that the words of a text must be converted to them."""
+    from gensim_tfw2v.typed_words import is_integer
+
+    return any(map(is_integer, vectors.index_to_key))
 
 
 def of_another_kind(saved: Any, path: Path, needs: str) -> BadInput:
@@ -121,6 +133,8 @@ def is_model(path: Path) -> bool:
             second = file.readline(CHUNK)
         form = formats.find_marked(first)
         rows = first + second
+        if INTEGER_PAIR.fullmatch(first.strip()):
+            return False
         return bool(form.mark or HEADER.fullmatch(first) or read_text(io.BytesIO(rows), "latin-1"))
     except Exception:  # missing or damaged: using the file raises a better error
         return False

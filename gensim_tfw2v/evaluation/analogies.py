@@ -11,6 +11,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.evaluation.sets import Question, read_questions, shipped
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.typed_words import typed_form
 
 Metric = Literal["gensim", "all"]
 
@@ -163,7 +164,7 @@ def evaluate_analogies(
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     searched = [
-        fold(word) if isinstance(word, str) else word  # no question contains it
+        word if (form := typed_form(word)) is None else fold(form)  # None: no question contains it
         for word in vectors.index_to_key[: restrict_vocab or None]
     ]
     vocabulary = set(searched)

@@ -40,6 +40,7 @@ from gensim_tfw2v.training.folder_contents import (
     list_options,
     list_tensors,
     locate,
+    read_words,
 )
 from gensim_tfw2v.training.model_checks import check_state
 
@@ -152,7 +153,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             setattr(model, name, +own["state"][name])  # + raises unless it is a number
         for name in STATE.keys() & own["state"].keys():
             setattr(model, name, STATE[name](own["state"][name]))
-    words = [*found[TOKENIZER]["model"]["vocab"]][1:]
+    words = read_words(found[TOKENIZER]["model"]["vocab"], own.get("integer_words", ()))
     model.wv.index_to_key = words
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
     if hasattr(model, "dv"):
