@@ -59,6 +59,26 @@ def keyed(words: Sequence[Any], rows: np.ndarray) -> KeyedVectors:
     return vectors
 
 
+def first_of_fasttext(vectors: Any, n_words: int | None = None) -> Any:
+    """Return FastText's vectors with only their first words; by default with all.
+
+    They have all n-grams, so unknown words keep their vectors.
+    """
+    first = copy.copy(vectors)
+    first.index_to_key = vectors.index_to_key[:n_words]
+    first.next_index = len(first.index_to_key)
+    first.key_to_index = {word: row for row, word in enumerate(first.index_to_key)}
+    for name in ("vectors", "vectors_vocab", "buckets_word"):
+        setattr(first, name, getattr(vectors, name)[:n_words])
+    n_rows = len(vectors)
+    for name, values in vars(vectors).items():
+        if name.endswith("_lockf") and len(values) == n_rows and name != "vectors_ngrams_lockf":
+            setattr(first, name, values[:n_words])
+    first.expandos = {name: values[:n_words] for name, values in vectors.expandos.items()}
+    first.norms = None
+    return first
+
+
 def with_keys(
     vectors: KeyedVectors, warn: Callable[[str], object] = logger.warning
 ) -> KeyedVectors:

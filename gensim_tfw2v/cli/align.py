@@ -49,6 +49,8 @@ def align(
     for output in outputs:
         model_files.check_outputs(output, None, False, inputs)
     loaded = [model_files.load_saved(path, encoding) for path in models]
+    for path, model in zip(models, loaded, strict=True):
+        model_files.trained_vectors(model, path)
     writers = [_writer(output, model) for output, model in zip(outputs, loaded, strict=True)]
     with phase(f"aligning {len(models)} models", None):
         from gensim_tfw2v import align_models
@@ -68,6 +70,7 @@ def _writer(output: Path, model: Any) -> Callable[[Any, Any], object]:
         return gensim.write
     form = formats.find_format(output, None, gensim.name)
     formats.check_holds(form, model, output)
+    model_files.notify(output, formats.losses(form, model))
     return form.write
 
 

@@ -23,6 +23,7 @@ from gensim_tfw2v.cli.model_files import (
     load_saved,
     load_vectors,
     of_another_kind,
+    trained_vectors,
 )
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import quoted, require
@@ -99,12 +100,13 @@ def evaluate(
     results: dict[str, dict[str, Any]] = {}
     for model in models:
         saved = load_saved(model, encoding)
+        trained = trained_vectors(saved, model)
 
         from gensim_tfw2v.evaluation import summary
 
         loss = {} if text is None else {"held_out_loss": _held_out_loss(saved, model, text)}
         with phase("comparing with word pairs and analogies", None):
-            result = summary(getattr(saved, "wv", saved), files, standard=standard) | loss
+            result = summary(trained, files, standard=standard) | loss
         if log_dir is not None:
             from gensim_tfw2v.options.hyperparameters import hyperparameters
 
@@ -329,7 +331,7 @@ def vectors(
         return
     from gensim_tfw2v.typed_words import find_key
 
-    loaded = getattr(saved, "wv", saved)
+    loaded = trained_vectors(saved, model)
     for line in sys.stdin:
         words = line.split() if sentences else [line.strip()]
         keys = [find_key(word, loaded) for word in words]
@@ -360,6 +362,8 @@ def info(
     found = {"kind": type(saved).__name__, "words": len(held), "vector_size": held.vector_size}
     found |= {name: getattr(saved, name) for name in named("info") if hasattr(saved, name)}
     if hasattr(saved, "dv"):
+        found["dm"] = int(not saved.sg)
+        found["dbow_words"] = int(getattr(saved, "dbow_words", 0))
         found["documents"] = len(saved.dv)
     if hasattr(saved, "corpus_total_words"):
         found["corpus_words"] = saved.corpus_total_words

@@ -63,7 +63,8 @@ class Format:
         Properties, separated by blanks: "compressed" if `write` compresses files with a suffix in
         `COMPRESSED`, "half" if it can write float16, "folder" if it makes a folder, "text" if words
         are stored as text, so that an integer may not have the digits of a string, "one-type" if
-        words must be all strings or all integers of 64 bits, "any-key" for keys of all types.
+        words must be all strings or all integers of 64 bits, "any-key" for keys of all types,
+        "ngrams" if FastText's vectors keep their n-grams.
     needs : str
         Name of gensim's class if the format holds full models; empty if it holds only vectors.
     """
@@ -178,6 +179,22 @@ def _reason_for_refusal(form: Format, words: list[Any]) -> str:
     if "one-type" in form.uses and 0 < n_integers < len(words):
         return "strings and integers in one vocabulary"
     return ""
+
+
+def losses(form: Format, vectors: KeyedVectors) -> list[str]:
+    """Return a notice for each part of vectors that a format cannot hold."""
+    if form.needs or "ngrams" in form.uses or not _has_ngrams(vectors):
+        return []
+    able = [of.name for of in FORMATS if "ngrams" in of.uses or of.needs]
+    return [
+        "only the vectors of whole words are written, and none of n-grams, from which FastText "
+        f"makes those of unknown words; formats that hold both: {', '.join(able)}"
+    ]
+
+
+def _has_ngrams(vectors: KeyedVectors) -> bool:
+    bucket = getattr(vectors, "bucket", 0)
+    return bool(bucket and vectors.max_n >= max(1, vectors.min_n))
 
 
 def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
@@ -385,7 +402,7 @@ FORMATS = (
         lambda vectors, to: vectors.save(to),
         _load_pickled,
         rb"\x80",
-        uses="compressed any-key",
+        uses="compressed any-key ngrams",
     ),
     Format(
         "text",

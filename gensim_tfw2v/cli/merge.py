@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,6 +51,8 @@ def merge(
     )
     start = time.perf_counter()
     loaded = [model_files.load_saved(path, encoding, mapped=True) for path in models]
+    for path, model in zip(models, loaded, strict=True):
+        model_files.trained_vectors(model, path)
     with phase(f"merging {len(models)} models", None):
         from gensim_tfw2v import merge_models
 
@@ -97,18 +100,39 @@ def convert(
 
     import numpy as np
 
-    from gensim_tfw2v.keyed import keyed
+    from gensim_tfw2v.keyed import first_of_fasttext, keyed
 
     with np.errstate(over="ignore"):  # infinite elements are reported below
         rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
-    chosen = keyed(held.index_to_key[:words], rows)
+    if "ngrams" in form.uses and hasattr(held, "vectors_ngrams"):
+        chosen: Any = first_of_fasttext(held, words)
+    else:
+        chosen = keyed(held.index_to_key[:words], rows)
     if "count" in held.expandos:
         chosen.expandos["count"] = held.expandos["count"][:words]
     formats.check_holds(form, chosen, output)
+    model_files.notify(output, formats.losses(form, held))
+    if not form.needs:
+        model_files.notify(output, _other_losses(saved, output, documents))
     model_files.save_atomically(output, partial(form.write, saved if form.needs else chosen))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
+
+
+def _other_losses(saved: Any, output: Path, documents: bool) -> Iterator[str]:
+    """Yield a notice for each part of a full model that a file of only vectors lacks silently."""
+    if not hasattr(saved, "wv"):
+        return
+    if reason := model_files.random_vectors(saved, documents):
+        yield reason
+    if hasattr(saved, "dv") and not documents:
+        yield "only the vectors of words are written; --documents writes those of documents"
+    if output.suffix == ".model":
+        yield (
+            "only vectors are written (KeyedVectors), which have no output layer to train them "
+            "further; --to pretrained writes the full model"
+        )
 
 
 def index(
@@ -139,7 +163,7 @@ def index(
         model_files.check_outputs(path, None, False, {model: "is the input"})
     start = time.perf_counter()
     saved = model_files.load_saved(model, encoding, mapped=True)
-    vectors = model_files.vectors_of(saved, model, documents)
+    vectors = model_files.trained_vectors(saved, model, documents)
     from gensim_tfw2v.neighbours.index_files import check_keys
     from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex
 

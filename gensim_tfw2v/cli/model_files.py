@@ -6,7 +6,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +29,12 @@ CHUNK = 1 << 20
 INTEGER_PAIR = re.compile(rb"-?[0-9]+[\s,;]+-?[0-9]+[\s,;]+[0-9.eE+-]+")
 
 
-def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> KeyedVectors:
-    """Load vectors, or the vectors of a saved model; see `load_saved`."""
-    return vectors_of(load_saved(path, encoding), path, documents)
+def load_vectors(path: Path, encoding: str = UTF8, documents: bool | None = None) -> KeyedVectors:
+    """Load vectors, or the vectors of a saved model; raise if they are random."""
+    return trained_vectors(load_saved(path, encoding), path, documents)
 
 
-def vectors_of(saved: Any, path: Path, documents: bool) -> KeyedVectors:
+def vectors_of(saved: Any, path: Path, documents: bool | None = None) -> KeyedVectors:
     """Return a model's vectors of words, or of documents by their tags."""
     from gensim_tfw2v.keyed import keyed
 
@@ -43,6 +43,37 @@ def vectors_of(saved: Any, path: Path, documents: bool) -> KeyedVectors:
     if not hasattr(saved, "dv"):
         raise of_another_kind(saved, path, "--documents needs a Doc2Vec model")
     return keyed(saved.dv.index_to_key, saved.dv.vectors)
+
+
+def trained_vectors(saved: Any, path: Path, documents: bool | None = None) -> KeyedVectors:
+    """Return a model's vectors of words, or of documents; raise if they are random.
+
+    `documents` is None in commands that lack the option.
+    """
+    vectors = vectors_of(saved, path, documents)
+    if reason := random_vectors(saved, documents):
+        cure = "train it first"
+        if hasattr(saved, "dv") and saved.train_count:
+            use = "use --documents, or " if documents is not None else ""
+            cure = f"{use}train it with --dbow-words"
+        raise BadInput(f"{path}: {reason}; {cure}")
+    return vectors
+
+
+def random_vectors(saved: Any, documents: bool | None = None) -> str:
+    """Return which vectors of a model are random, and why; "" if none are."""
+    if not hasattr(saved, "wv"):
+        return ""
+    from gensim_tfw2v.training.untrained import random_vectors_reason
+
+    reason = random_vectors_reason(saved, bool(documents))
+    return reason and f"its vectors of {'documents' if documents else 'words'} are random: {reason}"
+
+
+def notify(path: Path, notices: Iterable[str]) -> None:
+    """Print notices about a file on stderr, each on a line."""
+    for notice in notices:
+        print(f"tfw2v: {path}: {notice}", file=sys.stderr)
 
 
 def has_integers(vectors: KeyedVectors) -> bool:
@@ -87,8 +118,7 @@ def load_saved(
         if len(bad := np.flatnonzero(~np.isfinite(vectors.vectors).all(axis=1))):
             word = quoted(vectors.index_to_key[bad[0]])
             raise BadInput(f"{path}: has vectors that are NaN or infinite, the first for {word}")
-    for notice in notices:
-        print(f"tfw2v: {path}: {notice}", file=sys.stderr)
+    notify(path, notices)
     return saved
 
 
@@ -184,6 +214,7 @@ def save_model(
     if vectors is not None:
         form = vectors_format(vectors, binary)
         formats.check_holds(form, model.wv, vectors, f"; {output} is saved")
+        notify(vectors, formats.losses(form, model.wv))
         yield from save_atomically(vectors, partial(form.write, model.wv), progress)
 
 
