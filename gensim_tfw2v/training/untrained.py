@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
-from gensim.models.keyedvectors import prep_vectors
 
 #: gensim adds this to the seed of a Doc2Vec model for the vectors of documents.
 DOCUMENTS_SEED = 7919
+
+#: Rows that are compared at a time.
+ROWS_AT_A_TIME = 1 << 14
 
 
 def random_vectors_reason(model: Any, documents: bool = False) -> str:
@@ -22,11 +24,22 @@ def random_vectors_reason(model: Any, documents: bool = False) -> str:
     if is_dbow and not documents and _are_small(vectors.vectors):
         return "PV-DBOW (dm=0) without dbow_words trains only vectors of documents"
     if getattr(model, "train_count", 1) == 0:
-        first_row = getattr(vectors, "vectors_vocab", vectors.vectors)[:1]
-        seed = model.seed + (DOCUMENTS_SEED if documents else 0)
-        if np.array_equal(first_row, prep_vectors(first_row.shape, seed=seed)):
+        rows = getattr(vectors, "vectors_vocab", vectors.vectors)
+        if _are_initial(rows, model.seed + (DOCUMENTS_SEED if documents else 0)):
             return "the model has a vocabulary, but was never trained"
     return ""
+
+
+def _are_initial(rows: np.ndarray, seed: int) -> bool:
+    """Return whether all rows are those that gensim's ``prep_vectors`` draws with a seed."""
+    draws = np.random.default_rng(seed)
+    size = rows.shape[1]
+    for start in range(0, len(rows), ROWS_AT_A_TIME):
+        part = rows[start : start + ROWS_AT_A_TIME]
+        initial = (draws.random(part.shape, dtype=np.float32) * 2 - 1) / size
+        if not np.array_equal(part, initial):
+            return False
+    return True
 
 
 def _are_small(vectors: np.ndarray) -> bool:
