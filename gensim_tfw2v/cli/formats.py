@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files.file_set import FileSetError, find_set
+from gensim_tfw2v.files.foreign_paths import SENTENCE_TRANSFORMERS, is_resaved
 from gensim_tfw2v.messages import (
     COMPRESSED,
     MAGIC,
@@ -132,8 +133,11 @@ def find_marked(start: bytes) -> Format:
 
 
 def is_pretrained(path: Path) -> bool:
-    """Return whether a path looks like a folder that ``convert --to pretrained`` makes."""
-    return (path / "config.json").is_file()
+    """Return whether a path looks like a folder that ``convert --to pretrained`` makes.
+
+    It may have been saved again by model2vec or sentence-transformers.
+    """
+    return any((path / name).is_file() for name in ("config.json", SENTENCE_TRANSFORMERS))
 
 
 def find_saved(path: Path) -> None:
@@ -377,7 +381,16 @@ def _load_folder(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVec
 
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
     from gensim_tfw2v.training.pretrained import load_pretrained
+    from gensim_tfw2v.training.static_embeddings import read_embeddings
 
+    if is_resaved(path):
+        try:
+            return read_embeddings(path)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise BadInput(
+                f"{path}: was saved by a different library, and its words and vectors cannot be "
+                f"read: {one_line(error)}"
+            ) from error
     classes = {"Word2Vec": TFWord2Vec, "FastText": TFFastText, "Doc2Vec": TFDoc2Vec}
     try:
         return load_pretrained(path, classes | {"KeyedVectors": KeyedVectors})

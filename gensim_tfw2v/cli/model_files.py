@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cli import formats
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files import atomic
+from gensim_tfw2v.files.foreign_paths import describe_folder
 from gensim_tfw2v.files.temporary import why_unwritable
 from gensim_tfw2v.messages import open_decompressed, quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -101,8 +102,7 @@ def load_saved(
     check_encoding(encoding)
     formats.find_saved(path)
     if not path.is_file() and not formats.is_pretrained(path):
-        what = "is a folder; give the file of a model" if path.is_dir() else "no such file"
-        raise BadInput(f"{path}: {what}")
+        raise BadInput(f"{path}: {describe_folder(path) if path.is_dir() else 'no such file'}")
     notices: list[str] = []
     with phase(f"loading {path}", None):
         import numpy as np
