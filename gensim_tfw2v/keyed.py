@@ -6,6 +6,7 @@ Importing this module makes gensim's ``KeyedVectors.save_word2vec_format`` write
 import codecs
 import copy
 import functools
+import itertools
 import logging
 import re
 from array import array
@@ -248,7 +249,9 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     try:
         with open_decompressed(path) as file:
             words, numbers = read_text(file, encoding)
+        is_text = True
     except _Unreadable as of_text:
+        is_text = False
         with open_decompressed(path) as file:
             sizes = HEADER.fullmatch(file.readline(LONGEST_LINE))
             sample = file.read(4096)
@@ -261,6 +264,8 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
                 # above 2 % of control characters, the file is probably binary
                 raise (of_binary if 50 * controls > len(sample) else of_text) from None
     rows = np.frombuffer(numbers, np.float32).reshape(len(words), -1 if words else 0)
+    if is_text:
+        _check_not_too_large(path, rows)
     vectors = keyed(words, rows)
     vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim invents them
     return vectors
@@ -316,6 +321,23 @@ def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
         pass
     wrong = next(field for field in fields if not _NUMBER.fullmatch(field))
     return f"has {quoted(wrong)}, which is not a finite number"
+
+
+def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
+    """Raise for a number in a text that is infinite as float32; read the text again to name it."""
+    if not len(bad := np.flatnonzero(np.isinf(rows).any(axis=1))):
+        return
+    with open_decompressed(path) as file:
+        first = file.readline(LONGEST_LINE)
+        skipped = int(bad[0]) + bool(HEADER.fullmatch(first.removeprefix(codecs.BOM_UTF8).rstrip()))
+        lines = itertools.chain([first], iter(partial(file.readline, LONGEST_LINE), b""))
+        line = next(itertools.islice(lines, skipped, None))
+    fields = line.split()[-rows.shape[1] :]
+    wrong = next(field for field in fields if np.isinf(rows[bad[0], fields.index(field)]))
+    raise _Unreadable(
+        f"line {skipped + 1:,} ({quoted(line[:30])}...) has {quoted(wrong)}, which is too large for "
+        "float32"
+    )
 
 
 def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:

@@ -6,7 +6,6 @@ folders for sentence-transformers, row 0 is the zero vector, for unknown words.
 
 from __future__ import annotations
 
-import itertools
 import pickle
 import re
 import struct
@@ -18,6 +17,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
+from gensim_tfw2v.cli.keras_files import is_keras, load_keras, save_keras
 from gensim_tfw2v.files.file_set import FileSetError, find_set
 from gensim_tfw2v.files.foreign_paths import SENTENCE_TRANSFORMERS, is_resaved
 from gensim_tfw2v.messages import (
@@ -26,14 +26,12 @@ from gensim_tfw2v.messages import (
     converting,
     open_decompressed,
     quoted,
-    require,
     wide_encoding,
 )
 
 if TYPE_CHECKING:
     from gensim.models import FastText, KeyedVectors, Word2Vec
 
-UNKNOWN = "[UNK]"
 INTEGERS = "integers"  # array in .npz files: rows of the words that are integers, if not all are
 SURROGATE = "\ud800-\udfff"  # range of characters that UTF-8 cannot encode
 OPTIONS_OF_FASTTEXT = 64  # bytes before the vocabulary in fastText's .bin
@@ -250,11 +248,13 @@ def _load_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
 
 
 def _load_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
-    """Load the .npz of ``tfw2v convert --to numpy``."""
+    """Load the .npz of ``tfw2v convert --to numpy``, or a .keras file, which is a ZIP, too."""
     import numpy as np
 
     from gensim_tfw2v.keyed import keyed
 
+    if is_keras(path):
+        return load_keras(path)
     with np.load(path) as arrays:
         if not {"words", "vectors"} <= set(arrays):
             raise BadInput(f"{path}: is a ZIP archive, but not an .npz with words and vectors")
@@ -344,31 +344,6 @@ def _save_fasttext(model: Any, to: Any) -> None:
     save_facebook_model(model, place(to))
 
 
-def _save_keras(vectors: KeyedVectors, path: str) -> None:
-    """Save a Keras model: StringLookup or IntegerLookup of V words, then their Embedding.
-
-    The embedding has V + 1 rows, the first for unknown words.
-    """
-    import numpy as np
-
-    require("a .keras file", "tensorflow")
-    from gensim_tfw2v._tensorflow import tf
-
-    table = np.insert(vectors.vectors, 0, 0, axis=0).astype(np.float32)
-    layers = tf.keras.layers
-    words = vectors.index_to_key
-    if isinstance(words[0], str):
-        dtype = "string"
-        lookup = layers.StringLookup(vocabulary=words, oov_token=UNKNOWN)
-    else:
-        dtype = "int64"
-        known = set(words)
-        unknown = next(number for number in itertools.count(-1, -1) if number not in known)
-        lookup = layers.IntegerLookup(vocabulary=np.array(words, np.int64), oov_token=unknown)
-    embedding = layers.Embedding(*table.shape, weights=[table])
-    tf.keras.Sequential([tf.keras.Input((None,), dtype=dtype), lookup, embedding]).save(path)
-
-
 def _save_folder(saved: Any, path: str) -> None:
     from gensim_tfw2v import TFDoc2Vec, TFFastText
     from gensim_tfw2v.training.pretrained import save_pretrained
@@ -427,7 +402,7 @@ FORMATS = (
     ),
     Format("binary", ".bin", _save_binary, lacks=_BLANKS, uses="compressed text"),
     Format("numpy", ".npz", _save_numpy, _load_numpy, rb"PK\x03\x04", r"\0\Z", "half"),
-    Format("keras", ".keras", _save_keras, lacks=rf"[\n\r]|{_UNKNOWN}", uses="one-type"),
+    Format("keras", ".keras", save_keras, lacks=rf"[\n\r]|{_UNKNOWN}", uses="one-type"),
     Format("fasttext", "", _save_fasttext, _load_fasttext, _FASTTEXT, _NULS, needs="FastText"),
     Format("sentence-transformers", "", _save_folder, lacks=rf"\s|{_UNKNOWN}", uses="folder text"),
     Format("pretrained", "", _save_folder, _load_folder, uses="folder", needs="Word2Vec"),
