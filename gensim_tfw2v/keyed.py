@@ -333,11 +333,9 @@ def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
         lines = itertools.chain([first], iter(partial(file.readline, LONGEST_LINE), b""))
         line = next(itertools.islice(lines, skipped, None))
     fields = line.split()[-rows.shape[1] :]
-    wrong = next(field for field in fields if np.isinf(rows[bad[0], fields.index(field)]))
-    raise _Unreadable(
-        f"line {skipped + 1:,} ({quoted(line[:30])}...) has {quoted(wrong)}, which is too large for "
-        "float32"
-    )
+    wrong = fields[int(np.flatnonzero(np.isinf(rows[bad[0]]))[0])]
+    where = f"line {skipped + 1:,} ({quoted(line[:30])}...)"
+    raise _Unreadable(f"{where} has {quoted(wrong)}, which is too large for float32")
 
 
 def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
