@@ -394,8 +394,9 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         TypeError, ValueError
-            If something cannot be kept, which the message names: words or tags that are no
-            strings, a `hashfxn`, attributes of your own, or values of words that are no numbers.
+            If something cannot be kept, which the message names: words or tags that are neither
+            strings nor integers, an integer beside a string with its digits, a `hashfxn`,
+            attributes of your own, or values of words that are no numbers.
         """
         from gensim_tfw2v.training.pretrained import save_pretrained
 

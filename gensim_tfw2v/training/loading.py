@@ -24,7 +24,7 @@ def load_model(name: Any, load: Callable[[], Any], class_: Any) -> Any:
     load : callable
         gensim's method, with its arguments.
     class_ : type
-        The class to load, or a class of which it is a subclass.
+        Class whose `load` was called.
     """
 
     def load_pickle() -> Any:

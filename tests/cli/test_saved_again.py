@@ -33,7 +33,7 @@ def test_vectors_are_read_from_what_model2vec_has_saved(tfw2v, tmp_path, quantiz
 
 
 def test_vectors_are_read_from_what_sentence_transformers_has_saved(tmp_path):
-    """It names the tensor differently, and writes no config.json for one static embedding."""
+    """sentence-transformers names the tensor differently, and writes no config.json."""
     model = TFWord2Vec(common_texts, **OPTIONS)
     model.save_pretrained(tmp_path)
     (tmp_path / "config_sentence_transformers.json").write_text("{}")
