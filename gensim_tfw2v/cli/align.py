@@ -70,7 +70,7 @@ def _writer(output: Path, model: Any) -> Callable[[Any, Any], object]:
         return gensim.write
     form = formats.find_format(output, None, gensim.name)
     formats.check_holds(form, model, output)
-    model_files.notify(output, formats.losses(form, model))
+    model_files.notify(output, model_files.losses(form, model, output))
     return form.write
 
 

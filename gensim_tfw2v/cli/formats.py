@@ -183,18 +183,13 @@ def _reason_for_refusal(form: Format, words: list[Any]) -> str:
     return ""
 
 
-def losses(form: Format, vectors: KeyedVectors) -> list[str]:
-    """Return a notice for each part of vectors that a format cannot hold."""
-    if form.needs or "ngrams" in form.uses or not _has_ngrams(vectors):
-        return []
-    able = [of.name for of in FORMATS if "ngrams" in of.uses or of.needs]
-    return [
-        "only the vectors of whole words are written, and none of n-grams, from which FastText "
-        f"makes those of unknown words; formats that hold both: {', '.join(able)}"
-    ]
+def keeps_ngrams(form: Format, vectors: KeyedVectors) -> bool:
+    """Return whether a format keeps the n-grams of vectors, if they have any."""
+    return "ngrams" in form.uses or not has_ngrams(vectors)
 
 
-def _has_ngrams(vectors: KeyedVectors) -> bool:
+def has_ngrams(vectors: KeyedVectors) -> bool:
+    """Return whether vectors have n-grams, from which FastText makes those of unknown words."""
     bucket = getattr(vectors, "bucket", 0)
     return bool(bucket and vectors.max_n >= max(1, vectors.min_n))
 

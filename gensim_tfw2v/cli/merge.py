@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,7 +51,9 @@ def merge(
     start = time.perf_counter()
     loaded = [model_files.load_saved(path, encoding, mapped=True) for path in models]
     for path, model in zip(models, loaded, strict=True):
-        model_files.trained_vectors(model, path)
+        merged_vectors = model_files.trained_vectors(model, path)
+        if hasattr(model, "dv") or formats.has_ngrams(merged_vectors):
+            model_files.notify(path, ["only its vectors of words are merged"])
     with phase(f"merging {len(models)} models", None):
         from gensim_tfw2v import merge_models
 
@@ -113,26 +114,9 @@ def convert(
     if "count" in held.expandos:
         chosen.expandos["count"] = held.expandos["count"][:words]
     formats.check_holds(form, chosen, output)
-    model_files.notify(output, formats.losses(form, held))
-    if not form.needs:
-        model_files.notify(output, _other_losses(saved, output, documents))
+    model_files.notify(output, model_files.losses(form, saved, output, documents))
     model_files.save_atomically(output, partial(form.write, saved if form.needs else chosen))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
-
-
-def _other_losses(saved: Any, output: Path, documents: bool) -> Iterator[str]:
-    """Yield a notice for each part of a full model that a file of only vectors lacks silently."""
-    if not hasattr(saved, "wv"):
-        return
-    if reason := model_files.random_vectors(saved, documents):
-        yield reason
-    if hasattr(saved, "dv") and not documents:
-        yield "only the vectors of words are written; --documents writes those of documents"
-    if output.suffix == ".model":
-        yield (
-            "only vectors are written (KeyedVectors), which have no output layer to train them "
-            "further; --to pretrained writes the full model"
-        )
 
 
 def index(

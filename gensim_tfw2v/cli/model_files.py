@@ -77,6 +77,33 @@ def notify(path: Path, notices: Iterable[str]) -> None:
         print(f"tfw2v: {path}: {notice}", file=sys.stderr)
 
 
+def losses(
+    form: formats.Format, saved: Any, output: Path, documents: bool | None = None
+) -> Iterator[str]:
+    """Yield a notice for each part of a model or of vectors that a format leaves out.
+
+    `documents` is None in commands that lack the option.
+    """
+    if form.needs:
+        return
+    if reason := random_vectors(saved, documents):
+        yield reason
+    if hasattr(saved, "dv") and not documents:
+        cure = "tfw2v convert --documents" if documents is None else "--documents"
+        yield f"only the vectors of words are written; {cure} writes those of documents"
+    elif not documents and not formats.keeps_ngrams(form, getattr(saved, "wv", saved)):
+        able = [of.name for of in formats.FORMATS if "ngrams" in of.uses or of.needs]
+        yield (
+            "only the vectors of whole words are written, and none of n-grams, from which FastText "
+            f"makes those of unknown words; formats that hold both: {', '.join(able)}"
+        )
+    if hasattr(saved, "wv") and output.suffix == ".model":
+        yield (
+            "only vectors are written (KeyedVectors), which have no output layer to train them "
+            "further; --to pretrained writes the full model"
+        )
+
+
 def has_integers(vectors: KeyedVectors) -> bool:
     """Return whether words are integers, so that the words of a text must be converted to them."""
     from gensim_tfw2v.typed_words import is_integer
@@ -214,7 +241,7 @@ def save_model(
     if vectors is not None:
         form = vectors_format(vectors, binary)
         formats.check_holds(form, model.wv, vectors, f"; {output} is saved")
-        notify(vectors, formats.losses(form, model.wv))
+        notify(vectors, losses(form, model, vectors))
         yield from save_atomically(vectors, partial(form.write, model.wv), progress)
 
 

@@ -215,9 +215,10 @@ def _answers(
             if highest - float(scored.max()) > margin and len(inputs) - 3 < CANDIDATES:
                 yield searched[best]
                 continue
-            subtracted, *added = (rows[word][0] for word in asked)
+            # keys, because gensim takes a row number for the integer, if that is a word
+            subtracted, *added = (vectors.index_to_key[rows[word][0]] for word in asked)
             similar = vectors.most_similar(
                 added, [subtracted], topn=CANDIDATES, restrict_vocab=len(searched)
             )
-            near = [searched[vectors.key_to_index[word]] for word, _ in similar]
+            near = [searched[vectors.get_index(word)] for word, _ in similar]
             yield next((word for word in near if word not in asked), near[-1] if near else None)

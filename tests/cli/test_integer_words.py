@@ -234,3 +234,10 @@ def test_tags_that_are_integers_are_found(tfw2v, tmp_path):
     result = CliRunner().invoke(app, ["vectors", str(path), "--infer"], input=text)
     inferred = TFDoc2Vec.load(str(path)).infer_vectors([WALKS[3]])[0]
     np.testing.assert_allclose([*map(float, result.stdout.split())], inferred, rtol=1e-5)
+
+
+def test_models_from_integers_keep_them():
+    model = TFWord2Vec.from_vectors(vectors_of(7, 0, 3), min_count=1, workers=1)
+    same_keys(model.wv.index_to_key, [7, 0, 3])
+    model.partial_fit([[7, 0, 3], [3, 9]] * 3)
+    same_keys(model.wv.index_to_key, [7, 0, 3, 9])

@@ -149,6 +149,40 @@ def test_vectors_that_were_set_are_not_random():
     assert random_vectors_reason(new) == "" and random_vectors_reason(new, documents=True)
 
 
+def test_merge_names_what_it_leaves_out(tfw2v, models, tmp_path):
+    for name, count in (("ngrams", 2), ("dm", 2), ("trained", 0)):
+        arguments = ("merge", models / name, models / name, "-o", tmp_path / name)
+        said = tfw2v(*arguments).stderr
+        assert said.count(f"{models / name}: only its vectors of words are merged") == count
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--fasttext", "--bucket", 50], ["only the vectors of whole words are written"]),
+        (["--doc2vec"], ["only the vectors of words are written; tfw2v convert --documents"]),
+        (["--doc2vec", "--dbow"], ["are random: PV-DBOW", "only the vectors of words"]),
+        ([], []),
+    ],
+    ids=["fasttext", "dm", "dbow", "words"],
+)
+def test_training_names_what_its_vectors_leave_out(tfw2v, tmp_path, options, said):
+    (tmp_path / "text").write_text("\n".join(map(" ".join, common_texts)))
+    arguments = ("--vectors", tmp_path / "v.txt", "--min-count", 1, "--vector-size", 4, *options)
+    printed = tfw2v("train", tmp_path / "text", "-o", tmp_path / "m", *arguments).stderr
+    lines = [line for line in printed.splitlines() if "v.txt: " in line]
+    assert len(lines) == len(said)
+    assert all(text in line for text, line in zip(said, lines, strict=True))
+
+
+def test_models_from_fasttexts_vectors_warn_of_ngrams(models, caplog):
+    TFWord2Vec.from_vectors(TFFastText.load(str(models / "ngrams")).wv)
+    assert "only the vectors of whole words are taken, and none of FastText's n" in caplog.text
+    caplog.clear()
+    TFWord2Vec.from_vectors(TFWord2Vec.load(str(models / "trained")).wv)
+    assert "whole words" not in caplog.text
+
+
 def test_align_names_ngrams_that_it_leaves_out(tfw2v, models, tmp_path):
     vectors = TFFastText.load(str(models / "ngrams")).wv
     for name in ("a", "b"):
