@@ -268,7 +268,7 @@ def _look_up(
         # names in a JSON object are strings, so keys that are integers are printed in pairs
         is_text = all(isinstance(key, str) for key in vectors.index_to_key)
         shown = {query: dict(near) if is_text else near for query, near in found.items()}
-        print(dumps(shown, indent=2, default=int))  # NumPy's integers
+        print(dumps(shown, indent=2, default=_plain))
     else:
         common.print_neighbours(found)
 
@@ -369,10 +369,17 @@ def info(
         found["corpus_words"] = saved.corpus_total_words
     found["most_frequent"] = held.index_to_key[:10]
     if json:
-        print(dumps(found, indent=2))
+        print(dumps(found, indent=2, default=_plain))
         return
     found["most_frequent"] = " ".join(map(str, found["most_frequent"]))
     common.print_rows((f"{name:<14}", str(value)) for name, value in found.items())
+
+
+def _plain(word: Any) -> int | str:
+    """Return the form in JSON of a word of another type than Python's strings and integers."""
+    from gensim_tfw2v.typed_words import is_integer
+
+    return int(word) if is_integer(word) else str(word)
 
 
 def _find_keys(words: list[str], vectors: KeyedVectors) -> tuple[dict[str, Any], list[str]]:

@@ -23,6 +23,11 @@ _IN_FOLDER = (
     "{loader}.from_pretrained({folder!r})"
 )
 
+_ALONE = (
+    "is in a format of pretrained models (safetensors or JSON), but the other files are missing: "
+    "pass their folder to {loader}.from_pretrained"
+)
+
 #: First bytes (regular expressions) of files that are no pickles, with what loads them.
 _KINDS = {
     rb"PK\x03\x04": _ONLY_VECTORS,  # .npz or .keras
@@ -53,9 +58,9 @@ def describe_file(path: Path, loader: str = "TFWord2Vec") -> str:
     if Path(f"{path}.json").is_file():
         return f"is an index of neighbours: load it with NeighbourIndex.load({str(path)!r})"
     for magic, text in _KINDS.items():
-        if re.match(magic, start, re.DOTALL) and (
-            text is not _IN_FOLDER or (path.parent / "config.json").is_file()
-        ):
+        if re.match(magic, start, re.DOTALL):
+            if text is _IN_FOLDER and not (path.parent / "config.json").is_file():
+                text = _ALONE
             return text.format(**names)
     return ""
 

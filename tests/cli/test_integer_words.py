@@ -135,6 +135,19 @@ def test_rows_are_not_taken_for_words(tfw2v, model, word):
     assert tfw2v("changes", model, model, "-w", word, status=2).stdout == ""
 
 
+def test_negative_integers_follow_two_dashes(tfw2v, tmp_path):
+    model = saved(tmp_path / "m.kv", -3, 3, 5)
+    assert lines(tfw2v, "neighbours", model, "-n", 1, "--", -3)[1][0] == "-3"
+
+
+def test_words_of_any_type_are_printed(tfw2v, tmp_path):
+    model = saved(tmp_path / "m.kv", np.int64(4), b"12", ("a", 1), 2.5)
+    words = json.loads(tfw2v("info", model, "--json").stdout)["most_frequent"]
+    assert words == [4, "b'12'", ["a", 1], 2.5]
+    near = json.loads(tfw2v("neighbours", model, 4, "--json").stdout)["4"]
+    assert {str(word) for word, _ in near} == {"b'12'", "['a', 1]", "2.5"}
+
+
 def test_close_integers_are_suggested(tfw2v, model):
     assert "(close: 105" in tfw2v("similarity", model, 1055, 106, status=2).stderr
 

@@ -81,6 +81,16 @@ def test_load_names_what_a_path_is(paths, name, said):
     assert "\n" not in found
 
 
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_single_files_of_a_folder_are_named(paths, tmp_path, name):
+    (tmp_path / name).write_bytes((paths / "pretrained" / name).read_bytes())
+    if name == "config.json":
+        (tmp_path / name).rename(tmp_path / "other.json")
+        name = "other.json"
+    said = message(TFWord2Vec.load, str(tmp_path / name))
+    assert "(safetensors or JSON), but the other files are missing: pass their folder to" in said
+
+
 def test_load_names_the_class_of_a_model(paths):
     assert isinstance(TFWord2Vec.load(str(paths / "ngrams.model")), TFFastText)  # as in gensim
     for class_ in (TFFastText, TFDoc2Vec):
