@@ -1,5 +1,6 @@
 """Files and folders that are not what a loader expects: what they are, and what loads them."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from gensim_tfw2v.messages import open_decompressed
 
 #: First bytes of a pickle, as gensim and this package save models and vectors.
 PICKLE = b"\x80"
+
+#: Part of config.json that describes a model of this package.
+OWN_PART = "gensim_tfw2v"
 
 #: File by which sentence-transformers marks its folders.
 SENTENCE_TRANSFORMERS = "config_sentence_transformers.json"
@@ -55,13 +59,13 @@ def describe_file(path: Path, loader: str = "TFWord2Vec") -> str:
             "is a file that save() has written: load a model with {loader}.load({path!r}), and "
             "vectors with KeyedVectors.load({path!r})"
         ).format(**names)
-    if Path(f"{path}.json").is_file():
-        return f"is an index of neighbours: load it with NeighbourIndex.load({str(path)!r})"
     for magic, text in _KINDS.items():
         if re.match(magic, start, re.DOTALL):
             if text is _IN_FOLDER and not (path.parent / "config.json").is_file():
                 text = _ALONE
             return text.format(**names)
+    if Path(f"{path}.json").is_file():
+        return f"is an index of neighbours: load it with NeighbourIndex.load({str(path)!r})"
     return ""
 
 
@@ -74,12 +78,17 @@ def describe_folder(path: Path) -> str:
             "options and output layer of a model; read its words and vectors with: "
             f"tfw2v convert {path} vectors.kv"
         )
-    if isinstance(own := config.get("gensim_tfw2v"), dict):
+    if isinstance(own := config.get(OWN_PART), dict):
         name = own.get("class")
         if name == "KeyedVectors":
             return "is a folder that " + _ONLY_VECTORS.format(path=path)
         loader = f"TF{name}.from_pretrained({str(path)!r})"
         return f"is a folder that save_pretrained has written: load it with {loader}"
+    if config:
+        return (
+            f"is a folder of a different library: its config.json lacks the part {OWN_PART!r}, "
+            "which save_pretrained writes"
+        )
     if _contains(path, "checkpoint-*/checkpoint.json"):
         return (
             "is a folder of checkpoints: to resume their training, repeat it with this "
@@ -123,7 +132,7 @@ def _contains(folder: Path, pattern: str) -> bool:
 def _pickles(folder: Path, n_files: int = 2) -> Iterator[Path]:
     """Yield the first files of a folder that start as pickles."""
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        with path.open("rb") as file:
+        with contextlib.suppress(PermissionError), path.open("rb") as file:
             if file.read(1) == PICKLE:
                 yield path
                 n_files -= 1

@@ -21,7 +21,13 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.file_set import FileSetError, load_set
-from gensim_tfw2v.files.foreign_paths import describe_file, describe_folder, is_resaved
+from gensim_tfw2v.files.foreign_paths import (
+    OWN_PART,
+    describe_file,
+    describe_folder,
+    is_resaved,
+    read_config,
+)
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.kernel.tables import all_finite
@@ -111,7 +117,9 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
     except FileSetError as error:
         raise FileSetError(f"{folder}: {error}") from error
     except DAMAGED as error:
-        if is_resaved(folder) or not (folder / CONFIG).is_file():
+        config = read_config(folder)
+        is_foreign = is_resaved(folder) or (config and OWN_PART not in config)
+        if is_foreign or not (folder / CONFIG).is_file():
             raise ValueError(f"{folder}: {describe_folder(folder)}") from error
         what = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
         raise ValueError(f"{folder}: {what}") from error

@@ -156,6 +156,13 @@ def test_from_pretrained_names_what_a_path_is(no_hub, paths, name, said):
     assert re.match(said, message(TFWord2Vec.from_pretrained, str(paths / name)))
 
 
+def test_folders_of_different_libraries_are_named(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    for load in (TFWord2Vec.load, TFWord2Vec.from_pretrained):
+        said = message(load, str(tmp_path))
+        assert f"{tmp_path}: is a folder of a different library: its config.json lacks" in said
+
+
 def test_from_pretrained_names_the_class_of_a_folder(paths):
     said = message(TFFastText.from_pretrained, paths / "pretrained")
     assert "it holds 'Word2Vec', expected FastText; load it with TFWord2Vec.from_pretrained" in said
