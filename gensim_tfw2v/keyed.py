@@ -6,6 +6,7 @@ Importing this module makes gensim's ``KeyedVectors.save_word2vec_format`` write
 import codecs
 import copy
 import functools
+import itertools
 import logging
 import re
 from array import array
@@ -57,6 +58,26 @@ def keyed(words: Sequence[Any], rows: np.ndarray) -> KeyedVectors:
     vectors = KeyedVectors(rows.shape[1])
     _set_rows(vectors, list(words), rows)
     return vectors
+
+
+def first_of_fasttext(vectors: Any, n_words: int | None = None) -> Any:
+    """Return FastText's vectors with only their first words; by default with all.
+
+    They have all n-grams, so unknown words keep their vectors.
+    """
+    first = copy.copy(vectors)
+    first.index_to_key = vectors.index_to_key[:n_words]
+    first.next_index = len(first.index_to_key)
+    first.key_to_index = {word: row for row, word in enumerate(first.index_to_key)}
+    for name in ("vectors", "vectors_vocab", "buckets_word"):
+        setattr(first, name, getattr(vectors, name)[:n_words])
+    n_rows = len(vectors)
+    for name, values in vars(vectors).items():
+        if name.endswith("_lockf") and len(values) == n_rows and name != "vectors_ngrams_lockf":
+            setattr(first, name, values[:n_words])
+    first.expandos = {name: values[:n_words] for name, values in vectors.expandos.items()}
+    first.norms = None
+    return first
 
 
 def with_keys(
@@ -131,7 +152,12 @@ def save_word2vec_format(
     append: bool = False,
     sort_attr: str = "count",
 ) -> None:
-    """Save as gensim, which writes the same bytes, but text by compiled code in threads."""
+    """Save as gensim, which writes the same bytes, but text by compiled code in threads.
+
+    If the word in row 0 is the integer 0, gensim writes it twice; this function writes it once.
+    """
+    if _has_own_rows_twice(self):
+        self = _with_text_keys(self)
     words = self.index_to_key
     size = self.vector_size
     format_rows = _format_rows()
@@ -174,6 +200,28 @@ def save_word2vec_format(
 KeyedVectors.save_word2vec_format = save_word2vec_format
 
 
+def _has_own_rows_twice(vectors: KeyedVectors) -> bool:
+    """Return whether gensim's ``save_word2vec_format`` would write a word twice.
+
+    It takes the first keys, if they are their row numbers, for tags, which `key_to_index` lacks.
+    """
+    keys = vectors.index_to_key
+    return bool(keys) and keys[0] == 0 and 0 in vectors.key_to_index
+
+
+def _with_text_keys(vectors: KeyedVectors) -> KeyedVectors:
+    """Return vectors with the same arrays, and with the text of their keys as keys."""
+    named = copy.copy(vectors)
+    named.index_to_key = [*map(str, vectors.index_to_key)]
+    named.key_to_index = {str(key): row for key, row in vectors.key_to_index.items()}
+    if len(named.key_to_index) < len(vectors.key_to_index):
+        raise ValueError(
+            "an integer and a string among the keys have the same digits, so that a file of text "
+            "cannot hold both: rename one of them, or use save()"
+        )
+    return named
+
+
 def _set_rows(vectors: KeyedVectors, words: list[Any], rows: np.ndarray) -> None:
     vectors.index_to_key = words
     vectors.next_index = len(words)
@@ -201,7 +249,9 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     try:
         with open_decompressed(path) as file:
             words, numbers = read_text(file, encoding)
+        is_text = True
     except _Unreadable as of_text:
+        is_text = False
         with open_decompressed(path) as file:
             sizes = HEADER.fullmatch(file.readline(LONGEST_LINE))
             sample = file.read(4096)
@@ -214,6 +264,8 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
                 # above 2 % of control characters, the file is probably binary
                 raise (of_binary if 50 * controls > len(sample) else of_text) from None
     rows = np.frombuffer(numbers, np.float32).reshape(len(words), -1 if words else 0)
+    if is_text:
+        _check_not_too_large(path, rows)
     vectors = keyed(words, rows)
     vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim invents them
     return vectors
@@ -269,6 +321,21 @@ def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
         pass
     wrong = next(field for field in fields if not _NUMBER.fullmatch(field))
     return f"has {quoted(wrong)}, which is not a finite number"
+
+
+def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
+    """Raise for a number in a text that is infinite as float32; read the text again to name it."""
+    if not len(bad := np.flatnonzero(np.isinf(rows).any(axis=1))):
+        return
+    with open_decompressed(path) as file:
+        first = file.readline(LONGEST_LINE)
+        skipped = int(bad[0]) + bool(HEADER.fullmatch(first.removeprefix(codecs.BOM_UTF8).rstrip()))
+        lines = itertools.chain([first], iter(partial(file.readline, LONGEST_LINE), b""))
+        line = next(itertools.islice(lines, skipped, None))
+    fields = line.split()[-rows.shape[1] :]
+    wrong = fields[int(np.flatnonzero(np.isinf(rows[bad[0]]))[0])]
+    where = f"line {skipped + 1:,} ({quoted(line[:30])}...)"
+    raise _Unreadable(f"{where} has {quoted(wrong)}, which is too large for float32")
 
 
 def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:

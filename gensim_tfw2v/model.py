@@ -22,7 +22,6 @@ from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.source_checks import check_frame, check_sentences, folder_advice
 from gensim_tfw2v.corpus.text_files import Source, is_pipe, whole_file
 from gensim_tfw2v.files.atomic import save_local
-from gensim_tfw2v.files.set_marks import load_marked
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import with_keys
@@ -36,7 +35,7 @@ from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.huffman import as_rows, keep_paths
-from gensim_tfw2v.training.model_checks import check_learns, check_loaded, check_state
+from gensim_tfw2v.training.model_checks import check_learns, check_state
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.weights import (
     complete,
@@ -388,15 +387,15 @@ class TFWord2Vec(Word2Vec):
         ------
         FileSetError
             If a file of arrays next to the model's file is of a different save.
+        IsADirectoryError, ValueError, AttributeError
+            If the path is a folder, a file of a different format, or a file of something else. The
+            message names what loads it.
         """
+        from gensim_tfw2v.training.loading import load_model
+
         name = args[0] if args else kwargs.get("fname")
         load = functools.partial(super().load, *args, **kwargs)
-        try:
-            model = load_marked(name, load)
-            check_loaded(model)
-        except AttributeError as error:
-            raise AttributeError(f"{name} is damaged or not a model: {error}") from error
-        return cls.take_over(model)
+        return cls.take_over(load_model(name, load, cls))
 
     @classmethod
     def take_over(cls, model: Any) -> Any:
@@ -469,8 +468,9 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         TypeError, ValueError
-            If something cannot be kept, which the message names: words or tags that are no
-            strings, a `hashfxn`, attributes of your own, or values of words that are no numbers.
+            If something cannot be kept, which the message names: words or tags that are neither
+            strings nor integers, an integer beside a string with its digits, a `hashfxn`,
+            attributes of your own, or values of words that are no numbers.
         """
         from gensim_tfw2v.training.pretrained import save_pretrained
 
@@ -481,11 +481,22 @@ class TFWord2Vec(Word2Vec):
         """Load a model that `save_pretrained` or `push_to_hub` has saved; no code in it is run.
 
         `name` is a folder or the name of a model on the Hub. `options` are those of
-        ``huggingface_hub.snapshot_download``. A ValueError says why a folder is invalid.
+        ``huggingface_hub.snapshot_download``. What starts like a path or has the suffix of a file
+        is not looked up on the Hub.
+
+        Raises
+        ------
+        ValueError
+            If the folder is invalid, with the reason.
+        OSError
+            If the folder does not exist, or the path is a file, or the download fails.
+        ImportError
+            If ``huggingface_hub`` is needed, but missing.
         """
         from gensim_tfw2v.training.pretrained import find_folder, load_pretrained
 
-        return load_pretrained(find_folder(name, **options), {cls._of_gensim.__name__: cls})
+        folder = find_folder(name, cls.__name__, **options)
+        return load_pretrained(folder, {cls._of_gensim.__name__: cls})
 
     def push_to_hub(
         self,

@@ -49,6 +49,8 @@ def align(
     for output in outputs:
         model_files.check_outputs(output, None, False, inputs)
     loaded = [model_files.load_saved(path, encoding) for path in models]
+    for path, model in zip(models, loaded, strict=True):
+        model_files.trained_vectors(model, path)
     writers = [_writer(output, model) for output, model in zip(outputs, loaded, strict=True)]
     with phase(f"aligning {len(models)} models", None):
         from gensim_tfw2v import align_models
@@ -68,6 +70,7 @@ def _writer(output: Path, model: Any) -> Callable[[Any, Any], object]:
         return gensim.write
     form = formats.find_format(output, None, gensim.name)
     formats.check_holds(form, model, output)
+    model_files.notify(output, model_files.losses(form, model, output))
     return form.write
 
 
@@ -96,14 +99,15 @@ def changes(
     loaded = [model_files.load_vectors(path, encoding) for path in models]
     from gensim_tfw2v import self_similarities
 
-    if unknown := [word for word in words or () if not any(word in of for of in loaded)]:
+    chosen = [_find_key(word, loaded) for word in words or ()]
+    if unknown := [word for word, key in zip(words or (), chosen, strict=True) if key is None]:
         raise BadInput(f"in none of the models: {', '.join(unknown)}")
-    found = self_similarities(loaded, words)
+    found = self_similarities(loaded, chosen or None)
     if not words:
         chosen = sorted(list(found)[:among], key=lambda word: found[word][0, -1])[:number]
         found = {word: found[word] for word in chosen}
     rows = [
-        [word, path.name, *_similarities(matrix, place), _nearest(of, word, neighbours)]
+        [str(word), path.name, *_similarities(matrix, place), _nearest(of, word, neighbours)]
         for word, matrix in found.items()
         for place, (path, of) in enumerate(zip(models, loaded, strict=True))
     ]
@@ -115,8 +119,17 @@ def _similarities(matrix: Any, place: int) -> list[str]:
     return [f"{matrix[place, other]:.4f}" if place else "-" for other in (0, place - 1)]
 
 
-def _nearest(vectors: KeyedVectors, word: str, number: int) -> str:
-    if word not in vectors:
+def _find_key(word: str, models: list[KeyedVectors]) -> Any:
+    """Return the key that a typed word stands for in the first model that has it, or None."""
+    from gensim_tfw2v.typed_words import find_key, has_key
+
+    keys = [find_key(word, vectors) for vectors in models]
+    pairs = zip(models, keys, strict=True)
+    return next((key for vectors, key in pairs if has_key(vectors, key)), None)
+
+
+def _nearest(vectors: KeyedVectors, word: Any, number: int) -> str:
+    if word not in vectors.key_to_index:
         return "-"
     return " ".join(str(near) for near, _ in vectors.most_similar(word, topn=number))
 

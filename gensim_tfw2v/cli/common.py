@@ -94,10 +94,12 @@ def print_rows(rows: Iterable[tuple[str, object]], saved: Iterable[Path] = ()) -
             print(f"{name:<11}{value}")
 
 
-def print_neighbours(found: dict[str, list[tuple[str, float]]]) -> None:
+def print_neighbours(found: dict[str, list[tuple[Any, float]]]) -> None:
     """Print ``{query: [(word, similarity), …]}`` as `print_table` does."""
     rows = [
-        [query, word, f"{similarity:.6f}"] for query in found for word, similarity in found[query]
+        [query, str(word), f"{similarity:.6f}"]
+        for query in found
+        for word, similarity in found[query]
     ]
     print_table(["word", "neighbour", "similarity"], rows)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.model_files import load_saved
+from gensim_tfw2v.cli.model_files import has_integers, load_saved
 from gensim_tfw2v.cli.training_options import flag, flags
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ def continue_model(
         be used when training continues.
     """
     model = load_saved(path)
+    if corpus_file is not None and has_integers(getattr(model, "wv", model)):
+        raise BadInput(
+            f"{path}: its words are integers, but those of a text are strings. Train it in Python, "
+            "with lists of integers: model.partial_fit(sentences)"
+        )
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
     TFDoc2Vec.take_over(TFFastText.take_over(model))

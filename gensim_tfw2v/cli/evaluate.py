@@ -17,7 +17,15 @@ import typer
 from gensim_tfw2v.cli import common
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_table
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
-from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors, of_another_kind
+from gensim_tfw2v.cli.model_files import (
+    UTF8,
+    has_integers,
+    is_model,
+    load_saved,
+    load_vectors,
+    of_another_kind,
+    trained_vectors,
+)
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.monitor.progress import phase
@@ -105,12 +113,13 @@ def evaluate(
         corpus = corpus_arguments(text, column, recursive=recursive, command=command)
     for model in models:
         saved = load_saved(model, encoding)
+        trained = trained_vectors(saved, model)
 
         from gensim_tfw2v.evaluation import summary
 
         loss = {} if text is None else {"held_out_loss": _held_out_loss(saved, model, corpus)}
         with phase("comparing with word pairs and analogies", None):
-            result = summary(getattr(saved, "wv", saved), files, standard=standard) | loss
+            result = summary(trained, files, standard=standard) | loss
         if log_dir is not None:
             from gensim_tfw2v.options.hyperparameters import hyperparameters
 
@@ -176,7 +185,27 @@ def _held_out_loss(saved: Any, path: Path, corpus: dict[str, Any]) -> float:
     # Doc2Vec models have no vectors for new documents
     if not isinstance(saved, TFWord2Vec) or saved.has_documents:
         raise of_another_kind(saved, path, "--text needs a full model of Word2Vec or FastText")
-    return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
+    sentences, corpus_file = corpus.get("sentences"), corpus.get("corpus_file")
+    if has_integers(saved.wv):
+        from gensim.models.word2vec import LineSentence
+
+        sentences, corpus_file = _Keys(sentences or LineSentence(corpus_file), saved.wv), None
+    return saved.held_out_loss(sentences, corpus_file)
+
+
+class _Keys:
+    """Sentences of typed words, with the keys that these stand for; unknown words stay strings."""
+
+    def __init__(self, sentences: Iterable[list[str]], vectors: KeyedVectors) -> None:
+        self.sentences = sentences
+        self.vectors = vectors
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        from gensim_tfw2v.typed_words import find_key
+
+        for sentence in self.sentences:
+            keys = (find_key(word, self.vectors) for word in sentence)
+            yield [word if key is None else key for word, key in zip(sentence, keys, strict=True)]
 
 
 def neighbours(
@@ -235,19 +264,23 @@ def _look_up(
     json: bool,
 ) -> None:
     """Print the neighbours of words; see `neighbours`."""
-    messages = _unknown([*words, *(minus or ())], vectors)
-    known = [word for word in words if word in vectors]
+    keys, messages = _find_keys([*words, *(minus or ())], vectors)
+    known = [word for word in words if word in keys]
     if not known or (minus and messages):
         raise BadInput("; ".join(messages) or "give a WORD, as an argument or on standard input")
     for message in messages:
         print(f"tfw2v: {message}", file=sys.stderr)
     if minus:
         query = f"{' + '.join(known)} - {' - '.join(minus)}"
-        found = {query: _nearest(vectors, indexer, number, known, minus)}
+        positive, negative = ([keys[word] for word in side] for side in (known, minus))
+        found = {query: _nearest(vectors, indexer, number, positive, negative)}
     else:
-        found = {word: _nearest(vectors, indexer, number, [word], []) for word in known}
+        found = {word: _nearest(vectors, indexer, number, [keys[word]], []) for word in known}
     if json:
-        print(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
+        # names in a JSON object are strings, so keys that are integers are printed in pairs
+        is_text = all(isinstance(key, str) for key in vectors.index_to_key)
+        shown = {query: dict(near) if is_text else near for query, near in found.items()}
+        print(dumps(shown, indent=2, default=_plain))
     else:
         common.print_neighbours(found)
 
@@ -256,9 +289,9 @@ def _nearest(
     vectors: KeyedVectors,
     indexer: Any,
     number: int,
-    positive: list[str],
-    negative: list[str],
-) -> list[tuple[str, float]]:
+    positive: list[Any],
+    negative: list[Any],
+) -> list[tuple[Any, float]]:
     """Return the nearest words; an indexer, if not None, finds the words of the query, too."""
     asked = {*positive, *negative}
     found = vectors.most_similar(positive, negative, number + len(asked), indexer=indexer)
@@ -269,14 +302,16 @@ def similarity(
     model: Model,
     word: Annotated[str, typer.Argument(metavar="WORD", help="First word.")],
     other: Annotated[str, typer.Argument(metavar="WORD", help="Second word.")],
+    documents: common.Documents = False,
     encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
     """Print the cosine similarity of two words."""
-    vectors = load_vectors(model, encoding)
-    if messages := _unknown([word, other], vectors):
+    vectors = load_vectors(model, encoding, documents)
+    keys, messages = _find_keys([word, other], vectors)
+    if messages:
         raise BadInput("; ".join(messages))
-    print(f"{vectors.similarity(word, other):.6f}")
+    print(f"{vectors.similarity(keys[word], keys[other]):.6f}")
 
 
 def vectors(
@@ -302,22 +337,26 @@ def vectors(
 
         if not isinstance(TFDoc2Vec.take_over(saved), TFDoc2Vec):
             raise of_another_kind(saved, model, "--infer needs a Doc2Vec model")
-        for row in saved.infer_vectors(line.split() for line in sys.stdin):
+        lines: Any = (line.split() for line in sys.stdin)
+        for row in saved.infer_vectors(_Keys(lines, saved.wv) if has_integers(saved.wv) else lines):
             print(*_digits(row))
         return
-    loaded = getattr(saved, "wv", saved)
+    from gensim_tfw2v.typed_words import find_key
+
+    loaded = trained_vectors(saved, model)
     for line in sys.stdin:
         words = line.split() if sentences else [line.strip()]
-        known = [word for word in words if word in loaded]
-        for word in filter(None, words):
-            if word not in loaded:
+        keys = [find_key(word, loaded) for word in words]
+        for word, key in zip(words, keys, strict=True):
+            if word and key is None:
                 print(f"tfw2v: {quoted(word)} is not in the vocabulary", file=sys.stderr)
+        known = [key for key in keys if key is not None]
         if sentences:
             mean = loaded.get_mean_vector(known) if known else [0.0] * loaded.vector_size
             print(*_digits(mean))
             continue
-        for word in known:
-            print(word, *_digits(loaded[word]))
+        for key in known:
+            print(key, *_digits(loaded[key]))
 
 
 def _digits(numbers: Iterable[float]) -> Iterator[str]:
@@ -335,25 +374,42 @@ def info(
     found = {"kind": type(saved).__name__, "words": len(held), "vector_size": held.vector_size}
     found |= {name: getattr(saved, name) for name in named("info") if hasattr(saved, name)}
     if hasattr(saved, "dv"):
+        found["dm"] = int(not saved.sg)
+        found["dbow_words"] = int(getattr(saved, "dbow_words", 0))
         found["documents"] = len(saved.dv)
     if hasattr(saved, "corpus_total_words"):
         found["corpus_words"] = saved.corpus_total_words
     found["most_frequent"] = held.index_to_key[:10]
     if json:
-        print(dumps(found, indent=2))
+        print(dumps(found, indent=2, default=_plain))
         return
     found["most_frequent"] = " ".join(map(str, found["most_frequent"]))
     common.print_rows((f"{name:<14}", str(value)) for name, value in found.items())
 
 
-def _unknown(words: list[str], vectors: KeyedVectors) -> list[str]:
-    """Return a message for each unknown word, with known words of similar spelling."""
+def _plain(word: Any) -> int | str:
+    """Return the form in JSON of a word of another type than Python's strings and integers."""
+    from gensim_tfw2v.typed_words import is_integer
+
+    return int(word) if is_integer(word) else str(word)
+
+
+def _find_keys(words: list[str], vectors: KeyedVectors) -> tuple[dict[str, Any], list[str]]:
+    """Return the keys of typed words, and a message for each unknown one.
+
+    The message lists known words of similar spelling.
+    """
+    from gensim_tfw2v.typed_words import find_key, typed_form
+
+    keys = {}
     messages = []
-    for word in words:
-        if word not in vectors:
-            known = reversed(vectors.index_to_key[:SPELLINGS_SEARCHED])
-            spelled = {candidate.casefold(): candidate for candidate in known}
-            close = get_close_matches(word.casefold(), spelled, n=3)
-            hint = f" (close: {', '.join(spelled[match] for match in close)})" if close else ""
-            messages.append(f"{quoted(word)} is not in the vocabulary{hint}")
-    return messages
+    for word in dict.fromkeys(words):
+        if (key := find_key(word, vectors)) is not None:
+            keys[word] = key
+            continue
+        known = map(typed_form, reversed(vectors.index_to_key[:SPELLINGS_SEARCHED]))
+        spelled = {candidate.casefold(): candidate for candidate in known if candidate is not None}
+        close = get_close_matches(word.casefold(), spelled, n=3)
+        hint = f" (close: {', '.join(spelled[match] for match in close)})" if close else ""
+        messages.append(f"{quoted(word)} is not in the vocabulary{hint}")
+    return keys, messages

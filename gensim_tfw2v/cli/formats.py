@@ -17,21 +17,22 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
+from gensim_tfw2v.cli.keras_files import is_keras, load_keras, save_keras
 from gensim_tfw2v.files.file_set import FileSetError, find_set
+from gensim_tfw2v.files.foreign_paths import SENTENCE_TRANSFORMERS, is_resaved
 from gensim_tfw2v.messages import (
     COMPRESSED,
     MAGIC,
     converting,
     open_decompressed,
     quoted,
-    require,
     wide_encoding,
 )
 
 if TYPE_CHECKING:
     from gensim.models import FastText, KeyedVectors, Word2Vec
 
-UNKNOWN = "[UNK]"
+INTEGERS = "integers"  # array in .npz files: rows of the words that are integers, if not all are
 SURROGATE = "\ud800-\udfff"  # range of characters that UTF-8 cannot encode
 OPTIONS_OF_FASTTEXT = 64  # bytes before the vocabulary in fastText's .bin
 FASTTEXT = b"\xba\x16O/"  # first bytes of fastText's .bin
@@ -59,7 +60,10 @@ class Format:
         Regular expression for what words in this format cannot contain.
     uses : str
         Properties, separated by blanks: "compressed" if `write` compresses files with a suffix in
-        `COMPRESSED`, "half" if it can write float16, "folder" if it makes a folder.
+        `COMPRESSED`, "half" if it can write float16, "folder" if it makes a folder, "text" if words
+        are stored as text, so that an integer may not have the digits of a string, "one-type" if
+        words must be all strings or all integers of 64 bits, "any-key" for keys of all types,
+        "ngrams" if FastText's vectors keep their n-grams.
     needs : str
         Name of gensim's class if the format holds full models; empty if it holds only vectors.
     """
@@ -127,8 +131,11 @@ def find_marked(start: bytes) -> Format:
 
 
 def is_pretrained(path: Path) -> bool:
-    """Return whether a path looks like a folder that ``convert --to pretrained`` makes."""
-    return (path / "config.json").is_file()
+    """Return whether a path looks like a folder that ``convert --to pretrained`` makes.
+
+    It may have been saved again by model2vec or sentence-transformers.
+    """
+    return any((path / name).is_file() for name in ("config.json", SENTENCE_TRANSFORMERS))
 
 
 def find_saved(path: Path) -> None:
@@ -138,14 +145,53 @@ def find_saved(path: Path) -> None:
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
     """Raise for words that a format cannot hold; `kept` is added to the message."""
+    reason = _reason_for_refusal(form, vectors.index_to_key)
+    if not reason:
+        return
+    able = [
+        one.name
+        for one in FORMATS
+        if not one.needs and not _reason_for_refusal(one, vectors.index_to_key)
+    ]
+    raise BadInput(
+        f"{path}: the format {form.name} cannot hold {reason}{kept}; use a format that can: "
+        f"{', '.join(able)}"
+    )
+
+
+def _reason_for_refusal(form: Format, words: list[Any]) -> str:
+    """Return which of the words a format cannot hold, and why; "" if it can hold all."""
+    from gensim_tfw2v.typed_words import is_integer, typed_form
+
+    forms: dict[str, Any] = {}
     lacked = re.compile(form.lacks).search
-    for word in map(str, vectors.index_to_key):
-        if lacked(word):
-            able = [of.name for of in FORMATS if not (of.needs or re.search(of.lacks, word))]
-            raise BadInput(
-                f"{path}: the format {form.name} cannot hold {quoted(word)}, because of blanks or "
-                f"other characters in it{kept}; use a format that can: {', '.join(able)}"
-            )
+    n_integers = 0
+    for word in words:
+        if (text := typed_form(word)) is None:
+            if "any-key" in form.uses:
+                continue
+            return f"{quoted(word)} of type {type(word).__name__}, only strings and integers"
+        if lacked(text):
+            return f"{quoted(word)}, because of blanks or other characters in it"
+        n_integers += is_integer(word)
+        if "one-type" in form.uses and is_integer(word) and not -(2**63) <= word < 2**63:
+            return f"{quoted(word)}, which has more than 64 bits"
+        if "text" in form.uses and forms.setdefault(text, word) != word:
+            return f"both {quoted(forms[text])} and {quoted(word)}, which have the same text"
+    if "one-type" in form.uses and 0 < n_integers < len(words):
+        return "strings and integers in one vocabulary"
+    return ""
+
+
+def keeps_ngrams(form: Format, vectors: KeyedVectors) -> bool:
+    """Return whether a format keeps the n-grams of vectors, if they have any."""
+    return "ngrams" in form.uses or not has_ngrams(vectors)
+
+
+def has_ngrams(vectors: KeyedVectors) -> bool:
+    """Return whether vectors have n-grams, from which FastText makes those of unknown words."""
+    bucket = getattr(vectors, "bucket", 0)
+    return bool(bucket and vectors.max_n >= max(1, vectors.min_n))
 
 
 def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
@@ -197,23 +243,29 @@ def _load_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
 
 
 def _load_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
-    """Load the .npz of ``tfw2v convert --to numpy``."""
+    """Load the .npz of ``tfw2v convert --to numpy``, or a .keras file, which is a ZIP, too."""
     import numpy as np
 
     from gensim_tfw2v.keyed import keyed
 
+    if is_keras(path):
+        return load_keras(path)
     with np.load(path) as arrays:
         if not {"words", "vectors"} <= set(arrays):
             raise BadInput(f"{path}: is a ZIP archive, but not an .npz with words and vectors")
         words = arrays["words"]
         rows = arrays["vectors"]
+        integer_rows = arrays[INTEGERS].tolist() if INTEGERS in arrays else []
     is_typed = words.dtype.kind in "Uiu" and rows.dtype.kind in "fiu"
     if not is_typed or rows.ndim != 2 or words.shape != rows.shape[:1]:
         raise BadInput(
             f"{path}: has words {words.shape} of {words.dtype} and vectors {rows.shape} of "
             f"{rows.dtype}, expected [V] of str and [V, D] of float"
         )
-    return keyed(words.tolist(), np.ascontiguousarray(rows, np.float32))
+    keys = words.tolist()
+    for row in integer_rows:
+        keys[row] = int(keys[row])
+    return keyed(keys, np.ascontiguousarray(rows, np.float32))
 
 
 def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
@@ -261,31 +313,30 @@ def _save_text(vectors: KeyedVectors, to: Any) -> None:
 
 
 def _save_numpy(vectors: KeyedVectors, to: Any) -> None:
+    """Save arrays: integers as such if all words are, or else as text, with the list of their rows.
+
+    Integers of more than 64 bits are text, too.
+    """
     import numpy as np
 
+    from gensim_tfw2v.typed_words import is_integer
+
+    keys = vectors.index_to_key
+    integer_rows = [row for row, key in enumerate(keys) if is_integer(key)]
+    words = np.array(keys) if len(integer_rows) == len(keys) else None
+    extra: dict[str, Any] = {}
+    if words is None or words.dtype.kind != "i":
+        words = np.array([*map(str, keys)])
+        if integer_rows:
+            extra[INTEGERS] = np.array(integer_rows, np.int64)
     with open(place(to), "wb", closefd=isinstance(to, str)) as file:
-        words = np.array([*map(str, vectors.index_to_key)])
-        np.savez(file, words=words, vectors=vectors.vectors)
+        np.savez(file, words=words, vectors=vectors.vectors, **extra)
 
 
 def _save_fasttext(model: Any, to: Any) -> None:
     from gensim.models.fasttext import save_facebook_model
 
     save_facebook_model(model, place(to))
-
-
-def _save_keras(vectors: KeyedVectors, path: str) -> None:
-    """Save a Keras model: StringLookup of V words, then their Embedding, after row 0."""
-    import numpy as np
-
-    require("a .keras file", "tensorflow")
-    from gensim_tfw2v._tensorflow import tf
-
-    table = np.insert(vectors.vectors, 0, 0, axis=0).astype(np.float32)
-    layers = tf.keras.layers
-    lookup = layers.StringLookup(vocabulary=vectors.index_to_key, oov_token=UNKNOWN)
-    embedding = layers.Embedding(*table.shape, weights=[table])
-    tf.keras.Sequential([tf.keras.Input((None,), dtype="string"), lookup, embedding]).save(path)
 
 
 def _save_folder(saved: Any, path: str) -> None:
@@ -300,7 +351,16 @@ def _load_folder(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVec
 
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
     from gensim_tfw2v.training.pretrained import load_pretrained
+    from gensim_tfw2v.training.static_embeddings import read_embeddings
 
+    if is_resaved(path):
+        try:
+            return read_embeddings(path)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise BadInput(
+                f"{path}: was saved by a different library, and its words and vectors cannot be "
+                f"read: {one_line(error)}"
+            ) from error
     classes = {"Word2Vec": TFWord2Vec, "FastText": TFFastText, "Doc2Vec": TFDoc2Vec}
     try:
         return load_pretrained(path, classes | {"KeyedVectors": KeyedVectors})
@@ -325,7 +385,7 @@ FORMATS = (
         lambda vectors, to: vectors.save(to),
         _load_pickled,
         rb"\x80",
-        uses="compressed",
+        uses="compressed any-key ngrams",
     ),
     Format(
         "text",
@@ -333,13 +393,13 @@ FORMATS = (
         _save_text,
         _load_word2vec,
         lacks=_BLANKS,
-        uses="compressed",
+        uses="compressed text",
     ),
-    Format("binary", ".bin", _save_binary, lacks=_BLANKS, uses="compressed"),
+    Format("binary", ".bin", _save_binary, lacks=_BLANKS, uses="compressed text"),
     Format("numpy", ".npz", _save_numpy, _load_numpy, rb"PK\x03\x04", r"\0\Z", "half"),
-    Format("keras", ".keras", _save_keras, lacks=rf"[\n\r]|{_UNKNOWN}"),
+    Format("keras", ".keras", save_keras, lacks=rf"[\n\r]|{_UNKNOWN}", uses="one-type"),
     Format("fasttext", "", _save_fasttext, _load_fasttext, _FASTTEXT, _NULS, needs="FastText"),
-    Format("sentence-transformers", "", _save_folder, lacks=rf"\s|{_UNKNOWN}", uses="folder"),
+    Format("sentence-transformers", "", _save_folder, lacks=rf"\s|{_UNKNOWN}", uses="folder text"),
     Format("pretrained", "", _save_folder, _load_folder, uses="folder", needs="Word2Vec"),
 )
 

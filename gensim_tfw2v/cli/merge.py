@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,6 +50,10 @@ def merge(
     )
     start = time.perf_counter()
     loaded = [model_files.load_saved(path, encoding, mapped=True) for path in models]
+    for path, model in zip(models, loaded, strict=True):
+        merged_vectors = model_files.trained_vectors(model, path)
+        if hasattr(model, "dv") or formats.has_ngrams(merged_vectors):
+            model_files.notify(path, ["only its vectors of words are merged"])
     with phase(f"merging {len(models)} models", None):
         from gensim_tfw2v import merge_models
 
@@ -97,16 +101,20 @@ def convert(
 
     import numpy as np
 
-    from gensim_tfw2v.keyed import keyed
+    from gensim_tfw2v.keyed import first_of_fasttext, keyed
 
     with np.errstate(over="ignore"):  # infinite elements are reported below
         rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
-    chosen = keyed(held.index_to_key[:words], rows)
+    if "ngrams" in form.uses and hasattr(held, "vectors_ngrams"):
+        chosen: Any = first_of_fasttext(held, words)
+    else:
+        chosen = keyed(held.index_to_key[:words], rows)
     if "count" in held.expandos:
         chosen.expandos["count"] = held.expandos["count"][:words]
     formats.check_holds(form, chosen, output)
+    model_files.notify(output, model_files.losses(form, saved, output, documents))
     model_files.save_atomically(output, partial(form.write, saved if form.needs else chosen))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
 
@@ -139,7 +147,7 @@ def index(
         model_files.check_outputs(path, None, False, {model: "is the input"})
     start = time.perf_counter()
     saved = model_files.load_saved(model, encoding, mapped=True)
-    vectors = model_files.vectors_of(saved, model, documents)
+    vectors = model_files.trained_vectors(saved, model, documents)
     from gensim_tfw2v.neighbours.index_files import check_keys
     from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex
 

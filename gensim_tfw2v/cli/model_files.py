@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cli import formats
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files import atomic
+from gensim_tfw2v.files.foreign_paths import describe_folder
 from gensim_tfw2v.files.temporary import why_unwritable
 from gensim_tfw2v.messages import open_decompressed, quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -23,21 +25,90 @@ if TYPE_CHECKING:
 UTF8 = "utf-8"
 CHUNK = 1 << 20
 
+#: Line of an evaluation file for words that are integers: two of them and a rating. A text file of
+#: vectors with two dimensions and without a header can have such a line, too, but is unusual.
+INTEGER_PAIR = re.compile(rb"-?[0-9]+[\s,;]+-?[0-9]+[\s,;]+[0-9.eE+-]+")
 
-def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> KeyedVectors:
-    """Load vectors, or the vectors of a saved model; see `load_saved`."""
-    return vectors_of(load_saved(path, encoding), path, documents)
+
+def load_vectors(path: Path, encoding: str = UTF8, documents: bool | None = None) -> KeyedVectors:
+    """Load vectors, or the vectors of a saved model; raise if they are random."""
+    return trained_vectors(load_saved(path, encoding), path, documents)
 
 
-def vectors_of(saved: Any, path: Path, documents: bool) -> KeyedVectors:
-    """Return a model's vectors of words, or of documents, whose tags are converted to strings."""
+def vectors_of(saved: Any, path: Path, documents: bool | None = None) -> KeyedVectors:
+    """Return a model's vectors of words, or of documents by their tags."""
     from gensim_tfw2v.keyed import keyed
 
     if not documents:
         return getattr(saved, "wv", saved)
     if not hasattr(saved, "dv"):
         raise of_another_kind(saved, path, "--documents needs a Doc2Vec model")
-    return keyed([*map(str, saved.dv.index_to_key)], saved.dv.vectors)
+    return keyed(saved.dv.index_to_key, saved.dv.vectors)
+
+
+def trained_vectors(saved: Any, path: Path, documents: bool | None = None) -> KeyedVectors:
+    """Return a model's vectors of words, or of documents; raise if they are random.
+
+    `documents` is None in commands that lack the option.
+    """
+    vectors = vectors_of(saved, path, documents)
+    if reason := random_vectors(saved, documents):
+        cure = "train it first"
+        if hasattr(saved, "dv") and saved.train_count:
+            use = "use --documents, or " if documents is not None else ""
+            cure = f"{use}train it with --dbow-words"
+        raise BadInput(f"{path}: {reason}; {cure}")
+    return vectors
+
+
+def random_vectors(saved: Any, documents: bool | None = None) -> str:
+    """Return which vectors of a model are random, and why; "" if none are."""
+    if not hasattr(saved, "wv"):
+        return ""
+    from gensim_tfw2v.training.untrained import random_vectors_reason
+
+    reason = random_vectors_reason(saved, bool(documents))
+    return reason and f"its vectors of {'documents' if documents else 'words'} are random: {reason}"
+
+
+def notify(path: Path, notices: Iterable[str]) -> None:
+    """Print notices about a file on stderr, each on a line."""
+    for notice in notices:
+        print(f"tfw2v: {path}: {notice}", file=sys.stderr)
+
+
+def losses(
+    form: formats.Format, saved: Any, output: Path, documents: bool | None = None
+) -> Iterator[str]:
+    """Yield a notice for each part of a model or of vectors that a format leaves out.
+
+    `documents` is None in commands that lack the option.
+    """
+    if form.needs:
+        return
+    if reason := random_vectors(saved, documents):
+        yield reason
+    if hasattr(saved, "dv") and not documents:
+        cure = "tfw2v convert --documents" if documents is None else "--documents"
+        yield f"only the vectors of words are written; {cure} writes those of documents"
+    elif not documents and not formats.keeps_ngrams(form, getattr(saved, "wv", saved)):
+        able = [of.name for of in formats.FORMATS if "ngrams" in of.uses or of.needs]
+        yield (
+            "only the vectors of whole words are written, and none of n-grams, from which FastText "
+            f"makes those of unknown words; formats that hold both: {', '.join(able)}"
+        )
+    if hasattr(saved, "wv") and output.suffix == ".model":
+        yield (
+            "only vectors are written (KeyedVectors), which have no output layer to train them "
+            "further; --to pretrained writes the full model"
+        )
+
+
+def has_integers(vectors: KeyedVectors) -> bool:
+    """Return whether words are integers, so that the words of a text must be converted to them."""
+    from gensim_tfw2v.typed_words import is_integer
+
+    return any(map(is_integer, vectors.index_to_key))
 
 
 def of_another_kind(saved: Any, path: Path, needs: str) -> BadInput:
@@ -58,8 +129,7 @@ def load_saved(
     check_encoding(encoding)
     formats.find_saved(path)
     if not path.is_file() and not formats.is_pretrained(path):
-        what = "is a folder; give the file of a model" if path.is_dir() else "no such file"
-        raise BadInput(f"{path}: {what}")
+        raise BadInput(f"{path}: {describe_folder(path) if path.is_dir() else 'no such file'}")
     notices: list[str] = []
     with phase(f"loading {path}", None):
         import numpy as np
@@ -75,8 +145,7 @@ def load_saved(
         if len(bad := np.flatnonzero(~np.isfinite(vectors.vectors).all(axis=1))):
             word = quoted(vectors.index_to_key[bad[0]])
             raise BadInput(f"{path}: has vectors that are NaN or infinite, the first for {word}")
-    for notice in notices:
-        print(f"tfw2v: {path}: {notice}", file=sys.stderr)
+    notify(path, notices)
     return saved
 
 
@@ -121,6 +190,8 @@ def is_model(path: Path) -> bool:
             second = file.readline(CHUNK)
         form = formats.find_marked(first)
         rows = first + second
+        if INTEGER_PAIR.fullmatch(first.strip()):
+            return False
         return bool(form.mark or HEADER.fullmatch(first) or read_text(io.BytesIO(rows), "latin-1"))
     except Exception:  # missing or damaged: using the file raises a better error
         return False
@@ -170,6 +241,7 @@ def save_model(
     if vectors is not None:
         form = vectors_format(vectors, binary)
         formats.check_holds(form, model.wv, vectors, f"; {output} is saved")
+        notify(vectors, losses(form, model, vectors))
         yield from save_atomically(vectors, partial(form.write, model.wv), progress)
 
 

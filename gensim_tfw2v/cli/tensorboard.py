@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_rows
-from gensim_tfw2v.cli.model_files import UTF8, load_saved
+from gensim_tfw2v.cli.model_files import UTF8, load_saved, notify, random_vectors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import require
 
@@ -62,6 +62,8 @@ def projector(
     saved = load_saved(model, encoding)
     vectors = getattr(saved, "wv", saved)
     documents = getattr(saved, "dv", ())
+    if reason := random_vectors(saved):
+        notify(model, [reason])
 
     from gensim_tfw2v.monitor.projector import write_projector
 

@@ -11,6 +11,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.evaluation.sets import Question, read_questions, shipped
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.typed_words import typed_form
 
 Metric = Literal["gensim", "all"]
 
@@ -163,7 +164,7 @@ def evaluate_analogies(
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     searched = [
-        fold(word) if isinstance(word, str) else word  # no question contains it
+        word if (form := typed_form(word)) is None else fold(form)  # None: no question contains it
         for word in vectors.index_to_key[: restrict_vocab or None]
     ]
     vocabulary = set(searched)
@@ -214,9 +215,10 @@ def _answers(
             if highest - float(scored.max()) > margin and len(inputs) - 3 < CANDIDATES:
                 yield searched[best]
                 continue
-            subtracted, *added = (rows[word][0] for word in asked)
+            # keys, because gensim takes a row number for the integer, if that is a word
+            subtracted, *added = (vectors.index_to_key[rows[word][0]] for word in asked)
             similar = vectors.most_similar(
                 added, [subtracted], topn=CANDIDATES, restrict_vocab=len(searched)
             )
-            near = [searched[vectors.key_to_index[word]] for word, _ in similar]
+            near = [searched[vectors.get_index(word)] for word, _ in similar]
             yield next((word for word in near if word not in asked), near[-1] if near else None)

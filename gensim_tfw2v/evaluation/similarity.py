@@ -12,6 +12,7 @@ from scipy import stats
 from gensim_tfw2v.evaluation.sets import read_pairs, shipped
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.typed_words import has_key, typed_form
 
 NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
 """File names of the sets that come with gensim, by name: WordSim-353 and SimLex-999.
@@ -98,7 +99,7 @@ def evaluate_pairs(
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     searched = reversed(vectors.index_to_key[:restrict_vocab])
-    words = {fold(word): word for word in searched if isinstance(word, str)}
+    words = {fold(form): word for word in searched if (form := typed_form(word)) is not None}
     folded = [(fold(first), fold(second), rating) for first, second, rating in rated]
     known = [pair for pair in folded if pair[0] in words and pair[1] in words]
     if len(known) < 2:
@@ -179,10 +180,10 @@ def neighbour_agreement(
     if isinstance(words, str):
         raise ValueError(f"words must be a list of words, got the string {quoted(words)}")
     if words is None:
-        shared = [word for word in first.index_to_key[:FREQUENT] if word in second]
+        shared = [word for word in first.index_to_key[:FREQUENT] if has_key(second, word)]
         spread = np.linspace(0, len(shared) - 1, min(DEFAULT_PROBES, len(shared))).astype(int)
         words = [shared[index] for index in spread]
-    probes = tuple(word for word in words if word in first and word in second)
+    probes = tuple(word for word in words if has_key(first, word) and has_key(second, word))
     if not probes:
         raise ValueError("no probe word is in both vocabularies")
 

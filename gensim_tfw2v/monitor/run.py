@@ -16,6 +16,7 @@ from gensim_tfw2v.monitor.labels import printed, quality_tags
 from gensim_tfw2v.monitor.projector import norms, write_projector
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.monitor.traffic import write_trace
+from gensim_tfw2v.typed_words import find_key
 
 #: Minimum number of seconds between two points of a curve.
 SECONDS = 1.0
@@ -201,7 +202,8 @@ class RunLog:
 
     def _probes(self, vectors: KeyedVectors) -> list[Any]:
         if self.options.probe_words is not None:
-            return [word for word in self.options.probe_words if word in vectors]
+            keys = (find_key(word, vectors) for word in self.options.probe_words)
+            return [key for key in keys if key is not None]
         last = min(LAST_RANK, len(vectors)) - 1
         ranks = np.geomspace(min(FIRST_RANK, last) + 1, last + 1, PROBES).astype(int) - 1
         return [vectors.index_to_key[rank] for rank in dict.fromkeys(ranks.tolist())]

@@ -95,7 +95,7 @@ PARTS = (
     Part(COUNTERS),
     Part(RESULTS, gensim=NEW),
     Part(("traffic", "merge_report"), file=NEW, folder=NEW, gensim=NEW),
-    Part(("random", "lifecycle_events"), folder=NEW),
+    Part(("random", "lifecycle_events", "wv.lifecycle_events", "dv.lifecycle_events"), folder=NEW),
     Part(("raw_vocab",), folder=REFUSED),  # empty, unless the user asked to keep it
     # derived, unused, or gensim's bookkeeping
     Part(("layer1_size", "wv.vector_size", "dv.vector_size"), folder=MADE, merged=MADE, slice=MADE),

@@ -1,8 +1,9 @@
 """Contents of a pretrained folder: JSON documents and tensors of a model, or what it refuses."""
 
 import inspect
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gensim_tfw2v.options.contents import COUNTERS, KEPT, PARTS, REFUSED, names
 from gensim_tfw2v.training import huffman
 from gensim_tfw2v.training.documents import INTEGERS
 from gensim_tfw2v.training.weights import WEIGHTS
+from gensim_tfw2v.typed_words import is_integer, typed_form
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
@@ -75,16 +77,10 @@ def describe(model: Any) -> dict[str, Any]:
     TypeError, ValueError
         If the words or tags, or an option, cannot be in them.
     """
-    words = model.wv.index_to_key
-    vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
-    if not words or len(vocabulary) <= len(words) or not all(isinstance(w, str) for w in words):
-        raise ValueError(f"words must be different strings, at least one, and not {UNKNOWN}")
-    try:
-        "".join(words).encode()
-    except UnicodeEncodeError as error:
-        character = quoted(error.object[error.start])
-        raise ValueError(f"a word contains {character}, which UTF-8 cannot encode") from error
+    vocabulary = _vocabulary(model.wv.index_to_key)
     own: dict[str, Any] = {"format": 1, "class": "KeyedVectors"}
+    if ranges := _integer_rows(model.wv.index_to_key):
+        own["integer_words"] = ranges
     if isinstance(model, Word2Vec):
         own |= {"class": model._of_gensim.__name__, "options": _options(model)}
         own["state"] = _state(model)
@@ -111,6 +107,51 @@ def describe(model: Any) -> dict[str, Any]:
             if not isinstance(tag, (str, *INTEGERS)):
                 raise TypeError(f"the tag {quoted(tag)} is neither a string nor a whole number")
     return documents
+
+
+def _vocabulary(words: list[Any]) -> dict[str, int]:
+    """Return the tokens of unknown words and of all words, with their rows."""
+    if not words:
+        raise ValueError("there are no words: a folder needs at least one")
+    vocabulary = {UNKNOWN: 0}
+    for row, word in enumerate(words, 1):
+        if (token := typed_form(word)) is None:
+            raise TypeError(
+                f"the word {quoted(word)} is of type {type(word).__name__}: a folder contains only "
+                "strings and integers. Use save(), which keeps all words"
+            )
+        if (first := vocabulary.setdefault(token, row)) != row:
+            also = "the token of unknown words" if not first else quoted(words[first - 1])
+            raise ValueError(
+                f"the word {quoted(word)} has the same text as {also}, and a folder contains the "
+                "text of words: rename one of them, or use save()"
+            )
+    try:
+        "".join(vocabulary).encode()
+    except UnicodeEncodeError as error:
+        character = quoted(error.object[error.start])
+        raise ValueError(f"a word contains {character}, which UTF-8 cannot encode") from error
+    return vocabulary
+
+
+def _integer_rows(words: list[Any]) -> list[list[int]]:
+    """Return the half-open ranges of the rows whose words are integers."""
+    ranges: list[list[int]] = []
+    row = 0
+    for are_integers, group in itertools.groupby(words, is_integer):
+        start = row
+        row += sum(1 for _ in group)
+        if are_integers:
+            ranges.append([start, row])
+    return ranges
+
+
+def read_words(vocabulary: Iterable[str], integer_rows: Iterable[Any]) -> list[Any]:
+    """Return the words of a folder from its tokens and the ranges of those that are integers."""
+    words: list[Any] = list(vocabulary)[1:]
+    for start, stop in integer_rows:
+        words[start:stop] = map(int, words[start:stop])
+    return words
 
 
 def list_options(class_: type) -> dict[str, Any]:

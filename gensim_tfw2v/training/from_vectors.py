@@ -1,5 +1,6 @@
 """Models from vectors, and counts for the words of vectors."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,14 +12,19 @@ from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.keyed import held_counts
 from gensim_tfw2v.messages import quoted
 
+logger = logging.getLogger(__name__)
+
 
 def take_vectors(
     model: Word2Vec, vectors: KeyedVectors, counts: Mapping[str, int] | None = None
 ) -> None:
     """Set the words and vectors of a new model, in the order of `vectors`.
 
-    The model's `vector_size` must match. `word_counts` chooses the counts.
+    The model's `vector_size` must match. `word_counts` chooses the counts. A warning is logged if
+    `vectors` are FastText's, whose n-grams the model does not have.
     """
+    if getattr(vectors, "vectors_ngrams", None) is not None:
+        logger.warning("only the vectors of whole words are taken, and none of FastText's n-grams")
     in_order = model.sorted_vocab
     model.sorted_vocab = 0
     try:

@@ -21,6 +21,13 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.file_set import FileSetError, load_set
+from gensim_tfw2v.files.foreign_paths import (
+    OWN_PART,
+    describe_file,
+    describe_folder,
+    is_resaved,
+    read_config,
+)
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.kernel.tables import all_finite
@@ -40,6 +47,7 @@ from gensim_tfw2v.training.folder_contents import (
     list_options,
     list_tensors,
     locate,
+    read_words,
 )
 from gensim_tfw2v.training.model_checks import check_state
 
@@ -53,6 +61,13 @@ HUB = "huggingface_hub"
 MODULES = [
     {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
 ]
+
+#: Suffixes of files, which no model on the Hub has in its name.
+FILE_SUFFIXES = {
+    *(".model", ".kv", ".wv", ".gensim", ".txt", ".vec", ".w2v", ".emb", ".bin", ".npz", ".npy"),
+    *(".keras", ".json", ".h5", ".pkl", ".pickle", ".safetensors", ".csv", ".tsv", ".parquet"),
+    *(".zip", ".tar", ".gz", ".bz2", ".xz", ".zst", ".lz4"),
+}
 
 #: Errors of a folder that is not one of a model.
 DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -102,19 +117,67 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
     except FileSetError as error:
         raise FileSetError(f"{folder}: {error}") from error
     except DAMAGED as error:
+        config = read_config(folder)
+        is_foreign = is_resaved(folder) or (config and OWN_PART not in config)
+        if is_foreign or not (folder / CONFIG).is_file():
+            raise ValueError(f"{folder}: {describe_folder(folder)}") from error
         what = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
         raise ValueError(f"{folder}: {what}") from error
 
 
-def find_folder(name: str | os.PathLike[str], **options: Any) -> Path:
-    """Return a folder; download it from the Hub if the name is not that of a folder."""
-    if (folder := Path(name).expanduser()).is_dir():
-        return folder
+def find_folder(name: str | os.PathLike[str], loader: str = "TFWord2Vec", **options: Any) -> Path:
+    """Return a folder; download it from the Hub if the name is not that of a folder.
+
+    `loader` is the name of the class that loads the model.
+
+    Raises
+    ------
+    NotADirectoryError
+        If the name is that of a file.
+    FileNotFoundError
+        If a name that can only be a path does not exist.
+    OSError
+        If the download fails.
+    ImportError
+        If it needs huggingface_hub, which is missing.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if path.exists():
+        what = describe_file(path, loader) or "is a file; pass a folder of save_pretrained"
+        raise NotADirectoryError(f"{name}: {what}")
+    if isinstance(name, os.PathLike) or _is_path(name):
+        raise FileNotFoundError(
+            f"{name}: no such folder (current folder: {Path.cwd()}); pass a folder of "
+            "save_pretrained, or the name of a model on the Hugging Face Hub, such as user/model"
+        )
     require(f"{name} is not a folder; downloading it", HUB)
     import huggingface_hub as hub
 
     files = [CONFIG, TOKENIZER, TAGS, TENSORS]
-    return Path(hub.snapshot_download(str(name), allow_patterns=files, **options))
+    try:
+        return Path(hub.snapshot_download(str(name), allow_patterns=files, **options))
+    except TypeError:  # an unknown option
+        raise
+    except Exception as error:
+        raise OSError(
+            f"{name}: is not a folder in {Path.cwd()}, and could not be downloaded as a model of "
+            f"the Hugging Face Hub ({_hub_message(error)})"
+        ) from error
+
+
+def _is_path(name: str) -> bool:
+    """Return whether a name can only be a path: models on the Hub are ``name`` or ``user/name``."""
+    is_named_so = name and name[0] not in "/.~" and name[-1] != "/" and "\\" not in name
+    has_suffix = Path(name).suffix.lower() in FILE_SUFFIXES
+    return not is_named_so or name.count("/") > 1 or has_suffix
+
+
+def _hub_message(error: Exception) -> str:
+    """Return an error of huggingface_hub on one line, with its type."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:300]}{'...' if len(text) > 300 else ''}"
 
 
 def push_to_hub(
@@ -127,10 +190,15 @@ def push_to_hub(
     hub = huggingface_hub.HfApi(token=token)
     with tempfile.TemporaryDirectory() as folder:
         save_pretrained(model, folder, results)
-        hub.create_repo(name, private=private, exist_ok=True)
-        if hub.file_exists(name, CARD):  # it may have been edited
-            Path(folder, CARD).unlink()
-        return str(hub.upload_folder(repo_id=name, folder_path=folder))
+        try:
+            hub.create_repo(name, private=private, exist_ok=True)
+            if hub.file_exists(name, CARD):  # it may have been edited
+                Path(folder, CARD).unlink()
+            return str(hub.upload_folder(repo_id=name, folder_path=folder))
+        except Exception as error:
+            raise OSError(
+                f"{name}: could not be uploaded to the Hugging Face Hub ({_hub_message(error)})"
+            ) from error
 
 
 def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
@@ -140,7 +208,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
     size = found[CONFIG]["hidden_dim"]
     make = classes.get(own["class"])
     if make is None:
-        raise ValueError(f"it holds {quoted(own['class'])}, expected {' or '.join(classes)}")
+        raise ValueError(_describe_class(own["class"], folder, classes))
     if make is KeyedVectors:
         model: Any = SimpleNamespace(wv=KeyedVectors(size))
     else:
@@ -152,7 +220,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             setattr(model, name, +own["state"][name])  # + raises unless it is a number
         for name in STATE.keys() & own["state"].keys():
             setattr(model, name, STATE[name](own["state"][name]))
-    words = [*found[TOKENIZER]["model"]["vocab"]][1:]
+    words = read_words(found[TOKENIZER]["model"]["vocab"], own.get("integer_words", ()))
     model.wv.index_to_key = words
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
     if hasattr(model, "dv"):
@@ -193,6 +261,16 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
         if found[name] != document:
             raise ValueError(f"{name} is not what save_pretrained writes for this model")
     return model.wv if make is KeyedVectors else model
+
+
+def _describe_class(name: Any, folder: Path, classes: Mapping[str, Any]) -> str:
+    """Return the error for a folder of another class than those to load, with what loads it."""
+    message = f"it holds {quoted(name)}, expected {' or '.join(classes)}"
+    if name == KeyedVectors.__name__:
+        return f"{message}; read the vectors with: tfw2v convert {folder} vectors.kv"
+    if name in ("Word2Vec", "FastText", "Doc2Vec"):
+        return f"{message}; load it with TF{name}.from_pretrained"
+    return message
 
 
 def _file(folder: Path, name: str) -> Path:

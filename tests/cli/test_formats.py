@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import json
 import struct
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +51,10 @@ def test_text_formats_are_read(tmp_path, content, words):
         (b"2 3\n" + ROWS, "line 2 .* has 2 numbers after its word, instead of 3"),
         (b"2 2\nthe 1,5 2\nof 3 4\n", "line 2 .* has b'1,5', which is not a finite number"),
         (b"2 2\nthe 1 2\nof 3 1_0\n", "line 3 .* has b'1_0'"),
-        (b"2 2\nthe 1 2\nof 3 1e999\n", "NaN or infinite, the first for 'of'"),
+        (b"2 2\nthe 1 2\nof 3 1e999\n", "line 3 .* has b'1e999', which is too large for float32"),
+        (b"2 2\nthe 1 2\nof -1e50 4\n", "line 3 .* has b'-1e50', which is too large for float32"),
+        (b"the 1 2\nof 3 3.5e38\n", "line 2 .* has b'3.5e38', which is too large for float32"),
+        (b"2 2\nthe 1 2\nof nan 4\n", "line 3 .* has b'nan', which is not a finite number"),
         (b"3 2\n" + ROWS, "has 2 words, but its header announces 3"),
         (b"1 2\n" + ROWS, "has 2 words, but its header announces 1"),
         (b"2 2\nthe 1 2\n\nof 3 4\n", "line 3 is empty, but lines follow it"),
@@ -197,3 +202,58 @@ def test_text_of_the_length_of_a_binary_file_is_not_read_as_numbers(tmp_path):
     path.write_text("1 2\n\u00e9 1;23;456", encoding="utf-8")  # eight bytes are two floats
     with pytest.raises(BadInput, match="line 2 .* has 1 numbers after its word, instead of 2"):
         load_saved(path)
+
+
+def keras_file(tmp_path, words=("a", "b c"), **changes):
+    """Write a Keras model as Keras does, with changes of its lookup's settings."""
+    h5py = pytest.importorskip("h5py")
+    is_text = isinstance(words[0], str)
+    lookup = {"num_oov_indices": 1, "mask_token": None, "output_mode": "int", "invert": False}
+    layers = [
+        {"class_name": "InputLayer", "config": {}},
+        {
+            "class_name": "StringLookup" if is_text else "IntegerLookup",
+            "config": lookup | {"vocabulary": list(words)} | changes,
+        },
+        {"class_name": "Embedding", "config": {}},
+    ]
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        file["layers/embedding/vars/0"] = np.eye(3, 2, -1, dtype=np.float32)
+    path = tmp_path / "m.keras"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("config.json", json.dumps({"config": {"layers": layers}}))
+        archive.writestr("model.weights.h5", content.getvalue())
+    return path
+
+
+@pytest.mark.parametrize("words", [["a", "b c"], [7, -(2**63)]], ids=["strings", "integers"])
+def test_keras_models_are_read(tmp_path, words):
+    found = load_saved(keras_file(tmp_path, words))
+    assert found.index_to_key == words
+    np.testing.assert_array_equal(found.vectors, np.eye(2, dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vocabulary": ["a"]},
+        {"vocabulary": None},
+        {"vocabulary": ["a", 5]},
+        {"num_oov_indices": 2},
+        {"mask_token": "-"},
+        {"output_mode": "one_hot"},
+    ],
+    ids=str,
+)
+def test_keras_models_of_a_different_layout_are_rejected(tmp_path, changes):
+    with pytest.raises(BadInput, match="m.keras: is not a Keras model of `tfw2v convert`, or dam"):
+        load_saved(keras_file(tmp_path, **changes))
+
+
+def test_cut_keras_models_are_rejected(tmp_path):
+    content = keras_file(tmp_path).read_bytes()
+    for length in range(4, len(content), 97):
+        (tmp_path / "cut.keras").write_bytes(content[:length])
+        with pytest.raises(BadInput, match="cut.keras: "):
+            load_saved(tmp_path / "cut.keras")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v.evaluation import EvaluationFileError, analogies, evaluate_analogies
+from gensim_tfw2v.keyed import keyed
 from tests.evaluation import reference
 
 
@@ -150,3 +151,18 @@ def test_case_is_ignored_by_default(keyed, tmp_path):
     score = evaluate_analogies(keyed(words), path)
     assert (score.correct, score.counted) == (1, 1)
     assert evaluate_analogies(keyed(words), path, case_insensitive=False).counted == 0
+
+
+def test_integer_words_score_as_their_digits(tmp_path):
+    """Equal vectors make gensim's code decide, to which words are passed."""
+    draws = np.random.default_rng(4)
+    rows = draws.normal(size=(40, 3)).astype(np.float32).repeat(2, axis=0)
+    words = draws.permutation(80).tolist()
+    questions = [draws.choice(words, 4, replace=False) for _ in range(60)]
+    lines = [": s", *(" ".join(map(str, question)) for question in questions)]
+    (tmp_path / "q").write_text("\n".join(lines))
+    scores = [
+        evaluate_analogies(keyed(names, rows), tmp_path / "q")
+        for names in (words, [*map(str, words)])
+    ]
+    assert scores[0] == scores[1] and scores[0].counted == 60

@@ -173,12 +173,65 @@ def test_model_card_is_written_once(tmp_path):
     assert (tmp_path / "README.md").read_text() == "edited"
 
 
-@pytest.mark.parametrize("word", [5, "[UNK]", "\ud800"])
-def test_words_that_folders_cannot_hold_are_refused(word, tmp_path):
-    model = TFWord2Vec([["a", word]] * 3, **OPTIONS)
-    with pytest.raises(ValueError, match="words must be different strings|UTF-8 cannot encode"):
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("[UNK]", "'[UNK]' has the same text as the token of unknown words"),
+        ("\ud800", "contains '\\ud800', which UTF-8 cannot encode"),
+        ("7", "the same text as"),
+        (1.5, "the word 1.5 is of type float: a folder contains only strings and integers"),
+        (("a", 1), "the word ('a', 1) is of type tuple"),
+        (True, "the word True is of type bool"),
+    ],
+)
+def test_words_that_folders_cannot_hold_are_refused(word, said, tmp_path):
+    model = TFWord2Vec([["a", 7, word]] * 3, **OPTIONS)
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
         model.save_pretrained(tmp_path / "new")
     assert not (tmp_path / "new" / "config.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("sentences", "options", "ranges"),
+    [
+        ([[101, 7, -3], [7, 0, 10**20]] * 3, {}, [[0, 5]]),
+        ([[2, 0, 1]] * 3, {"null_word": 1, "hs": 1}, [[0, 3]]),
+        ([["a", 1, "b", 2]] * 3 + [[1]], {"max_vocab_size": 9}, None),
+    ],
+    ids=["integers", "null word", "mixed"],
+)
+def test_integer_words_are_integers_again(sentences, options, ranges, tmp_path):
+    model = TFWord2Vec(sentences, **OPTIONS, **options)
+    model.save_pretrained(tmp_path)
+    own = json.loads((tmp_path / "config.json").read_text("utf-8"))["gensim_tfw2v"]
+    assert ranges in (None, own["integer_words"])
+    loaded = TFWord2Vec.from_pretrained(tmp_path)
+    assert loaded.wv.index_to_key == model.wv.index_to_key
+    assert [*map(type, loaded.wv.index_to_key)] == [*map(type, model.wv.index_to_key)]
+    assert loaded.wv.key_to_index == model.wv.key_to_index
+    np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
+    for one in (model, loaded):
+        one.train(sentences, total_examples=len(sentences), epochs=1)
+    np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
+
+
+def test_model2vec_finds_integer_words_by_their_digits(tmp_path):
+    model2vec = pytest.importorskip("model2vec")
+    model = TFWord2Vec([[101, 7, 9]] * 3, **OPTIONS)
+    model.save_pretrained(tmp_path)
+    found = model2vec.StaticModel.from_pretrained(str(tmp_path)).encode("101 7 8")
+    np.testing.assert_allclose(found, (model.wv[101] + model.wv[7]) / 2, atol=1e-7)
+
+
+@pytest.mark.parametrize("ranges", [[[0, 2]], [[0, 9]], [[0]], [["a", 1]], 3, [[1, 3], [0, 1]]])
+def test_hostile_ranges_of_integer_words_are_refused(ranges, tmp_path):
+    TFWord2Vec([[101, 7, 9], ["a"]] * 3, **OPTIONS).save_pretrained(tmp_path)
+    remove_checksums(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text("utf-8"))
+    config["gensim_tfw2v"]["integer_words"] = ranges
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="cannot be loaded as a model of gensim-tfw2v"):
+        TFWord2Vec.from_pretrained(tmp_path)
 
 
 def test_models_that_folders_cannot_hold_are_refused(tmp_path):

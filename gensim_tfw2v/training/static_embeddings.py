@@ -1,0 +1,64 @@
+"""Words and vectors in folders of static embeddings that model2vec or sentence-transformers saved.
+
+Such a library writes only the vectors and the tokenizer when it saves a model of this package.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.files.foreign_paths import read_config
+from gensim_tfw2v.files.safetensors import read_tensors
+from gensim_tfw2v.keyed import keyed
+from gensim_tfw2v.messages import strict_json
+from gensim_tfw2v.training.folder_contents import TOKENIZER, UNKNOWN, read_words
+
+#: Names of the tensor of vectors, by model2vec and by sentence-transformers, and its types.
+NAMES = ("embeddings", "embedding.weight")
+TYPES = ("F32", "F16", "F64", "I8")
+
+#: Folders of the files, relative to that of the model.
+PLACES = (".", "0_StaticEmbedding")
+
+
+def read_embeddings(folder: Path) -> KeyedVectors:
+    """Return the words and vectors of a folder without counts; nothing in it is run.
+
+    Raises
+    ------
+    ValueError
+        If the files are missing or damaged, or tokens are not whole words.
+    """
+    place = next((folder / name for name in PLACES if (folder / name / TOKENIZER).is_file()), None)
+    if place is None:
+        raise ValueError(f"{TOKENIZER} is missing")
+    rows = _read_rows(place / "model.safetensors")
+    model: Any = strict_json((place / TOKENIZER).read_bytes()).get("model")
+    vocabulary = model.get("vocab") if isinstance(model, dict) else None
+    if not isinstance(vocabulary, dict) or model.get("type") != "WordLevel":
+        raise ValueError(f"the tokens in {TOKENIZER} are not whole words (WordLevel)")
+    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
+    if [vocabulary[token] for token in tokens] != list(range(len(rows))) or tokens[0] != UNKNOWN:
+        raise ValueError(f"{TOKENIZER} has {len(tokens)} tokens, and the vectors {len(rows)} rows")
+    own = read_config(folder).get("gensim_tfw2v", {})
+    words = read_words(tokens, own.get("integer_words", ()))
+    return keyed(words, np.ascontiguousarray(rows[1:], np.float32))
+
+
+def _read_rows(path: Path) -> np.ndarray:
+    """Return the vectors [V + 1, D], the first of them that of unknown words."""
+    if not path.is_file():
+        raise ValueError(f"{path.name} is missing")
+    errors = []
+    for name in NAMES:
+        for dtype in TYPES:
+            try:
+                rows = read_tensors(path, {name: dtype})[name]
+            except (LookupError, TypeError, ValueError) as error:
+                errors.append(error)
+                continue
+            if rows.ndim == 2 and len(rows) > 1 and rows.shape[1]:
+                return rows
+    raise ValueError(f"{path.name} has no vectors in a known form ({errors[0]})")

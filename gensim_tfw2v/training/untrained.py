@@ -1,0 +1,48 @@
+"""Detection of vectors that are still random, because they were never trained."""
+
+from typing import Any
+
+import numpy as np
+
+#: gensim adds this to the seed of a Doc2Vec model for the vectors of documents.
+DOCUMENTS_SEED = 7919
+
+#: Rows that are compared at a time.
+ROWS_AT_A_TIME = 1 << 14
+
+
+def random_vectors_reason(model: Any, documents: bool = False) -> str:
+    """Return why a model's vectors of words, or of documents, are random; "" if they are not.
+
+    PV-DBOW trains vectors of words only with `dbow_words`. A model without any training has random
+    vectors of both kinds. Vectors that were set later, as by `from_vectors`, are not random.
+    """
+    vectors = getattr(model, "dv" if documents else "wv", None)
+    if vectors is None or not len(vectors):
+        return ""
+    is_dbow = hasattr(model, "dv") and model.sg and not getattr(model, "dbow_words", 0)
+    if is_dbow and not documents and _are_small(vectors.vectors):
+        return "PV-DBOW (dm=0) without dbow_words trains only vectors of documents"
+    if getattr(model, "train_count", 1) == 0:
+        rows = getattr(vectors, "vectors_vocab", vectors.vectors)
+        if _are_initial(rows, model.seed + (DOCUMENTS_SEED if documents else 0)):
+            return "the model has a vocabulary, but was never trained"
+    return ""
+
+
+def _are_initial(rows: np.ndarray, seed: int) -> bool:
+    """Return whether all rows are those that gensim's ``prep_vectors`` draws with a seed."""
+    draws = np.random.default_rng(seed)
+    size = rows.shape[1]
+    for start in range(0, len(rows), ROWS_AT_A_TIME):
+        part = rows[start : start + ROWS_AT_A_TIME]
+        initial = (draws.random(part.shape, dtype=np.float32) * 2 - 1) / size
+        if not np.array_equal(part, initial):
+            return False
+    return True
+
+
+def _are_small(vectors: np.ndarray) -> bool:
+    """Return whether all elements are in the range of initial vectors, from -1 / D to 1 / D."""
+    limit = 1.000001 / vectors.shape[1]
+    return bool(vectors.max() <= limit and vectors.min() >= -limit)
