@@ -180,6 +180,14 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "words_size": (NUMBER, [POINTER]),
     "words_text": (POINTER, [POINTER]),
     "words_counts": (POINTER, [POINTER]),
+    "integers_new": (POINTER, []),
+    "integers_free": (None, [POINTER]),
+    "integers_encode": (
+        NUMBER,
+        [POINTER, POINTER, NUMBER, POINTER, NUMBER, NUMBER, ctypes.c_int32, POINTER, NUMBER],
+    ),
+    "integers_number": (NUMBER, [POINTER]),
+    "integers_values": (POINTER, [POINTER]),
     "scanner_new": (POINTER, [TEXT, NUMBER, NUMBER, POINTER, POINTER]),
     "scanner_free": (None, [POINTER]),
     "scanner_tag_lines": (None, [POINTER]),
@@ -199,6 +207,7 @@ OPTIONAL = {"format_rows"}
 ALLOCATING = {
     *("draw", "train", "infer"),
     *("words_new", "words_add", "words_encode"),
+    *("integers_new", "integers_encode"),
     *("scanner_new", "scanner_scan", "scanner_finish"),
 }
 

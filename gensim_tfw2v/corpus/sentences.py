@@ -1,12 +1,13 @@
 """Encoding of token lists as ids: lines of text, and iterables.
 
-Strings are looked up by a compiled hash table, without the GIL, while the next ones are read. Other
-objects are looked up in dictionaries.
+Strings and integers are looked up by compiled hash tables, without the GIL, while the next ones are
+read. Other objects are looked up in dictionaries.
 """
 
 import logging
 import struct
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ from gensim_tfw2v.corpus.encoded_corpus import (
     Shard,
     save_shard,
 )
+from gensim_tfw2v.corpus.integer_sentences import IntegerBatch, batches, to_list
+from gensim_tfw2v.corpus.integer_table import IntegerTable, KnownIntegers
 from gensim_tfw2v.corpus.scanner import WordCounter, library, renumber
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, Text, open_text
 from gensim_tfw2v.processes.threads import in_threads
@@ -106,14 +109,16 @@ class Numbers(dict[Any, bytes]):
     """Numbers of words: 0, 1, 2, … in the order of their first occurrence.
 
     The dictionary of packed numbers is used from the first batch on that has words which are not
-    strings or contain a null character.
+    strings or contain a null character, unless all batches are integers.
 
     Attributes
     ----------
     table : WordCounter, optional
         Table of all words so far; None once the dictionary is used.
+    integers : IntegerTable, optional
+        Table of all words so far, if they are integers; None once the dictionary is used.
     words : list
-        Words by number.
+        Words by number; empty while all words are integers.
     counts : ndarray of int64
         Occurrences of each word in the finished runs.
     """
@@ -121,6 +126,7 @@ class Numbers(dict[Any, bytes]):
     def __init__(self) -> None:
         super().__init__()
         self.table = None if library() is None else WordCounter()
+        self.integers: Any = None if library() is None else IntegerTable()
         self.words: list[Any] = []
         self.counts = np.zeros(0, np.int64)
 
@@ -139,15 +145,50 @@ class Numbers(dict[Any, bytes]):
             return None
         return text.encode("utf-8", "surrogatepass")
 
-    def encode(self, batch: Batch) -> Ids:
+    def n_words(self) -> int:
+        """Return the number of different words so far."""
+        return len(self.words) or len(self.integers or ())
+
+    def all_words(self) -> list[Any]:
+        """Return the words by number."""
+        if self.integers:
+            return self.integers.words()
+        # the user's strings are scattered over the memory, and slow to hash and to compare
+        return self.words if self.table is None else self.table.encoded_words()
+
+    def encode(self, batch: Batch | IntegerBatch) -> Ids:
         """Return the entries of a batch."""
+        if isinstance(batch, IntegerBatch):
+            return self._encode_integers(batch)
         ids = self._from_table(batch)
         if ids is None:
             ids = np.frombuffer(b"".join(map(self.__getitem__, batch.words)), ID)
         return np.insert(ids, batch.places, batch.marks)
 
+    def _encode_integers(self, batch: IntegerBatch) -> Ids:
+        """Return the entries of integers, from their table, or else from the dictionary."""
+        if self._has_integer_table(batch):
+            return self.integers.encode(batch)
+        ids = np.frombuffer(b"".join(map(self.__getitem__, batch.values.tolist())), ID)
+        return np.insert(ids, batch.ends(), END)
+
+    def _has_integer_table(self, batch: IntegerBatch) -> bool:
+        """Return whether all words so far are in the table of integers; else fill the dictionary."""
+        if self.words and len(batch.values):
+            self._use_dictionary()
+        return self.integers is not None
+
+    def _use_dictionary(self) -> None:
+        """Move the words of the tables to the dictionary."""
+        if self.integers:
+            self.words = self.integers.words()
+        self.table = self.integers = None
+        self.update(zip(self.words, map(pack, count()), strict=False))
+
     def _from_table(self, batch: Batch) -> Ids | None:
         """Look up words in the table. If it can't, return None, and fill the dictionary."""
+        if self.integers and batch.number:
+            self._use_dictionary()
         if self.table is None:
             return None
         found = None if batch.text is None else self.table.encode(batch.text, batch.number)
@@ -157,8 +198,7 @@ class Numbers(dict[Any, bytes]):
             if {*map(type, new)} <= {str}:  # subclasses may define equality
                 self.words += new
                 return ids
-        self.table = None
-        self.update(zip(self.words, map(pack, count()), strict=False))
+        self._use_dictionary()
         return None
 
     def finish(self, run: Ids) -> Ids:
@@ -176,6 +216,7 @@ class KnownNumbers(Numbers):
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
         super().__init__()
         self.words = list(key_to_index)
+        self.integers = KnownIntegers.of(self.words)
         self._ids = np.fromiter(key_to_index.values(), np.int32, len(key_to_index))
         text = self.text_of([self.words]) if {*map(type, self.words)} <= {str} else None
         if self.table is not None and (
@@ -186,14 +227,22 @@ class KnownNumbers(Numbers):
     def __missing__(self, word: Hashable, unknown: bytes = pack(UNKNOWN)) -> bytes:
         return unknown
 
+    def _has_integer_table(self, batch: IntegerBatch) -> bool:
+        if self.integers is None:
+            self._fill()
+        return self.integers is not None
+
+    def _fill(self) -> None:
+        if not self:
+            self.update(zip(self.words, map(pack, count()), strict=False))
+
     def _from_table(self, batch: Batch) -> Ids | None:
         found = None
         if self.table is not None and batch.text is not None:
             found = self.table.encode(batch.text, batch.number, add=False)
         if found is not None:
             return found[0]
-        if not self:
-            self.update(zip(self.words, map(pack, count()), strict=False))
+        self._fill()
         return None
 
     def finish(self, run: Ids) -> Ids:
@@ -222,19 +271,23 @@ def packed_to_shards(
             made.append(save_shard(path, [run], words, sentences))
         raw_words += words
         if progress:
-            progress(raw_words, items, len(ids.words), getattr(documents, "bytes_read", 0))
+            progress(raw_words, items, ids.n_words(), getattr(documents, "bytes_read", 0))
     return EncodedPart(made, raw_words, items)
 
 
 def _runs(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[tuple[Ids, int]]:
     """Yield the entries of each shard, and the number of items so far."""
     most = min(encoded_corpus.SHARD, ENTRIES)
+    if tagged:
+        all_batches: Iterator[Batch | IntegerBatch] = _batches(documents, tagged, ids)
+    else:
+        all_batches = batches(documents, partial(_batches, tagged=False, ids=ids))
     waiting = list[Ids]()
     items = 0
     # one thread, because words are numbered in order
     for entries, items in in_threads(
         lambda batch, _: (ids.encode(batch), batch.items),
-        _batches(documents, tagged, ids),
+        all_batches,
         threads=1,
         ahead=2,
     ):
@@ -271,7 +324,7 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
                 "First item here is instead plain %s.",
                 type(item),
             )
-        words = item if keeps_items and type(item) in (list, tuple) else list(item)
+        words = item if keeps_items and type(item) in (list, tuple) else to_list(item)
         if words:
             sentences.append(words)
         start = stop
