@@ -1,7 +1,8 @@
 """Sentences of integers, in batches without an object per word.
 
-A corpus of integers has a method ``integer_batches()``, which yields (words of all sentences, int64
-[n]; number of words of each sentence, int64 [sentences]), or it is an iterable of sentences.
+A corpus of integers has a method ``integer_batches()``, or it is an iterable of sentences. The
+method returns an iterator of (words of all sentences, int64 [n]; number of words of each sentence,
+int64 [sentences]), or None if the words are not integers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,9 +48,10 @@ def batches(documents: Any, objects: Callable[[Iterable[Any]], Iterator[B]]) -> 
     Once a sentence contains anything but integers of 64 bits, `objects` makes all further batches.
     """
     no_words = IntegerBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)  # at least one batch
-    if hasattr(documents, "integer_batches"):
+    columns = documents.integer_batches() if hasattr(documents, "integer_batches") else None
+    if columns is not None:
         items = 0
-        for values, lengths in documents.integer_batches():
+        for values, lengths in columns:
             items += len(lengths)
             yield IntegerBatch(values, lengths, items)
         yield no_words._replace(items=items)

@@ -50,14 +50,16 @@ class IntegerTable:
                 f"have at most {MAX_WORDS:,} words: map rare ones to one integer"
             )
         functions = library()
+        values = np.ascontiguousarray(batch.values, np.int64)
+        lengths = np.ascontiguousarray(batch.lengths, np.int64)
         longest = encoded_corpus.MAX_SENTENCE
-        entries = np.empty(len(batch.values) + int((-(-batch.lengths // longest)).sum()), np.int32)
+        entries = np.empty(len(values) + int(-(-lengths // longest).sum()), np.int32)
         written = functions.tfw2v_integers_encode(
             self._pointer,
-            batch.values.ctypes.data,
-            len(batch.values),
-            batch.lengths.ctypes.data,
-            len(batch.lengths),
+            values.ctypes.data,
+            len(values),
+            lengths.ctypes.data,
+            len(lengths),
             longest,
             add,
             entries.ctypes.data,
@@ -65,8 +67,8 @@ class IntegerTable:
         )
         if written < 0:
             raise ValueError(
-                f"a batch has {len(batch.values)} integers, but the lengths of its "
-                f"{len(batch.lengths)} sentences add up to {batch.lengths.sum()}"
+                f"a batch has {len(values)} integers, but the lengths of its {len(lengths)} "
+                f"sentences add up to {lengths.sum()}, or one is negative"
             )
         self._size = functions.tfw2v_integers_number(self._pointer)
         return entries
@@ -87,11 +89,13 @@ class KnownIntegers:
     """
 
     def __init__(self, words: list[Any]) -> None:
-        places = [place for place, word in enumerate(words) if not isinstance(word, UNEQUAL)]
-        keys = [words[place] for place in places]
-        is_int64 = [-(2**63) <= key < 2**63 for key in keys]
-        self._places = np.array(places, ID)[np.array(is_int64, bool)]
-        values = np.array([int(key) for key in keys if -(2**63) <= key < 2**63], np.int64)
+        integers = {
+            place: int(word) for place, word in enumerate(words) if not isinstance(word, UNEQUAL)
+        }
+        keys = {place: key for place, key in integers.items() if -(2**63) <= key < 2**63}
+        values = np.fromiter(keys.values(), np.int64, len(keys))
+        # the last one stands for index -1 in `encode`
+        self._entries = np.array([*keys, UNKNOWN], ID)
         self._table = IntegerTable()
         self._table.encode(IntegerBatch(values, np.array([len(values)]), 1))
 
@@ -102,11 +106,9 @@ class KnownIntegers:
         types = {*map(type, words)}
         if bool in types or not all(issubclass(kind, kinds) for kind in types):
             return None
-        return None if library() is None else cls(words)
+        return cls(words)
 
     def encode(self, batch: IntegerBatch) -> Ids:
         """Return the entries of a batch, `UNKNOWN` for words that the vocabulary lacks."""
         entries = self._table.encode(batch, add=False)
-        if len(self._places) == 0:
-            return entries
-        return np.where(entries < 0, entries, self._places[np.maximum(entries, 0)])
+        return np.where(entries < 0, entries, self._entries[np.maximum(entries, -1)])

@@ -174,7 +174,7 @@ class Numbers(dict[Any, bytes]):
 
     def _has_integer_table(self, batch: IntegerBatch) -> bool:
         """Return whether all words so far are in the table of integers; else fill the dictionary."""
-        if self.words and len(batch.values):
+        if self.integers is not None and self.words and len(batch.values):
             self._use_dictionary()
         return self.integers is not None
 
@@ -216,7 +216,8 @@ class KnownNumbers(Numbers):
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
         super().__init__()
         self.words = list(key_to_index)
-        self.integers = KnownIntegers.of(self.words)
+        if self.integers is not None:
+            self.integers = KnownIntegers.of(self.words)
         self._ids = np.fromiter(key_to_index.values(), np.int32, len(key_to_index))
         text = self.text_of([self.words]) if {*map(type, self.words)} <= {str} else None
         if self.table is not None and (
