@@ -87,13 +87,11 @@ def _next_group(sentences: Iterator[Any], keeps_items: bool) -> list[Any]:
 
 def _words(item: Any, keeps_items: bool) -> Any:
     """Return a sentence as an array of integers or a list; a string unchanged."""
-    if isinstance(item, str):
-        return item
-    if is_tensor(item):
-        item = np.asarray(item)
     if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype.kind in "iu":
         return item if keeps_items else item.copy()
-    return list(item)
+    if isinstance(item, str):
+        return item
+    return _words(np.asarray(item), True) if is_tensor(item) else list(item)
 
 
 def is_tensor(value: Any) -> bool:
