@@ -1,10 +1,10 @@
 """Speed on integers: ``python -m benchmarks.integers CORPUS --out FOLDER``.
 
 The words of a text become integers, in sentences of 40: the ranks of their frequencies, or random
-numbers of 62 bits. TFWord2Vec gets them as an array, as a list of arrays, as lists of ints, or as a
-Parquet column of lists, and gensim, which takes no arrays, as lists of ints. The time is that of the
-call of the constructor, with counting and training. Each round runs every form once, and its ratios
-are to gensim in the same round.
+numbers of 62 bits. The corpus of TFWord2Vec is an array, a list of arrays (rows), lists of ints, or
+a Parquet column of lists. gensim, which takes no arrays, has lists of ints. The time is that of the
+constructor, with counting and training. Each round runs every form once, and its ratios are to
+gensim in the same round.
 """
 
 import argparse

@@ -19,6 +19,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
+from gensim_tfw2v.corpus.integer_arrays import lists_for_gensim
 from gensim_tfw2v.corpus.text_files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.files.set_marks import load_marked
@@ -119,7 +120,9 @@ class TFWord2Vec(Word2Vec):
     Parameters
     ----------
     sentences, corpus_file
-        The corpus, as for gensim's `Word2Vec`.
+        The corpus, as for gensim's `Word2Vec`. Words may be integers, and `sentences` then also an
+        array [sentences, words], a tuple of arrays (values, offsets), or a pyarrow or polars column
+        of lists: see docs/integers.md.
     vector_size, window, shrink_windows, sg, hs, negative, ns_exponent, cbow_mean
         The model, as for gensim's.
     alpha, min_alpha, epochs, sample, seed, compute_loss, callbacks
@@ -513,10 +516,10 @@ class TFWord2Vec(Word2Vec):
                 )
         return model
 
-    def score(self, *args: Any, **kwargs: Any) -> np.ndarray:
+    def score(self, sentences: Any, *args: Any, **kwargs: Any) -> np.ndarray:
         """Score sentences by gensim's code; see gensim."""
         make_contiguous(self)
-        return super().score(*args, **kwargs)
+        return super().score(lists_for_gensim(sentences), *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name in RENAMED:
@@ -575,6 +578,7 @@ class TFWord2Vec(Word2Vec):
         config = self._current_config()
         self._open_process_launcher(config)  # tasks start while the corpus is read
         if by_gensim:
+            corpus_iterable = lists_for_gensim(corpus_iterable)
             with phase("counting words", self.progress):
                 return super().scan_vocab(
                     corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
@@ -649,6 +653,7 @@ class TFWord2Vec(Word2Vec):
                     "%s: gensim's code trains this model, at gensim's speed", self._by_gensim
                 )
                 make_contiguous(self)
+                arguments["corpus_iterable"] = lists_for_gensim(corpus_iterable)
             self._open_process_launcher(config)
             self.mean_losses = []
             for name in ("history", "best_epoch", "best_score"):  # of an earlier EarlyStopping

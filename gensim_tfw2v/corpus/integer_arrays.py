@@ -1,12 +1,13 @@
 """Arrays of sentences as a corpus of integers: 2-D, ragged, of pyarrow and of polars."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.integer_sentences import BATCH, Integers, has_int64s, is_tensor
+from gensim_tfw2v.corpus.integer_sentences import BATCH, Integers, has_int64s, is_tensor, to_list
 
 #: Number of lists of objects that are converted at a time.
 ROWS = 1024
@@ -38,6 +39,12 @@ class IntegerArrays:
     def __len__(self) -> int:
         return sum(block.n_rows for block in self._blocks)
 
+    def __iter__(self) -> Iterator[list[int]]:
+        for values, lengths in self.integer_batches():
+            words = iter(values.tolist())
+            for length in lengths.tolist():
+                yield [*islice(words, length)]
+
     def integer_batches(self) -> Iterator[tuple[Integers, Integers]]:
         """Yield the words of some sentences, about `BATCH`, and the lengths of these sentences."""
         for offsets, read in self._blocks:
@@ -64,6 +71,26 @@ class ArrowLists:
             for start in range(0, len(chunk), ROWS):
                 for row in chunk.slice(start, ROWS).to_pylist():
                     yield [word for word in row or () if word is not None]
+
+
+class RowLists:
+    """Arrays as lists."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return map(to_list, self._rows)
+
+
+def lists_for_gensim(source: Any) -> Any:
+    """Return arrays of integers as lists of ints; any other source unchanged.
+
+    gensim's own code accepts no arrays: its training threads fail, and `train` waits for ever.
+    """
+    is_rows = type(source) in (list, tuple) and any(map(_is_row, source[:1]))
+    opened = open_arrays(source)
+    return RowLists(opened) if is_rows and opened is source else opened
 
 
 def open_arrays(source: Any) -> Any:
@@ -144,7 +171,7 @@ def _from_arrow(source: Any) -> Any:
 
 
 def _rows_of(lists: Any) -> Rows:
-    """Return the lists of integers of a pyarrow array, without nulls; without a copy, if possible."""
+    """Return the lists of integers of a pyarrow array without nulls; copied only if necessary."""
     from pyarrow import compute
 
     values = lists.flatten()  # only those of the lists in a slice

@@ -5,7 +5,7 @@ method returns an iterator of (words of all sentences, int64 [n]; number of word
 int64 [sentences]), or None if the words are not integers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -32,7 +32,7 @@ class IntegerBatch(NamedTuple):
     items: int  # number of sentences of the corpus so far
 
     def ends(self) -> Integers:
-        """Return the index behind the last word of each sentence, and of each part of a long one."""
+        """Return the index behind the last word of each sentence; if it is long, of its parts."""
         longest = encoded_corpus.MAX_SENTENCE
         stops = np.cumsum(self.lengths)
         n_parts = -(-self.lengths // longest)

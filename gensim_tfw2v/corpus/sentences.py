@@ -173,7 +173,7 @@ class Numbers(dict[Any, bytes]):
         return np.insert(ids, batch.ends(), END)
 
     def _has_integer_table(self, batch: IntegerBatch) -> bool:
-        """Return whether all words so far are in the table of integers; else fill the dictionary."""
+        """Return whether all words are in the table of integers; else fill the dictionary."""
         if self.integers is not None and self.words and len(batch.values):
             self._use_dictionary()
         return self.integers is not None

@@ -272,9 +272,7 @@ def test_list_of_two_arrays_is_two_sentences():
 @compiled
 @pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [3, 1], []], ids=str)
 def test_batches_whose_lengths_do_not_add_up_are_refused(lengths):
-    corpus = SimpleNamespace(
-        integer_batches=lambda: [(np.arange(3), np.array(lengths, np.int64))]
-    )
+    corpus = SimpleNamespace(integer_batches=lambda: [(np.arange(3), np.array(lengths, np.int64))])
     with pytest.raises(ValueError, match="a batch has 3 integers, but the lengths of its"):
         scanned(corpus)
 
@@ -342,9 +340,7 @@ ARROW = {
         [row and [*row, None, None, None][:3] for row in rows], pa.list_(kind, 3)
     ),
     "sliced": lambda kind, rows: pa.array([[rows[3][0]], *rows, rows[3]], pa.list_(kind))[1:-1],
-    "chunked": lambda kind, rows: pa.chunked_array(
-        [rows[:2], [], rows[2:]], pa.list_(kind)
-    ),
+    "chunked": lambda kind, rows: pa.chunked_array([rows[:2], [], rows[2:]], pa.list_(kind)),
     "encoded": lambda kind, rows: encode_values(pa.array(rows, pa.list_(kind))),
 }
 
