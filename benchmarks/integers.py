@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,8 +58,8 @@ def write_integers(corpus: Path, folder: Path) -> dict[str, Path]:
     ranks = ranks[: len(ranks) // LENGTH * LENGTH].reshape(-1, LENGTH)
     hashes = np.random.default_rng(1).integers(2**62, size=len(numbers))
     files = {"ranks": folder / "ranks.npy", "hashes": folder / "hashes.npy"}
-    for path, array in zip(files.values(), (ranks, hashes[ranks]), strict=True):
-        np.save(path, array)
+    np.save(files["ranks"], ranks)
+    np.save(files["hashes"], hashes[ranks])
     return files
 
 
@@ -90,7 +91,7 @@ def measure(target: str, form: str, path: str, options: dict[str, Any]) -> tuple
 def ratio_table(runs: Sequence[Run], n_words: int) -> str:
     """Return a table of times per word, and of speeds as ratios to gensim's."""
     reference = [run for run in runs if run.form == GENSIM]
-    measures = (lambda run: run.seconds), (lambda run: run.cpu_seconds)
+    measures = attrgetter("seconds"), attrgetter("cpu_seconds")
     rows = []
     for form in dict.fromkeys(run.form for run in runs):
         own = [run for run in runs if run.form == form]
@@ -135,8 +136,8 @@ def main() -> None:
         for (name, path), number in ((each, n) for n in seeds(given) for each in files.items()):
             for form in forms:
                 target, kind = FORMS[form]
-                task = {"target": target, "form": kind, "path": str(path)}
-                task["options"] = {**options, "seed": number}
+                seeded = {**options, "seed": number}
+                task = {"target": target, "form": kind, "path": str(path), "options": seeded}
                 cores = usable_cores()[: given.threads]
                 times, _ = call("benchmarks.integers:measure", task, cores=cores)
                 document["runs"][name].append(Run(form, number, *times))

@@ -25,7 +25,7 @@ TENSORS = ("torch", "tensorflow", "jax", "jaxlib")
 
 
 class IntegerBatch(NamedTuple):
-    """Words of successive sentences, all of which are integers."""
+    """Words of successive sentences; all are integers."""
 
     values: Integers  # words of all sentences
     lengths: Integers  # number of words of each sentence

@@ -228,6 +228,10 @@ class KnownNumbers(Numbers):
     def __missing__(self, word: Hashable, unknown: bytes = pack(UNKNOWN)) -> bytes:
         return unknown
 
+    def n_words(self) -> int:
+        """Return the number of words of the vocabulary."""
+        return len(self.words)
+
     def _has_integer_table(self, batch: IntegerBatch) -> bool:
         if self.integers is None:
             self._fill()

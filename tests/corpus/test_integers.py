@@ -156,6 +156,12 @@ def test_integers_are_encoded_by_a_vocabulary_with_other_words(keys, way):
             assert decoded(corpus, keys) == known_words(LISTS, keys)
 
 
+@pytest.mark.parametrize("source", [ARRAY, LISTS, [["a"]]], ids=["array", "lists", "strings"])
+def test_empty_vocabulary_knows_no_word(source, way):
+    with encode_corpus(text_of(source), {}) as corpus:
+        assert decoded(corpus, []) == []
+
+
 RAGGED = [[5, 6, 5], [], [7], [5] * 25, [], [-9, 6]]
 
 
