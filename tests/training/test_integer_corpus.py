@@ -121,7 +121,6 @@ def test_training_resumes_with_an_equal_array(tmp_path):
     np.testing.assert_array_equal(resumed.wv.vectors, whole.wv.vectors)
 
 
-@pytest.mark.slow
 def test_cluster_trains_on_an_array():
     model = TFWord2Vec(ARRAY, **OPTIONS, cluster="local:ps=1,worker=2")
     assert_equal(model, Word2Vec(LISTS, **OPTIONS))
