@@ -20,6 +20,9 @@ B = TypeVar("B", bound=Any)
 #: Words that are encoded at a time; many, because waking a thread takes as long as thousands.
 BATCH = 1 << 17
 
+#: Types of corpora and sentences that are not copied.
+LISTS = {list, tuple}
+
 #: Packages of tensors, which are converted to arrays.
 TENSORS = ("torch", "tensorflow", "jax", "jaxlib")
 
@@ -57,13 +60,15 @@ def batches(documents: Any, objects: Callable[[Iterable[Any]], Iterator[B]]) -> 
         yield no_words._replace(items=items)
         return
     # an iterable may yield the same list or array again, with different words
-    keeps_items = type(documents) in (list, tuple)
+    keeps_items = type(documents) in LISTS
     sentences = iter(documents)
     items = 0
     while group := _next_group(sentences, keeps_items):
         batch = to_batch(group, items + len(group))
         if batch is None:
-            left = documents if keeps_items and not items else chain(group, sentences)
+            # `objects` is faster with the corpus itself, unless an iterator in it has been read
+            is_unread = keeps_items and not items and {*map(type, documents[: len(group)])} <= LISTS
+            left = documents if is_unread else chain(group, sentences)
             for more in objects(left):
                 yield more._replace(items=items + more.items)
             return
@@ -77,7 +82,7 @@ def _next_group(sentences: Iterator[Any], keeps_items: bool) -> list[Any]:
     group = list[Any]()
     n_words = 0
     for item in sentences:
-        words = item if keeps_items and type(item) in (list, tuple) else _words(item, keeps_items)
+        words = item if keeps_items and type(item) in LISTS else _words(item, keeps_items)
         group.append(words)
         n_words += len(words)
         if n_words >= BATCH:

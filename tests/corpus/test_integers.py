@@ -256,6 +256,12 @@ def test_kinds_of_sentences_may_change_anywhere(sentences, batch, longest, as_li
             assert decoded(corpus, list(known)) == known_words(expected[1], known)
 
 
+@pytest.mark.parametrize("first", [[1, 2], ["a", "b"]], ids=["integers", "strings"])
+def test_iterators_in_a_list_are_read_once(first, way):
+    sentences = [first, ["b", "a"], ["a"]]
+    assert scanned(list(map(iter, sentences))) == counted(sentences)
+
+
 @pytest.mark.parametrize("shape", [(6,), (1, 2, 3), ()])
 def test_arrays_of_other_dimensions_are_refused_with_a_cure(shape):
     with pytest.raises(ValueError, match=r"shape \(.*must have the shape \(sentences, words\): "):
