@@ -35,7 +35,7 @@ VARIANTS = {
 }
 
 #: Sources of both libraries, besides c_api.cc and the kernels.
-COMMON = ("draws.cc", "text.cc", "format.cc")
+COMMON = ("draws.cc", "text.cc", "strings.cc", "format.cc")
 
 #: Libraries for ctypes and for TensorFlow, and their sources in addition to the common ones.
 LIBRARIES = {"kernels.so": [], "ops.so": ["tensorflow.cc"]}

@@ -7,7 +7,7 @@ objects are looked up in dictionaries.
 import logging
 import struct
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count
+from itertools import chain, count, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from gensim_tfw2v.corpus.encoded_corpus import (
     save_shard,
 )
 from gensim_tfw2v.corpus.scanner import WordCounter, library, renumber
+from gensim_tfw2v.corpus.strings import join_strings
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, Text, open_text
 from gensim_tfw2v.processes.threads import in_threads
 
@@ -84,22 +85,15 @@ class Batch(NamedTuple):
 
     sentences: list[Sequence[Any]]  # without empty ones
     number: int  # number of words
-    text: bytes | None  # each word in UTF-8, followed by a zero byte; None if not all are strings
-    places: list[int]  # index of the word before which each entry is inserted
-    marks: list[int]  # the entries: tags, and ends of sentences
+    text: bytes | None  # see `Numbers.text_of`
+    places: Sequence[int] | Ids  # index of the word before which each entry is inserted
+    marks: Sequence[int] | int  # the entries: tags, and ends of sentences; or the only entry
     items: int  # number of items so far
 
     @property
     def words(self) -> Iterator[Any]:
         """All words, in order."""
         return chain.from_iterable(self.sentences)
-
-    def words_at(self, places: Ids) -> list[Any]:
-        """Return the words with these indices."""
-        stops = np.cumsum(np.fromiter(map(len, self.sentences), np.int64))
-        found = np.searchsorted(stops, places, "right")
-        from_ends = (places - stops[found]).tolist()
-        return [self.sentences[i][at] for i, at in zip(found.tolist(), from_ends, strict=True)]
 
 
 class Numbers(dict[Any, bytes]):
@@ -113,7 +107,9 @@ class Numbers(dict[Any, bytes]):
     table : WordCounter, optional
         Table of all words so far; None once the dictionary is used.
     words : list
-        Words by number.
+        Words by number in the dictionary.
+    n_words : int
+        Number of different words so far.
     counts : ndarray of int64
         Occurrences of each word in the finished runs.
     """
@@ -122,22 +118,22 @@ class Numbers(dict[Any, bytes]):
         super().__init__()
         self.table = None if library() is None else WordCounter()
         self.words: list[Any] = []
+        self.n_words = 0
         self.counts = np.zeros(0, np.int64)
 
     def __missing__(self, word: Hashable) -> bytes:
         number = self[word] = pack(len(self.words))
         self.words.append(word)
+        self.n_words += 1
         return number
 
     def text_of(self, sentences: list[Sequence[Any]]) -> bytes | None:
-        """Return words as a `Batch` holds them; None also without a table."""
-        if self.table is None:
-            return None
-        try:
-            text = "\0".join(map("\0".join, sentences)) + "\0" * bool(sentences)
-        except TypeError:
-            return None
-        return text.encode("utf-8", "surrogatepass")
+        """Return words for the table, see `join_strings`; None also without a table."""
+        return None if self.table is None else join_strings(sentences)
+
+    def all_words(self) -> list[Any]:
+        """Return the words by number."""
+        return self.words if self.table is None else self.table.encoded_words()
 
     def encode(self, batch: Batch) -> Ids:
         """Return the entries of a batch."""
@@ -152,11 +148,9 @@ class Numbers(dict[Any, bytes]):
             return None
         found = None if batch.text is None else self.table.encode(batch.text, batch.number)
         if found is not None:
-            ids, first = found
-            new = batch.words_at(first)
-            if {*map(type, new)} <= {str}:  # subclasses may define equality
-                self.words += new
-                return ids
+            self.n_words = len(self.table)
+            return found[0]
+        self.words = self.table.encoded_words()
         self.table = None
         self.update(zip(self.words, map(pack, count()), strict=False))
         return None
@@ -176,8 +170,9 @@ class KnownNumbers(Numbers):
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
         super().__init__()
         self.words = list(key_to_index)
+        self.n_words = len(self.words)
         self._ids = np.fromiter(key_to_index.values(), np.int32, len(key_to_index))
-        text = self.text_of([self.words]) if {*map(type, self.words)} <= {str} else None
+        text = self.text_of([self.words])
         if self.table is not None and (
             text is None or self.table.encode(text, len(self.words)) is None
         ):
@@ -222,7 +217,7 @@ def packed_to_shards(
             made.append(save_shard(path, [run], words, sentences))
         raw_words += words
         if progress:
-            progress(raw_words, items, len(ids.words), getattr(documents, "bytes_read", 0))
+            progress(raw_words, items, ids.n_words, getattr(documents, "bytes_read", 0))
     return EncodedPart(made, raw_words, items)
 
 
@@ -253,18 +248,19 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
 
     Sentences of more than 10,000 words are cut, as in LineSentence; each part has all tags.
     """
-    longest = encoded_corpus.MAX_SENTENCE
     # an iterable may yield the same list again, with different words
     keeps_items = type(documents) in (list, tuple)
     sentences = list[Sequence[Any]]()
-    places = list[int]()
-    marks = list[int]()
-    stop = 0
+    tags = list[Sequence[int]]()
+    number = 0
     items = 0
-    tags: Sequence[int] = ()
+
+    def batch() -> Batch:
+        return Batch(sentences, number, ids.text_of(sentences), *_marks(sentences, tags), items)
+
     for items, item in enumerate(documents, 1):
         if tagged:
-            tags, item = item
+            item_tags, item = item
         elif items == 1 and isinstance(item, str):
             logger.warning(
                 "Each 'sentences' item should be a list of words (usually unicode strings). "
@@ -272,21 +268,41 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
                 type(item),
             )
         words = item if keeps_items and type(item) in (list, tuple) else list(item)
-        if words:
-            sentences.append(words)
-        start = stop
-        stop += len(words)
-        while start < stop:
-            if tags:
-                places += [start] * len(tags)
-                marks += tags
-            start += longest
-            places.append(start if start < stop else stop)
-            marks.append(END)
-        if stop >= BATCH:
-            yield Batch(sentences, stop, ids.text_of(sentences), places, marks, items)
+        if not words:
+            continue
+        sentences.append(words)
+        if tagged:
+            tags.append(item_tags)
+        number += len(words)
+        if number >= BATCH:
+            yield batch()
             sentences = []
-            places = []
-            marks = []
-            stop = 0
-    yield Batch(sentences, stop, ids.text_of(sentences), places, marks, items)
+            tags = []
+            number = 0
+    yield batch()
+
+
+def _marks(
+    sentences: list[Sequence[Any]], tags: list[Sequence[int]]
+) -> tuple[Sequence[int] | Ids, Sequence[int] | int]:
+    """Return the places and the marks of a `Batch`; each part of a long sentence has all tags.
+
+    `tags` contains the tags of each sentence, or it is empty.
+    """
+    longest = encoded_corpus.MAX_SENTENCE
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    n_parts = -(-lengths // longest)
+    last_parts = np.cumsum(n_parts) - 1
+    part_lengths = np.full(n_parts.sum(), longest)
+    part_lengths[last_parts] = lengths - longest * (n_parts - 1)
+    stops = np.cumsum(part_lengths)
+    if not tags:
+        return stops, END
+    places = list[int]()
+    marks = list[int]()
+    starts = (stops - part_lengths).tolist()
+    tags_of_parts = chain.from_iterable(map(repeat, tags, n_parts.tolist()))
+    for start, stop, part_tags in zip(starts, stops.tolist(), tags_of_parts, strict=True):
+        places += [*repeat(start, len(part_tags)), stop]
+        marks += [*part_tags, END]
+    return places, marks
