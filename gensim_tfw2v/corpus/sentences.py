@@ -39,6 +39,9 @@ ENTRIES = 1 << 20
 #: Words that are looked up at a time; many, because waking a thread takes as long as thousands.
 BATCH = 1 << 17
 
+#: Sentences of a list that are fetched at a time.
+SLICE = 256
+
 pack = struct.Struct("<i").pack
 
 
@@ -256,9 +259,10 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
     items = 0
 
     def batch() -> Batch:
-        return Batch(sentences, number, ids.text_of(sentences), *_marks(sentences, tags), items)
+        places, marks = _marks(sentences, tags)  # first, while the lists are in the cache
+        return Batch(sentences, number, ids.text_of(sentences), places, marks, items)
 
-    for items, item in enumerate(documents, 1):
+    for items, item in enumerate(_items(documents), 1):
         if tagged:
             item_tags, item = item
         elif items == 1 and isinstance(item, str):
@@ -280,6 +284,20 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
             tags = []
             number = 0
     yield batch()
+
+
+def _items(documents: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items of an iterable.
+
+    Items of a list or tuple are scattered over the memory. Slicing fetches many of them in parallel.
+    """
+    if type(documents) not in (list, tuple):
+        yield from documents
+        return
+    first = 0
+    while items := documents[first : first + SLICE]:  # type: ignore[index]
+        yield from items
+        first += len(items)
 
 
 def _marks(
