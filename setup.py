@@ -135,7 +135,7 @@ class BuildKernels(build_ext):
 
 
 class WheelOfAnyPython(bdist_wheel):
-    """Wheel for any version of Python: the libraries do not use Python's C API."""
+    """Wheel for any version of Python: the libraries are not linked to Python."""
 
     def get_tag(self) -> tuple[str, str, str]:
         """Return the tag, which depends on the platform only."""

@@ -289,7 +289,8 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
 def _items(documents: Iterable[Any]) -> Iterator[Any]:
     """Yield the items of an iterable.
 
-    Items of a list or tuple are scattered over the memory. Slicing fetches many of them in parallel.
+    Items of a list or tuple are scattered over the memory. A slice fetches many of them in
+    parallel.
     """
     if type(documents) not in (list, tuple):
         yield from documents

@@ -12,7 +12,8 @@ from typing import Any
 
 from gensim_tfw2v import compiled_library
 
-METH_NOARGS = 0x4  # flags of methods whose function in C is called with an object and a null pointer
+#: Flags of methods whose function in C has two arguments, the object and a null pointer.
+METH_NOARGS = 0x4
 
 
 def join_strings(sentences: list[Sequence[Any]]) -> bytes | None:
