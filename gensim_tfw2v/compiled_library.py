@@ -192,7 +192,7 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "format_rows": (NUMBER, [TEXT, POINTER, POINTER, NUMBER, NUMBER, POINTER]),
 }
 
-#: The same for functions that call Python's C API, and need the GIL.
+#: Types of functions that call Python's C API, and need the GIL.
 GIL_FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "python_names": (TEXT, []),
     "join_strings": (ctypes.py_object, [POINTER, ctypes.py_object]),
