@@ -200,6 +200,12 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "format_rows": (NUMBER, [TEXT, POINTER, POINTER, NUMBER, NUMBER, POINTER]),
 }
 
+#: Types of functions that call Python's C API, and need the GIL.
+GIL_FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
+    "python_names": (TEXT, []),
+    "join_strings": (ctypes.py_object, [POINTER, ctypes.py_object]),
+}
+
 #: Functions that some compilers' standard libraries lack.
 OPTIONAL = {"format_rows"}
 
@@ -261,9 +267,23 @@ def load() -> Any:
             f"{KERNELS} is missing: install a C++ compiler (Debian: apt-get install g++), then "
             "reinstall the package"
         )
-    functions = ctypes.CDLL(str(KERNELS))
     check_layout(KERNELS)
-    for name, (result, arguments) in FUNCTIONS.items():
+    return _declare(ctypes.CDLL(str(KERNELS)), FUNCTIONS)
+
+
+@functools.cache
+def load_with_gil() -> Any:
+    """Return the functions of `GIL_FUNCTIONS`, which raise the exceptions that they set.
+
+    Raises the errors of `load`.
+    """
+    load()
+    return _declare(ctypes.PyDLL(str(KERNELS)), GIL_FUNCTIONS)
+
+
+def _declare(functions: Any, types: Mapping[str, tuple[Any, list[Any]]]) -> Any:
+    """Set the types of functions of the library; raise a `StaleLibrary` if one is missing."""
+    for name, (result, arguments) in types.items():
         try:
             function = getattr(functions, f"tfw2v_{name}")
         except AttributeError:

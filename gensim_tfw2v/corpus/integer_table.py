@@ -108,6 +108,9 @@ class KnownIntegers:
             return None
         return cls(words)
 
+    def __len__(self) -> int:
+        return len(self._table)
+
     def encode(self, batch: IntegerBatch) -> Ids:
         """Return the entries of a batch, `UNKNOWN` for words that the vocabulary lacks."""
         entries = self._table.encode(batch, add=False)

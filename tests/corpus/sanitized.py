@@ -20,7 +20,13 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
 
 from gensim_tfw2v import compiled_library
-from gensim_tfw2v.corpus import encoded_corpus, integer_sentences, integer_table, scanner
+from gensim_tfw2v.corpus import (
+    encoded_corpus,
+    integer_sentences,
+    integer_table,
+    scanner,
+    strings,
+)
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
 
 PIECES = [b"a", b" ", b"\n", b"\r\n", b"word", b"w" * 70, "\u3000 \x85 漢字 é 🧬".encode(), b"\0"]
@@ -64,6 +70,9 @@ def main():
                 assert (found is None) == (b"\0" in pieces)
                 listed.encode(text[:-1], len(pieces), grows)
             encode_integers(choose)
+            words = [piece.decode("utf-8", "surrogateescape") for piece in pieces]
+            joined = strings.join_strings([words[:9], tuple(words[9:])])
+            assert joined == "".join(f"{word}\0" for word in words).encode("utf-8", "surrogatepass")
             scanner.BLOCK = choose.choice((1, 2, 3, 8, 100, 1 << 18))
             try:
                 tagged = number % 3 == 0
