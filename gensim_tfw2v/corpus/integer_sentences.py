@@ -94,6 +94,8 @@ def _words(item: Any, keeps_items: bool) -> Any:
     """Return a sentence as an array of integers or a list; a string unchanged."""
     if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype.kind in "iu":
         return item if keeps_items else item.copy()
+    if type(item) in LISTS:
+        return list(item)
     if isinstance(item, str):
         return item
     return _words(np.asarray(item), True) if is_tensor(item) else list(item)
@@ -106,6 +108,8 @@ def is_tensor(value: Any) -> bool:
 
 def to_list(item: Any) -> list[Any]:
     """Return the words of a sentence; Python integers for an array of integers."""
+    if type(item) in LISTS:  # most are, and the next check takes longer
+        return list(item)
     if is_tensor(item):
         item = np.asarray(item)
     if isinstance(item, np.ndarray) and item.dtype.kind in "iu":
