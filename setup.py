@@ -35,7 +35,7 @@ VARIANTS = {
 }
 
 #: Sources of both libraries, besides c_api.cc and the kernels.
-COMMON = ("draws.cc", "text.cc", "format.cc")
+COMMON = ("draws.cc", "text.cc", "strings.cc", "integers.cc", "format.cc")
 
 #: Libraries for ctypes and for TensorFlow, and their sources in addition to the common ones.
 LIBRARIES = {"kernels.so": [], "ops.so": ["tensorflow.cc"]}
@@ -135,7 +135,7 @@ class BuildKernels(build_ext):
 
 
 class WheelOfAnyPython(bdist_wheel):
-    """Wheel for any version of Python: the libraries do not use Python's C API."""
+    """Wheel for any version of Python: the libraries are not linked to Python."""
 
     def get_tag(self) -> tuple[str, str, str]:
         """Return the tag, which depends on the platform only."""

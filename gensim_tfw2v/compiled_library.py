@@ -180,6 +180,14 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "words_size": (NUMBER, [POINTER]),
     "words_text": (POINTER, [POINTER]),
     "words_counts": (POINTER, [POINTER]),
+    "integers_new": (POINTER, []),
+    "integers_free": (None, [POINTER]),
+    "integers_encode": (
+        NUMBER,
+        [POINTER, POINTER, NUMBER, POINTER, NUMBER, NUMBER, ctypes.c_int32, POINTER, NUMBER],
+    ),
+    "integers_number": (NUMBER, [POINTER]),
+    "integers_values": (POINTER, [POINTER]),
     "scanner_new": (POINTER, [TEXT, NUMBER, NUMBER, POINTER, POINTER]),
     "scanner_free": (None, [POINTER]),
     "scanner_tag_lines": (None, [POINTER]),
@@ -192,6 +200,12 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "format_rows": (NUMBER, [TEXT, POINTER, POINTER, NUMBER, NUMBER, POINTER]),
 }
 
+#: Types of functions that call Python's C API, and need the GIL.
+GIL_FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
+    "python_names": (TEXT, []),
+    "join_strings": (ctypes.py_object, [POINTER, ctypes.py_object]),
+}
+
 #: Functions that some compilers' standard libraries lack.
 OPTIONAL = {"format_rows"}
 
@@ -199,6 +213,7 @@ OPTIONAL = {"format_rows"}
 ALLOCATING = {
     *("draw", "train", "infer"),
     *("words_new", "words_add", "words_encode"),
+    *("integers_new", "integers_encode"),
     *("scanner_new", "scanner_scan", "scanner_finish"),
 }
 
@@ -252,9 +267,23 @@ def load() -> Any:
             f"{KERNELS} is missing: install a C++ compiler (Debian: apt-get install g++), then "
             "reinstall the package"
         )
-    functions = ctypes.CDLL(str(KERNELS))
     check_layout(KERNELS)
-    for name, (result, arguments) in FUNCTIONS.items():
+    return _declare(ctypes.CDLL(str(KERNELS)), FUNCTIONS)
+
+
+@functools.cache
+def load_with_gil() -> Any:
+    """Return the functions of `GIL_FUNCTIONS`, which raise the exceptions that they set.
+
+    Raises the errors of `load`.
+    """
+    load()
+    return _declare(ctypes.PyDLL(str(KERNELS)), GIL_FUNCTIONS)
+
+
+def _declare(functions: Any, types: Mapping[str, tuple[Any, list[Any]]]) -> Any:
+    """Set the types of functions of the library; raise a `StaleLibrary` if one is missing."""
+    for name, (result, arguments) in types.items():
         try:
             function = getattr(functions, f"tfw2v_{name}")
         except AttributeError:

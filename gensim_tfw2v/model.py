@@ -19,6 +19,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
+from gensim_tfw2v.corpus.integer_arrays import lists_for_gensim
 from gensim_tfw2v.corpus.source_checks import check_frame, check_sentences, folder_advice
 from gensim_tfw2v.corpus.text_files import Source, is_pipe, whole_file
 from gensim_tfw2v.files.atomic import save_local
@@ -121,6 +122,8 @@ class TFWord2Vec(Word2Vec):
     sentences : iterable of sequences of str, optional
         The corpus: sentences, each a sequence of words. Words are usually strings, but may be any
         objects that can be keys of a dictionary. A sentence of more than 10,000 words is split.
+        Sentences of integers may also be an array [sentences, words], a tuple of arrays (values,
+        offsets), or a pyarrow or polars column of lists: see docs/integers.md.
         Without a corpus, the model is left without vocabulary; call `build_vocab` and `train`.
     corpus_file : str or path, optional
         The corpus as a text file in UTF-8, instead of `sentences`: one sentence per line, words
@@ -598,10 +601,10 @@ class TFWord2Vec(Word2Vec):
                 )
         return model
 
-    def score(self, *args: Any, **kwargs: Any) -> np.ndarray:
+    def score(self, sentences: Any, *args: Any, **kwargs: Any) -> np.ndarray:
         """Score sentences by gensim's code; see gensim."""
         make_contiguous(self)
-        return super().score(*args, **kwargs)
+        return super().score(lists_for_gensim(sentences), *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name in RENAMED:
@@ -667,6 +670,7 @@ class TFWord2Vec(Word2Vec):
         config = self._current_config()
         self._open_process_launcher(config)  # tasks start while the corpus is read
         if by_gensim:
+            corpus_iterable = lists_for_gensim(corpus_iterable)
             with phase("counting words", self.progress):
                 return super().scan_vocab(
                     corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
@@ -744,6 +748,7 @@ class TFWord2Vec(Word2Vec):
                     "%s: gensim's code trains this model, at gensim's speed", self._by_gensim
                 )
                 make_contiguous(self)
+                arguments["corpus_iterable"] = lists_for_gensim(corpus_iterable)
             self._open_process_launcher(config)
             self.mean_losses = []
             for name in ("history", "best_epoch", "best_score"):  # of an earlier EarlyStopping

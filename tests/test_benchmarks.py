@@ -15,6 +15,8 @@ import psutil
 import pytest
 
 from benchmarks.compare import literals, markdown, parser, setting_options, tasks
+from benchmarks.integers import GENSIM, form_of, ratio_table, write_integers
+from benchmarks.integers import Run as IntegerRun
 from benchmarks.machine import describe
 from benchmarks.process import ROOT, CommandError, FamilyPeak, call
 from benchmarks.quality import of_documents, unknown_words
@@ -201,6 +203,41 @@ def test_compare_runs_on_the_lee_corpus(tmp_path: Path) -> None:
     assert all(each["train_seconds"] > 0 for each in document["runs"])
     text = (tmp_path / "lee.json").read_text() + (tmp_path / "lee.md").read_text()
     assert str(Path(datapath("lee_background.cor")).parent) not in text
+
+
+def test_words_become_ranks_and_hashes_in_each_form(tmp_path: Path) -> None:
+    corpus = tmp_path / "text.txt"
+    corpus.write_text("a b a c b a d e\n" * 30)
+    files = write_integers(corpus, tmp_path)
+    ranks, hashes = map(np.load, files.values())
+    assert ranks[0, :8].tolist() == [0, 1, 0, 2, 1, 0, 3, 4] and ranks.shape == hashes.shape == (
+        6,
+        40,
+    )
+    assert len(np.unique(hashes)) == 5 and hashes.max() > 2**32
+    for form in ("array", "rows", "lists"):
+        np.testing.assert_array_equal(form_of(hashes, form, str(tmp_path)), hashes)
+
+
+def test_ratios_of_integers_are_to_gensim_in_the_same_round() -> None:
+    runs = [
+        *(IntegerRun(GENSIM, number, seconds, 2 * seconds) for number, seconds in ((1, 6), (2, 8))),
+        *(IntegerRun("array", number, 1, 1) for number in (1, 2)),
+    ]
+    cells = ratio_table(runs, 10**9).splitlines()[-1].split(" | ")
+    assert cells[1:3] == ["1.00 (1.00–1.00)"] * 2
+    assert cells[3:] == ["7.00 (6.00–8.00)", "14.00 (12.00–16.00) |"]
+
+
+@pytest.mark.slow
+def test_integers_runs_on_the_lee_corpus(tmp_path: Path) -> None:
+    from gensim.test.utils import datapath
+
+    command = [sys.executable, "-m", "benchmarks.integers", datapath("lee_background.cor")]
+    command += ["--out", str(tmp_path), "--seeds", "1", "--forms", "array,rows,lists"]
+    subprocess.run(command, check=True, timeout=600)
+    document = json.loads((tmp_path / "integers.json").read_text())
+    assert all(len(runs) == 4 for runs in document["runs"].values())
 
 
 @pytest.mark.slow

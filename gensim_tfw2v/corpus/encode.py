@@ -220,8 +220,7 @@ def scan_corpus(text: Text, parent: Parent = None, progress: Progress | None = N
         if text.runs is None or library() is None:
             ids = Numbers()
             parts.append((packed_to_shards(text, ids, made.folder, progress), None))
-            # the user's strings are scattered over the memory, and slow to hash and to compare
-            words = ids.words if ids.table is None else ids.table.encoded_words()
+            words = ids.all_words()
             counts = ids.counts
         else:
             counter = WordCounter()

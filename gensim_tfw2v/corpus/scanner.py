@@ -48,6 +48,9 @@ class WordCounter:
         self.pointer = library().tfw2v_words_new()
         weakref.finalize(self, library().tfw2v_words_free, self.pointer)
 
+    def __len__(self) -> int:
+        return int(library().tfw2v_words_number(self.pointer))
+
     def add(self, text: bytes, counts: NDArray[np.int64] | None = None) -> Ids:
         """Count words, each followed by a newline; return the index of each among all words.
 

@@ -1,13 +1,14 @@
 """Encoding of token lists as ids: lines of text, and iterables.
 
-Strings are looked up by a compiled hash table, without the GIL, while the next ones are read. Other
-objects are looked up in dictionaries.
+Strings and integers are looked up by compiled hash tables, without the GIL, while the next ones are
+read. Other objects are looked up in dictionaries.
 """
 
 import logging
 import struct
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count
+from functools import partial
+from itertools import chain, count, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,10 @@ from gensim_tfw2v.corpus.encoded_corpus import (
     Shard,
     save_shard,
 )
+from gensim_tfw2v.corpus.integer_sentences import IntegerBatch, batches, to_list
+from gensim_tfw2v.corpus.integer_table import IntegerTable, KnownIntegers
 from gensim_tfw2v.corpus.scanner import WordCounter, library, renumber
+from gensim_tfw2v.corpus.strings import join_strings
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, Text, open_text
 from gensim_tfw2v.processes.threads import in_threads
 
@@ -37,6 +41,9 @@ ENTRIES = 1 << 20
 
 #: Words that are looked up at a time; many, because waking a thread takes as long as thousands.
 BATCH = 1 << 17
+
+#: Sentences of a list that are fetched at a time.
+SLICE = 256
 
 pack = struct.Struct("<i").pack
 
@@ -84,9 +91,9 @@ class Batch(NamedTuple):
 
     sentences: list[Sequence[Any]]  # without empty ones
     number: int  # number of words
-    text: bytes | None  # each word in UTF-8, followed by a zero byte; None if not all are strings
-    places: list[int]  # index of the word before which each entry is inserted
-    marks: list[int]  # the entries: tags, and ends of sentences
+    text: bytes | None  # see `Numbers.text_of`
+    places: Sequence[int] | Ids  # index of the word before which each entry is inserted
+    marks: Sequence[int] | int  # the entries: tags, and ends of sentences; or the only entry
     items: int  # number of items so far
 
     @property
@@ -94,26 +101,23 @@ class Batch(NamedTuple):
         """All words, in order."""
         return chain.from_iterable(self.sentences)
 
-    def words_at(self, places: Ids) -> list[Any]:
-        """Return the words with these indices."""
-        stops = np.cumsum(np.fromiter(map(len, self.sentences), np.int64))
-        found = np.searchsorted(stops, places, "right")
-        from_ends = (places - stops[found]).tolist()
-        return [self.sentences[i][at] for i, at in zip(found.tolist(), from_ends, strict=True)]
-
 
 class Numbers(dict[Any, bytes]):
     """Numbers of words: 0, 1, 2, … in the order of their first occurrence.
 
     The dictionary of packed numbers is used from the first batch on that has words which are not
-    strings or contain a null character.
+    strings or contain a null character, unless all batches are integers.
 
     Attributes
     ----------
     table : WordCounter, optional
         Table of all words so far; None once the dictionary is used.
+    integers : IntegerTable, optional
+        Table of all words so far, if they are integers; None once the dictionary is used.
     words : list
-        Words by number.
+        Words by number in the dictionary; empty while a table is used.
+    n_words : int
+        Number of different words so far.
     counts : ndarray of int64
         Occurrences of each word in the finished runs.
     """
@@ -121,44 +125,69 @@ class Numbers(dict[Any, bytes]):
     def __init__(self) -> None:
         super().__init__()
         self.table = None if library() is None else WordCounter()
+        self.integers: Any = None if library() is None else IntegerTable()
         self.words: list[Any] = []
+        self.n_words = 0
         self.counts = np.zeros(0, np.int64)
 
     def __missing__(self, word: Hashable) -> bytes:
         number = self[word] = pack(len(self.words))
         self.words.append(word)
+        self.n_words += 1
         return number
 
     def text_of(self, sentences: list[Sequence[Any]]) -> bytes | None:
-        """Return words as a `Batch` holds them; None also without a table."""
-        if self.table is None:
-            return None
-        try:
-            text = "\0".join(map("\0".join, sentences)) + "\0" * bool(sentences)
-        except TypeError:
-            return None
-        return text.encode("utf-8", "surrogatepass")
+        """Return words for the table, see `join_strings`; None also without a table."""
+        return None if self.table is None else join_strings(sentences)
 
-    def encode(self, batch: Batch) -> Ids:
+    def all_words(self) -> list[Any]:
+        """Return the words by number."""
+        if self.integers:
+            return self.integers.words()
+        return self.words if self.table is None else self.table.encoded_words()
+
+    def encode(self, batch: Batch | IntegerBatch) -> Ids:
         """Return the entries of a batch."""
+        if isinstance(batch, IntegerBatch):
+            return self._encode_integers(batch)
         ids = self._from_table(batch)
         if ids is None:
             ids = np.frombuffer(b"".join(map(self.__getitem__, batch.words)), ID)
         return np.insert(ids, batch.places, batch.marks)
 
+    def _encode_integers(self, batch: IntegerBatch) -> Ids:
+        """Return the entries of integers, from their table, or else from the dictionary."""
+        if self._has_integer_table(batch):
+            entries: Ids = self.integers.encode(batch)
+            self.n_words = max(self.n_words, len(self.integers))
+            return entries
+        ids = np.frombuffer(b"".join(map(self.__getitem__, batch.values.tolist())), ID)
+        return np.insert(ids, batch.ends(), END)
+
+    def _has_integer_table(self, batch: IntegerBatch) -> bool:
+        """Return whether all words are in the table of integers; else fill the dictionary."""
+        if self.table and len(batch.values):
+            self._use_dictionary()
+        return self.integers is not None
+
+    def _use_dictionary(self) -> None:
+        """Move the words of the tables to the dictionary."""
+        if self.integers or self.table:
+            self.words = self.all_words()
+        self.table = self.integers = None
+        self.update(zip(self.words, map(pack, count()), strict=False))
+
     def _from_table(self, batch: Batch) -> Ids | None:
         """Look up words in the table. If it can't, return None, and fill the dictionary."""
+        if self.integers and batch.number:
+            self._use_dictionary()
         if self.table is None:
             return None
         found = None if batch.text is None else self.table.encode(batch.text, batch.number)
         if found is not None:
-            ids, first = found
-            new = batch.words_at(first)
-            if {*map(type, new)} <= {str}:  # subclasses may define equality
-                self.words += new
-                return ids
-        self.table = None
-        self.update(zip(self.words, map(pack, count()), strict=False))
+            self.n_words = len(self.table)
+            return found[0]
+        self._use_dictionary()
         return None
 
     def finish(self, run: Ids) -> Ids:
@@ -176,8 +205,11 @@ class KnownNumbers(Numbers):
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
         super().__init__()
         self.words = list(key_to_index)
+        if self.integers is not None:
+            self.integers = KnownIntegers.of(self.words)
+        self.n_words = len(self.words)
         self._ids = np.fromiter(key_to_index.values(), np.int32, len(key_to_index))
-        text = self.text_of([self.words]) if {*map(type, self.words)} <= {str} else None
+        text = self.text_of([self.words])
         if self.table is not None and (
             text is None or self.table.encode(text, len(self.words)) is None
         ):
@@ -186,14 +218,22 @@ class KnownNumbers(Numbers):
     def __missing__(self, word: Hashable, unknown: bytes = pack(UNKNOWN)) -> bytes:
         return unknown
 
+    def _has_integer_table(self, batch: IntegerBatch) -> bool:
+        if self.integers is None:
+            self._fill()
+        return self.integers is not None
+
+    def _fill(self) -> None:
+        if not self:
+            self.update(zip(self.words, map(pack, count()), strict=False))
+
     def _from_table(self, batch: Batch) -> Ids | None:
         found = None
         if self.table is not None and batch.text is not None:
             found = self.table.encode(batch.text, batch.number, add=False)
         if found is not None:
             return found[0]
-        if not self:
-            self.update(zip(self.words, map(pack, count()), strict=False))
+        self._fill()
         return None
 
     def finish(self, run: Ids) -> Ids:
@@ -222,19 +262,23 @@ def packed_to_shards(
             made.append(save_shard(path, [run], words, sentences))
         raw_words += words
         if progress:
-            progress(raw_words, items, len(ids.words), getattr(documents, "bytes_read", 0))
+            progress(raw_words, items, ids.n_words, getattr(documents, "bytes_read", 0))
     return EncodedPart(made, raw_words, items)
 
 
 def _runs(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[tuple[Ids, int]]:
     """Yield the entries of each shard, and the number of items so far."""
     most = min(encoded_corpus.SHARD, ENTRIES)
+    if tagged:
+        all_batches: Iterator[Batch | IntegerBatch] = _batches(documents, tagged, ids)
+    else:
+        all_batches = batches(documents, partial(_batches, tagged=False, ids=ids))
     waiting = list[Ids]()
     items = 0
     # one thread, because words are numbered in order
     for entries, items in in_threads(
         lambda batch, _: (ids.encode(batch), batch.items),
-        _batches(documents, tagged, ids),
+        all_batches,
         threads=1,
         ahead=2,
     ):
@@ -253,40 +297,77 @@ def _batches(documents: Iterable[Any], tagged: bool, ids: Numbers) -> Iterator[B
 
     Sentences of more than 10,000 words are cut, as in LineSentence; each part has all tags.
     """
-    longest = encoded_corpus.MAX_SENTENCE
     # an iterable may yield the same list again, with different words
     keeps_items = type(documents) in (list, tuple)
     sentences = list[Sequence[Any]]()
-    places = list[int]()
-    marks = list[int]()
-    stop = 0
+    tags = list[Sequence[int]]()
+    number = 0
     items = 0
-    tags: Sequence[int] = ()
-    for items, item in enumerate(documents, 1):
+
+    def batch() -> Batch:
+        places, marks = _marks(sentences, tags)  # first, while the lists are in the cache
+        return Batch(sentences, number, ids.text_of(sentences), places, marks, items)
+
+    for items, item in enumerate(_items(documents), 1):
         if tagged:
-            tags, item = item
+            item_tags, item = item
         elif items == 1 and isinstance(item, str):
             logger.warning(
                 "Each 'sentences' item should be a list of words (usually unicode strings). "
                 "First item here is instead plain %s.",
                 type(item),
             )
-        words = item if keeps_items and type(item) in (list, tuple) else list(item)
-        if words:
-            sentences.append(words)
-        start = stop
-        stop += len(words)
-        while start < stop:
-            if tags:
-                places += [start] * len(tags)
-                marks += tags
-            start += longest
-            places.append(start if start < stop else stop)
-            marks.append(END)
-        if stop >= BATCH:
-            yield Batch(sentences, stop, ids.text_of(sentences), places, marks, items)
+        words = item if keeps_items and type(item) in (list, tuple) else to_list(item)
+        if not words:
+            continue
+        sentences.append(words)
+        if tagged:
+            tags.append(item_tags)
+        number += len(words)
+        if number >= BATCH:
+            yield batch()
             sentences = []
-            places = []
-            marks = []
-            stop = 0
-    yield Batch(sentences, stop, ids.text_of(sentences), places, marks, items)
+            tags = []
+            number = 0
+    yield batch()
+
+
+def _items(documents: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items of an iterable.
+
+    Items of a list or tuple are scattered over the memory. A slice fetches many of them in
+    parallel.
+    """
+    if type(documents) not in (list, tuple):
+        yield from documents
+        return
+    first = 0
+    while items := documents[first : first + SLICE]:  # type: ignore[index]
+        yield from items
+        first += len(items)
+
+
+def _marks(
+    sentences: list[Sequence[Any]], tags: list[Sequence[int]]
+) -> tuple[Sequence[int] | Ids, Sequence[int] | int]:
+    """Return the places and the marks of a `Batch`; each part of a long sentence has all tags.
+
+    `tags` contains the tags of each sentence, or it is empty.
+    """
+    longest = encoded_corpus.MAX_SENTENCE
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    n_parts = -(-lengths // longest)
+    last_parts = np.cumsum(n_parts) - 1
+    part_lengths = np.full(n_parts.sum(), longest)
+    part_lengths[last_parts] = lengths - longest * (n_parts - 1)
+    stops = np.cumsum(part_lengths)
+    if not tags:
+        return stops, END
+    places = list[int]()
+    marks = list[int]()
+    starts = (stops - part_lengths).tolist()
+    tags_of_parts = chain.from_iterable(map(repeat, tags, n_parts.tolist()))
+    for start, stop, part_tags in zip(starts, stops.tolist(), tags_of_parts, strict=True):
+        places += [*repeat(start, len(part_tags)), stop]
+        marks += [*part_tags, END]
+    return places, marks

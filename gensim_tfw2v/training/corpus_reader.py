@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
+from gensim_tfw2v.corpus.integer_arrays import open_arrays
 from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.corpus.text_files import Source, Text, bytes_of, cut_texts, text_files, whole_file
 from gensim_tfw2v.monitor.progress import phase, progress_bar
@@ -44,8 +45,8 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
     if is_table and (ranges := source.ranges) is not None:
         return Text(cut_texts(ranges), (), tagged)
     if (paths := text_files(source, tagged)) is None:
-        items = source if tags is None else tags.encoded(source)
-        number = _length(source)
+        items = open_arrays(source) if tags is None else tags.encoded(source)
+        number = _length(items if tags is None else source)
         unit = "sentences" if number else "words"
         return Text(None, items, tagged, unit=unit, total=number or None)
     machines: Sequence[Any] = ()

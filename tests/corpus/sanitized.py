@@ -1,4 +1,4 @@
-"""Random texts, valid and invalid, read by a scanner compiled with sanitizers.
+"""Random texts and integers, valid and invalid, read by a scanner compiled with sanitizers.
 
 Run as a separate program with the path of the library, because sanitizers must be loaded first.
 Imports only NumPy.
@@ -20,11 +20,35 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
 
 from gensim_tfw2v import compiled_library
-from gensim_tfw2v.corpus import encoded_corpus, scanner
+from gensim_tfw2v.corpus import (
+    encoded_corpus,
+    integer_sentences,
+    integer_table,
+    scanner,
+    strings,
+)
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
 
 PIECES = [b"a", b" ", b"\n", b"\r\n", b"word", b"w" * 70, "\u3000 \x85 漢字 é 🧬".encode(), b"\0"]
 WRONG = [b"\xff", b"\xc3", b"\xe3\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]
+
+
+def encode_integers(choose):
+    """Encode random sentences of integers, in arrays without spare room, and invalid lengths."""
+    table = integer_table.IntegerTable()
+    for size in (0, 1, 17, choose.choice((40, 6000))):
+        values = np.array([choose.randint(-9, 9) << choose.choice((0, 40)) for _ in range(size)])
+        edges = sorted(choose.choices(range(size + 1), k=5))
+        lengths = np.diff([0, *edges, size])
+        batch = integer_sentences.IntegerBatch(values.astype(np.int64), lengths, 6)
+        assert (table.encode(batch) >= -1).all()
+        known = integer_table.KnownIntegers(table.words()[::2])
+        assert len(known.encode(batch)) == size + (-(-lengths // 7)).sum()
+        for wrong in (lengths[:-1], -lengths, lengths + 1):
+            if wrong.sum() != size:
+                with contextlib.suppress(ValueError):
+                    table.encode(batch._replace(lengths=wrong))
+                    raise AssertionError("wrong lengths were accepted")
 
 
 def main():
@@ -45,6 +69,10 @@ def main():
                 found = listed.encode(text, len(pieces), grows)
                 assert (found is None) == (b"\0" in pieces)
                 listed.encode(text[:-1], len(pieces), grows)
+            encode_integers(choose)
+            words = [piece.decode("utf-8", "surrogateescape") for piece in pieces]
+            joined = strings.join_strings([words[:9], tuple(words[9:])])
+            assert joined == "".join(f"{word}\0" for word in words).encode("utf-8", "surrogatepass")
             scanner.BLOCK = choose.choice((1, 2, 3, 8, 100, 1 << 18))
             try:
                 tagged = number % 3 == 0

@@ -186,12 +186,30 @@ def test_any_words_are_counted_and_encoded_as_by_dictionaries(data, odd, batch, 
     given = [np.array(words, object) for words in corpus] if arrays else corpus
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentences, "BATCH", batch)
+        patch.setattr(sentences, "SLICE", 2)
         with scan_sentences(given) as scan, scan.encode(known) as encoded:
             assert list(scan.raw_vocab.items()) == list(counts.items())
             assert list(map(type, scan.raw_vocab)) == list(map(type, counts))
             assert decoded(encoded, list(known)) == list(filter(None, kept))
         with encode_sentences(given, known) as encoded:
             assert decoded(encoded, list(known)) == list(filter(None, kept))
+
+
+def test_list_that_changes_between_items_is_read_before_each_change(monkeypatch):
+    monkeypatch.setattr(sentences, "BATCH", 3)
+    words = []
+
+    def changing():
+        for number in range(5):
+            words[:] = [f"word {number}"] * number
+            yield words
+
+    expected = [[f"word {number}"] * number for number in range(1, 5)]
+    known = {f"word {number}": number - 1 for number in range(1, 5)}
+    with scan_sentences(changing()) as scan, scan.encode(known) as encoded:
+        assert decoded(encoded, list(known)) == expected
+    with encode_sentences(changing(), known) as encoded:
+        assert decoded(encoded, list(known)) == expected
 
 
 @pytest.mark.parametrize("read", [scan_sentences, lambda read: encode_sentences(read, {"a": 0})])

@@ -250,7 +250,9 @@ class Tables:
         token) pairs.
 
         `record`, a row of `new_records` that is still zero, receives the result, too; see there. It
-        stays zero if this raises an error.
+        stays zero if this raises an error. A unit of PV-DBOW is drawn and trained in pieces; after
+        a MemoryError in a later piece, the earlier ones are in the rows although the record is
+        zero.
         """
         if record is None:
             (record,) = new_records(1)

@@ -22,7 +22,7 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
     sys.path.insert(0, str(root))
 
-from gensim_tfw2v.corpus import scanner
+from gensim_tfw2v.corpus import scanner, strings
 from gensim_tfw2v.corpus.text_files import FileRange
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.models import Model, some_documents
@@ -134,7 +134,22 @@ def scan():
 
     number += count_failures(count)
     assert len(counters[0].encoded_words()) == len(expected.counts)
-    return number + grow()
+    return number + join() + grow()
+
+
+def join():
+    """Count the failures of converting strings, whose text outgrows its memory several times."""
+    words = ["word" * number for number in range(500)] + ["生命" * number for number in range(500)]
+    expected = "".join(f"{word}\0" for word in words).encode()
+    text = b""
+
+    def call():
+        nonlocal text
+        text = strings.join_strings([words])
+
+    number = count_failures(call)
+    assert text == expected and number > 3
+    return number
 
 
 def grow():

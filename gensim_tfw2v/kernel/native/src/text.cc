@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "guard.h"
+#include "hash.h"
 
 namespace tfw2v {
 
@@ -20,12 +21,6 @@ uint64_t load(const uint8_t* from, const uint8_t* end) {
   uint64_t loaded = 0;
   std::memcpy(&loaded, from, end - from >= 8 ? 8 : end - from);
   return loaded;
-}
-
-// Multiplies to 128 bits, and returns the xor of the product's halves.
-uint64_t hash(uint64_t bits) {
-  const auto product = static_cast<unsigned __int128>(bits) * 0x9E3779B97F4A7C15;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
 // Returns whether Python's str.isspace() is true of a code point.

@@ -1,0 +1,151 @@
+"""Speed on integers: ``python -m benchmarks.integers CORPUS --out FOLDER``.
+
+The words of a text become integers, in sentences of 40: the ranks of their frequencies, or random
+numbers of 62 bits. The corpus of TFWord2Vec is an array, a list of arrays (rows), lists of ints, or
+a Parquet column of lists. gensim, which takes no arrays, has lists of ints. The time is that of the
+constructor, with counting and training. Each round runs every form once, and its ratios are to
+gensim in the same round.
+"""
+
+import argparse
+import pkgutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.command import seeds, shared_parser
+from benchmarks.one_run import cpu_seconds
+from benchmarks.process import call
+from benchmarks.report import begin, facts, page, paired_ratios, section, spread, table, write
+from gensim_tfw2v.processes.threads import usable_cores
+
+GENSIM = "gensim, lists"
+
+#: Class and form of the corpus of each row of the tables.
+FORMS = {
+    GENSIM: ("gensim.models:Word2Vec", "lists"),
+    "array": ("gensim_tfw2v:TFWord2Vec", "array"),
+    "rows": ("gensim_tfw2v:TFWord2Vec", "rows"),
+    "lists": ("gensim_tfw2v:TFWord2Vec", "lists"),
+    "column": ("gensim_tfw2v:TFWord2Vec", "column"),
+}
+
+#: Words of a sentence.
+LENGTH = 40
+
+
+class Run(NamedTuple):
+    """A training of one form of the corpus."""
+
+    form: str
+    round: int
+    seconds: float
+    cpu_seconds: float
+
+
+def write_integers(corpus: Path, folder: Path) -> dict[str, Path]:
+    """Write the words of a text as arrays of integers [sentences, LENGTH]; return their files."""
+    words = corpus.read_text(encoding="utf-8").split()
+    numbers = {word: rank for rank, (word, _) in enumerate(Counter(words).most_common())}
+    ranks = np.fromiter(map(numbers.__getitem__, words), np.int32, len(words))
+    ranks = ranks[: len(ranks) // LENGTH * LENGTH].reshape(-1, LENGTH)
+    hashes = np.random.default_rng(1).integers(2**62, size=len(numbers))
+    files = {"ranks": folder / "ranks.npy", "hashes": folder / "hashes.npy"}
+    np.save(files["ranks"], ranks)
+    np.save(files["hashes"], hashes[ranks])
+    return files
+
+
+def form_of(array: NDArray[Any], form: str, folder: str) -> Any:
+    """Return an array of integers as a corpus of this form."""
+    if form == "column":
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        from gensim_tfw2v import TableSentences
+
+        path = Path(folder, "integers.parquet")
+        lists = pa.ListArray.from_arrays(np.arange(len(array) + 1) * LENGTH, array.ravel())
+        parquet.write_table(pa.table({"words": lists}), path)
+        return TableSentences(path, "words")
+    return {"array": lambda: array, "rows": lambda: list(array), "lists": array.tolist}[form]()
+
+
+def measure(target: str, form: str, path: str, options: dict[str, Any]) -> tuple[float, float]:
+    """Train, in this process; return the seconds and the CPU seconds."""
+    engine = pkgutil.resolve_name(target)
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = form_of(np.load(path), form, folder)
+        began, before = time.perf_counter(), cpu_seconds()
+        engine(corpus, **options)
+        return time.perf_counter() - began, cpu_seconds() - before
+
+
+def ratio_table(runs: Sequence[Run], n_words: int) -> str:
+    """Return a table of times per word, and of speeds as ratios to gensim's."""
+    reference = [run for run in runs if run.form == GENSIM]
+    measures = attrgetter("seconds"), attrgetter("cpu_seconds")
+    rows = []
+    for form in dict.fromkeys(run.form for run in runs):
+        own = [run for run in runs if run.form == form]
+        times = [spread([seconds(run) / n_words * 1e9 for run in own]) for seconds in measures]
+        ratios = [paired_ratios(own, reference, seconds) for seconds in measures]
+        rows.append([form, *times, *(spread([1 / x for x in ratio]) for ratio in ratios)])
+    return table(["corpus", "ns per word", "CPU ns per word", "speed", "by CPU time"], rows)
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return the page of a document."""
+    tables = [
+        section(name, ratio_table([Run(*run) for run in runs], document["corpus"]["words"]))
+        for name, runs in document["runs"].items()
+    ]
+    about = "Medians of the rounds, and ranges. Speeds are ratios to gensim's in the same round."
+    return page(f"Integers as words: {document['corpus']['name']}", facts(document), about, *tables)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of the command line."""
+    made = shared_parser(
+        "benchmarks.integers",
+        __doc__,
+        *("corpus", "--out", "--seeds", "--first-seed", "--epochs", "--threads", "--sg"),
+    )
+    made.add_argument("--forms", default=",".join([*FORMS][1:]), help="forms (%(default)s)")
+    made.set_defaults(epochs=1, sg=0)
+    return made
+
+
+def main() -> None:
+    """Measure, and write the results after each round."""
+    given = parser().parse_args()
+    forms = [GENSIM, *given.forms.split(",")]
+    document = begin(given.corpus)
+    options = {"sg": given.sg, "epochs": given.epochs, "workers": given.threads}
+    with tempfile.TemporaryDirectory() as folder:
+        files = write_integers(given.corpus, Path(folder))
+        document["corpus"]["words"] = int(np.load(files["ranks"], mmap_mode="r").size)
+        document |= {"options": options, "runs": {name: [] for name in files}}
+        for (name, path), number in ((each, n) for n in seeds(given) for each in files.items()):
+            for form in forms:
+                target, kind = FORMS[form]
+                seeded = {**options, "seed": number}
+                task = {"target": target, "form": kind, "path": str(path), "options": seeded}
+                cores = usable_cores()[: given.threads]
+                times, _ = call("benchmarks.integers:measure", task, cores=cores)
+                document["runs"][name].append(Run(form, number, *times))
+                print(name, document["runs"][name][-1], flush=True)
+            text = markdown(document)
+            write(given.out / "integers", document, text)
+    print(f"\n{text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Sentences of integers, in batches without an object per word.
+
+A corpus of integers has a method ``integer_batches()``, or it is an iterable of sentences. The
+method returns an iterator of (words of all sentences, int64 [n]; number of words of each sentence,
+int64 [sentences]), or None if the words are not integers.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gensim_tfw2v.corpus import encoded_corpus
+
+Integers = NDArray[np.int64]
+B = TypeVar("B", bound=Any)
+
+#: Words that are encoded at a time; many, because waking a thread takes as long as thousands.
+BATCH = 1 << 17
+
+#: Types of corpora and sentences that are not copied.
+LISTS = {list, tuple}
+
+#: Packages of tensors, which are converted to arrays.
+TENSORS = ("torch", "tensorflow", "jax", "jaxlib")
+
+
+class IntegerBatch(NamedTuple):
+    """Words of successive sentences; all are integers."""
+
+    values: Integers  # words of all sentences
+    lengths: Integers  # number of words of each sentence
+    items: int  # number of sentences of the corpus so far
+
+    def ends(self) -> Integers:
+        """Return the index behind the last word of each sentence; if it is long, of its parts."""
+        longest = encoded_corpus.MAX_SENTENCE
+        stops = np.cumsum(self.lengths)
+        n_parts = -(-self.lengths // longest)
+        parts_before = np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
+        numbers = np.arange(1, len(parts_before) + 1) - parts_before
+        starts = np.repeat(stops - self.lengths, n_parts)
+        return np.minimum(starts + numbers * longest, np.repeat(stops, n_parts))
+
+
+def batches(documents: Any, objects: Callable[[Iterable[Any]], Iterator[B]]) -> Iterator[Any]:
+    """Yield the sentences of a corpus in batches: of integers, or the batches of `objects`.
+
+    Once a sentence contains anything but integers of 64 bits, `objects` makes all further batches.
+    """
+    no_words = IntegerBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)  # at least one batch
+    columns = documents.integer_batches() if hasattr(documents, "integer_batches") else None
+    if columns is not None:
+        items = 0
+        for values, lengths in columns:
+            items += len(lengths)
+            yield IntegerBatch(values, lengths, items)
+        yield no_words._replace(items=items)
+        return
+    # an iterable may yield the same list or array again, with different words
+    keeps_items = type(documents) in LISTS
+    sentences = iter(documents)
+    items = 0
+    while group := _next_group(sentences, keeps_items):
+        batch = to_batch(group, items + len(group))
+        if batch is None:
+            # `objects` is faster with the corpus itself, unless an iterator in it has been read
+            is_unread = keeps_items and not items and {*map(type, documents[: len(group)])} <= LISTS
+            left = documents if is_unread else chain(group, sentences)
+            for more in objects(left):
+                yield more._replace(items=items + more.items)
+            return
+        items = batch.items
+        yield batch
+    yield no_words._replace(items=items)
+
+
+def _next_group(sentences: Iterator[Any], keeps_items: bool) -> list[Any]:
+    """Return the next sentences, of `BATCH` words or more; fewer only at the end."""
+    group = list[Any]()
+    n_words = 0
+    for item in sentences:
+        words = item if keeps_items and type(item) in LISTS else _words(item, keeps_items)
+        group.append(words)
+        n_words += len(words)
+        if n_words >= BATCH:
+            break
+    return group
+
+
+def _words(item: Any, keeps_items: bool) -> Any:
+    """Return a sentence as an array of integers or a list; a string unchanged."""
+    if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype.kind in "iu":
+        return item if keeps_items else item.copy()
+    if type(item) in LISTS:
+        return list(item)
+    if isinstance(item, str):
+        return item
+    return _words(np.asarray(item), True) if is_tensor(item) else list(item)
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor, which converts itself to an array."""
+    return type(value).__module__.partition(".")[0] in TENSORS and hasattr(value, "__array__")
+
+
+def to_list(item: Any) -> list[Any]:
+    """Return the words of a sentence; Python integers for an array of integers."""
+    if type(item) in LISTS:  # most are, and the next check takes longer
+        return list(item)
+    if is_tensor(item):
+        item = np.asarray(item)
+    if isinstance(item, np.ndarray) and item.dtype.kind in "iu":
+        return item.tolist()
+    return list(item)
+
+
+def to_batch(sentences: list[Any], items: int) -> IntegerBatch | None:
+    """Return sentences as a batch; None if not all of their words are integers of 64 bits.
+
+    Booleans are not integers here: in gensim, too, they stay booleans as words.
+    """
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    if (values := _concatenate(sentences)) is None:
+        types = {*map(type, chain.from_iterable(sentences))}
+        if not all(kind is int or issubclass(kind, np.integer) for kind in types):
+            return None
+        try:
+            words = chain.from_iterable(sentences)
+            values = np.fromiter(words, np.int64, int(lengths.sum()))
+        except OverflowError:
+            return None
+    return IntegerBatch(values, lengths, items)
+
+
+def _concatenate(sentences: list[Any]) -> Integers | None:
+    """Return the words of arrays of one type; None for other sentences."""
+    if not all(issubclass(kind, np.ndarray) for kind in {*map(type, sentences)}):
+        return None
+    kinds = {array.dtype for array in sentences}
+    if len(kinds) != 1 or not has_int64s(values := np.concatenate(sentences)):
+        return None
+    return values.astype(np.int64, copy=False)
+
+
+def has_int64s(values: NDArray[Any]) -> bool:
+    """Return whether an array contains only integers of 64 bits with a sign."""
+    is_large = values.dtype.kind == "u" and values.dtype.itemsize == 8
+    return not (is_large and values.size and values.max() > np.iinfo(np.int64).max)

@@ -1,0 +1,117 @@
+"""Compiled table of the integers that are words of a corpus.
+
+The source is ``kernel/native/src/integers.cc``, which is compiled into the library of the kernels.
+"""
+
+import ctypes
+import weakref
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.corpus import encoded_corpus
+from gensim_tfw2v.corpus.encoded_corpus import ID, UNKNOWN, Ids
+from gensim_tfw2v.corpus.integer_sentences import IntegerBatch
+from gensim_tfw2v.corpus.scanner import library
+
+#: Maximum number of different integers: their indices are int32.
+MAX_WORDS = 2**31 - 1
+
+#: Types of words that are equal to no integer.
+UNEQUAL = (str, bytes)
+
+
+class IntegerTable:
+    """Distinct integers in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._pointer = library().tfw2v_integers_new()
+        weakref.finalize(self, library().tfw2v_integers_free, self._pointer)
+        # a copy of the table's size, which other threads may read while the table changes
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def encode(self, batch: IntegerBatch, add: bool = True) -> Ids:
+        """Return the entries of a batch: indices of its words, and `END` after each sentence.
+
+        New integers are added; or, if not `add`, their index is `UNKNOWN`.
+
+        Raises
+        ------
+        ValueError
+            If the lengths of the sentences don't add up to the number of words, or if there are too
+            many different integers.
+        """
+        if add and self._size + len(batch.values) > MAX_WORDS:
+            raise ValueError(
+                f"the corpus has more than {self._size:,} different integers, and a vocabulary can "
+                f"have at most {MAX_WORDS:,} words: map rare ones to one integer"
+            )
+        functions = library()
+        values = np.ascontiguousarray(batch.values, np.int64)
+        lengths = np.ascontiguousarray(batch.lengths, np.int64)
+        longest = encoded_corpus.MAX_SENTENCE
+        entries = np.empty(len(values) + int(-(-lengths // longest).sum()), np.int32)
+        written = functions.tfw2v_integers_encode(
+            self._pointer,
+            values.ctypes.data,
+            len(values),
+            lengths.ctypes.data,
+            len(lengths),
+            longest,
+            add,
+            entries.ctypes.data,
+            len(entries),
+        )
+        if written < 0:
+            raise ValueError(
+                f"a batch has {len(values)} integers, but the lengths of its {len(lengths)} "
+                f"sentences add up to {lengths.sum()}, or one is negative"
+            )
+        self._size = functions.tfw2v_integers_number(self._pointer)
+        return entries
+
+    def words(self) -> list[int]:
+        """Return the integers by index."""
+        address = library().tfw2v_integers_values(self._pointer)
+        return np.frombuffer(ctypes.string_at(address, 8 * self._size), np.int64).tolist()
+
+
+class KnownIntegers:
+    """The integers among the words of a vocabulary.
+
+    Parameters
+    ----------
+    words : list
+        All words; entries of a batch are indices in this list.
+    """
+
+    def __init__(self, words: list[Any]) -> None:
+        integers = {
+            place: int(word) for place, word in enumerate(words) if not isinstance(word, UNEQUAL)
+        }
+        keys = {place: key for place, key in integers.items() if -(2**63) <= key < 2**63}
+        values = np.fromiter(keys.values(), np.int64, len(keys))
+        # the last one stands for index -1 in `encode`
+        self._entries = np.array([*keys, UNKNOWN], ID)
+        self._table = IntegerTable()
+        self._table.encode(IntegerBatch(values, np.array([len(values)]), 1))
+
+    @classmethod
+    def of(cls, words: list[Any]) -> "KnownIntegers | None":
+        """Return the integers among `words`; None if other words may be equal to integers."""
+        kinds = (*UNEQUAL, int, np.integer)
+        types = {*map(type, words)}
+        if bool in types or not all(issubclass(kind, kinds) for kind in types):
+            return None
+        return cls(words)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def encode(self, batch: IntegerBatch) -> Ids:
+        """Return the entries of a batch, `UNKNOWN` for words that the vocabulary lacks."""
+        entries = self._table.encode(batch, add=False)
+        return np.where(entries < 0, entries, self._entries[np.maximum(entries, -1)])
