@@ -161,24 +161,23 @@ def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "")
 
 def _reason_for_refusal(form: Format, words: list[Any]) -> str:
     """Return which of the words a format cannot hold, and why; "" if it can hold all."""
-    from gensim_tfw2v.typed_words import is_integer, typed_form
+    from gensim_tfw2v.typed_words import typed_form
 
-    forms: dict[str, Any] = {}
-    lacked = re.compile(form.lacks).search
-    n_integers = 0
-    for word in words:
-        if (text := typed_form(word)) is None:
-            if "any-key" in form.uses:
-                continue
+    others = [word for word in words if not isinstance(word, str)]
+    for word in others:
+        if typed_form(word) is None and "any-key" not in form.uses:
             return f"{quoted(word)} of type {type(word).__name__}, only strings and integers"
-        if lacked(text):
-            return f"{quoted(word)}, because of blanks or other characters in it"
-        n_integers += is_integer(word)
-        if "one-type" in form.uses and is_integer(word) and not -(2**63) <= word < 2**63:
+        if "one-type" in form.uses and not -(2**63) <= word < 2**63:
             return f"{quoted(word)}, which has more than 64 bits"
-        if "text" in form.uses and forms.setdefault(text, word) != word:
-            return f"both {quoted(forms[text])} and {quoted(word)}, which have the same text"
-    if "one-type" in form.uses and 0 < n_integers < len(words):
+    lacked = re.compile(form.lacks).search
+    for word in words:
+        if isinstance(word, str) and lacked(word):
+            return f"{quoted(word)}, because of blanks or other characters in it"
+    if "text" in form.uses and others:
+        integers = {typed_form(word): word for word in others}
+        if both := next((word for word in words if isinstance(word, str) and word in integers), ""):
+            return f"both {integers[both]} and {quoted(both)}, which have the same text"
+    if "one-type" in form.uses and 0 < len(others) < len(words):
         return "strings and integers in one vocabulary"
     return ""
 
