@@ -109,12 +109,12 @@ def open_arrays(source: Any) -> Any:
     if type(source) is tuple and len(source) == 2 and all(map(_is_row, source)):
         return _from_ragged(*source)
     package, name = type(source).__module__.partition(".")[0], type(source).__name__
+    lists = None
     if (package, name) == ("polars", "Series"):
-        source = source.to_arrow()
-        package = "pyarrow"
+        lists = _from_arrow(source.to_arrow())
     if package == "pyarrow":
-        return _from_arrow(source)
-    return source
+        lists = _from_arrow(source)
+    return source if lists is None else lists
 
 
 def _is_row(value: Any) -> bool:
@@ -151,13 +151,14 @@ def _from_ragged(values: NDArray[Any], offsets: NDArray[Any]) -> Any:
 
 
 def _from_arrow(source: Any) -> Any:
+    """Return a pyarrow array of lists as a corpus; None for anything else of pyarrow."""
     import pyarrow as pa
 
     if not isinstance(source, pa.Array | pa.ChunkedArray):
-        return source
+        return None
     kinds = pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list
     if not any(is_kind(source.type) for is_kind in kinds):
-        return source
+        return None
     chunks = source.chunks if isinstance(source, pa.ChunkedArray) else [source]
     words = source.type.value_type
     if pa.types.is_dictionary(words):

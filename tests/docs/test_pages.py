@@ -132,7 +132,8 @@ def is_tfw2v_command(arguments):
             if word not in command.commands:
                 return not is_name(word)  # a placeholder such as CORPUS is allowed
             command = command.commands[word]
-    return not arguments[1:] or is_tfw2v_command(arguments[1:])
+    rest = arguments[1:]  # a command of its own, or values such as -3
+    return not rest or not is_name(rest[0].lstrip("-")) or is_tfw2v_command(rest)
 
 
 def is_name(word):
