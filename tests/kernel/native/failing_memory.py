@@ -22,7 +22,7 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
     sys.path.insert(0, str(root))
 
-from gensim_tfw2v.corpus import scanner, strings
+from gensim_tfw2v.corpus import integer_sentences, integer_table, scanner, strings
 from gensim_tfw2v.corpus.text_files import FileRange
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.models import Model, some_documents
@@ -134,7 +134,7 @@ def scan():
 
     number += count_failures(count)
     assert len(counters[0].encoded_words()) == len(expected.counts)
-    return number + join() + grow()
+    return number + join() + encode_integers() + grow()
 
 
 def join():
@@ -149,6 +149,26 @@ def join():
 
     number = count_failures(call)
     assert text == expected and number > 3
+    return number
+
+
+def encode_integers():
+    """Count the failures of a table of integers, which grows several times."""
+    values = np.arange(20_000)[::-1] * 7
+    batch = integer_sentences.IntegerBatch(values, np.array([len(values)]), 1)
+    table = None
+
+    def call():
+        nonlocal table
+        table = integer_table.IntegerTable()
+        table.encode(batch)
+
+    def check():
+        table.encode(batch)  # a table that could not grow is still right
+        assert table.words() == values.tolist()
+
+    number = count_failures(call, check)
+    assert number > 10
     return number
 
 
