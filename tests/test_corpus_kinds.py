@@ -191,17 +191,17 @@ NO_SENTENCES = {
     "empty dict": (lambda f: {}, r"a dict with strings.*values\(\)"),
     "records": (lambda f: [{"text": "the cat"}], r"records, .*\['text'\].*record\[key\]\.split"),
     "pandas": (lambda f: of("pandas.core.frame"),
-               r"DataFrame of pandas.*frame\[column\]\.tolist\(\).*columns are: id, text"),
-    "pandas subclass": (lambda f: type("Geo", (type(of("pandas")),), {})(), "DataFrame of pandas"),
+               r"pandas DataFrame.*frame\[column\]\.tolist\(\).*columns are: id, text"),
+    "pandas subclass": (lambda f: type("Geo", (type(of("pandas")),), {})(), "pandas DataFrame"),
     "polars": (lambda f: of("polars.dataframe.frame"), r"polars.*\.to_list\(\).*: id, text"),
     "lazy": (lambda f: of("polars.lazyframe.frame", "LazyFrame"), r"its collect\(\), and pass"),
     "spark": (lambda f: of("pyspark.sql.dataframe"), "pyspark.*as Parquet, and.*: id, text"),
     "dataset": (lambda f: of("datasets.arrow_dataset", "Dataset", column_names=["a"]),
-                r"Dataset of datasets.*dataset\[column\].*columns are: a$"),
-    "pyarrow": (lambda f: TABLE, r"Table of pyarrow.*to_pylist\(\).*columns are: id, text"),
-    "batch": (lambda f: TABLE.to_batches()[0], "RecordBatch of pyarrow.*columns are: id, text"),
-    "array": (lambda f: pa.array(["the cat"]), r"array of texts of pyarrow.*to_pylist\(\)\]"),
-    "chunks": (lambda f: TABLE["text"], r"array of texts of pyarrow.*to_pylist\(\)\]"),
+                r"datasets Dataset.*dataset\[column\].*columns are: a$"),
+    "pyarrow": (lambda f: TABLE, r"pyarrow Table.*to_pylist\(\).*columns are: id, text"),
+    "batch": (lambda f: TABLE.to_batches()[0], "pyarrow RecordBatch.*columns are: id, text"),
+    "array": (lambda f: pa.array(["the cat"]), r"pyarrow array of texts.*to_pylist\(\)\]"),
+    "chunks": (lambda f: TABLE["text"], r"pyarrow array of texts.*to_pylist\(\)\]"),
 }  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def test_object_that_is_no_sentences_is_refused_with_the_cure(model, tmp_path, r
 
 
 @pytest.mark.parametrize(("make", "said"), [
-    (lambda folder: of("pandas.core.frame"), r"DataFrame of pandas.*frame\[column\]"),
+    (lambda folder: of("pandas.core.frame"), r"pandas DataFrame.*frame\[column\]"),
     (lambda folder: folder, r"path to a file.*folder; pass PathLineSentences\(.*TableSentences"),
 ])  # fmt: skip
 def test_data_frame_or_folder_as_corpus_file_is_refused_with_the_cure(model, tmp_path, make, said):

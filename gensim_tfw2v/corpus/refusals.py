@@ -57,7 +57,8 @@ def find_stream_refusal(head: bytes, path: str = "") -> str:
     if kind := find_kind(head):
         return f"{kind.description}, not text: {kind.stream_advice}"
     if table := find_table(head, path):
-        return f"is a table ({table}), not text: write it to a local file, and name the column to train on"
+        advice = "write it to a local file, and name the column to train on"
+        return f"is a table ({table}), not text: {advice}"
     if encoding := ascii_encoding(head):
         return f"is not UTF-8 text. {converting(encoding)}"
     return f"{BINARY.description}, not text: {TEXT}" if BINARY.is_content(head) else ""

@@ -87,12 +87,12 @@ def check_frame(source: Any) -> None:
         package = class_.__module__.partition(".")[0]
         if advice := FRAMES.get((package, class_.__name__)):
             raise TypeError(
-                f"the corpus is a {class_.__name__} of {package}, which is not an iterable of "
-                f"sentences: {advice}{_columns(source)}"
+                f"the corpus is a {package} {class_.__name__}, not an iterable of sentences: "
+                f"{advice}{_columns(source)}"
             )
         if package == "pyarrow" and str(getattr(source, "type", "")) in TEXTS:
             raise TypeError(
-                "the corpus is an array of texts of pyarrow, which are not split into words: pass "
+                "the corpus is a pyarrow array of texts, which are not split into words: pass "
                 "[text.split() for text in array.to_pylist()]"
             )
 
