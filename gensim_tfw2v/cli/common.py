@@ -14,6 +14,9 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+#: Names in Python of options whose name on the command line would be ambiguous.
+PYTHON_NAMES = {"table_encoding": "encoding"}
+
 
 class BadInput(Exception):
     """Invalid input from the user; the message states the input and what to do instead."""
@@ -63,8 +66,8 @@ def memory_error_message(error: MemoryError) -> str:
 
 def naming_options(message: str, command: Any) -> str:
     """Replace names of Python arguments in a message by those of the command's options."""
-    for one in command.params:
-        name = one.name
+    options = {PYTHON_NAMES.get(one.name, one.name): one for one in command.params}
+    for name, one in options.items():
         typed = max(one.opts, key=len)
         start = rf"(?<!the )(?<![\w./'-]){name}"
         # names without "_" are ordinary words too: replace them only before such verbs

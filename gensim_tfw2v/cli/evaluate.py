@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli import common
+from gensim_tfw2v.cli import common, table_options
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_table
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
 from gensim_tfw2v.cli.model_files import (
@@ -65,6 +65,13 @@ def evaluate(
     column: Annotated[
         str | None, option("Column of --text, if it is a table, as for tfw2v train.")
     ] = None,
+    sep: table_options.Sep = None,
+    quotechar: table_options.Quotechar = '"',
+    escapechar: table_options.Escapechar = None,
+    header: table_options.Header = True,
+    newlines: table_options.Newlines = False,
+    table_encoding: table_options.TableEncoding = None,
+    lists: table_options.Lists = None,
     recursive: Annotated[
         bool, option("Read the files in subfolders of --text, too.", "--recursive")
     ] = False,
@@ -91,6 +98,9 @@ def evaluate(
         raise BadInput("--run names the TensorBoard run of a single MODEL, and needs --log-dir")
     if text is None and (column is not None or recursive):
         raise BadInput("--column and --recursive describe a text: give --text")
+    dialect = table_options.dialect_arguments(locals())
+    if column is None and dialect:
+        raise BadInput("options of tables need the name of a column: give --column")
     if text is not None and len(models) > 1 and is_stream(text):
         raise BadInput(f"{text}: is needed once per model; write the text to a file")
     if log_dir is not None:
@@ -110,7 +120,7 @@ def evaluate(
     corpus = {}
     if text is not None:
         command = f"tfw2v evaluate {shlex.quote(str(models[0]))} --text"
-        corpus = corpus_arguments(text, column, recursive=recursive, command=command)
+        corpus = corpus_arguments(text, column, recursive=recursive, command=command, **dialect)
     for model in models:
         saved = load_saved(model, encoding)
         trained = trained_vectors(saved, model)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli import common, formats, model_files
+from gensim_tfw2v.cli import common, formats, model_files, table_options
 from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
-from gensim_tfw2v.cli.training_options import DIALECT, OF_THE_COMMAND, check_combination
+from gensim_tfw2v.cli.training_options import OF_THE_COMMAND, check_combination
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ TABLES = "gensim_tfw2v.corpus.table_folders"
 #: Words whose neighbours `demo` prints.
 PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
 
-_table = partial(option, rich_help_panel="Table")
 _model = partial(option, rich_help_panel="Model")
 _fasttext = partial(option, rich_help_panel="FastText")
 _doc2vec = partial(option, rich_help_panel="Doc2Vec")
@@ -62,33 +61,19 @@ def train(
     output: common.Output,
     column: Annotated[
         str | None,
-        _table(
+        option(
             "Column of CORPUS, a table (Parquet, Arrow, ORC, CSV, JSON), with a text or a list of "
-            "words per row."
+            "words per row.",
+            rich_help_panel="Table",
         ),
     ] = None,
-    sep: Annotated[
-        str | None, _table("Character that separates the cells of CSV, such as ';' or '\\t'.")
-    ] = None,
-    quotechar: Annotated[
-        str, _table("Character that encloses cells of CSV; '': quotes are ordinary characters.")
-    ] = '"',
-    escapechar: Annotated[
-        str | None, _table("Character before a quote that is part of a cell, such as '\\'.")
-    ] = None,
-    header: Annotated[
-        bool, _table("The first row of CSV contains names; or columns are named 0, 1, ....")
-    ] = True,
-    newlines: Annotated[
-        bool, _table("Allow newlines in quoted cells of CSV.", "--newlines")
-    ] = False,
-    encoding: Annotated[
-        str | None,
-        _table("Encoding of CSV and JSON: utf-16, latin-1, cp1252, ...", "--table-encoding"),
-    ] = None,
-    lists: Annotated[
-        str | None, _table("json: parse cells of text that contain lists, as in JSON or Python.")
-    ] = None,
+    sep: table_options.Sep = None,
+    quotechar: table_options.Quotechar = '"',
+    escapechar: table_options.Escapechar = None,
+    header: table_options.Header = True,
+    newlines: table_options.Newlines = False,
+    table_encoding: table_options.TableEncoding = None,
+    lists: table_options.Lists = None,
     recursive: Annotated[
         bool, option("Read the files in subfolders of CORPUS, too.", "--recursive")
     ] = False,
@@ -275,9 +260,7 @@ def train(
     check_combination(options)
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
-    dialect = {name: options.pop(name) for name in DIALECT if name in options}
-    if "header" in dialect:
-        dialect["header"] = 0 if header else None
+    dialect = table_options.dialect_arguments(options)
     for name in OF_THE_COMMAND & options.keys():
         del options[name]
     if hosts is not None:

@@ -10,15 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.table_options import DIALECT
 
 #: Options of `train` that the command uses itself: they are no options of a model.
 OF_THE_COMMAND = {
     *("corpus", "column", "output", "vectors", "binary", "init", "compass", "hosts", "verbose"),
-    *("early_stopping", "patience", "recursive"),
+    *("early_stopping", "patience", "recursive", *DIALECT),
 }
-
-#: Options of `TableSentences`, which describe how a table is written.
-DIALECT = ("sep", "quotechar", "escapechar", "header", "newlines", "encoding", "lists")
 
 #: Ways to name a cluster.
 CLUSTERS = ("cluster", "hosts")
@@ -45,13 +43,9 @@ EXCLUDED_BY_COMPASS = {"init", "fasttext", "doc2vec", "cluster", "hosts", "regim
 NEGATED = {"sg": "--cbow", "cbow_mean": "--cbow-sum", "dm": "--dbow"}
 
 
-#: Names on the command line of options that have a different name in Python.
-TYPED = {"encoding": "table-encoding"}
-
-
 def flag(name: str, value: Any = None) -> str:
     """Return an option as it is typed on the command line to set it to `value`."""
-    typed = TYPED.get(name, name.replace("_", "-"))
+    typed = name.replace("_", "-")
     return NEGATED.get(name, f"--no-{typed}") if value is False else f"--{typed}"
 
 

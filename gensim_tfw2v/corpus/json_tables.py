@@ -232,10 +232,15 @@ def _check_type(value: Any, kind: Any, column: str, place: str) -> None:
     is_right = value is None or isinstance(value, list if is_list else str)
     if is_right and is_list:
         is_right = {*map(type, value or ())} <= {item_type, type(None)}
-        if is_right and item_type is int and any(abs(item or 0) >= 2**63 for item in value or ()):
+        if is_right and item_type is int and not all(_fits(item) for item in value or ()):
             raise ValueError(f"{place}: {quoted(value)} contains an integer of more than 64 bits")
     if not is_right:
         raise ValueError(
             f"{place}: column {quoted(column)} is {quoted(value)}, but its first value is of type "
             f"{kind}"
         )
+
+
+def _fits(item: int | None) -> bool:
+    """Return whether an integer has at most 64 bits."""
+    return -(2**63) <= (item or 0) < 2**63

@@ -124,6 +124,23 @@ def test_dialects_are_used_by_every_way_to_train(tfw2v, tables, corpus, way):
         assert model.corpus_count == len(lines)
 
 
+def test_evaluate_reads_the_tables_that_train_reads(tfw2v, tables, corpus):
+    lines = corpus.read_text(encoding="utf-8").splitlines()
+    tfw2v("train", tables / "text.txt", "-o", tables / "model", *QUICK)
+    table = tables / "wide.csv"
+    table.write_text("".join(f"{number};{line}\n" for number, line in enumerate(lines)), "utf-16")
+    command = "evaluate", tables / "model", "--no-standard", "--text", table, "--column", 1
+    refused = tfw2v(*command, "--no-header", status=2)
+    assert "wide.csv: looks like UTF-16: pass --table-encoding utf-16" in refused.stderr
+    dialect = "--no-header", "--table-encoding", "utf-16", "--quotechar", ""
+    assert "pass --sep ';'" in tfw2v(*command, *dialect, status=2).stderr
+    of_table = tfw2v(*command, *dialect, "--sep", ";").stdout
+    of_text = tfw2v(*command[:4], tables / "text.txt").stdout
+    assert of_table.replace("wide.csv", "text.txt") == of_text and "loss" in of_table
+    refused = tfw2v(*command[:4], tables / "text.txt", "--sep", ";", status=2)
+    assert "options of tables need the name of a column: give --column" in refused.stderr
+
+
 def test_subfolders_that_are_left_out_are_named(tfw2v, tables):
     (tables / "parts/y=1").mkdir()
     (tables / "parts/part-0.parquet").rename(tables / "parts/y=1/part-0.parquet")
@@ -139,7 +156,7 @@ def test_subfolders_that_are_left_out_are_named(tfw2v, tables):
 @pytest.mark.parametrize(("arguments", "message"), [
     (("text.txt", "--sep", ";"), "--sep: works only with --column; add that, or leave it out"),
     (("text.txt", "--table-encoding", "latin-1", "--newlines"),
-     "--table-encoding, --newlines: works only with --column"),
+     "--newlines, --table-encoding: works only with --column"),
     (("texts.parquet", "--column", "text", "--sep", ";"),
      "texts.parquet: --sep ';' has no effect on Parquet files; leave it out"),
     (("texts.csv", "--column", "text", "--sep", "ab"), "--sep must be one character or None"),

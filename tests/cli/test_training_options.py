@@ -6,6 +6,7 @@ import csv
 import inspect
 import json
 import os
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.cli.common import PYTHON_NAMES
 from gensim_tfw2v.cli.main import app
 from gensim_tfw2v.cli.train import train
 
@@ -99,12 +101,17 @@ DIALECT = {
     "escapechar": (["--column", "words", "--escapechar", "\\"], "\\"),
     "header": (["--column", "0", "--no-header"], None),
     "newlines": (["--column", "words", "--newlines"], True),
-    "encoding": (["--column", "words", "--table-encoding", "utf-16"], "utf-16"),
+    "table_encoding": (["--column", "words", "--table-encoding", "utf-16"], "utf-16"),
     "lists": (["--column", "words", "--lists", "json"], "json"),
 }
+
+
+def read_dialect(name, it):
+    return getattr(it.source.options, PYTHON_NAMES.get(name, name))
+
+
 RESULTS |= {
-    name: (typed, lambda it, name=name: getattr(it.source.options, name), value)
-    for name, (typed, value) in DIALECT.items()
+    name: (typed, partial(read_dialect, name), value) for name, (typed, value) in DIALECT.items()
 }
 RESULTS |= {
     name: (typed, lambda it, name=name: getattr(it.model, name), value)
@@ -176,7 +183,7 @@ def write_dialects(folder, rows):
         "escapechar": {"doublequote": False, "escapechar": "\\"},
     }
     for name in DIALECT:
-        encoding = "utf-16" if name == "encoding" else "utf-8"
+        encoding = "utf-16" if name == "table_encoding" else "utf-8"
         with open(folder / f"{name}.csv", "w", encoding=encoding, newline="") as file:
             writer = csv.writer(file, **forms.get(name, {}))
             if name != "header":

@@ -544,3 +544,42 @@ def test_random_texts_are_read_as_pandas_reads_them_or_refused(
             return
     words = [row for row in words if row]
     assert words == [row for row in words_by_pandas(path, "y", **options) if row]
+
+
+TEXT = st.text(st.sampled_from('ab "\\/\n\té☃𝄞\0{}[],:'), max_size=8)
+VALUES = {
+    "strings": TEXT,
+    "lists": st.lists(st.none() | TEXT, max_size=3),
+    "integers": st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=3),
+}
+OTHERS = st.none() | st.booleans() | st.floats(allow_nan=False) | TEXT | st.lists(TEXT, max_size=2)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), block=st.sampled_from([200, 10_000]), indent=st.sampled_from([None, 1]))
+def test_random_json_is_read_as_the_json_module_reads_it(
+    tmp_path_factory, kind, data, block, indent
+):
+    optional = {"text": st.none() | VALUES[kind], "o": OTHERS, 'a "b"': OTHERS}
+    records = data.draw(
+        st.lists(st.fixed_dictionaries({}, optional=optional), min_size=1, max_size=12)
+    )
+    for records_before in ([], [{"text": None}] * 3):
+        rows = [*records_before, *records]
+        values = [row.get("text") or () for row in rows]
+        words = [value.split() if kind == "strings" and value else value for value in values]
+        words = [[word for word in row if word is not None] for row in words]
+        lines = [json.dumps(row, ensure_ascii=data.draw(st.booleans())) for row in rows]
+        folder = tmp_path_factory.getbasetemp()
+        (folder / "random.jsonl").write_text("\n".join(lines), encoding="utf-8", newline="")
+        (folder / "random.json").write_text(json.dumps(rows, indent=indent), encoding="utf-8")
+        for name in ("random.jsonl", "random.json"):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("gensim_tfw2v.corpus.table_streams.BLOCK", block)
+                patch.setattr("gensim_tfw2v.corpus.list_cells.look_like_lists", lambda cells: False)
+                if any("text" in row for row in rows):
+                    assert words_of(folder / name) == words
+                else:
+                    with pytest.raises(ValueError, match="has no column 'text'"):
+                        words_of(folder / name)

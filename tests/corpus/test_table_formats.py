@@ -1,8 +1,11 @@
 """Formats of tables are recognized by their content, or else by their suffix."""
 
+import inspect
 import json
+import re
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +14,20 @@ from pyarrow import feather, parquet
 
 from gensim_tfw2v import TableDocuments, TableSentences
 from gensim_tfw2v.corpus.table_formats import FORMATS, SUFFIXES, find_format
+from gensim_tfw2v.corpus.table_options import TableOptions
 from tests.corpus.test_table_files import LINES, ROOT, write
 
 ROWS = [[3, None, 1], None, [], [None], [2, 2**40]]
+
+
+def test_every_option_is_a_parameter_with_its_default_and_is_documented():
+    parameters = inspect.signature(TableSentences).parameters
+    defaults = {name: parameters[name].default for name in parameters.keys() - {"path", "column"}}
+    assert defaults == {field.name: field.default for field in fields(TableOptions)}
+    described = re.findall(r"^(\w+) : ", inspect.getdoc(TableSentences), re.MULTILINE)
+    assert {*described} == {*parameters} | {"types"}
+    page = (ROOT / "docs/tables.md").read_text("utf-8")
+    assert all(f"`{name}=" in page for name in defaults)
 
 
 def test_each_suffix_names_one_format():
