@@ -204,6 +204,13 @@ def is_integer(kind: Any) -> bool:
     return kind is not None and bool(pa.types.is_integer(kind))
 
 
+def is_uint64(kind: Any) -> bool:
+    """Return whether a type of integers has values that int64 lacks."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_uint64(kind))
+
+
 def _cure(kind: Any) -> str:
     """Return the advice for a column whose type can't be a corpus."""
     if is_integer(kind):

@@ -17,6 +17,7 @@ from gensim_tfw2v.corpus.table_columns import (
     flat_items,
     is_integer,
     is_text,
+    is_uint64,
     items_of,
     naming,
     read_column,
@@ -171,12 +172,13 @@ class TableSentences:
         ]
 
     def integer_batches(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]] | None:
-        """Return an iterator over the column in batches of rows; None unless it has integers.
+        """Return an iterator over the column in batches of rows; None unless all fit into int64.
 
         A batch consists of the integers of its rows, concatenated, and of the number of integers
         per row. Nulls within a row are left out, and a null row has none.
         """
-        if not all(is_integer(items_of(kind)) for kind in self.types.values()):
+        items = [items_of(kind) for kind in self.types.values()]
+        if not all(map(is_integer, items)) or any(map(is_uint64, items)):
             return None
         return self._integer_batches()
 

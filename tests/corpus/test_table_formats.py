@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from gensim_tfw2v import TableDocuments, TableSentences
+from gensim_tfw2v import TableDocuments, TableSentences, TFWord2Vec
 from gensim_tfw2v.corpus.table_formats import FORMATS, SUFFIXES, find_format
 from gensim_tfw2v.corpus.table_options import TableOptions
 from tests.corpus.test_table_files import LINES, ROOT, write
@@ -102,7 +102,7 @@ def test_programs_end_in_the_middle_of_a_table(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [
-    pa.list_(pa.int64()), pa.list_(pa.int64(), 3), pa.large_list(pa.uint64()),
+    pa.list_(pa.int64()), pa.list_(pa.int64(), 3), pa.large_list(pa.int64()),
     pa.list_view(pa.int64()), pa.list_(pa.dictionary(pa.int32(), pa.int64())),
 ], ids=str)  # fmt: skip
 def test_lists_of_integers_are_batches_of_arrays(tmp_path, kind):
@@ -135,11 +135,15 @@ def test_strings_are_no_batches_of_integers(tmp_path):
     assert TableSentences(write(tmp_path / "t.jsonl", rows), "text").integer_batches() is None
 
 
-def test_integers_beyond_64_bits_are_refused(tmp_path):
+def test_integers_that_int64_lacks_are_words(tmp_path):
     path = tmp_path / "t.parquet"
-    parquet.write_table(pa.table({"ids": pa.array([[2**63]], pa.list_(pa.uint64()))}), path)
-    with pytest.raises(ValueError, match=r"t\.parquet: Integer value 9223372036854775808 not in"):
-        list(TableSentences(path, "ids").integer_batches())
+    rows = [[2**63, 1], [2**64 - 1, 2**63]]
+    parquet.write_table(pa.table({"ids": pa.array(rows, pa.list_(pa.uint64()))}), path)
+    sentences = TableSentences(path, "ids")
+    assert sentences.integer_batches() is None
+    assert list(sentences) == rows
+    model = TFWord2Vec(sentences, min_count=1, vector_size=2)
+    assert sorted(model.wv.index_to_key) == [1, 2**63, 2**64 - 1]
 
 
 def test_files_with_integers_and_with_strings_are_refused(tmp_path):
