@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli import common, table_options
+from gensim_tfw2v.cli import common, dialect_options
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_table
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
 from gensim_tfw2v.cli.model_files import (
@@ -65,13 +65,13 @@ def evaluate(
     column: Annotated[
         str | None, option("Column of --text, if it is a table, as for tfw2v train.")
     ] = None,
-    sep: table_options.Sep = None,
-    quotechar: table_options.Quotechar = '"',
-    escapechar: table_options.Escapechar = None,
-    header: table_options.Header = True,
-    newlines: table_options.Newlines = False,
-    table_encoding: table_options.TableEncoding = None,
-    lists: table_options.Lists = None,
+    sep: dialect_options.Sep = None,
+    quotechar: dialect_options.Quotechar = '"',
+    escapechar: dialect_options.Escapechar = None,
+    header: dialect_options.Header = True,
+    newlines: dialect_options.Newlines = False,
+    table_encoding: dialect_options.TableEncoding = None,
+    lists: dialect_options.Lists = None,
     recursive: Annotated[
         bool, option("Read the files in subfolders of --text, too.", "--recursive")
     ] = False,
@@ -98,7 +98,7 @@ def evaluate(
         raise BadInput("--run names the TensorBoard run of a single MODEL, and needs --log-dir")
     if text is None and (column is not None or recursive):
         raise BadInput("--column and --recursive describe a text: give --text")
-    dialect = table_options.dialect_arguments(locals())
+    dialect = dialect_options.dialect_arguments(locals())
     if column is None and dialect:
         raise BadInput("options of tables need the name of a column: give --column")
     if text is not None and len(models) > 1 and is_stream(text):

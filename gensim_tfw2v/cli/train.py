@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli import common, formats, model_files, table_options
+from gensim_tfw2v.cli import common, dialect_options, formats, model_files
 from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
@@ -67,13 +67,13 @@ def train(
             rich_help_panel="Table",
         ),
     ] = None,
-    sep: table_options.Sep = None,
-    quotechar: table_options.Quotechar = '"',
-    escapechar: table_options.Escapechar = None,
-    header: table_options.Header = True,
-    newlines: table_options.Newlines = False,
-    table_encoding: table_options.TableEncoding = None,
-    lists: table_options.Lists = None,
+    sep: dialect_options.Sep = None,
+    quotechar: dialect_options.Quotechar = '"',
+    escapechar: dialect_options.Escapechar = None,
+    header: dialect_options.Header = True,
+    newlines: dialect_options.Newlines = False,
+    table_encoding: dialect_options.TableEncoding = None,
+    lists: dialect_options.Lists = None,
     recursive: Annotated[
         bool, option("Read the files in subfolders of CORPUS, too.", "--recursive")
     ] = False,
@@ -260,7 +260,7 @@ def train(
     check_combination(options)
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
-    dialect = table_options.dialect_arguments(options)
+    dialect = dialect_options.dialect_arguments(options)
     for name in OF_THE_COMMAND & options.keys():
         del options[name]
     if hosts is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.table_options import DIALECT
+from gensim_tfw2v.cli.dialect_options import DIALECT
 
 #: Options of `train` that the command uses itself: they are no options of a model.
 OF_THE_COMMAND = {

@@ -17,7 +17,7 @@ from gensim_tfw2v.messages import (
     wide_encoding,
 )
 
-BLOCK = 4 << 20  # bytes of a batch; rows of text must be shorter; 40 are read ahead
+BLOCK = 4 << 20  # bytes of a batch; rows of text must be shorter
 ROWS = 4096  # maximum rows of a batch
 HEAD = 1 << 16  # bytes from which the format of a file is recognized
 
