@@ -22,6 +22,7 @@ from gensim_tfw2v.cli import started
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
 from gensim_tfw2v.cli.corpus_argument import is_stream
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.processes.children import start_module
@@ -39,16 +40,16 @@ RESTARTS = 10
 ENDING_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
-_trainings.command()(train)
+_trainings.command(cls=Command, context_settings=HELP)(train)
 
-app = typer.Typer(no_args_is_help=True, help="Start, watch and stop clusters.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Start, watch and stop clusters.")
 
 
 for command in (started.ls, started.logs, started.stop):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
-@app.command(context_settings=TAKES_TRAINING)
+@app.command(cls=Command, context_settings=TAKES_TRAINING)
 def ssh(
     context: typer.Context,
     hosts: Annotated[
@@ -113,7 +114,7 @@ def _show(task: Task, line: str) -> None:
     sys.stderr.flush()
 
 
-@app.command(context_settings=TAKES_TRAINING)
+@app.command(cls=Command, context_settings=TAKES_TRAINING)
 def local(
     context: typer.Context,
     ps_tasks: PsTasks = 1,
@@ -129,7 +130,7 @@ def local(
         supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
 
 
-@app.command()
+@app.command(cls=Command)
 def status(
     seconds: Annotated[float, option("Seconds to wait for all tasks.", min=0.1)] = 10.0,
     hosts: Hosts = None,

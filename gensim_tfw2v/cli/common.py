@@ -1,8 +1,8 @@
 """Helpers of all commands: declaring options, printing results, reporting failures."""
 
 import contextlib
+import errno
 import logging
-import math
 import re
 import select
 import sys
@@ -43,6 +43,38 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+#: Advice for errors of the system.
+CURES = {
+    errno.ENOENT: "check the path",
+    errno.EISDIR: "give a file",
+    errno.ENOTDIR: "a part of this path is a file; give a different path",
+    errno.EACCES: "change its permissions, or give a different path",
+    errno.EPERM: "change its permissions, or give a different path",
+    errno.EROFS: "give a different folder",
+    errno.ENOSPC: "free some space, or use a different disk",
+    errno.EDQUOT: "free some space, or use a different disk",
+    errno.ENAMETOOLONG: "give a shorter path",
+}
+
+
+def system_error_message(error: OSError) -> str:
+    """Return an error of the system on one line, with the file and what to do.
+
+    An error without a file is one of the standard streams if writing to that still fails.
+    """
+    for stream, name in (sys.stdout, "standard output"), (sys.stderr, "standard error"):
+        try:
+            stream.flush()
+        except (AttributeError, ValueError):  # None or closed
+            continue
+        except OSError as again:
+            if error.filename is None and again.errno == error.errno:
+                error.filename = name
+    said = one_line(error)
+    cure = CURES.get(error.errno or 0) if said.endswith(error.strerror or "\0") else None
+    return f"{said}; {cure}" if cure else said
+
+
 def memory_error_message(error: MemoryError) -> str:
     """Return one line that says what was needed, as the error does, and what there is."""
     import psutil  # most commands do not need it
@@ -59,8 +91,34 @@ def memory_error_message(error: MemoryError) -> str:
     return f"too little memory{needed}. {', '.join(limits)}"
 
 
+#: Advice that only programs in Python can follow, at the end of messages.
+_OF_PYTHON = re.compile(r"\. The model's vectors are lost, because they were trained in place: .*")
+
+#: Values that a message quotes. Names that are followed by a quoted value have a "=" before it.
+_QUOTED = re.compile(r"((?<![=\w])'[^']*'(?!\w))")
+
+#: Words before a list of names of arguments, such as "a smaller alpha, window or negative".
+_BEFORE_NAMES = r"set|leave out|lower|raise|a smaller|a larger"
+
+
 def naming_options(message: str, command: Any) -> str:
     """Replace names of Python arguments in a message by those of the command's options."""
+    parts = _QUOTED.split(_OF_PYTHON.sub("", message))
+    return "".join(
+        part if place % 2 else _name_options(part, command) for place, part in enumerate(parts)
+    )
+
+
+def _name_options(message: str, command: Any) -> str:
+    """Replace the names outside of quoted values; see `naming_options`."""
+    typed = {one.name: max(one.opts, key=len) for one in command.params}
+    typed = {name: option for name, option in typed.items() if option.startswith("--")}
+    name = rf"\b({'|'.join(typed) or '(?!)'})\b(?![\w./(=-])"
+    message = re.sub(
+        rf"\b(?:{_BEFORE_NAMES}) {name}((, or|,| or| and) {name})*",
+        lambda names: re.sub(rf"(?<!-){name}", lambda one: typed[one[1]], names[0]),
+        message,
+    )
     for one in command.params:
         name = one.name
         typed = max(one.opts, key=len)
@@ -109,7 +167,6 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def option(help: str, *names: str, **settings: Any) -> Any:
     """Declare an option: help, names (by default from the parameter), and further settings."""
-    settings.setdefault("callback", _check_finite)
     return typer.Option(*names, help=help, **settings)
 
 
@@ -119,13 +176,6 @@ def given(context: typer.Context) -> dict[str, Any]:
     # compare the source's name, because str(source) depends on the version of click
     source = context.get_parameter_source
     return {n: v for n, v in values if "DEFAULT" not in getattr(source(n), "name", "")}
-
-
-def _check_finite(value: Any) -> Any:
-    """Raise for infinity, and for NaN, which passes the checks of limits."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise typer.BadParameter(f"{value} is not a finite number.")
-    return value
 
 
 def _turn_on_log(verbose: bool) -> bool:
@@ -167,5 +217,5 @@ Hosts = Annotated[
         '"worker": ["10.0.0.3:2222"]}, instead of TF_CONFIG.'
     ),
 ]
-PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]
-WorkerTasks = Annotated[int, option("Number of worker tasks, which train.", min=1)]
+PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1, max=9999)]
+WorkerTasks = Annotated[int, option("Number of worker tasks, which train.", min=1, max=9999)]

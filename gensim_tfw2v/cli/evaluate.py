@@ -50,7 +50,8 @@ def evaluate(
         Path | None,
         option(
             "Print the held-out loss, in nats per prediction, on this text that the model was not "
-            "trained on, one sentence per line; - reads standard input. Needs a full model."
+            "trained on, one sentence per line; - reads standard input. Needs a full model.",
+            allow_dash=True,
         ),
     ] = None,
     log_dir: Annotated[

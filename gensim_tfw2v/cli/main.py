@@ -1,6 +1,7 @@
 """The tool ``tfw2v``: its commands and their exit status."""
 
 import logging
+import re
 import signal
 import sys
 import threading
@@ -19,6 +20,7 @@ from gensim_tfw2v.cli.merge import convert, index, merge
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
 from gensim_tfw2v.cli.train import demo, train
+from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.processes.children import run_and_exit
 from gensim_tfw2v.processes.threads import defer_interrupts
 
@@ -30,7 +32,7 @@ EXPECTED = (
 )
 
 
-class CommandsWithClearFailures(typer.core.TyperGroup):
+class CommandsWithClearFailures(Group):
     """Commands that report expected failures on one line, with an exit status.
 
     The status is 2 for invalid input, 130 for Ctrl-C, and 143 for SIGTERM, which stops a command as
@@ -45,8 +47,10 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             common.fail_interrupted()
         except BrokenPipeError:
             raise
-        except OSError as error:  # disk full while printing --help
+        except BadInput as error:
             fail(common.one_line(error), status=2)
+        except OSError as error:  # disk full while printing --help
+            fail(common.system_error_message(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -67,9 +71,11 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             if isinstance(error, BrokenPipeError) and common.is_unread():
                 raise  # click exits silently with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
-            said = common.one_line(error)
+            is_of_system = isinstance(error, OSError) and error.errno is not None
+            said = (common.system_error_message if is_of_system else common.one_line)(error)
             if not isinstance(error, BadInput):
-                said = said.replace("monitor is", "--early-stopping is")
+                said = re.sub(r"\bmonitor( is|=)", r"--early-stopping\1", said)
+                said = said.replace("--early-stopping=", "--early-stopping ")
                 said = common.naming_options(said, self.commands[ctx.invoked_subcommand])
             fail(said, status=2)
 
@@ -82,6 +88,7 @@ app = typer.Typer(
     "130 interrupted, 143 terminated.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings=HELP,
 )
 
 
@@ -104,9 +111,9 @@ for command in (
     *(align, changes),
     *(projector, tensorboard, plan, demo, cluster.task),
 ):
-    app.command()(command)
+    app.command(cls=Command)(command)
 for alias in ("neighbors", "nn"):
-    app.command(alias, hidden=True)(neighbours)
+    app.command(alias, cls=Command, hidden=True)(neighbours)
 app.add_typer(cluster.app, name="cluster")
 
 

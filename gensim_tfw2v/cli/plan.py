@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice, Machines
 
 #: Option that ``tfw2v train`` has too.
-Same = Annotated[int, option("As for tfw2v train.", min=1)]
+Same = Annotated[int, option("As for tfw2v train.", min=1, max=2**31 - 1)]
 
 #: Maximum of ``--vocab``, whose frequencies are computed word by word.
 MAX_VOCABULARY = 100_000_000

@@ -52,6 +52,7 @@ def train(
             metavar="CORPUS",
             help="Text file with one sentence per line, plain or compressed, or a folder of such "
             "files; - reads standard input. With --column, a table or a folder of tables.",
+            allow_dash=True,
         ),
     ],
     output: common.Output,
@@ -113,7 +114,7 @@ def train(
     alpha: Annotated[float, _model("Learning rate at the start.", min=0)] = 0.025,
     min_alpha: Annotated[float, _model("Learning rate at the end.", min=0)] = 0.0001,
     epochs: Annotated[int, _model("Passes over the corpus; 10 with --doc2vec.", min=1)] = 5,
-    seed: Annotated[int, _model("Seed of the random numbers.")] = 1,
+    seed: Annotated[int, _model("Seed of the random numbers.", min=0, max=2**32 - 1)] = 1,
     fasttext: Annotated[
         bool,
         _fasttext(
