@@ -11,6 +11,8 @@ import typer
 
 from gensim_tfw2v.cli import common, formats, model_files
 from gensim_tfw2v.cli.common import BadInput, Verbose, option
+from gensim_tfw2v.files.temporary import why_unwritable
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -39,15 +41,20 @@ def align(
     Full models are saved in gensim's format; vectors in the format of their suffix, or without a
     suffix in gensim's.
     """
+    if len(models) < 2:
+        raise BadInput(f"{models[0]} is the only MODEL; give at least two, in their order")
     outputs = [output_dir / path.name for path in models]
     if len(set(outputs)) < len(outputs):
-        raise BadInput("models of the same name would overwrite each other: rename some of them")
+        twice = next(path.name for path in outputs if outputs.count(path) > 1)
+        raise BadInput(f"two models are named {twice}, and would overwrite each other; rename one")
     if output_dir.exists() and not output_dir.is_dir():
         raise BadInput(f"{output_dir}: is a file; give a folder")
-    output_dir.mkdir(parents=True, exist_ok=True)
-    inputs = dict.fromkeys(models, "is one of the inputs")
-    for output in outputs:
-        model_files.check_outputs(output, None, False, inputs)
+    if reason := why_unwritable(output_dir):
+        raise BadInput(f"{output_dir}: cannot be written to ({reason}); give a different folder")
+    if output_dir.is_dir():
+        inputs = dict.fromkeys(models, "is one of the inputs")
+        for output in outputs:
+            model_files.check_outputs(output, None, False, inputs)
     loaded = [model_files.load_saved(path, encoding) for path in models]
     writers = [_writer(output, model) for output, model in zip(outputs, loaded, strict=True)]
     with phase(f"aligning {len(models)} models", None):
@@ -55,6 +62,7 @@ def align(
 
         aligned: list[Any] = align_models(loaded)
     saved = []
+    output_dir.mkdir(parents=True, exist_ok=True)
     for output, write, model in zip(outputs, writers, aligned, strict=True):
         saved += model_files.save_atomically(output, partial(write, model))
     common.print_rows([("aligned", f"{len(models)} models to {models[0]}")], saved)
@@ -92,13 +100,17 @@ def changes(
     similarity between the first and the last MODEL.
     """
     if len(models) < 2:
-        raise BadInput("give at least two models, whose words are compared")
+        raise BadInput(
+            f"{models[0]} is the only MODEL; give at least two, whose words are compared"
+        )
     loaded = [model_files.load_vectors(path, encoding) for path in models]
     from gensim_tfw2v import self_similarities
 
     if unknown := [word for word in words or () if not any(word in of for of in loaded)]:
-        raise BadInput(f"in none of the models: {', '.join(unknown)}")
+        raise BadInput(f"in none of the models: {', '.join(map(quoted, unknown))}; see tfw2v info")
     found = self_similarities(loaded, words)
+    if not found:
+        raise BadInput("the models have no word in common; give models of the same language")
     if not words:
         chosen = sorted(list(found)[:among], key=lambda word: found[word][0, -1])[:number]
         found = {word: found[word] for word in chosen}

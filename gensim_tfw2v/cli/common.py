@@ -5,6 +5,7 @@ import errno
 import logging
 import re
 import select
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -31,9 +32,18 @@ def is_unread() -> bool:
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
-def fail_interrupted(what: str = "") -> NoReturn:
-    """Exit as after Ctrl-C, with status 130 (128 + SIGINT)."""
-    fail(f"interrupted{what}", status=130)
+class Terminated(SystemExit):
+    """SIGTERM, which ends a command as cleanly as Ctrl-C does."""
+
+    def __init__(self) -> None:
+        super().__init__(128 + signal.SIGTERM)
+
+
+def fail_stopped(error: BaseException, kept: str = "") -> NoReturn:
+    """Exit after Ctrl-C, with status 130 (128 + SIGINT), or after SIGTERM, with status 143."""
+    if isinstance(error, Terminated):
+        fail(f"terminated{kept}", status=143)
+    fail(f"interrupted{kept}", status=130)
 
 
 def one_line(error: BaseException) -> str:
@@ -57,11 +67,13 @@ CURES = {
 }
 
 
-def system_error_message(error: OSError) -> str:
-    """Return an error of the system on one line, with the file and what to do.
+def failure_message(error: Exception) -> str:
+    """Return an error on one line; with the file and what to do, if it is one of the system.
 
     An error without a file is one of the standard streams if writing to that still fails.
     """
+    if not isinstance(error, OSError) or error.errno is None:
+        return one_line(error)
     for stream, name in (sys.stdout, "standard output"), (sys.stderr, "standard error"):
         try:
             stream.flush()
@@ -71,7 +83,7 @@ def system_error_message(error: OSError) -> str:
             if error.filename is None and again.errno == error.errno:
                 error.filename = name
     said = one_line(error)
-    cure = CURES.get(error.errno or 0) if said.endswith(error.strerror or "\0") else None
+    cure = CURES.get(error.errno) if said.endswith(error.strerror or "\0") else None
     return f"{said}; {cure}" if cure else said
 
 
@@ -111,12 +123,12 @@ def naming_options(message: str, command: Any) -> str:
 
 def _name_options(message: str, command: Any) -> str:
     """Replace the names outside of quoted values; see `naming_options`."""
-    typed = {one.name: max(one.opts, key=len) for one in command.params}
-    typed = {name: option for name, option in typed.items() if option.startswith("--")}
-    name = rf"\b({'|'.join(typed) or '(?!)'})\b(?![\w./(=-])"
+    options = {one.name: max(one.opts, key=len) for one in command.params}
+    options = {name: option for name, option in options.items() if option.startswith("--")}
+    one_of = rf"\b({'|'.join(options) or '(?!)'})\b(?![\w./(=-])"
     message = re.sub(
-        rf"\b(?:{_BEFORE_NAMES}) {name}((, or|,| or| and) {name})*",
-        lambda names: re.sub(rf"(?<!-){name}", lambda one: typed[one[1]], names[0]),
+        rf"\b(?:{_BEFORE_NAMES}) {one_of}((, or|,| or| and) {one_of})*",
+        lambda names: re.sub(rf"(?<!-){one_of}", lambda name: options[name[1]], names[0]),
         message,
     )
     for one in command.params:

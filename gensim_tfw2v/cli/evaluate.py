@@ -77,6 +77,8 @@ def evaluate(
         raise BadInput("--run names the TensorBoard run of a single MODEL, and needs --log-dir")
     if text is not None and len(models) > 1 and is_stream(text):
         raise BadInput(f"{text}: is needed once per model; write the text to a file")
+    if run is not None and (not run or Path(run).is_absolute() or ".." in Path(run).parts):
+        raise BadInput(f"--run is {quoted(run)}: give a name, or a path inside the --log-dir")
     if log_dir is not None:
         require("--log-dir", "tensorboard")
         check_folder("log_dir", log_dir)
@@ -196,6 +198,10 @@ def neighbours(
     a terminal, and tab-separated values to a file or pipe. Unknown words are reported with similar
     spellings. If no word is known, the exit status is 2.
     """
+    if both := {*(words or ())} & {*(minus or ())}:
+        raise BadInput(
+            f"{quoted(min(both))} is a WORD and --minus, which cancel out; leave out one"
+        )
     vectors = load_vectors(model, encoding, documents)
     indexer = None
     if index is not None:
@@ -283,7 +289,7 @@ def vectors(
 
     Each line of output is a word and its numbers, as in word2vec's text format; with --sentences
     or --infer, only the numbers. Unknown words are skipped with a warning on stderr, except with a
-    FastText model, which has vectors for them too.
+    FastText model, which has vectors for them too. If no word is known, the exit status is 2.
     """
     saved = load_saved(model, encoding)
     if infer:
@@ -295,18 +301,22 @@ def vectors(
             print(*_digits(row))
         return
     loaded = getattr(saved, "wv", saved)
+    n_known = 0
     for line in sys.stdin:
         words = line.split() if sentences else [line.strip()]
         known = [word for word in words if word in loaded]
         for word in filter(None, words):
             if word not in loaded:
                 print(f"tfw2v: {quoted(word)} is not in the vocabulary", file=sys.stderr)
+        n_known += len(known)
         if sentences:
             mean = loaded.get_mean_vector(known) if known else [0.0] * loaded.vector_size
             print(*_digits(mean))
             continue
         for word in known:
             print(word, *_digits(loaded[word]))
+    if not n_known:
+        raise BadInput("none of the words on standard input is in the vocabulary, or there is none")
 
 
 def _digits(numbers: Iterable[float]) -> Iterator[str]:

@@ -43,25 +43,25 @@ class CommandsWithClearFailures(Group):
         """Parse the command line."""
         try:
             return super().make_context(*arguments, **options)
-        except KeyboardInterrupt:
-            common.fail_interrupted()
+        except KeyboardInterrupt as error:
+            common.fail_stopped(error)
         except BrokenPipeError:
             raise
         except BadInput as error:
             fail(common.one_line(error), status=2)
         except OSError as error:  # disk full while printing --help
-            fail(common.system_error_message(error), status=2)
+            fail(common.failure_message(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+            signal.signal(signal.SIGTERM, _terminate)
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # errors of writing should be raised here, not at exit
             return result
-        except KeyboardInterrupt:
-            common.fail_interrupted()
+        except (KeyboardInterrupt, common.Terminated) as error:
+            common.fail_stopped(error)
         except (typer.Exit, typer.Abort):  # subclasses of RuntimeError
             raise
         except MemoryError as error:
@@ -71,13 +71,16 @@ class CommandsWithClearFailures(Group):
             if isinstance(error, BrokenPipeError) and common.is_unread():
                 raise  # click exits silently with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
-            is_of_system = isinstance(error, OSError) and error.errno is not None
-            said = (common.system_error_message if is_of_system else common.one_line)(error)
+            said = common.failure_message(error)
             if not isinstance(error, BadInput):
                 said = re.sub(r"\bmonitor( is|=)", r"--early-stopping\1", said)
                 said = said.replace("--early-stopping=", "--early-stopping ")
                 said = common.naming_options(said, self.commands[ctx.invoked_subcommand])
             fail(said, status=2)
+
+
+def _terminate(*_: object) -> None:
+    raise common.Terminated
 
 
 app = typer.Typer(

@@ -34,7 +34,10 @@ def tensorboard(
     """Serve the folder DIR with TensorBoard until Ctrl-C."""
     require("tfw2v tensorboard", "tensorboard")
     if not log_dir.is_dir():
-        raise BadInput(f"{log_dir}: {'is a file' if log_dir.exists() else 'no such folder'}")
+        what = "is a file" if log_dir.exists() else "no such folder"
+        raise BadInput(f"{log_dir}: {what}; give the --log-dir of a training")
+    if not host:
+        raise BadInput("--host is empty: give an address of this machine, such as 127.0.0.1")
 
     from gensim_tfw2v.monitor.serving import serve
 
