@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import logging
+import os
 import re
 import select
 import signal
@@ -19,8 +20,10 @@ class BadInput(Exception):
 
 
 def fail(message: str, *, status: int) -> NoReturn:
-    """Print one line on stderr and exit with `status`."""
-    print(f"tfw2v: {message}", file=sys.stderr)
+    """Print one line on stderr, with control characters escaped, and exit with `status`."""
+    line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
+    with contextlib.suppress(OSError):  # the status is what is left if this disk is full, too
+        print(f"tfw2v: {line}", file=sys.stderr)
     raise typer.Exit(status)
 
 
@@ -68,22 +71,12 @@ CURES = {
 
 
 def failure_message(error: Exception) -> str:
-    """Return an error on one line; with the file and what to do, if it is one of the system.
-
-    An error without a file is one of the standard streams if writing to that still fails.
-    """
+    """Return an error on one line; with the file and what to do, if it is one of the system."""
     if not isinstance(error, OSError) or error.errno is None:
         return one_line(error)
-    for stream, name in (sys.stdout, "standard output"), (sys.stderr, "standard error"):
-        try:
-            stream.flush()
-        except (AttributeError, ValueError):  # None or closed
-            continue
-        except OSError as again:
-            if error.filename is None and again.errno == error.errno:
-                error.filename = name
     said = one_line(error)
-    cure = CURES.get(error.errno) if said.endswith(error.strerror or "\0") else None
+    is_plain = error.strerror == os.strerror(error.errno)  # it has no cure of its own
+    cure = CURES.get(error.errno) if is_plain else None
     return f"{said}; {cure}" if cure else said
 
 

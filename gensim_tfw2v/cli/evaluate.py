@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -202,6 +203,7 @@ def neighbours(
         raise BadInput(
             f"{quoted(min(both))} is a WORD and --minus, which cancel out; leave out one"
         )
+    _check_order(model, words or (), "neighbours")
     vectors = load_vectors(model, encoding, documents)
     indexer = None
     if index is not None:
@@ -221,6 +223,12 @@ def neighbours(
                 print(f"tfw2v: {error}", file=sys.stderr)
 
 
+def _check_order(model: Path, words: Iterable[str], command: str) -> None:
+    """Raise if MODEL is missing, but a WORD is a file."""
+    if not model.exists() and (path := next(filter(os.path.isfile, words), None)):
+        raise BadInput(f"{model}: no such file; MODEL comes first: tfw2v {command} {path} {model}")
+
+
 def _look_up(
     vectors: KeyedVectors,
     indexer: Any,
@@ -233,7 +241,10 @@ def _look_up(
     messages = _unknown([*words, *(minus or ())], vectors)
     known = [word for word in words if word in vectors]
     if not known or (minus and messages):
-        raise BadInput("; ".join(messages) or "give a WORD, as an argument or on standard input")
+        more = f"; and {len(messages) - 5} more" if len(messages) > 5 else ""
+        raise BadInput(
+            "; ".join(messages[:5]) + more or "give a WORD, as an argument or on standard input"
+        )
     for message in messages:
         print(f"tfw2v: {message}", file=sys.stderr)
     if minus:
@@ -268,6 +279,7 @@ def similarity(
     verbose: Verbose = False,
 ) -> None:
     """Print the cosine similarity of two words."""
+    _check_order(model, [word, other], "similarity")
     vectors = load_vectors(model, encoding)
     if messages := _unknown([word, other], vectors):
         raise BadInput("; ".join(messages))
@@ -301,9 +313,10 @@ def vectors(
             print(*_digits(row))
         return
     loaded = getattr(saved, "wv", saved)
-    n_known = 0
+    n_words = n_known = 0
     for line in sys.stdin:
         words = line.split() if sentences else [line.strip()]
+        n_words += len([*filter(None, words)])
         known = [word for word in words if word in loaded]
         for word in filter(None, words):
             if word not in loaded:
@@ -315,8 +328,10 @@ def vectors(
             continue
         for word in known:
             print(word, *_digits(loaded[word]))
+    if not n_words:
+        raise BadInput("standard input has no words; write one per line, as in: echo WORD | tfw2v")
     if not n_known:
-        raise BadInput("none of the words on standard input is in the vocabulary, or there is none")
+        raise BadInput(f"{model}: has none of the words on standard input; see tfw2v info")
 
 
 def _digits(numbers: Iterable[float]) -> Iterator[str]:

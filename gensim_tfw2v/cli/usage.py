@@ -8,6 +8,7 @@ the value. They rely only on what Typer with click's own parser and with its cop
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, get_args, get_type_hints
@@ -86,11 +87,15 @@ def _check_values(command: Any, typed: Sequence[str], values: dict[str, Any]) ->
     declared = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
     for param in command.params:
         value = values.get(param.name)
+        shown = _shown(param, typed)
+        if value is None and isinstance(param.envvar, str):
+            value = os.environ.get(param.envvar) or None  # as Typer, which ignores empty ones
+            shown = param.envvar
         for text in value if isinstance(value, list | tuple) else [value]:
             if isinstance(text, str):
                 type_, settings, *_ = (*get_args(declared.get(param.name)), None, None)
                 if isinstance(settings, ParameterInfo):
-                    check_value(_shown(param, typed), text, type_, settings)
+                    check_value(shown, text, type_, settings)
 
 
 def _shown(param: Any, typed: Sequence[str] = ()) -> str:
@@ -135,7 +140,7 @@ def _explain_option(command: Any, ctx: Any, typed: Sequence[str], name: str) -> 
     synonym = SYNONYMS.get(word.casefold(), f"--{word}")
     similar = get_close_matches(word.casefold(), known, 2)
     close = [synonym] if synonym in known.values() else [known[one] for one in similar]
-    message = f"{_name(ctx)} has no option {name}"
+    message = f"{_name(ctx)} has no option {name if len(name) < 80 else quoted(name)}"
     if close:
         return f"{message}. Did you mean {' or '.join(close)}?"
     having = [path for path, one in _commands(ctx) if name in _option_names(one.params)]

@@ -61,7 +61,7 @@ def _check_number(name: str, text: str, read: Any, what: str, settings: Any) -> 
         how = ""
     except ValueError:
         value = math.nan
-        how = ", in digits only" if read is whole_number else ", such as 0.025 or 1e-3"
+        how = ", in digits only" if read is whole_number else ", written as 1.5 or 15e-1"
     if low <= value <= high:
         return
     limits = ""
@@ -77,6 +77,6 @@ def _check_path(name: str, text: str, may_be_dash: bool) -> None:
         raise BadInput(f"{name} is empty: give a path; this folder is .")
     if text == "-" and not may_be_dash:
         raise BadInput(
-            f"{name} is -, but standard input and output cannot be used here: give the path of a "
-            "file (of one that is named -, ./-)"
+            f"{name} is -, but standard input and output cannot be used here: give a path, or "
+            "./- for one that is named -"
         )
