@@ -8,7 +8,7 @@ import ipaddress
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -123,11 +123,19 @@ class Cluster:
 
     def __post_init__(self) -> None:
         for role in ("ps", "worker"):
+            given = getattr(self, role)
+            if isinstance(given, str) or not isinstance(given, Sequence | None):
+                raise ClusterError(
+                    f"{role} is {quoted(given)}: pass a tuple of addresses, such as "
+                    "('10.0.0.2:2222',)"
+                )
             if not getattr(self, role):
                 raise ClusterError(f"the cluster has no {role}: give at least one {role} address")
         by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
             said = f"{task.role} {task.index} has the address {quoted(task.address)}: write"
+            if not isinstance(task.address, str):
+                raise ClusterError(f"{said} a string, host:port")
             if user := task.address.rpartition("@")[0]:
                 how = f"without a user, and log in as one with --ssh 'ssh -l {user}'"
                 raise ClusterError(f"{said} host:port {how}")
