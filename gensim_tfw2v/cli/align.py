@@ -41,14 +41,17 @@ def align(
     Full models are saved in gensim's format; vectors in the format of their suffix, or without a
     suffix in gensim's.
     """
-    if len(models) < 2:
-        raise BadInput(f"{models[0]} is the only MODEL; give at least two, in their order")
     outputs = [output_dir / path.name for path in models]
     if len(set(outputs)) < len(outputs):
         twice = next(path.name for path in outputs if outputs.count(path) > 1)
-        raise BadInput(f"two models are named {twice}, and would overwrite each other; rename one")
+        raise BadInput(
+            "models of the same name would overwrite each other: two are named "
+            f"{twice}; rename one of them"
+        )
     if output_dir.exists() and not output_dir.is_dir():
         raise BadInput(f"{output_dir}: is a file; give a folder")
+    if len(models) < 2:
+        raise BadInput(f"{models[0]} is the only MODEL; give at least two, in their order")
     if reason := why_unwritable(output_dir):
         raise BadInput(f"{output_dir}: cannot be written to ({reason}); give a different folder")
     if output_dir.is_dir():

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_rows
+from gensim_tfw2v.cli.common import (
+    BadInput,
+    Encoding,
+    Model,
+    Terminated,
+    Verbose,
+    option,
+    print_rows,
+)
 from gensim_tfw2v.cli.model_files import UTF8, load_saved
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import require
@@ -44,7 +52,10 @@ def tensorboard(
     url = serve(log_dir, host, port)
     with contextlib.suppress(KeyboardInterrupt):
         print(f"TensorBoard on {log_dir}: {url} (Ctrl-C ends it)", flush=True)
-        threading.Event().wait()
+        try:
+            threading.Event().wait()
+        except Terminated as error:  # the usual end of a server, without a message
+            raise typer.Exit(143) from error
 
 
 def projector(

@@ -299,9 +299,7 @@ def _resumable(checkpoint_dir: Path | None) -> str:
     from gensim_tfw2v.files.temporary import is_temporary
     from gensim_tfw2v.training.checkpoints import has_checkpoint
 
-    if checkpoint_dir is None or is_temporary(checkpoint_dir):
-        return "; with --checkpoint-dir, the same command would resume"
-    if not has_checkpoint(checkpoint_dir):
+    if checkpoint_dir is None or is_temporary(checkpoint_dir) or not has_checkpoint(checkpoint_dir):
         return ""
     return f"; {checkpoint_dir} has a checkpoint: the same command resumes from it"
 

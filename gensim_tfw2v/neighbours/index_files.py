@@ -1,5 +1,6 @@
 """Files of an index of neighbours: USearch's graph, and a description in JSON next to it."""
 
+import errno
 import json
 import zlib
 from pathlib import Path
@@ -36,10 +37,11 @@ def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -
 
 
 def _header(path: Path) -> Path:
-    """Return the path of an index's second file; raise a ValueError if it is missing."""
+    """Return the path of an index's second file; raise a FileNotFoundError if it is missing."""
     header = Path(f"{path}.json")
     if not header.exists():
-        raise ValueError(f"{header} is missing")
+        cure = f"missing, so {path} is no index; build one, with: tfw2v index"
+        raise FileNotFoundError(errno.ENOENT, cure, str(header))
     return header
 
 
