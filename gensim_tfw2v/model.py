@@ -307,7 +307,7 @@ class TFWord2Vec(Word2Vec):
             bound = cls._signature.bind(*args, **kwargs)
         except TypeError as error:
             unknown = [name for name in kwargs if name not in cls._signature.parameters]
-            close = get_close_matches(next(iter(unknown), ""), cls._signature.parameters, 1)
+            close = get_close_matches(next(iter(unknown), ""), cls._signature.parameters, 1, 0.75)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise TypeError(f"{cls.__name__}() {error}{hint}") from None
         bound.apply_defaults()

@@ -1,8 +1,9 @@
 """Tables of mistyped command lines, and what each prints.
 
 A row is a command line, then lines indented by four blanks: the exit status and the message without
-``tfw2v:``, and further messages. ``{name}`` stands for a file of `files`, `` ...`` for any text. The
-command line may begin with environment variables, and end with ``<<< TEXT``, its standard input.
+``tfw2v:``, and further messages. ``{name}`` stands for a file of `files`, `` ...`` for any text.
+The command line may begin with environment variables, and end with ``<<< TEXT``, its
+standard input.
 """
 
 import re
