@@ -125,13 +125,6 @@ def positive(name: str, value: Any) -> Any:
     return value
 
 
-def above_zero(name: str, value: Any) -> Any:
-    """Check a finite number above 0."""
-    if Finite()(name, value) <= 0:
-        raise ValueError(f"{name} must be above 0, got {quoted(value)}")
-    return value
-
-
 def minutes(name: str, value: Any) -> Any:
     """Check a time in minutes, which may be infinite."""
     if isinstance(value, Real) and value != value:

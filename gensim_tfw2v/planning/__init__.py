@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
-from gensim_tfw2v.options.kinds import Finite, Whole, above_zero
 from gensim_tfw2v.planning import memory
+from gensim_tfw2v.planning.checks import check_finite, check_whole
 from gensim_tfw2v.planning.workload import (
     ELEMENT,
     FLOAT,
@@ -83,12 +83,12 @@ class Machines:
 
     def __post_init__(self) -> None:
         for name in ("workers", "shards", "threads"):
-            Whole(1, exact=True)(name, getattr(self, name))
+            check_whole(name, getattr(self, name))
         for name in ("net", "memory"):
-            above_zero(name, getattr(self, name))
-        Finite(0)("latency", self.latency)
+            check_finite(name, getattr(self, name))
+        check_finite("latency", self.latency, may_be_zero=True)
         if self.coordinator_memory is not None:
-            above_zero("coordinator_memory", self.coordinator_memory)
+            check_finite("coordinator_memory", self.coordinator_memory)
 
 
 class Choice(NamedTuple):
