@@ -75,7 +75,7 @@ def files(tmp_path_factory):
     Word2Vec(texts, vector_size=12, **options).save(str(folder / "wider"))
     Word2Vec([["uno", "dos", "tres"]] * 9, vector_size=8, **options).save(str(folder / "spanish"))
     documents = [TaggedDocument(text, [number]) for number, text in enumerate(texts)]
-    Doc2Vec(documents, vector_size=8, dm=0, **options).save(str(folder / "docs"))
+    Doc2Vec(documents, vector_size=8, dm=0, dbow_words=1, **options).save(str(folder / "docs"))
     FastText(texts, vector_size=8, bucket=50, **options).save(str(folder / "subwords"))
     (folder / "folder").mkdir()
     (folder / "broken").symlink_to(folder / "nowhere")
