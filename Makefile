@@ -118,9 +118,15 @@ $(BIN)/python:
 	@echo "creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
+# Prints the long steps of pip, a line each; "!" is the line of a failed pip, whose errors are shown.
+STEPS = awk '$$0 == "!" { exit 1 } \
+	/^ +Downloading .* MB\)/ && substr($$3, 2) >= 20 { print "  downloading " $$2 " " $$3 " " $$4 } \
+	/^Installing collected packages/ { print "  unpacking all packages, which takes a minute or two" } \
+	/Building .*gensim-tfw2v.*started/ { print "  compiling the kernels" } { fflush() }'
+
 $(RUN): $(SOURCES) | $(BIN)/python
-	@echo "installing into $(VENV)"
-	@$(PIP) install -e .
+	@echo "installing into $(VENV): 2.4 GB, which takes some minutes"
+	@{ $(BIN)/python -m pip --disable-pip-version-check install -e . || echo '!'; } | $(STEPS)
 	@touch $@
 
 $(DEV): $(SOURCES) | $(BIN)/uv

@@ -1,7 +1,7 @@
 """`merge_models`: one model from several that were trained separately."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def merge_models(
     >>> len(merge_models(models, "pca").wv)
     12
     """
-    models = list(models)
+    models = list_models(models)
     vectors = [vectors_in(number, model) for number, model in enumerate(models)]
     whole = all(isinstance(model, Word2Vec) for model in models)
     has_counts = all(held_counts(of_one) is not None for of_one in vectors)
@@ -103,6 +103,13 @@ def merge_models(
         model.syn1 = merged.nodes
     model.merge_report = merged.report(words)
     return model
+
+
+def list_models(models: Any) -> list[Any]:
+    """Return models as a list; raise a TypeError for anything but an iterable of them."""
+    if isinstance(models, Word2Vec | KeyedVectors) or not isinstance(models, Iterable):
+        raise TypeError(f"models is a {type(models).__name__}: pass a list of models or vectors")
+    return list(models)
 
 
 def vectors_in(number: int, model: Any) -> KeyedVectors:

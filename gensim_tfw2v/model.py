@@ -12,6 +12,7 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -378,7 +379,13 @@ class TFWord2Vec(Word2Vec):
     def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Return all arguments of the constructor by name, including defaults."""
         refuse_renamed(f"{cls.__name__}()", kwargs)
-        bound = cls._signature.bind(*args, **kwargs)
+        try:
+            bound = cls._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            unknown = [name for name in kwargs if name not in cls._signature.parameters]
+            close = get_close_matches(next(iter(unknown), ""), cls._signature.parameters, 1, 0.75)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise TypeError(f"{cls.__name__}() {error}{hint}") from None
         bound.apply_defaults()
         return bound.arguments
 
@@ -448,6 +455,13 @@ class TFWord2Vec(Word2Vec):
             )
         from gensim_tfw2v.training.from_vectors import take_vectors
 
+        if not isinstance(vectors, KeyedVectors):
+            raise TypeError(
+                f"vectors must be gensim's KeyedVectors, got {quoted(vectors)}: pass model.wv, or "
+                "load a file by KeyedVectors.load or load_word2vec_format"
+            )
+        if "vector_size" in options:
+            raise TypeError("vector_size is that of the vectors: leave it out")
         vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
         take_vectors(model, vectors, counts)

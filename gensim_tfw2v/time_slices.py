@@ -16,7 +16,7 @@ from gensim import utils
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.gensim_classes import Doc2Vec, FastText, Word2Vec
-from gensim_tfw2v.merged import options_of, vectors_in
+from gensim_tfw2v.merged import list_models, options_of, vectors_in
 from gensim_tfw2v.merging.methods import rotation
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.model import TFWord2Vec
@@ -85,7 +85,7 @@ def align_models(
     >>> aligned = align_models(models)
     >>> aligned[1].wv.most_similar(aligned[0].wv["system"], topn=1)  # doctest: +SKIP
     """
-    models = list(models)
+    models = list_models(models)
     vectors = _checked(models)
     aligned = [models[0]]
     for number, model in enumerate(models[1:], 1):
@@ -235,7 +235,7 @@ def self_similarities(
     TypeError
         If an element of `models` is neither a model nor vectors, or `words` is a string.
     """
-    if isinstance(words, str | bytes):
+    if isinstance(words, str | bytes) or not isinstance(words, Iterable | None):
         raise TypeError(f"words is {quoted(words)}: pass a list of words")
     vectors = _checked(models)
     _warn_of_unaligned(vectors)
@@ -251,7 +251,7 @@ def self_similarities(
 
 def _checked(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
     """Return the vectors of models; raise if there are none, or their sizes differ."""
-    vectors = [vectors_in(number, model) for number, model in enumerate(models)]
+    vectors = [vectors_in(number, model) for number, model in enumerate(list_models(models))]
     sizes = [of.vector_size for of in vectors]
     if not vectors:
         raise ValueError("there are no models: pass one or more")

@@ -11,6 +11,8 @@ import typer
 
 from gensim_tfw2v.cli import common, formats, model_files
 from gensim_tfw2v.cli.common import BadInput, Verbose, option
+from gensim_tfw2v.files.temporary import why_unwritable
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -41,13 +43,21 @@ def align(
     """
     outputs = [output_dir / path.name for path in models]
     if len(set(outputs)) < len(outputs):
-        raise BadInput("models of the same name would overwrite each other: rename some of them")
+        twice = next(path.name for path in outputs if outputs.count(path) > 1)
+        raise BadInput(
+            "models of the same name would overwrite each other: two are named "
+            f"{twice}; rename one of them"
+        )
     if output_dir.exists() and not output_dir.is_dir():
         raise BadInput(f"{output_dir}: is a file; give a folder")
-    output_dir.mkdir(parents=True, exist_ok=True)
-    inputs = dict.fromkeys(models, "is one of the inputs")
-    for output in outputs:
-        model_files.check_outputs(output, None, False, inputs)
+    if len(models) < 2:
+        raise BadInput(f"{models[0]} is the only MODEL; give at least two, in their order")
+    if reason := why_unwritable(output_dir):
+        raise BadInput(f"{output_dir}: cannot be written to ({reason}); give a different folder")
+    if output_dir.is_dir():
+        inputs = dict.fromkeys(models, "is one of the inputs")
+        for output in outputs:
+            model_files.check_outputs(output, None, False, inputs)
     loaded = [model_files.load_saved(path, encoding) for path in models]
     for path, model in zip(models, loaded, strict=True):
         model_files.trained_vectors(model, path)
@@ -57,6 +67,7 @@ def align(
 
         aligned: list[Any] = align_models(loaded)
     saved = []
+    output_dir.mkdir(parents=True, exist_ok=True)
     for output, write, model in zip(outputs, writers, aligned, strict=True):
         saved += model_files.save_atomically(output, partial(write, model))
     common.print_rows([("aligned", f"{len(models)} models to {models[0]}")], saved)
@@ -95,14 +106,18 @@ def changes(
     similarity between the first and the last MODEL.
     """
     if len(models) < 2:
-        raise BadInput("give at least two models, whose words are compared")
+        raise BadInput(
+            f"{models[0]} is the only MODEL; give at least two, whose words are compared"
+        )
     loaded = [model_files.load_vectors(path, encoding) for path in models]
     from gensim_tfw2v import self_similarities
 
     chosen = [_find_key(word, loaded) for word in words or ()]
     if unknown := [word for word, key in zip(words or (), chosen, strict=True) if key is None]:
-        raise BadInput(f"in none of the models: {', '.join(unknown)}")
+        raise BadInput(f"in none of the models: {', '.join(map(quoted, unknown))}; see tfw2v info")
     found = self_similarities(loaded, chosen or None)
+    if not found:
+        raise BadInput("the models have no word in common; give models of the same language")
     if not words:
         chosen = sorted(list(found)[:among], key=lambda word: found[word][0, -1])[:number]
         found = {word: found[word] for word in chosen}

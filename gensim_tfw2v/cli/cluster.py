@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from gensim_tfw2v.cli import started
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
 from gensim_tfw2v.cli.corpus_argument import is_stream
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.processes.children import start_module
@@ -39,16 +41,16 @@ RESTARTS = 10
 ENDING_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
-_trainings.command()(train)
+_trainings.command(cls=Command, context_settings=HELP)(train)
 
-app = typer.Typer(no_args_is_help=True, help="Start, watch and stop clusters.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Start, watch and stop clusters.")
 
 
 for command in (started.ls, started.logs, started.stop):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
-@app.command(context_settings=TAKES_TRAINING)
+@app.command(cls=Command, context_settings=TAKES_TRAINING)
 def ssh(
     context: typer.Context,
     hosts: Annotated[
@@ -94,6 +96,8 @@ def ssh(
         raise BadInput(f"--ssh is {quoted(ssh)}: quote it as for a shell ({error})") from error
     if not client:
         raise BadInput("--ssh is empty: give the OpenSSH client, as in --ssh 'ssh -p 2200'")
+    if shutil.which(client[0]) is None:
+        raise BadInput(f"--ssh is {quoted(ssh)}: no program {quoted(client[0])} is installed here")
     log_dir = None if values["log_dir"] is None else os.path.abspath(values["log_dir"])
     tasks = SshCluster(cluster, _show, client, command, seconds, log_dir)
     if dry_run:
@@ -113,7 +117,7 @@ def _show(task: Task, line: str) -> None:
     sys.stderr.flush()
 
 
-@app.command(context_settings=TAKES_TRAINING)
+@app.command(cls=Command, context_settings=TAKES_TRAINING)
 def local(
     context: typer.Context,
     ps_tasks: PsTasks = 1,
@@ -129,17 +133,30 @@ def local(
         supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
 
 
-@app.command()
+@app.command(cls=Command)
 def status(
     seconds: Annotated[float, option("Seconds to wait for all tasks.", min=0.1)] = 10.0,
     hosts: Hosts = None,
+    name: Annotated[
+        str | None,
+        option("Name of a cluster that this machine has started, as in tfw2v cluster ls."),
+    ] = None,
     verbose: Verbose = False,
 ) -> None:
     """List the tasks of a cluster and whether each answers; exit status 1 if one does not.
 
-    Waits for tasks that restart after a training to free their memory.
+    The cluster is that of --hosts, --name or TF_CONFIG; without any of them, all clusters that
+    tfw2v has started from this machine are listed. Waits for tasks that restart after a training to
+    free their memory.
     """
     require("tfw2v cluster", "tensorflow")
+    if hosts is not None and name is not None:
+        raise BadInput("--hosts and --name exclude each other; give only one of them")
+    advice = "a task that is starting or restarting may need more --seconds"
+    if name is not None or not (hosts or os.environ.get("TF_CONFIG") or started.none_runs()):
+        if not started.print_states(name, seconds):
+            fail(f"not all tasks serve after {seconds:g} s; {advice}", status=1)
+        return
 
     from gensim_tfw2v.cluster import MissingTasks, wait_for_tasks
     from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
@@ -154,7 +171,6 @@ def status(
         answers = "does not answer" if task in missing else "answers"
         print(f"{task.role:<7}{task.index:<4}{task.address:<24}{answers}")
     if missing:
-        advice = "a task that is starting or restarting may need more --seconds"
         fail(f"no answer within {seconds:g} s; {advice}", status=1)
 
 
@@ -202,8 +218,11 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments after ``train``, and the values of the parameters of `train`."""
     require("tfw2v cluster", "tensorflow")
     if context.args[:1] != ["train"]:
-        path = context.command_path.split(" ", 1)[-1]
-        raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")
+        got = f", not {quoted(context.args[0])}" if context.args else ""
+        raise BadInput(
+            f"give the training after --, as in: {context.command_path} -- train CORPUS -o "
+            f"MODEL{got}"
+        )
     arguments = context.args[1:]
     for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
         raise BadInput(f"{argument} is set by this command: leave it out after --")
@@ -240,7 +259,8 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
             status = process.wait()
         except BaseException as error:
             is_interrupted = isinstance(error, KeyboardInterrupt)
-            _end(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
+            if (status := _end(process, signal.SIGINT if is_interrupted else signal.SIGTERM)) > 0:
+                raise typer.Exit(status) from error  # the training has printed what it has kept
             raise
         finally:
             assert process.stdin is not None
@@ -256,7 +276,8 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
     fail(f"the training was killed {RESTARTS + 1} times", status=1)
 
 
-def _end(process: subprocess.Popen[bytes], number: int) -> None:
+def _end(process: subprocess.Popen[bytes], number: int) -> int:
+    """Send a signal to a process, or kill it if it does not exit in time; return its status."""
     process.send_signal(number)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -264,3 +285,4 @@ def _end(process: subprocess.Popen[bytes], number: int) -> None:
     finally:  # also after a second Ctrl-C
         process.kill()
         process.wait()
+    return process.returncode

@@ -1,12 +1,14 @@
 """Helpers of all commands: declaring options, printing results, reporting failures."""
 
 import contextlib
+import errno
 import functools
 import logging
-import math
+import os
 import re
 import select
 import shlex
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,8 +25,10 @@ class BadInput(Exception):
 
 
 def fail(message: str, *, status: int) -> NoReturn:
-    """Print one line on stderr and exit with `status`."""
-    print(f"tfw2v: {message}", file=sys.stderr)
+    """Print one line on stderr, with control characters escaped, and exit with `status`."""
+    line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
+    with contextlib.suppress(OSError):  # the status is what is left if this disk is full, too
+        print(f"tfw2v: {line}", file=sys.stderr)
     raise typer.Exit(status)
 
 
@@ -36,9 +40,18 @@ def is_unread() -> bool:
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
-def fail_interrupted(what: str = "") -> NoReturn:
-    """Exit as after Ctrl-C, with status 130 (128 + SIGINT)."""
-    fail(f"interrupted{what}", status=130)
+class Terminated(SystemExit):
+    """SIGTERM, which ends a command as cleanly as Ctrl-C does."""
+
+    def __init__(self) -> None:
+        super().__init__(128 + signal.SIGTERM)
+
+
+def fail_stopped(error: BaseException, kept: str = "") -> NoReturn:
+    """Exit after Ctrl-C, with status 130 (128 + SIGINT), or after SIGTERM, with status 143."""
+    if isinstance(error, Terminated):
+        fail(f"terminated{kept}", status=143)
+    fail(f"interrupted{kept}", status=130)
 
 
 def one_line(error: BaseException) -> str:
@@ -46,6 +59,30 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
+
+
+#: Advice for errors of the system.
+CURES = {
+    errno.ENOENT: "check the path",
+    errno.EISDIR: "give a file",
+    errno.ENOTDIR: "a part of this path is a file; give a different path",
+    errno.EACCES: "change its permissions, or give a different path",
+    errno.EPERM: "change its permissions, or give a different path",
+    errno.EROFS: "give a different folder",
+    errno.ENOSPC: "free some space, or use a different disk",
+    errno.EDQUOT: "free some space, or use a different disk",
+    errno.ENAMETOOLONG: "give a shorter path",
+}
+
+
+def failure_message(error: Exception) -> str:
+    """Return an error on one line; with the file and what to do, if it is one of the system."""
+    if not isinstance(error, OSError) or error.errno is None:
+        return one_line(error)
+    said = one_line(error)
+    is_plain = error.strerror == os.strerror(error.errno)  # it has no cure of its own
+    cure = CURES.get(error.errno) if is_plain else None
+    return f"{said}; {cure}" if cure else said
 
 
 def memory_error_message(error: MemoryError) -> str:
@@ -64,10 +101,36 @@ def memory_error_message(error: MemoryError) -> str:
     return f"too little memory{needed}. {', '.join(limits)}"
 
 
+#: Advice that only programs in Python can follow, at the end of messages.
+_OF_PYTHON = re.compile(r"\. The model's vectors are lost, because they were trained in place: .*")
+
+#: Values that a message quotes. Names that are followed by a quoted value have a "=" before it.
+_QUOTED = re.compile(r"((?<![=\w])'[^']*'(?!\w))")
+
+#: Words before a list of names of arguments, such as "a smaller alpha, window or negative".
+_BEFORE_NAMES = r"set|leave out|lower|raise|a smaller|a larger"
+
+
 def naming_options(message: str, command: Any) -> str:
     """Replace names of Python arguments in a message by those of the command's options."""
-    options = {PYTHON_NAMES.get(one.name, one.name): one for one in command.params}
-    for name, one in options.items():
+    parts = _QUOTED.split(_OF_PYTHON.sub("", message))
+    return "".join(
+        part if place % 2 else _name_options(part, command) for place, part in enumerate(parts)
+    )
+
+
+def _name_options(message: str, command: Any) -> str:
+    """Replace the names outside of quoted values; see `naming_options`."""
+    parameters = {PYTHON_NAMES.get(one.name, one.name): one for one in command.params}
+    options = {name: max(one.opts, key=len) for name, one in parameters.items()}
+    options = {name: option for name, option in options.items() if option.startswith("--")}
+    one_of = rf"\b({'|'.join(options) or '(?!)'})\b(?![\w./(=-])"
+    message = re.sub(
+        rf"\b(?:{_BEFORE_NAMES}) {one_of}((, or|,| or| and) {one_of})*",
+        lambda names: re.sub(rf"(?<!-){one_of}", lambda name: options[name[1]], names[0]),
+        message,
+    )
+    for name, one in parameters.items():
         typed = max(one.opts, key=len)
         start = rf"(?<!the )(?<![\w./'-]){name}"
         # names without "_" are ordinary words too: replace them only before such verbs
@@ -124,7 +187,6 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def option(help: str, *names: str, **settings: Any) -> Any:
     """Declare an option: help, names (by default from the parameter), and further settings."""
-    settings.setdefault("callback", _check_finite)
     return typer.Option(*names, help=help, **settings)
 
 
@@ -134,13 +196,6 @@ def given(context: typer.Context) -> dict[str, Any]:
     # compare the source's name, because str(source) depends on the version of click
     source = context.get_parameter_source
     return {n: v for n, v in values if "DEFAULT" not in getattr(source(n), "name", "")}
-
-
-def _check_finite(value: Any) -> Any:
-    """Raise for infinity, and for NaN, which passes the checks of limits."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise typer.BadParameter(f"{value} is not a finite number.")
-    return value
 
 
 def _turn_on_log(verbose: bool) -> bool:
@@ -182,5 +237,5 @@ Hosts = Annotated[
         '"worker": ["10.0.0.3:2222"]}, instead of TF_CONFIG.'
     ),
 ]
-PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]
-WorkerTasks = Annotated[int, option("Number of worker tasks, which train.", min=1)]
+PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1, max=9999)]
+WorkerTasks = Annotated[int, option("Number of worker tasks, which train.", min=1, max=9999)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
@@ -59,7 +60,8 @@ def evaluate(
         Path | None,
         option(
             "Print the held-out loss, in nats per prediction, on this text that the model was not "
-            "trained on, one sentence per line; - reads standard input. Needs a full model."
+            "trained on, one sentence per line; - reads standard input. Needs a full model.",
+            allow_dash=True,
         ),
     ] = None,
     column: Annotated[
@@ -103,6 +105,8 @@ def evaluate(
         raise BadInput("options of tables need the name of a column: give --column")
     if text is not None and len(models) > 1 and is_stream(text):
         raise BadInput(f"{text}: is needed once per model; write the text to a file")
+    if run is not None and (not run or Path(run).is_absolute() or ".." in Path(run).parts):
+        raise BadInput(f"--run is {quoted(run)}: give a name, or a path inside the --log-dir")
     if log_dir is not None:
         require("--log-dir", "tensorboard")
         check_folder("log_dir", log_dir)
@@ -246,6 +250,11 @@ def neighbours(
     a terminal, and tab-separated values to a file or pipe. Unknown words are reported with similar
     spellings. If no word is known, the exit status is 2.
     """
+    if both := {*(words or ())} & {*(minus or ())}:
+        raise BadInput(
+            f"{quoted(min(both))} is a WORD and --minus, which cancel out; leave out one"
+        )
+    _check_order(model, words or (), "neighbours")
     vectors = load_vectors(model, encoding, documents)
     indexer = None
     if index is not None:
@@ -265,6 +274,12 @@ def neighbours(
                 print(f"tfw2v: {error}", file=sys.stderr)
 
 
+def _check_order(model: Path, words: Iterable[str], command: str) -> None:
+    """Raise if MODEL is missing, but a WORD is a file."""
+    if not model.exists() and (path := next(filter(os.path.isfile, words), None)):
+        raise BadInput(f"{model}: no such file; MODEL comes first: tfw2v {command} {path} {model}")
+
+
 def _look_up(
     vectors: KeyedVectors,
     indexer: Any,
@@ -277,7 +292,10 @@ def _look_up(
     keys, messages = _find_keys([*words, *(minus or ())], vectors)
     known = [word for word in words if word in keys]
     if not known or (minus and messages):
-        raise BadInput("; ".join(messages) or "give a WORD, as an argument or on standard input")
+        more = f"; and {len(messages) - 5} more" if len(messages) > 5 else ""
+        raise BadInput(
+            "; ".join(messages[:5]) + more or "give a WORD, as an argument or on standard input"
+        )
     for message in messages:
         print(f"tfw2v: {message}", file=sys.stderr)
     if minus:
@@ -317,6 +335,7 @@ def similarity(
     verbose: Verbose = False,
 ) -> None:
     """Print the cosine similarity of two words."""
+    _check_order(model, [word, other], "similarity")
     vectors = load_vectors(model, encoding, documents)
     keys, messages = _find_keys([word, other], vectors)
     if messages:
@@ -339,7 +358,7 @@ def vectors(
 
     Each line of output is a word and its numbers, as in word2vec's text format; with --sentences
     or --infer, only the numbers. Unknown words are skipped with a warning on stderr, except with a
-    FastText model, which has vectors for them too.
+    FastText model, which has vectors for them too. If no word is known, the exit status is 2.
     """
     saved = load_saved(model, encoding)
     if infer:
@@ -354,19 +373,26 @@ def vectors(
     from gensim_tfw2v.typed_words import find_key
 
     loaded = trained_vectors(saved, model)
+    n_words = n_known = 0
     for line in sys.stdin:
-        words = line.split() if sentences else [line.strip()]
+        words = [*filter(None, line.split() if sentences else [line.strip()])]
         keys = [find_key(word, loaded) for word in words]
         for word, key in zip(words, keys, strict=True):
-            if word and key is None:
+            if key is None:
                 print(f"tfw2v: {quoted(word)} is not in the vocabulary", file=sys.stderr)
         known = [key for key in keys if key is not None]
+        n_words += len(words)
+        n_known += len(known)
         if sentences:
             mean = loaded.get_mean_vector(known) if known else [0.0] * loaded.vector_size
             print(*_digits(mean))
             continue
         for key in known:
             print(key, *_digits(loaded[key]))
+    if not n_words:
+        raise BadInput("standard input has no words; write one per line, as in: echo WORD | tfw2v")
+    if not n_known:
+        raise BadInput(f"{model}: has none of the words on standard input; see tfw2v info")
 
 
 def _digits(numbers: Iterable[float]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The tool ``tfw2v``: its commands and their exit status."""
 
 import logging
+import re
 import signal
 import sys
 import threading
@@ -19,6 +20,7 @@ from gensim_tfw2v.cli.merge import convert, index, merge
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
 from gensim_tfw2v.cli.train import demo, train
+from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.processes.children import run_and_exit
 from gensim_tfw2v.processes.threads import defer_interrupts
 
@@ -30,7 +32,7 @@ EXPECTED = (
 )
 
 
-class CommandsWithClearFailures(typer.core.TyperGroup):
+class CommandsWithClearFailures(Group):
     """Commands that report expected failures on one line, with an exit status.
 
     The status is 2 for invalid input, 130 for Ctrl-C, and 143 for SIGTERM, which stops a command as
@@ -41,23 +43,25 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
         """Parse the command line."""
         try:
             return super().make_context(*arguments, **options)
-        except KeyboardInterrupt:
-            common.fail_interrupted()
+        except KeyboardInterrupt as error:
+            common.fail_stopped(error)
         except BrokenPipeError:
             raise
-        except OSError as error:  # disk full while printing --help
+        except BadInput as error:
             fail(common.one_line(error), status=2)
+        except OSError as error:  # disk full while printing --help
+            fail(common.failure_message(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+            signal.signal(signal.SIGTERM, _terminate)
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # errors of writing should be raised here, not at exit
             return result
-        except KeyboardInterrupt:
-            common.fail_interrupted()
+        except (KeyboardInterrupt, common.Terminated) as error:
+            common.fail_stopped(error)
         except (typer.Exit, typer.Abort):  # subclasses of RuntimeError
             raise
         except MemoryError as error:
@@ -67,11 +71,16 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             if isinstance(error, BrokenPipeError) and common.is_unread():
                 raise  # click exits silently with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
-            said = common.one_line(error)
+            said = common.failure_message(error)
             if not isinstance(error, BadInput):
-                said = said.replace("monitor is", "--early-stopping is")
+                said = re.sub(r"\bmonitor( is|=)", r"--early-stopping\1", said)
+                said = said.replace("--early-stopping=", "--early-stopping ")
                 said = common.naming_options(said, self.commands[ctx.invoked_subcommand])
             fail(said, status=2)
+
+
+def _terminate(*_: object) -> None:
+    raise common.Terminated
 
 
 app = typer.Typer(
@@ -82,6 +91,7 @@ app = typer.Typer(
     "130 interrupted, 143 terminated.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings=HELP,
 )
 
 
@@ -104,9 +114,9 @@ for command in (
     *(align, changes),
     *(projector, tensorboard, plan, demo, cluster.task),
 ):
-    app.command()(command)
+    app.command(cls=Command)(command)
 for alias in ("neighbors", "nn"):
-    app.command(alias, hidden=True)(neighbours)
+    app.command(alias, cls=Command, hidden=True)(neighbours)
 app.add_typer(cluster.app, name="cluster")
 
 

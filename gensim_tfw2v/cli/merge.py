@@ -33,7 +33,7 @@ def merge(
     encoding: common.Encoding = model_files.UTF8,
     vectors: common.Vectors = None,
     binary: common.Binary = False,
-    seed: Annotated[int, option("Seed of the random numbers.")] = 1,
+    seed: Annotated[int, option("Seed of the random numbers.", min=0, max=2**32 - 1)] = 1,
     verbose: Verbose = False,
 ) -> None:
     """Merge models that were trained separately, on samples of a corpus or on several corpora.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice, Machines
 
 #: Option that ``tfw2v train`` has too.
-Same = Annotated[int, option("As for tfw2v train.", min=1)]
+Same = Annotated[int, option("As for tfw2v train.", min=1, max=2**31 - 1)]
 
 #: Maximum of ``--vocab``, whose frequencies are computed word by word.
 MAX_VOCABULARY = 100_000_000
@@ -32,14 +32,16 @@ def plan(
     vector_size: Same = 100,
     worker_tasks: WorkerTasks = 4,
     ps_tasks: PsTasks = 2,
-    workers: Annotated[int, option("Threads per worker task, and on one machine.", min=1)] = 8,
+    workers: Annotated[
+        int, option("Threads per worker task, and on one machine.", min=1, max=65_536)
+    ] = 8,
     net: Annotated[str, option("Network bandwidth per task: 10Gbit, 1Gbit.")] = "10Gbit",
     latency: Annotated[float, option("Round-trip time on the network, in ms.", min=0)] = 0.2,
     memory: Annotated[str, option("Memory per task: 64GB.")] = "64GB",
     coordinator_memory: Annotated[
         str | None, option("Memory of the coordinator, if it is not that of the other tasks.")
     ] = None,
-    epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 5,
+    epochs: Annotated[int, option("Passes over the corpus.", min=1, max=2**31 - 1)] = 5,
     window: Same = 5,
     negative: Same = 5,
     sample: Annotated[float, option("As for tfw2v train.", min=0)] = 1e-3,
@@ -57,6 +59,11 @@ def plan(
     vocabulary = round(quantity(vocab, "", "--vocab"))
     if not 1 <= vocabulary <= MAX_VOCABULARY:
         raise BadInput(f"--vocab is {quoted(vocab)}: give a number from 1 to {MAX_VOCABULARY:,}")
+    if words < vocabulary:
+        raise BadInput(
+            f"--tokens is {quoted(tokens)}, but a corpus has at least as many words as its "
+            f"vocabulary, and --vocab is {quoted(vocab)}: exchange the two, or correct one"
+        )
     work = planning.Workload.of_text(vocabulary, words, vector_size, window, negative, sg, sample)
     bandwidth = quantity(net, "bit", "--net") / 8
     room = quantity(memory, "B", "--memory")
@@ -81,7 +88,7 @@ def plan(
             *map(_gigabytes, (one.ps_request, one.worker_request)),
             *(f"{net * 8 / 1e9:,.2f} Gbit/s" for net in (one.ps_net, one.worker_net)),
             f"{one.words_a_second / 1e6:,.1f} M",
-            str(timedelta(seconds=round(words * epochs / one.words_a_second))),
+            _duration(words * epochs / one.words_a_second),
             one.bound,
         )
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
@@ -97,6 +104,13 @@ def plan(
     )
     Console(highlight=False, width=120).print(table)
     print_rows(_advice(machines, *choices))
+
+
+def _duration(seconds: float) -> str:
+    try:
+        return str(timedelta(seconds=round(seconds)))
+    except OverflowError:  # above 2.7 million years
+        return f"{seconds / 31_556_952:.1e} years"
 
 
 def _gigabytes(size: float) -> str:

@@ -3,6 +3,7 @@
 ``python -m gensim_tfw2v.cli.start`` also runs the tool, and exits when its parent process does.
 """
 
+import io
 import os
 import signal
 import sys
@@ -23,18 +24,50 @@ def main() -> None:
         sys.exit(130)
 
 
+class _NamedStream(io.TextIOWrapper):
+    """Standard stream whose errors contain what it is."""
+
+    title = ""
+    original: object = None
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            error.filename = self.title
+            raise
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            error.filename = self.title
+            raise
+
+
 def _make_printing_safe() -> None:
     """Make printing safe, so that no result is lost after hours of work.
 
     Closed streams are replaced by the null device, and characters that cannot be encoded are
     escaped.
     """
-    for name in ("stdout", "stderr"):
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    for name, title in ("stdout", "standard output"), ("stderr", "standard error"):
         stream = getattr(sys, name) or open(os.devnull, "w")  # noqa: SIM115
-        keeps_bytes = stream.errors == "surrogateescape"  # for file names, in the C locale
-        if stream.errors == "strict" or (keeps_bytes and stream.encoding.lower() != "utf-8"):
-            stream.reconfigure(errors="backslashreplace")
-        setattr(sys, name, stream)
+        errors = stream.errors
+        keeps_bytes = errors == "surrogateescape"  # for file names, in the C locale
+        if errors == "strict" or (keeps_bytes and stream.encoding.lower() != "utf-8"):
+            errors = "backslashreplace"
+        safe = _NamedStream(
+            stream.buffer,
+            stream.encoding,
+            errors,
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
+        )
+        safe.title = title
+        safe.original = stream  # which would close the buffer
+        setattr(sys, name, safe)
 
 
 def end_with_parent() -> None:

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_rows
+from gensim_tfw2v.cli.common import (
+    BadInput,
+    Encoding,
+    Model,
+    Terminated,
+    Verbose,
+    option,
+    print_rows,
+)
 from gensim_tfw2v.cli.model_files import UTF8, load_saved, notify, random_vectors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import require
@@ -34,14 +42,20 @@ def tensorboard(
     """Serve the folder DIR with TensorBoard until Ctrl-C."""
     require("tfw2v tensorboard", "tensorboard")
     if not log_dir.is_dir():
-        raise BadInput(f"{log_dir}: {'is a file' if log_dir.exists() else 'no such folder'}")
+        what = "is a file" if log_dir.exists() else "no such folder"
+        raise BadInput(f"{log_dir}: {what}; give the --log-dir of a training")
+    if not host:
+        raise BadInput("--host is empty: give an address of this machine, such as 127.0.0.1")
 
     from gensim_tfw2v.monitor.serving import serve
 
     url = serve(log_dir, host, port)
     with contextlib.suppress(KeyboardInterrupt):
         print(f"TensorBoard on {log_dir}: {url} (Ctrl-C ends it)", flush=True)
-        threading.Event().wait()
+        try:
+            threading.Event().wait()
+        except Terminated as error:  # the usual end of a server, without a message
+            raise typer.Exit(143) from error
 
 
 def projector(

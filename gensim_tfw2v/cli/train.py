@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import shlex
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -19,6 +20,8 @@ from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, 
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
 from gensim_tfw2v.cli.training_options import OF_THE_COMMAND, check_combination
+from gensim_tfw2v.files.temporary import check_folder
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -56,6 +59,7 @@ def train(
             metavar="CORPUS",
             help="Text file with one sentence per line, plain or compressed, or a folder of such "
             "files; - reads standard input. With --column, a table or a folder of tables.",
+            allow_dash=True,
         ),
     ],
     output: common.Output,
@@ -128,7 +132,7 @@ def train(
     alpha: Annotated[float, _model("Learning rate at the start.", min=0)] = 0.025,
     min_alpha: Annotated[float, _model("Learning rate at the end.", min=0)] = 0.0001,
     epochs: Annotated[int, _model("Passes over the corpus; 10 with --doc2vec.", min=1)] = 5,
-    seed: Annotated[int, _model("Seed of the random numbers.")] = 1,
+    seed: Annotated[int, _model("Seed of the random numbers.", min=0, max=2**32 - 1)] = 1,
     fasttext: Annotated[
         bool,
         _fasttext(
@@ -299,14 +303,22 @@ def train(
             model, seconds = train_model(make, **options)
         for path in model_files.save_model(model, output, vectors, binary, progress):
             saved.append(path)
-    except KeyboardInterrupt:
-        from gensim_tfw2v.training.checkpoints import has_checkpoint
-
+    except (KeyboardInterrupt, common.Terminated) as error:
         kept = f"saved {', '.join(map(str, saved))} only" if saved else "nothing was saved"
-        if checkpoint_dir is not None and has_checkpoint(checkpoint_dir):
-            kept += f"; {checkpoint_dir} has a checkpoint: the same command resumes from it"
-        common.fail_interrupted(f"; {kept}")
+        common.fail_stopped(error, f"; {kept}{_resumable(checkpoint_dir)}")
     print_training(model, seconds, saved)
+    for word in {*(log_words or ())} - model.wv.key_to_index.keys():
+        print(f"tfw2v: --log-words: {quoted(word)} is not in the vocabulary", file=sys.stderr)
+
+
+def _resumable(checkpoint_dir: Path | None) -> str:
+    """Return the advice to resume from a checkpoint, if one outlives this command."""
+    from gensim_tfw2v.files.temporary import is_temporary
+    from gensim_tfw2v.training.checkpoints import has_checkpoint
+
+    if checkpoint_dir is None or is_temporary(checkpoint_dir) or not has_checkpoint(checkpoint_dir):
+        return ""
+    return f"; {checkpoint_dir} has a checkpoint: the same command resumes from it"
 
 
 @contextlib.contextmanager
@@ -346,7 +358,14 @@ def demo(
     if out is not None:
         model_files.check_can_save(out)
         formats.check_model_name(out)
-    where = "in this process" if cluster == "none" else f"on {cluster}"
+    on = None if cluster == "none" else cluster
+    if on is not None:
+        from gensim_tfw2v.cluster.spec import parse_cluster
+
+        parse_cluster(on)
+    if log_dir is not None:
+        check_folder("log_dir", log_dir)
+    where = "in this process" if on is None else f"on {on}"
     print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
     with phase("loading gensim", None):
         from gensim.test.utils import datapath
@@ -355,7 +374,6 @@ def demo(
         model_class()
     with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
         sentences = [simple_preprocess(text) for text in texts]
-    on = None if cluster == "none" else cluster
     model, seconds = train_model(
         new_model, sentences=sentences, sg=1, epochs=epochs, cluster=on, log_dir=log_dir
     )

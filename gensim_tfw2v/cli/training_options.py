@@ -78,6 +78,10 @@ def check_combination(options: Mapping[str, Any]) -> None:
         )
     if "doc2vec" in options and options.keys() & {"fasttext", "sg"}:
         raise BadInput("--doc2vec excludes --fasttext, --sg and --cbow; use --dm or --dbow")
+    if options.get("sg") and (unused := options.keys() & {"corrected_cbow", "cbow_mean"}):
+        raise BadInput(
+            f"{flags(options, unused)}: works only with --cbow, not with --sg; leave out one"
+        )
     if len(options.keys() & set(CLUSTERS)) > 1:
         raise BadInput("--hosts and --cluster exclude each other; give only one of them")
     if "init" not in options and options.get("dbow_words") and options.get("dm", True):

@@ -8,12 +8,12 @@ import ipaddress
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from gensim_tfw2v.messages import converting, quoted, require, wide_encoding
+from gensim_tfw2v.messages import converting, quoted, require, undecodable, wide_encoding
 
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -123,11 +123,19 @@ class Cluster:
 
     def __post_init__(self) -> None:
         for role in ("ps", "worker"):
+            given = getattr(self, role)
+            if isinstance(given, str) or not isinstance(given, Sequence | None):
+                raise ClusterError(
+                    f"{role} is {quoted(given)}: pass a tuple of addresses, such as "
+                    "('10.0.0.2:2222',)"
+                )
             if not getattr(self, role):
                 raise ClusterError(f"the cluster has no {role}: give at least one {role} address")
         by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
             said = f"{task.role} {task.index} has the address {quoted(task.address)}: write"
+            if not isinstance(task.address, str):
+                raise ClusterError(f"{said} a string, host:port")
             if user := task.address.rpartition("@")[0]:
                 how = f"without a user, and log in as one with --ssh 'ssh -l {user}'"
                 raise ClusterError(f"{said} host:port {how}")
@@ -236,7 +244,9 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
     if not text:
         raise ClusterError(f"TF_CONFIG is not set; {should}")
     try:
-        config = json.loads(text)
+        config = json.loads(text, object_pairs_hook=_once)
+    except ClusterError as error:
+        raise ClusterError(f"TF_CONFIG {error}") from error
     except UNREADABLE as error:
         raise ClusterError(f"TF_CONFIG is not JSON ({error}); {should}") from error
     parts = config if isinstance(config, dict) else {}
@@ -247,8 +257,13 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
     own = parts["task"]
     role = own.get("type")
     index = own.get("index", 0)
-    if role not in ROLES or type(index) is not int:
-        raise ClusterError(f"TF_CONFIG names the task {quoted(own)}; {should}")
+    if role not in ROLES:
+        raise ClusterError(f"TF_CONFIG has a task of the type {quoted(role)}; {should}")
+    if type(index) is not int:
+        raise ClusterError(
+            f"TF_CONFIG has a task with the index {quoted(index)}, which must be a whole number, "
+            f"without quotes; {should}"
+        )
     return cluster, cluster.task(role, index)
 
 
@@ -272,7 +287,7 @@ def read_hosts(path: Path) -> Cluster:
         if not isinstance(addresses, dict):
             raise ClusterError("is not a mapping from roles to addresses")
         return _from_addresses(addresses, "it")
-    except (ClusterError, UnicodeDecodeError) as error:
+    except ClusterError as error:
         raise ClusterError(f"{path}: {error}; it should be like {HOSTS_EXAMPLE}") from error
 
 
@@ -280,12 +295,19 @@ def _parsed(path: Path) -> Any:
     content = path.read_bytes()
     if encoding := wide_encoding(content[:64]):
         raise ClusterError(f"is not UTF-8 text. {converting(encoding)}")
-    text = content.decode("utf-8-sig")  # Notepad and PowerShell write a byte order mark
+    try:
+        text = content.decode("utf-8-sig")  # Notepad and PowerShell write a byte order mark
+    except UnicodeDecodeError as error:
+        raise ClusterError(undecodable(error, 0)) from error
     if path.suffix.lower() not in {".yaml", ".yml"}:
         try:
-            return json.loads(text)
+            return json.loads(text, object_pairs_hook=_once)
+        except ClusterError:
+            raise
         except UNREADABLE as error:
-            raise ClusterError(f"is not JSON ({error})") from error
+            raise ClusterError(
+                f"is not JSON ({error}); if it is YAML, let its name end with .yaml"
+            ) from error
     require(f"{path}, a hosts file in YAML,", "PyYAML", "yaml")
 
     import yaml
@@ -297,12 +319,25 @@ def _parsed(path: Path) -> Any:
                 raise ClusterError(f"has the alias *{alias}: write the addresses out in full")
             return super().compose_node(parent, index)
 
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            _once([(self.construct_object(key), None) for key, _ in node.value])
+            return super().construct_mapping(node, deep)
+
     try:
         return yaml.load(text, Loader)
     except ClusterError:
         raise
     except (yaml.YAMLError, *UNREADABLE) as error:
         raise ClusterError(f"is not YAML ({error})") from error
+
+
+def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Make a mapping; raise a ClusterError if a key occurs twice."""
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ClusterError(f"has {quoted(key)} twice: write one list of addresses for it")
+    return dict(pairs)
 
 
 def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:

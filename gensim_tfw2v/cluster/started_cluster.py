@@ -32,6 +32,10 @@ RESTARTS = 5
 #: that has started the cluster, the numbers of ps and worker tasks, and the program's command line.
 PROGRAM = "program.json"
 
+#: Name of a file next to it. For each task by the name of its log, it contains the id of the task's
+#: process on this machine, and the size of the log when that was started.
+TASKS = "tasks.json"
+
 #: Seconds between two checks whether a task has ended.
 LOOK_SECONDS = 0.2
 
@@ -111,6 +115,7 @@ class StartedCluster(abc.ABC):
         self.cluster = cluster
         self.ready_seconds = ready_seconds
         self._tasks: dict[Task, _StartedTask] = {}
+        self._processes: dict[str, tuple[int, int]] = {}
         self._logs = TemporaryFolder("cluster")
 
     @abc.abstractmethod
@@ -151,7 +156,14 @@ class StartedCluster(abc.ABC):
         """Start a task, or restart it after it has ended."""
         if task in self._tasks:
             self._tasks.pop(task).close()
+        log = self.log(task)
+        size = log.stat().st_size if log.exists() else 0
         self._tasks[task] = _StartedTask(task, self._start_process(task), self._show)
+        self._processes[log.stem] = self.pid(task), size
+        with contextlib.suppress(OSError):  # full disk
+            new = self._logs.folder / f"{TASKS}.new"
+            new.write_text(json.dumps(self._processes), encoding="utf-8")
+            new.replace(self._logs.folder / TASKS)
 
     def wait(self, tasks: Sequence[Task]) -> None:
         """Wait until tasks report that they serve.

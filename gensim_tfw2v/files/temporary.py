@@ -134,6 +134,11 @@ def _end(folder: Path, owner: int, lock: BinaryIO | None) -> None:
         lock.close()
 
 
+def is_temporary(folder: Path) -> bool:
+    """Return whether a folder is a `TemporaryFolder`, which its owner removes."""
+    return folder.name.startswith(PREFIX) and (folder / OWNED).exists()
+
+
 def is_own(folder: Path) -> bool:
     """Return whether a path is a folder, not a link, that belongs to this process's user."""
     status = folder.lstat()

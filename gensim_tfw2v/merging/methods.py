@@ -165,7 +165,7 @@ def merging_named(method: str) -> Method:
     """Return the method of this name; raise a ValueError if it is unknown."""
     if method not in METHODS:
         *names, last = METHODS
-        raise ValueError(f"unknown method {quoted(method)}: use {', '.join(names)} or {last}")
+        raise ValueError(f"method is {quoted(method)}: use {', '.join(names)} or {last}")
     return METHODS[method]
 
 

@@ -35,7 +35,8 @@ class TensorBoardLog:
     Raises
     ------
     ValueError
-        If `projector_words` is below 0, or a sequence of words is a single string.
+        If `folder` is not a path, `projector_words` is below 0, `projector_each_epoch` is not a
+        bool, or a sequence of words is a single string.
     EvaluationFileError, OSError
         If a file of word pairs cannot be read.
     """
@@ -47,6 +48,13 @@ class TensorBoardLog:
     projector_each_epoch: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.folder, str | os.PathLike) or not os.fspath(self.folder):
+            raise ValueError(f"folder must be the path of a folder, got {quoted(self.folder)}")
+        if not isinstance(self.projector_each_epoch, bool):
+            raise ValueError(
+                "projector_each_epoch must be True or False, got "
+                f"{quoted(self.projector_each_epoch)}"
+            )
         for name in ("word_pairs", "probe_words"):
             if isinstance(given := getattr(self, name), str | os.PathLike):
                 raise ValueError(

@@ -1,5 +1,6 @@
 """Files of an index of neighbours: USearch's graph, and a description in JSON next to it."""
 
+import errno
 import json
 import zlib
 from pathlib import Path
@@ -35,11 +36,20 @@ def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -
     save_atomically(path, write)
 
 
+def _header(path: Path) -> Path:
+    """Return the path of an index's second file; raise a FileNotFoundError if it is missing."""
+    header = Path(f"{path}.json")
+    if not header.exists():
+        cure = f"missing, so {path} is no index; build one, with: tfw2v index"
+        raise FileNotFoundError(errno.ENOENT, cure, str(header))
+    return header
+
+
 def read_index(path: Path) -> tuple[NeighbourGraph, VectorChecksums]:
     """Read the files of an index, and map the graph into memory; see `NeighbourIndex.load`."""
     try:
         with path.open("rb"):  # names the file if it is missing
-            text = Path(f"{path}.json").read_bytes()
+            text = _header(path).read_bytes()
         data = np.memmap(path, np.uint8, "r")
         header = strict_json(text)
         if header.pop("checksum") != _checksum(data, header):

@@ -211,6 +211,11 @@ class NeighbourIndex:
             If the queries do not have D finite elements each, or the vectors have changed since the
             index was built.
         """
+        if np.asarray(queries).dtype.kind not in "fiub":
+            raise TypeError(
+                f"queries must be vectors, got {quoted(queries)}: search for the vectors of words, "
+                "such as vectors[words]"
+            )
         queries = self._unit_queries(np.asarray(queries))
         threads = _threads(workers)
         n_keys = max(0, min(operator.index(topn), self._n_allowed))

@@ -335,16 +335,25 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
         field.name: float if field.default is None else type(field.default)
         for field in fields(chosen)
     }
-    values = {}
+    try:
+        return chosen(**_read_options(name, options, kinds))
+    except ValueError as error:
+        raise ValueError(f"regime is {quoted(given)}: {error}") from None
+
+
+def _read_options(name: str, options: str, kinds: dict[str, type]) -> dict[str, Any]:
+    """Read options such as ``n_fetch=8,adagrad=true``; `kinds` are the types of all options."""
+    values: dict[str, Any] = {}
     for part in filter(None, options.replace(" ", "").split(",")):
         key, _, value = part.partition("=")
         if key not in kinds:
             raise ValueError(
-                f"regime {quoted(name)} has no option {quoted(key)} "
-                f"(known: {', '.join(kinds) or 'it has none'})"
+                f"{name} has no option {quoted(key)} (known: {', '.join(kinds) or 'it has none'})"
             )
-        values[key] = _value(f"{name}: {key}", value, kinds[key])
-    return chosen(**values)
+        if key in values:
+            raise ValueError(f"{key} is set twice: leave out one")
+        values[key] = _value(key, value, kinds[key])
+    return values
 
 
 def _value(what: str, text: str, kind: type) -> Any:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 from gensim_tfw2v.planning import memory
+from gensim_tfw2v.planning.checks import check_finite, check_whole
 from gensim_tfw2v.planning.workload import (
     ELEMENT,
     FLOAT,
@@ -65,6 +66,11 @@ class Machines:
         Bytes of memory per task.
     coordinator_memory : float, optional
         Bytes of memory of the coordinator; by default `memory`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is of the wrong type, or not above 0; `latency` may be 0.
     """
 
     workers: int
@@ -74,6 +80,15 @@ class Machines:
     latency: float = 2e-4
     memory: float = 64e9
     coordinator_memory: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("workers", "shards", "threads"):
+            check_whole(name, getattr(self, name))
+        for name in ("net", "memory"):
+            check_finite(name, getattr(self, name))
+        check_finite("latency", self.latency, may_be_zero=True)
+        if self.coordinator_memory is not None:
+            check_finite("coordinator_memory", self.coordinator_memory)
 
 
 class Choice(NamedTuple):

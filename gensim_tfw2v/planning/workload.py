@@ -9,6 +9,7 @@ from gensim_tfw2v.graph.objectives import NearPairs
 from gensim_tfw2v.graph.step_shape import StepShape, choose_step
 from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES, Objective
 from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
+from gensim_tfw2v.planning.checks import check_finite, check_whole
 
 # Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and
 # Gale 1995, "Poisson mixtures"). With this value, the predicted number of distinct words in runs of
@@ -114,8 +115,14 @@ class Workload:
         """Estimate the work of a text whose words follow Zipf's law.
 
         `vocabulary` is the number of words V, and `tokens` the length of the text in words. The
-        remaining parameters are gensim's.
+        remaining parameters are gensim's. A TypeError or ValueError is raised for a number of the
+        wrong type or below its minimum.
         """
+        check_whole("vocabulary", vocabulary)
+        check_finite("tokens", tokens)
+        for name, value in ("vector_size", vector_size), ("window", window), ("negative", negative):
+            check_whole(name, value)
+        check_finite("sample", sample, may_be_zero=True)
         frequencies = Frequencies.zipf(vocabulary, sample=sample)
         kept = int(tokens * frequencies.kept)
         objective = Objective(skipgram, negative)

@@ -95,6 +95,11 @@ class EarlyStopping(CallbackAny2Vec):
         self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
         self._best: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
         self._waited = 0  # epochs since the last improvement
+        if not callable(monitor) and not isinstance(monitor, str | os.PathLike):
+            raise TypeError(
+                f"monitor is {quoted(monitor)}: pass the name of a set, the path of a file, 'loss' "
+                "or a function of the model"
+            )
         if not callable(monitor) and monitor != "loss":
             if not os.path.exists(path := _path(monitor)):
                 known = ", ".join((*SETS, "loss"))

@@ -93,7 +93,7 @@ def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]
     kinds = str, Integral if isinstance(own, Integral) else type(own)
     for document in documents:
         text = getattr(document, "words", document)  # a TaggedDocument has `words`
-        if isinstance(text, str):
+        if isinstance(text, str) or not isinstance(text, Iterable):
             raise TypeError(
                 f"a document must be a list of words, got {quoted(text)}: split it into words as "
                 "the training text was, for example by text.split()"

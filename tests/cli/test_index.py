@@ -71,9 +71,8 @@ def test_words_without_vectors_are_found_last(tfw2v, tmp_path):
 
 def test_a_missing_index_is_named(tfw2v, models, tmp_path):
     arguments = ["neighbours", models["text.txt"], "the", "--index", tmp_path / "none"]
-    assert (
-        tfw2v(*arguments, status=2).stderr == f"tfw2v: {arguments[-1]}: No such file or directory\n"
-    )
+    said = tfw2v(*arguments, status=2).stderr
+    assert said == f"tfw2v: {arguments[-1]}: No such file or directory; check the path\n"
 
 
 def test_defaults_equal_those_of_the_class():

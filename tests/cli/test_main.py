@@ -67,7 +67,7 @@ def failing_app(error):
     [
         (BadInput("no such\nfile"), 2, "tfw2v: no such file\n"),
         (FileNotFoundError(2, "No such file or directory", "x.txt"), 2,
-         "tfw2v: x.txt: No such file or directory\n"),
+         "tfw2v: x.txt: No such file or directory; check the path\n"),
         (NotImplementedError(), 2, "tfw2v: NotImplementedError\n"),
         (ImportError("TensorFlow is too old"), 2, "tfw2v: TensorFlow is too old\n"),
         (EOFError("x.gz is cut short"), 2, "tfw2v: x.gz is cut short\n"),

@@ -84,7 +84,7 @@ def test_bad_input_is_rejected(tfw2v, models, parts, tmp_path):
     out = ("-o", tmp_path / "m")
     assert message(tmp_path / "missing", *out) == f"tfw2v: {tmp_path / 'missing'}: no such file\n"
     unknown = message(*parts, *out, "--method", "mean")
-    assert unknown == "tfw2v: unknown method 'mean': use alir, pca or concat\n"
+    assert unknown == "tfw2v: --method is 'mean': use alir, pca or concat\n"
     assert "--vectors FILE" in message(*parts, *out, "--binary")
     assert "is both --output and --vectors" in message(*parts, *out, "--vectors", tmp_path / "m")
     assert "is one of the inputs" in message(*parts, "-o", parts[0])

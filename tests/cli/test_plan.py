@@ -159,4 +159,4 @@ def test_invalid_network_speed_is_a_usage_error(tfw2v):
 @pytest.mark.parametrize("name", ["--latency", "--sample"])
 def test_nonfinite_or_negative_numbers_are_rejected(tfw2v, name, bad):
     said = tfw2v("plan", "--vocab", 9, "--tokens", "1G", name, bad, status=2).stderr
-    assert f"Invalid value for '{name}'" in said
+    assert f"{name} is '{bad}': give a number from 0 up" in said

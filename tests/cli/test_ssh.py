@@ -252,10 +252,10 @@ def test_tasks_that_fail_to_start_are_named(tfw2v, tmp_path, script, message):
         ((), TRAINING[:1], "give the training after --"),
         ((), ("--", "demo"), "give the training after --, as in: tfw2v cluster ssh -- train"),
         ((), (*TRAINING, "--cluster", "TF_CONFIG"), "leave it out after --"),
-        ((), (*TRAINING, "--windw", "3"), "No such option"),
+        ((), (*TRAINING, "--windw", "3"), "train has no option --windw. Did you mean --window"),
         (("--ssh", "ssh 'a"), TRAINING, "quote it as for a shell"),
         (("--ssh", " "), TRAINING, "--ssh is empty"),
-        (("--ssh", "no-such-program"), TRAINING, "no-such-program: No such file"),
+        (("--ssh", "no-such-program"), TRAINING, "no program 'no-such-program' is installed"),
     ],
 )
 def test_bad_usage_is_rejected(tfw2v, tmp_path, options, training, message):

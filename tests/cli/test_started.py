@@ -40,13 +40,24 @@ def test_running_cluster_is_listed_logged_and_stopped(tfw2v, folder):
         assert re.search(r"^ps-0 \| ps 0 .* serves$", shown, re.MULTILINE)
         wrong = tfw2v("cluster", "logs", "worker-7", status=2).stderr
         assert "TASK is 'worker-7'" in wrong and "ps-0, worker-0" in wrong
-        tfw2v("cluster", "stop")
+        for option in ((), ("--name", name)):
+            first, *states = tfw2v(
+                "cluster", "status", "--seconds", 60, *option
+            ).stdout.splitlines()
+            assert first == f"{name}: {started_as}"
+            for task, state in zip(("ps", "worker"), states, strict=True):
+                assert re.fullmatch(rf"{task} +0 +pid \d+ +serves", state)
+        assert tfw2v("cluster", "stop").stdout == f"stopped {name}: {started_as}\n"
         assert process.wait(60) == 128 + signal.SIGTERM
+        assert process.stderr.read().decode().splitlines()[-1].startswith("tfw2v: terminated; ")
     finally:
         process.kill()
         process.communicate()
     assert tfw2v("cluster", "ls").stdout.splitlines() == ["name\tpid\tps\tworker\tcommand"]
-    none = "tfw2v: no cluster is running that tfw2v has started from this machine\n"
+    none = (
+        "tfw2v: no cluster is running that tfw2v has started from this machine; tfw2v cluster "
+        "local and tfw2v cluster ssh start one\n"
+    )
     assert tfw2v("cluster", "stop", status=2).stderr == none
 
 

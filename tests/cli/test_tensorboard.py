@@ -105,7 +105,8 @@ def test_only_automatically_chosen_ports_are_retried(folder, monkeypatch, port, 
 def test_bad_folders_are_rejected(tfw2v, folder, name, message):
     (folder / "file").touch()
     result = tfw2v("tensorboard", folder / name, status=2)
-    assert result.stderr == f"tfw2v: {folder / name}: {message}\n"
+    cure = "give the --log-dir of a training"
+    assert result.stderr == f"tfw2v: {folder / name}: {message}; {cure}\n"
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1"])

@@ -23,7 +23,7 @@ PACKAGE = "gensim_tfw2v"
 PUBLIC = (PACKAGE, f"{PACKAGE}.cluster", f"{PACKAGE}.evaluation")
 
 #: Errors that the package itself catches.
-CAUGHT = ("BadInput", "Stopped")
+CAUGHT = ("BadInput", "Stopped", "Terminated")
 
 #: Attributes that name a file to load, by tag.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}

@@ -264,5 +264,5 @@ def test_invalid_sub_models_raise(models, message):
 
 
 def test_unknown_method_raises():
-    with pytest.raises(ValueError, match="unknown method 'mean': use alir, pca or concat"):
+    with pytest.raises(ValueError, match="method is 'mean': use alir, pca or concat"):
         merge([SubModel(np.arange(2), np.ones((2, 2)))], 2, "mean")

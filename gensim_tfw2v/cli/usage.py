@@ -1,0 +1,203 @@
+"""Commands and groups that explain a mistyped command line on one line.
+
+Each message repeats what was typed, states what is allowed, and what to do. The classes check the
+values of options before Typer converts them, whose messages depend on its version and do not repeat
+the value. They rely only on what Typer with click's own parser and with its copy have in common.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, get_args, get_type_hints
+
+import typer
+from typer.models import ParameterInfo
+
+from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.values import check_value
+from gensim_tfw2v.messages import quoted
+
+#: Base class of the errors of Typer's parser.
+USAGE_ERROR: Any = typer.BadParameter.__bases__[0]
+
+#: Settings of the tool and of separately parsed commands; groups pass them to their commands.
+HELP = {"help_option_names": ["--help", "-h"]}
+
+#: Names in word2vec.c, fastText, older gensim and other tools, and the options that they stand for.
+SYNONYMS = {
+    **dict.fromkeys(("size", "dim", "dimensions"), "--vector-size"),
+    **dict.fromkeys(("iter", "iterations", "epoch"), "--epochs"),
+    **dict.fromkeys(("thread", "threads", "jobs"), "--workers"),
+    **dict.fromkeys(("lr", "learning-rate"), "--alpha"),
+    **dict.fromkeys(("top", "topk", "top-k", "k"), "--topn"),
+    **dict.fromkeys(("skipgram", "skip-gram"), "--sg"),
+    **dict.fromkeys(("neg", "negatives"), "--negative"),
+    **{"ws": "--window", "minn": "--min-n", "maxn": "--max-n", "mincount": "--min-count"},
+    **{"out": "--output", "save": "--output", "format": "--to", "word": "--minus"},
+}
+
+#: Characters that look like the "-" with which options begin.
+DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+
+
+class _ClearUsage:
+    """Mix-in that raises `BadInput` for usage errors of a command or group."""
+
+    def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments of this command, after a check of their form and values."""
+        if (
+            ctx.resilient_parsing
+            or not (args or self.params)
+            or (self.no_args_is_help and not args)
+        ):
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        typed = list(args)
+        try:
+            values, extra, _ = self.make_parser(ctx).parse_args(args=list(args))
+            if not any(param.is_eager and param.name in values for param in self.get_params(ctx)):
+                if extra and not ctx.allow_extra_args:
+                    raise BadInput(_explain_extra(self, ctx, typed, values, extra))
+                _check_values(self, typed, values)
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except USAGE_ERROR as error:
+            raise BadInput(_explain(self, ctx, typed, error)) from error
+
+
+class Command(_ClearUsage, typer.core.TyperCommand):
+    """Command of the tool."""
+
+
+class Group(_ClearUsage, typer.core.TyperGroup):
+    """Group of commands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first argument names, as click does."""
+        if self.get_command(ctx, args[0]) is None:
+            raise BadInput(_explain_command(ctx, args[0]))
+        return super().resolve_command(ctx, args)
+
+
+def _check_values(command: Any, typed: Sequence[str], values: dict[str, Any]) -> None:
+    """Raise for values of options and arguments that their declarations do not allow."""
+    if command.callback is None:
+        return
+    declared = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+    for param in command.params:
+        value = values.get(param.name)
+        shown = _shown(param, typed)
+        if value is None and isinstance(param.envvar, str):
+            value = os.environ.get(param.envvar) or None  # as Typer, which ignores empty ones
+            shown = param.envvar
+        for text in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(text, str):
+                type_, settings, *_ = (*get_args(declared.get(param.name)), None, None)
+                if isinstance(settings, ParameterInfo):
+                    check_value(shown, text, type_, settings)
+
+
+def _shown(param: Any, typed: Sequence[str] = ()) -> str:
+    """Return an option as it was typed, or by its longest name; an argument by its metavar."""
+    if param.param_type_name == "argument":
+        return (param.metavar or param.name.upper()).split()[0].strip("[].")
+    names = [name for name in param.opts if any(word.split("=")[0] == name for word in typed)]
+    return next(iter(names), max(param.opts, key=len))
+
+
+def _explain(command: Any, ctx: Any, typed: Sequence[str], error: Any) -> str:
+    """Return the message for an error of Typer's parser."""
+    kind = type(error).__name__
+    name = getattr(error, "option_name", "")
+    if kind == "NoSuchOption":
+        return _explain_option(command, ctx, typed, name)
+    param = getattr(error, "param", None)
+    if kind == "BadOptionUsage" and "not take" in error.message:
+        word = next(word for word in typed if word.startswith(f"{name}="))
+        return f"{quoted(word)}: {name} takes no value; leave out what follows it"
+    if kind == "BadOptionUsage":
+        param = next(one for one in command.params if name in one.opts)
+        return f"{name} needs a value: {param.help}"
+    if kind == "MissingParameter" and param is not None:
+        return f"{_name(ctx)} needs {_shown(param)}: {param.help}"
+    return f"{error.format_message().rstrip('.')}; see {ctx.command_path} --help"
+
+
+def _name(ctx: Any) -> str:
+    """Return a command's name as it is typed after ``tfw2v``; that name for the tool itself."""
+    return ctx.command_path.partition(" ")[2] or ctx.command_path
+
+
+def _explain_option(command: Any, ctx: Any, typed: Sequence[str], name: str) -> str:
+    """Return the message for an unknown option, with similar ones and commands that have it."""
+    if not name.startswith("--"):  # one letter of a word such as -epochs
+        words = (word for word in typed if word[0:1] == "-" != word[1:2] and name[1] in word)
+        name = next(words, name)
+    name = name.split("=")[0]
+    known = {option.lstrip("-"): option for option in _option_names(command.get_params(ctx))}
+    word = name.lstrip("-").replace("_", "-")
+    synonym = SYNONYMS.get(word.casefold(), f"--{word}")
+    similar = get_close_matches(word.casefold(), known, 2)
+    close = [synonym] if synonym in known.values() else [known[one] for one in similar]
+    message = f"{_name(ctx)} has no option {name if len(name) < 80 else quoted(name)}"
+    if close:
+        return f"{message}. Did you mean {' or '.join(close)}?"
+    having = [path for path, one in _commands(ctx) if name in _option_names(one.params)]
+    elsewhere = f", which is an option of {', '.join(having[:2])}" if having else ""
+    return f"{message}{elsewhere}; see {ctx.command_path} --help"
+
+
+def _option_names(params: Iterable[Any]) -> Iterator[str]:
+    for param in params:
+        if param.param_type_name == "option":
+            yield from (*param.opts, *param.secondary_opts)
+
+
+def _explain_extra(
+    command: Any, ctx: Any, typed: Sequence[str], values: dict[str, Any], extra: Sequence[str]
+) -> str:
+    """Return the message for arguments that no parameter takes."""
+    arguments = [_shown(one) for one in command.params if one.param_type_name == "argument"]
+    takes = f"only {' and '.join(arguments)}" if arguments else "no arguments"
+    message = f"{_name(ctx)} takes {takes}, but got {quoted(extra[0])}{' too' * bool(arguments)}"
+    before = typed[typed.index(extra[0]) - 1]  # the last word if there is none
+    if before in _option_names(command.params):  # the parser has not used up the value
+        return f"{message}: {before} takes no value; leave it out"
+    if extra[0].startswith(tuple(DASHES)):
+        return f"{message}: options begin with --, as in --{extra[0].lstrip(DASHES + '-')}"
+    needed = (one for one in command.params if one.required and one.name not in values)
+    named = (one for one in command.params if one.name == "name")
+    for param in (*needed, *named):
+        return f"{message}: write {_shown(param)} before it if that was meant"
+    return f"{message}; see {ctx.command_path} --help"
+
+
+def _explain_command(ctx: Any, name: str) -> str:
+    """Return the message for an unknown command, with similar ones of all groups."""
+    message = f"{_name(ctx)} has no command {quoted(name)}"
+    if name in ("help", "version"):
+        return f"{message}: write {ctx.find_root().command_path} --{name}"
+    paths: dict[str, list[str]] = {}
+    for path, _ in _commands(ctx):
+        paths.setdefault(path.rpartition(" ")[2], []).append(path)
+    close = [
+        path for word in get_close_matches(name.casefold(), paths, 2, 0.7) for path in paths[word]
+    ]
+    if close:
+        return f"{message}. Did you mean {' or '.join(close)}?"
+    return f"{message}; see {ctx.command_path} --help"
+
+
+def _commands(ctx: Any) -> Iterator[tuple[str, Any]]:
+    """Yield all commands of the tool that are not hidden, each with its name as it is typed."""
+    root = ctx.find_root()
+
+    def walk(path: str, group: Any) -> Iterator[tuple[str, Any]]:
+        for name, command in group.commands.items():
+            if not command.hidden:
+                yield f"{path} {name}", command
+            if hasattr(command, "commands"):
+                yield from walk(f"{path} {name}", command)
+
+    return walk(root.command_path, root.command) if hasattr(root.command, "commands") else iter(())
