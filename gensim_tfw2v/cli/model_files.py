@@ -129,7 +129,8 @@ def load_saved(
     check_encoding(encoding)
     formats.find_saved(path)
     if not path.is_file() and not formats.is_pretrained(path):
-        raise BadInput(f"{path}: {describe_folder(path) if path.is_dir() else 'no such file'}")
+        what = "is a pipe or a device; give a file" if path.exists() else "no such file"
+        raise BadInput(f"{path}: {describe_folder(path) if path.is_dir() else what}")
     notices: list[str] = []
     with phase(f"loading {path}", None):
         import numpy as np

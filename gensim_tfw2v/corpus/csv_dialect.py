@@ -154,9 +154,7 @@ class StrictRows:
 
 def guess_sep(head: str, dialect: Dialect) -> str | None:
     """Return a different separator that splits all of the first rows into equally many cells."""
-    lines = [line for line in head.splitlines()[: SAMPLE + 1] if line.strip()]
-    if len(lines) > 1 and len(lines) > SAMPLE:
-        lines = lines[:SAMPLE]
+    lines = [line for line in head.splitlines()[:SAMPLE] if line.strip()]
     for sep in SEPARATORS:
         if sep == dialect.sep or sep in (dialect.quotechar, dialect.escapechar):
             continue

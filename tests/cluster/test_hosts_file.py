@@ -50,7 +50,7 @@ def test_chief_is_optional(tmp_path):
         ("h.yaml", "ps: [12:30]\nworker: [b:1]", r"\[750\] for ps: write a list"),
         ("h.json", '{"ps": ["a:1"], "worker": ["b"]}', "address 'b': write host:port"),
         ("h.json", '{"ps": ["a:1"], "worker": ["b:1"], "chief": ["c:1", "d:1"]}', "has 2 chiefs"),
-        ("h.yaml", b"\xff", "decode"),
+        ("h.yaml", b"\xff", "is not UTF-8 text: invalid start byte at byte 0"),
         ("h.json", json.dumps(ADDRESSES).encode("utf-16"), "looks like UTF-16: .*iconv"),
         ("h.json", '{"ps": ["me@a:1"], "worker": ["b:1"]}', "'me@a:1': .*--ssh 'ssh -l me'"),
         ("h.json", '{"ps": ["-oProxyCommand=x:1"], "worker": ["b:1"]}', "write host:port"),

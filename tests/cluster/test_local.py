@@ -165,7 +165,7 @@ def test_workers_share_cores_evenly_unless_configured(monkeypatch):
         def start_module(self, module, *arguments, environment, **options):
             config = json.loads(environment["TF_CONFIG"])["task"]
             started[config["type"]] = environment.get(OP_THREADS)
-            return Mock(stdout=io.BytesIO())
+            return Mock(stdout=io.BytesIO(), pid=1)
 
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     for workers, threads in ((1, "6"), (3, "2"), (4, "1"), (7, "1")):

@@ -87,7 +87,7 @@ def test_huge_tf_configs_are_rejected_with_a_short_message(text):
         (json.dumps({**GOOD, "cluster": {"evaluator": ["a:1"]}}), "type 'evaluator'; known are ps"),
         (json.dumps({**GOOD, "task": {"type": "worker", "index": 2}}), "no worker 2; it has ps 0"),
         (json.dumps({**GOOD, "task": {"type": "worker", "index": -1}}), "no worker -1"),
-        (json.dumps({**GOOD, "task": {"type": "boss"}}), "names the task"),
+        (json.dumps({**GOOD, "task": {"type": "boss"}}), "a task of the type 'boss'; it should"),
         (
             json.dumps({**GOOD, "cluster": {**GOOD["cluster"], "chief": ["c:1", "c:2"]}}),
             "has 2 chiefs",

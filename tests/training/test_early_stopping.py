@@ -171,7 +171,7 @@ def test_monitor_that_returns_no_number_is_named(score):
 def test_invalid_monitor_or_options_raise():
     with pytest.raises(FileNotFoundError, match="ws354"):
         EarlyStopping("ws354")
-    with pytest.raises(TypeError, match="not int"):
+    with pytest.raises(TypeError, match="monitor is 353: pass the name of a set"):
         EarlyStopping(353)
     with pytest.raises(ValueError, match="mode is 'up': use"):
         EarlyStopping("loss", mode="up")
