@@ -26,7 +26,7 @@ __all__ = ["Choice", "Frequencies", "Machines", "Workload", "compare"]
 # alone, without waiting for the network. The value is fitted to skip-gram by `benchmarks.fit`.
 # ROUND_TRIPS: a step in columns waits for the ps three times, for the products, for the norms of
 # the updates, and for the write.
-WORKER_FACTOR = 1.41
+WORKER_FACTOR = 1.46
 ROUND_TRIPS = 3
 
 #: Bytes of a mean word of the encoded text, for Wikipedia's frequencies.
