@@ -120,7 +120,7 @@ $(BIN)/python:
 
 # Prints the long steps of pip, a line each; "!" is the line of a failed pip, whose errors are shown.
 STEPS = awk '$$0 == "!" { exit 1 } \
-	/^ +Downloading .* MB\)/ && substr($$3, 2) >= 20 { print "  downloading " $$2 " " $$3 " " $$4 } \
+	/^ +Downloading .* MB\)/ && substr($$3, 2) + 0 >= 20 { print "  downloading " $$2 " " $$3 " " $$4 } \
 	/^Installing collected packages/ { print "  unpacking all packages, which takes a minute or two" } \
 	/Building .*gensim-tfw2v.*started/ { print "  compiling the kernels" } { fflush() }'
 
