@@ -187,6 +187,9 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def option(help: str, *names: str, **settings: Any) -> Any:
     """Declare an option: help, names (by default from the parameter), and further settings."""
+    # Older versions of Typer convert a value, such as a path, before it is in `context.params` only
+    # if the option has a callback.
+    settings.setdefault("callback", _same_value)
     return typer.Option(*names, help=help, **settings)
 
 
@@ -196,6 +199,11 @@ def given(context: typer.Context) -> dict[str, Any]:
     # compare the source's name, because str(source) depends on the version of click
     source = context.get_parameter_source
     return {n: v for n, v in values if "DEFAULT" not in getattr(source(n), "name", "")}
+
+
+def _same_value(value: Any) -> Any:
+    """Return the value of an option unchanged."""
+    return value
 
 
 def _turn_on_log(verbose: bool) -> bool:
