@@ -128,7 +128,7 @@ def test_threads_of_a_worker_share_its_sub_model(units, tmp_path):
 
 
 class Forgetful(LocalWorkers):
-    """Workers, the first of which loses its state at its job `after`, as in a restart."""
+    """Workers. The first one loses its state at its job `after`, as in a restart."""
 
     def __init__(self, number, after):
         super().__init__(number)
