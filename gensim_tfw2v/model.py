@@ -135,9 +135,9 @@ class TFWord2Vec(Word2Vec):
         more text, and the time and the memory of training grow in proportion to D.
     window : int
         Maximum distance, in words, between a word and its context, from 1 up. With a small window
-        (2), the nearest words are those that could replace each other in a sentence. With a large
-        one (10), they are those about the same topic (Levy and Goldberg 2014, "Dependency-Based
-        Word Embeddings", section 3.1).
+        (2), the nearest words tend to be those that could replace each other in a sentence. With a
+        larger one (5), more of them are about the same topic (Levy and Goldberg 2014,
+        "Dependency-Based Word Embeddings", section 4.1).
     shrink_windows : bool
         Draw the size of each window from 1 to `window`, so that close words count more. If False,
         all windows have the full size.

@@ -26,7 +26,7 @@ from gensim_tfw2v.corpus.encoded_corpus import (
     Shard,
     save_shard,
 )
-from gensim_tfw2v.corpus.integer_sentences import IntegerBatch, batches, to_list
+from gensim_tfw2v.corpus.integer_sentences import BATCH, IntegerBatch, batches, to_list
 from gensim_tfw2v.corpus.integer_table import IntegerTable, KnownIntegers
 from gensim_tfw2v.corpus.scanner import WordCounter, library, renumber
 from gensim_tfw2v.corpus.strings import join_strings
@@ -38,9 +38,6 @@ logger = logging.getLogger(__name__)
 #: Maximum entries of a shard. It is small because progress is reported only after each shard, and
 #: Python is slow.
 ENTRIES = 1 << 20
-
-#: Words that are looked up at a time; many, because waking a thread takes as long as thousands.
-BATCH = 1 << 17
 
 #: Sentences of a list that are fetched at a time.
 SLICE = 256
