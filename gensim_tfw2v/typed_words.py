@@ -1,5 +1,6 @@
 """Keys of vectors as users type them: strings, and integers as their decimal digits."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -57,3 +58,16 @@ def find_key(word: Any, vectors: KeyedVectors) -> Any:
         ngrams = ft_ngram_hashes(word, vectors.min_n, vectors.max_n, vectors.bucket)
         return word if len(ngrams) else None
     return None
+
+
+class TypedSentences:
+    """Sentences of typed words, with the keys that these stand for; unknown words stay strings."""
+
+    def __init__(self, sentences: Iterable[list[str]], vectors: KeyedVectors) -> None:
+        self.sentences = sentences
+        self.vectors = vectors
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        for sentence in self.sentences:
+            keys = (find_key(word, self.vectors) for word in sentence)
+            yield [word if key is None else key for word, key in zip(sentence, keys, strict=True)]

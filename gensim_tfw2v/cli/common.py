@@ -231,6 +231,7 @@ Vectors = Annotated[
     Path | None,
     option("Also write only the vectors: as text, or by suffix (.bin, .npz, .kv)."),
 ]
+Json = Annotated[bool, option("Print JSON instead of text.", "--json")]
 Encoding = Annotated[
     str, option("Encoding of a MODEL in word2vec's text or binary format: latin-1, cp1252, ...")
 ]
