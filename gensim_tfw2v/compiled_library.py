@@ -50,24 +50,6 @@ class Options(NamedTuple):
     learn_hidden: int
     kernel: int
 
-    @classmethod
-    def of(cls, config: Any) -> Options:
-        """Convert a `KernelConfig`; most of its fields have the same names.
-
-        Raises a ValueError if `config.kernel` is the name of no kernel.
-        """
-        shape = config.shape
-        objective = config.objective
-        given = {"mean": False, "corrected": False} | vars(config) | vars(shape) | vars(objective)
-        given |= {
-            "skipgram": objective.skipgram,
-            "shards": config.negative_shards,
-            "shrink": config.shrink_windows,
-            "max_window": config.max_window or shape.window,
-            "kernel": kernel_number(config.kernel),
-        }
-        return cls._make(map(int, map(given.__getitem__, cls._fields)))
-
 
 class Unit(NamedTuple):
     """A drawn unit of n positions: int32 arrays, or flat int32 tensors.

@@ -175,13 +175,13 @@ def diverge(model):
 
 
 def interrupt_in_epoch(monkeypatch, model):
-    original = by_ctypes.Tables.train
+    original = by_ctypes.KernelTables.train
 
     def train(*args, **options):
         interrupt(model)
         return original(*args, **options)
 
-    monkeypatch.setattr(by_ctypes.Tables, "train", train)
+    monkeypatch.setattr(by_ctypes.KernelTables, "train", train)
 
 
 ENDS = {
@@ -248,7 +248,7 @@ def test_failed_epoch_keeps_the_numbers_of_each_row(name, sets_view, moments, mo
             model.wv.vectors = model.wv.vectors[:]
         fail()
 
-    monkeypatch.setattr(by_ctypes.Tables, "train", set_view_and_fail)
+    monkeypatch.setattr(by_ctypes.KernelTables, "train", set_view_and_fail)
     with pytest.raises(OSError, match="disk full"):
         train(model)
     moments.check("failed", model)
@@ -259,13 +259,13 @@ def test_failed_epoch_keeps_the_numbers_of_each_row(name, sets_view, moments, mo
 
 def in_epoch(monkeypatch, call):
     """Call a function in a thread that trains, before it does."""
-    original = by_ctypes.Tables.train
+    original = by_ctypes.KernelTables.train
 
     def train(*args, **options):
         call()
         return original(*args, **options)
 
-    monkeypatch.setattr(by_ctypes.Tables, "train", train)
+    monkeypatch.setattr(by_ctypes.KernelTables, "train", train)
 
 
 @pytest.mark.parametrize("name", ["both", "DBOW"])

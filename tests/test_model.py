@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.graph.step_shape import choose_step
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import (
     choose_kernel_shape,
     choose_max_growth,

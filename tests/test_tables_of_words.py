@@ -6,7 +6,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.objective import Objective
 
 
 def text(tables):

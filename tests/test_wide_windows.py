@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gensim.test.utils import common_texts, datapath
+from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
 from gensim_tfw2v.graph.step_shape import StepShape
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.corpus.reference import encode_sentences

@@ -77,10 +77,10 @@ def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
 def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
     """Train in this process, which is one of the pool."""
     if engine == "graph":
+        from gensim_tfw2v import engines
         from gensim_tfw2v.kernel.native import by_ctypes
-        from gensim_tfw2v.training.training_plan import Plan
 
         by_ctypes.is_available = lambda: False
-        Plan.native = False  # type: ignore[assignment]
+        engines.ENGINES = ("tensorflow:TensorFlowEngine",)
     own = {} if engine == "gensim" else {"cluster": PLACES[engine].cluster}
     return measure(cell, path, engine, seed, **own)

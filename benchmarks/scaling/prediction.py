@@ -8,8 +8,9 @@ import numpy as np
 
 from benchmarks.scaling.simulation import Work
 from gensim_tfw2v.graph.step_shape import choose_step
-from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES, Objective
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
+from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
 from gensim_tfw2v.planning.workload import (
     ELEMENT,
     FLOAT,

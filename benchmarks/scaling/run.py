@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 
 from benchmarks.process import call
-from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES
+from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
 from gensim_tfw2v.planning.workload import ELEMENT, ID
 
 #: Time limit of a training, in seconds.

@@ -21,7 +21,7 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.kernel import native
+from gensim_tfw2v.ops import library
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def own_versions() -> list[str]:
     The hash is empty if the ops are missing.
     """
     package = sys.modules["gensim_tfw2v"].__version__  # an import here would be circular
-    return [tf.version.VERSION, package, native.ops_hash()]
+    return [tf.version.VERSION, package, library.ops_hash()]
 
 
 class OtherVersion(ConnectionError):

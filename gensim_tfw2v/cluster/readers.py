@@ -212,7 +212,7 @@ def find_readers(
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
     prepare_connections(workers)
-    from gensim_tfw2v.kernel.native import load_ops
+    from gensim_tfw2v.ops.library import load_ops
 
     if (ops := load_ops()) is None:
         return ()

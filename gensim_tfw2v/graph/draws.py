@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.graph.step_options import StepOptions
 from gensim_tfw2v.graph.step_shape import StepShape
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
@@ -34,41 +34,41 @@ class Draws(NamedTuple):
     kept: tf.Tensor  # number of tokens after subsampling
 
 
-def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
+def draw(options: StepOptions, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
     """Make all random draws of a unit; arguments as in `prepare_unit`."""
-    shape = config.shape
+    shape = options.shape
     keys = tf.unstack(tf.random.split(key, 3))
     ids, position_left, position_right = _subsample(entries, keys[0], words.keep)
     kept = tf.size(ids)
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
     reach = shape.window
-    if config.shrink_windows:  # uniform in 1..max_window for each position, as in gensim
-        max_window = config.max_window or shape.window
+    if options.shrink_windows:  # uniform in 1..max_window for each position, as in gensim
+        max_window = options.max_window or shape.window
         reach = tf.random.stateless_uniform([kept], keys[1], 1, max_window + 1, tf.int32)
         reach = tf.minimum(reach, shape.window)
     left = tf.minimum(reach, position_left)
     right = tf.minimum(reach, position_right)
     windows = left * (shape.window + 1) + right
-    of_inputs = in_halos
-    of_centres = in_blocks
+    lay_out_inputs = in_halos
+    lay_out_centres = in_blocks
     if shape.halo_side == "centres":
-        of_inputs = in_blocks
-        of_centres = in_halos
-    inputs = of_inputs(ids, shape, blocks)
-    centres = of_centres(ids, shape, blocks)
+        lay_out_inputs = in_blocks
+        lay_out_centres = in_halos
+    inputs = lay_out_inputs(ids, shape, blocks)
+    centres = lay_out_centres(ids, shape, blocks)
     turn = tf.math.floormod(tf.range(kept), shape.turns)  # each centre is trained in one turn
     windows = tf.stack(
         [
-            of_centres(tf.where(turn == of_turn, windows, 0), shape, blocks)
-            for of_turn in range(shape.turns)
+            lay_out_centres(tf.where(turn == trained_turn, windows, 0), shape, blocks)
+            for trained_turn in range(shape.turns)
         ],
         1,
     )
     negatives = None
-    if config.objective.negative:
+    if options.objective.negative:
         negatives = draw_negatives(
-            keys[2], blocks * shape.turns, shape.shared, words.noise, config.negative_shards
+            keys[2], blocks * shape.turns, shape.shared, words.noise, options.negative_shards
         )
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
@@ -128,21 +128,21 @@ def draw_negatives(
 ) -> tf.Tensor:
     """Draw the negatives of each block from an `alias_table`: [blocks, shared], int32."""
     keys = tf.unstack(tf.random.split(key, 2))
-    number = blocks * shared
+    n_draws = blocks * shared
     vocabulary = tf.shape(noise)[0]
 
-    def drawn(key: tf.Tensor, *limits: tf.Tensor | int | None) -> tf.Tensor:
-        return tf.random.stateless_uniform([number], key, *limits, tf.int32)
+    def draw_integers(key: tf.Tensor, *limits: tf.Tensor | int | None) -> tf.Tensor:
+        return tf.random.stateless_uniform([n_draws], key, *limits, tf.int32)
 
     if shards == 1:
-        bucket = drawn(keys[0], 0, vocabulary)
+        bucket = draw_integers(keys[0], 0, vocabulary)
     else:
         shard = tf.tile(tf.constant(shards_of_negatives(shared, shards)), [blocks])
         # a random int32 modulo a size is biased, but too little to matter with the size of a shard
         size = (vocabulary - shard + shards - 1) // shards
-        bucket = shard + shards * tf.math.floormod(drawn(keys[0], None, None), size)
-    share, other = tf.unstack(tf.gather(noise, bucket), axis=1)
-    words = tf.where(drawn(keys[1], 0, 2**31 - 1) < share, bucket, other)
+        bucket = shard + shards * tf.math.floormod(draw_integers(keys[0], None, None), size)
+    prob, alias = tf.unstack(tf.gather(noise, bucket), axis=1)
+    words = tf.where(draw_integers(keys[1], 0, 2**31 - 1) < prob, bucket, alias)
     return tf.reshape(words, [-1, shared])
 
 
@@ -151,18 +151,18 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
     return np.arange(shared, dtype=np.int32) % shards
 
 
-def counted_negatives(config: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
+def counted_negatives(options: StepOptions, columns: tf.Tensor) -> tf.Tensor | None:
     """Return the weight of each negative of a block for each of its centres; None if all are 1.
 
     `columns` are ids [T/B, C]; weights are float32 [T/B, C - O, O]. If targets are skipped, a
     negative that equals a centre has weight 0 for this centre. With shards, a negative has weight 0
     for centres of different shards, and a larger weight for centres of its own.
     """
-    shape = config.shape
-    shards = config.negative_shards
+    shape = options.shape
+    shards = options.negative_shards
     centres, negatives = tf.split(columns, [shape.centres, shape.shared], axis=1)
     counted: tf.Tensor | None = None
-    if config.skip_targets:
+    if options.skip_targets:
         counted = tf.cast(negatives[:, :, None] != centres[:, None, :], tf.float32)
     if shards > 1:
         shard = shards_of_negatives(shape.shared, shards)

@@ -33,14 +33,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import IDENTITY, Slices, Weights
+from gensim_tfw2v.graph.slices import IDENTITY, MatrixEncoding, Slices
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.graph.updates import RowGroups
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.objective import Objective
 
 
 @dataclass(frozen=True)
-class WindowBand(Weights):
+class WindowBand(MatrixEncoding):
     """Band matrices [T/B, O, I]: 1 where an input is in a centre's window, 0 elsewhere.
 
     Only the windows are sent to slices; each slice computes the matrices from them.
@@ -71,7 +71,7 @@ class WindowBand(Weights):
         return tf.cast(rows, self.dtype)
 
 
-class NearPairs(Weights):
+class NearPairs(MatrixEncoding):
     """Encoding of matrices [T/B, C, I] that omits inputs too far from a centre to be in its window.
 
     `number` is n, the number of remaining elements per block.
@@ -114,7 +114,7 @@ class StepPlan(NamedTuple):
     words : Tensor [T/B, C], int32
         Ids of the columns, if the weights of negatives depend on the centre.
     signs : Tensor [T/B, O * P], float32
-        Sign of each node on each centre's path; see `paths_of`.
+        Sign of each node on each centre's path; see `look_up_paths`.
     """
 
     alpha: tf.Tensor
@@ -216,7 +216,7 @@ def predict(
     outputs: Slices,
     weights: tf.Tensor,
     with_loss: bool,
-    pairs: Weights = IDENTITY,
+    pairs: MatrixEncoding = IDENTITY,
 ) -> Layer:
     """Predict every output row of a block from every input row, by three batched products.
 

@@ -107,7 +107,7 @@ class Link:
         return len(self.devices) * tf.stack(both)
 
 
-class Weights:
+class MatrixEncoding:
     """Encoding of matrices that are sent to or from slices. This base class is the identity."""
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
@@ -119,7 +119,7 @@ class Weights:
         return packed
 
 
-IDENTITY = Weights()
+IDENTITY = MatrixEncoding()
 
 
 class Slices:
@@ -181,28 +181,28 @@ class Slices:
             lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[as_uint16(rows)]
         )
 
-    def products(self, others: Slices, weights: Weights = IDENTITY) -> tf.Tensor:
+    def products(self, others: Slices, encoding: MatrixEncoding = IDENTITY) -> tf.Tensor:
         """Compute dot products of each row of a block with each row of `others`: [blocks, n, m].
 
-        Products that `weights` omits are 0.
+        Products that `encoding` omits are 0.
         """
-        packed = self.total(lambda y, x: weights.pack(tf.matmul(y, x, transpose_b=True)), others)
-        return weights.unpack(packed)
+        packed = self.total(lambda y, x: encoding.pack(tf.matmul(y, x, transpose_b=True)), others)
+        return encoding.unpack(packed)
 
     def scaled(self, factors: tf.Tensor) -> Slices:
         """Multiply each row by its factor [..., 1]."""
         return self.map(tf.multiply, sent=[factors])
 
     def matmul(
-        self, packed: tf.Tensor, weights: Weights = IDENTITY, transposed: bool = False
+        self, packed: tf.Tensor, encoding: MatrixEncoding = IDENTITY, transposed: bool = False
     ) -> Slices:
         """Multiply matrices [blocks, m, n], or transposed [blocks, n, m], by rows: [blocks, m, D].
 
-        `packed` are the matrices in the encoding of `weights`.
+        `packed` are the matrices in this `encoding`.
         """
 
         def multiply(x: tf.Tensor, there: tf.Tensor) -> tf.Tensor:
-            return tf.matmul(weights.unpack(there), x, transpose_a=transposed)
+            return tf.matmul(encoding.unpack(there), x, transpose_a=transposed)
 
         return self.map(multiply, sent=[packed])
 

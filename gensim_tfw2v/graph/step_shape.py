@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.objective import Objective
 
 #: Maximum tokens of a step. CBOW allows longer steps, because it makes one prediction per token.
 #: Hierarchical softmax needs shorter ones, because nodes near the root are on most paths.
@@ -167,5 +167,9 @@ def choose_product_dtype() -> str:
         flags = Path("/proc/cpuinfo").read_text().split()
     except OSError:
         return "float32"  # not Linux: float32 works everywhere
-    native = "avx512_bf16" in flags or "amx_bf16" in flags
-    return "bfloat16" if native and not tf.config.list_physical_devices("GPU") else "float32"
+    multiplies_natively = "avx512_bf16" in flags or "amx_bf16" in flags
+    return (
+        "bfloat16"
+        if multiplies_natively and not tf.config.list_physical_devices("GPU")
+        else "float32"
+    )

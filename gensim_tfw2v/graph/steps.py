@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import Draws, counted_negatives, draw
 from gensim_tfw2v.graph.objectives import Step, StepPlan, gradients
+from gensim_tfw2v.graph.paths import look_up_paths
 from gensim_tfw2v.graph.slices import as_is, as_uint16
+from gensim_tfw2v.graph.step_options import StepOptions
 from gensim_tfw2v.graph.updates import (
     adagrad,
     add_rows,
@@ -21,10 +23,8 @@ from gensim_tfw2v.graph.updates import (
     read_rows,
     sum_rows,
 )
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
-from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
+from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 #: Maximum number of nodes on a path. gensim's counts are below 2**63, and towards the root of a
 #: Huffman tree they at least double every two levels.
@@ -32,38 +32,26 @@ MAX_PATH = 128
 
 
 def prepare_unit(
-    config: KernelConfig,
+    options: StepOptions,
     words: WordArrays,
     entries: tf.Tensor,
     key: tf.Tensor,
     alphas: tf.Tensor,
-) -> PreparedUnit | NativeUnit:
-    """Draw a unit, and plan its steps if TensorFlow trains it.
-
-    Parameters
-    ----------
-    config : KernelConfig
-    words : WordArrays
-    entries : Tensor [n], int32
-        Token ids, with -1 after each sentence; at most ``config.max_entries``.
-    key : Tensor [2], int32
-        Key of the unit's random draws.
-    alphas : Tensor [2], float32
-        Learning rates at the unit's start and at its end.
-    """
-    if config.native:
-        return draw_unit(config, words, entries, key, alphas)
-    return _planning(config)(words, entries, key, alphas)
+    max_entries: int,
+) -> PreparedUnit:
+    """Draw a unit, and plan its steps; arguments as in `Engine.prepare`."""
+    return _planning(options, max_entries)(words, entries, key, alphas)
 
 
 @functools.lru_cache(maxsize=32)
-def _planning(config: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
-    """Return the planning function of a configuration; cached, so that it is traced only once."""
+def _planning(options: StepOptions, max_entries: int) -> tf.types.experimental.PolymorphicFunction:
+    """Return the planning function of a unit's options; cached, so that it is traced only once."""
 
     @tf.function(autograph=False)
     def plan_unit(words, entries, key, alphas):  # type: ignore[no-untyped-def]
         with tf.device("CPU"):
-            return _plan_unit(config, draw(config, words, entries, key), words, alphas)
+            draws = draw(options, words, entries, key)
+            return _plan_unit(options, draws, words, alphas, max_entries)
 
     return plan_unit
 
@@ -76,10 +64,10 @@ class PreparedUnit(NamedTuple):
     plan: StepPlan  # draws of all steps
     unit: Tables  # per table: the distinct ids of each step, concatenated; None if unused
 
-    def train(self, config: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
+    def train(self, options: StepOptions, tables: Tables, words: WordArrays) -> UnitResult:
         """Train all steps sequentially; arguments as for `train_steps`."""
         begin = self.begin(tables)
-        sums = self.train_steps(config, tables, words, tf.constant(0), self.steps, begin)
+        sums = self.train_steps(options, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
 
     def begin(self, tables: Tables) -> tuple[tf.Tensor, ...]:
@@ -89,7 +77,7 @@ class PreparedUnit(NamedTuple):
 
     def train_steps(
         self,
-        config: KernelConfig,
+        options: StepOptions,
         tables: Tables,
         words: WordArrays,
         first: tf.Tensor,
@@ -112,7 +100,7 @@ class PreparedUnit(NamedTuple):
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
             plan = self.plan.of(number)
-            of_step = train_step(config, plan, self.unit, tables, words, squares)
+            of_step = train_step(options, plan, self.unit, tables, words, squares)
             both = zip(sums, of_step, strict=True)
             return number + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
 
@@ -122,11 +110,35 @@ class PreparedUnit(NamedTuple):
         return tuple(summed)
 
 
+def number_rows(
+    units: list[PreparedUnit], words: WordArrays
+) -> tuple[dict[str, tf.Tensor], list[PreparedUnit], WordArrays]:
+    """Renumber the rows that prepared units use; see `Engine.number_rows`."""
+    ids = {}
+    for name in Tables._fields:
+        parts = [getattr(unit.unit, name) for unit in units]
+        if parts[0] is None:
+            continue
+        ids[name], numbers = tf.unique(tf.concat(parts, 0))
+        unit_numbers = tf.split(numbers, [tf.size(part) for part in parts], num=len(parts))
+        if name == "inputs" and words.lock.shape[0] != 0:
+            words = words._replace(lock=tf.gather(words.lock, ids[name]))
+        units = [
+            unit._replace(unit=unit.unit._replace(**{name: rows}))
+            for unit, rows in zip(units, unit_numbers, strict=True)
+        ]
+    return ids, units, words
+
+
 def _plan_unit(
-    config: KernelConfig, draws: Draws, words: WordArrays, alphas: tf.Tensor
+    options: StepOptions,
+    draws: Draws,
+    words: WordArrays,
+    alphas: tf.Tensor,
+    max_entries: int,
 ) -> PreparedUnit:
-    shape = config.shape
-    objective = config.objective
+    shape = options.shape
+    objective = options.objective
     # per table: ids of each block's rows, and their (maximum) number per block
     rows = {"inputs": (draws.inputs, shape.inputs)}
     columns: Any = ()
@@ -135,19 +147,19 @@ def _plan_unit(
         columns = tf.concat([draws.centres, draws.negatives], 2)
         rows["outputs"] = columns, shape.columns
     if objective.hierarchical:
-        nodes, signs = paths_of(draws.centres, words.tree)
+        nodes, signs = look_up_paths(draws.centres, words.tree)
         rows["nodes"] = nodes, shape.centres * MAX_PATH
     groups = {}
     ids = dict.fromkeys(Tables._fields)
     for name, (of_table, number) in rows.items():
-        limits = config.id_bits, config.max_steps, shape.blocks * number
+        limits = options.id_bits, options.max_steps(max_entries), shape.blocks * number
         groups[name], ids[name] = group_rows(of_table, *limits)
     steps = tf.shape(draws.windows)[0]
     part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
     plan = StepPlan(
         alphas[0] + (alphas[1] - alphas[0]) * part_done,
         draws.windows,
-        words=columns if config.selects_negatives else (),
+        words=columns if options.selects_negatives else (),
         signs=signs,
         **groups,
     )
@@ -155,7 +167,7 @@ def _plan_unit(
 
 
 def train_step(
-    config: KernelConfig,
+    options: StepOptions,
     plan: StepPlan,
     unit: Tables,
     tables: Tables,
@@ -179,10 +191,10 @@ def train_step(
         of_rows = [as_uint16(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
         link.send_together([*map(as_is, ids.values()), *of_rows])
     rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
-    selects = "outputs" in ids and config.selects_negatives
-    noise = counted_negatives(config, plan.words) if selects else None
-    step = Step(config.shape, tf.as_dtype(config.product_dtype), plan, rows, noise)
-    found = gradients(config.objective, step, config.loss_every > 0)
+    selects = "outputs" in ids and options.selects_negatives
+    noise = counted_negatives(options, plan.words) if selects else None
+    step = Step(options.shape, tf.as_dtype(options.product_dtype), plan, rows, noise)
+    found = gradients(options.objective, step, options.with_loss)
     sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in found.updates.items()}
     moved = tf.constant(0.0)  # summed norms of the updates before clipping
     for name, of_table in sums.items():
@@ -192,8 +204,8 @@ def train_step(
             so_far = getattr(squares, name)
             sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
             add_rows(so_far, rows, growth)
-        changes, magnitude = clipped(of_table, sizes, config.max_norm)
-        locked = config.locked and name == "inputs"
+        changes, magnitude = clipped(of_table, sizes, options.max_norm)
+        locked = options.locked and name == "inputs"
         getattr(tables, name).add(rows, changes, words.lock if locked else None)
         moved += magnitude
     result = (found.loss, found.predictions, moved)

@@ -180,13 +180,6 @@ class WholeRows:
     def __init__(self, handle: tf.Tensor) -> None:
         self._handle = handle
 
-    def whole(self) -> tf.Tensor:
-        """Return all rows, [V, D], in the variable's own memory, for ops that update it in place.
-
-        If rows of the variable have been gathered or scattered before, TensorFlow returns a copy.
-        """
-        return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.float32)
-
     def read(self, ids: tf.Tensor) -> Slices:
         """Return the rows of ids: [ids, D], float32."""
         return Slices([read_rows(self._handle, ids)])

@@ -14,7 +14,9 @@ An *entry* is an int32 of the encoded corpus: a word, the end of a sentence or a
 
 import math
 
-from gensim_tfw2v.kernel.kernel_config import KernelShape, Objective
+from gensim_tfw2v.compiled_library import Options
+from gensim_tfw2v.kernel.kernel_shape import KernelShape
+from gensim_tfw2v.kernel.objective import Objective
 
 #: Maximum entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
@@ -25,7 +27,6 @@ UNIT_ENTRIES = 1 << 16
 PAIRED_ENTRIES = 1 << 12
 
 #: Maximum number of words in a vocabulary for which negatives that equal their target are skipped.
-#: In a larger one they are rare, and the comparison only costs time.
 SMALL_VOCABULARY = 4096
 
 #: Positions of a full block of the compiled kernels, and minimum number of negatives that it
@@ -281,23 +282,32 @@ def choose_kernel_shape(
     return KernelShape(block, window, shared, sequential=True, group=group, span=span)
 
 
-def _group(max_step: float, step: float, most: int) -> int:
-    """Return how many updates of size `step` fit into `max_step`, from 1 to `most`."""
-    return int(max(1, min(max_step / step, most))) if step else most
+def _group(max_step: float, step: float, max_updates: int) -> int:
+    """Return how many updates of size `step` fit into `max_step`, from 1 to `max_updates`."""
+    return int(max(1, min(max_step / step, max_updates))) if step else max_updates
 
 
 def choose_round_blocks(
-    shape: KernelShape, skipgram: bool, most_frequent: float, step: float
+    shape: KernelShape | Options, skipgram: bool, most_frequent: float, step: float
 ) -> int:
     """Choose how many blocks of a unit start from the same rows in a deterministic training.
 
     The number is a power of two, so that threads get equal numbers of blocks. It is 1 if training
     is by windows. `most_frequent` is as in `choose_kernel_shape`, `step` is the `effective_step`.
     """
-    number = 1 if shape.sequential else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
-    while number > 1 and number * shape.block * most_frequent * step > MAX_ROUND_WORD_STEP:
-        number //= 2
-    return number
+    n_blocks = 1 if shape.sequential else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
+    while n_blocks > 1 and n_blocks * shape.block * most_frequent * step > MAX_ROUND_WORD_STEP:
+        n_blocks //= 2
+    return n_blocks
+
+
+def must_skip_targets(objective: Objective, n_words: int) -> bool:
+    """Return whether a negative that equals its target is skipped, as in gensim.
+
+    In a small vocabulary, such negatives are frequent. In a large one, the comparison only costs
+    time.
+    """
+    return objective.negative > 0 and n_words <= SMALL_VOCABULARY
 
 
 def choose_span(ngram_overlap: float, step: float, skipgram: bool) -> int:
@@ -361,13 +371,13 @@ def choose_warm_units(units: int, entries: int) -> int:
     return min(-(-WARM_ENTRIES // entries), math.ceil(WARM_SHARE * units))
 
 
-def choose_max_growth(tokens: float, step: float, most: float = MAX_CONCURRENT_STEP) -> float:
+def choose_max_growth(tokens: float, step: float, max_step: float = MAX_CONCURRENT_STEP) -> float:
     """Choose the maximum factor on the learning rate of concurrent workers.
 
-    `step` is the `effective_step` of one worker, `most` its maximum. On a small corpus the factor
-    is 1: a larger one would make vectors longer than with one worker.
+    `step` is the `effective_step` of one worker, `max_step` its maximum. On a small corpus the
+    factor is 1: a larger one would make vectors longer than with one worker.
     """
-    return max(1.0, most / step) if step and tokens >= SMALL_CORPUS else 1.0
+    return max(1.0, max_step / step) if step and tokens >= SMALL_CORPUS else 1.0
 
 
 def must_take_turns(tokens: float, step: float) -> bool:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.kernel.kernel_config import KernelConfig
 
 
 class Tables(NamedTuple):
@@ -76,7 +72,7 @@ class UnitTask(NamedTuple):
 
 
 class UnitResult(NamedTuple):
-    """Result of training a unit.
+    """Result of training a unit; each field is a tensor, or an array [n] for n units.
 
     Attributes
     ----------
@@ -89,10 +85,10 @@ class UnitResult(NamedTuple):
         updates before clipping.
     """
 
-    kept: tf.Tensor
-    loss: tf.Tensor
-    predictions: tf.Tensor
-    magnitude: tf.Tensor
+    kept: Any
+    loss: Any
+    predictions: Any
+    magnitude: Any
 
     def reports(
         self, units: Sequence[WorkUnit], alphas: Iterable[float], epoch: int = 0
@@ -139,11 +135,9 @@ class Divergence(ArithmeticError):
     """Divergence of training: vectors that are not finite, or so long that they stop learning."""
 
     @classmethod
-    def at(cls, place: str, config: KernelConfig, alpha: float) -> Divergence:
+    def at(cls, place: str, window: int, negative: int, alpha: float) -> Divergence:
         """Make the error. `place` names what diverged; the message lists the options to lower."""
-        window = config.max_window or config.shape.window
         return cls(
             f"{place} diverged: its vectors are not finite or far too long, with alpha={alpha:g}, "
-            f"window={window} and negative={config.objective.negative}: use a smaller alpha, "
-            "window or negative"
+            f"window={window} and negative={negative}: use a smaller alpha, window or negative"
         )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables
 
 
@@ -39,7 +38,7 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
         If a shard's weights are all 0.
     """
     if shards > 1:
-        empty = [one for one in range(shards) if not weights[one::shards].sum() > 0]
+        empty = [shard for shard in range(shards) if not weights[shard::shards].sum() > 0]
         if empty:
             raise ValueError(
                 f"no negatives can be drawn in {len(empty)} of {shards} shards, whose words "
@@ -54,29 +53,29 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
     is_heavy = size >= min(1.0, size.max())  # by rounding, even the maximum may be below 1
     light = np.flatnonzero(~is_heavy)
     heavy = np.flatnonzero(is_heavy)
-    share = np.ones(len(size))
-    other = np.arange(len(size))
+    prob = np.ones(len(size))
+    alias = np.arange(len(size))
     if len(light):
         # [light + 1], element i is the total room of the first i light words
         room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])
         excess = np.cumsum(size[heavy] - 1.0)
-        share[light] = size[light]
+        prob[light] = size[light]
         filler = np.searchsorted(excess, room[:-1], side="right")
-        other[light] = heavy[np.minimum(filler, len(heavy) - 1)]
+        alias[light] = heavy[np.minimum(filler, len(heavy) - 1)]
         # A heavy word that is used up by a light word's room leaves room in its own bucket, which
         # the next heavy word fills.
         filled = room[np.minimum(np.searchsorted(room, excess[:-1]), len(light))]
-        share[heavy[:-1]] = 1.0 - (filled - excess[:-1])
-        other[heavy[:-1]] = heavy[1:]
-    limits = np.rint(np.clip(share, 0.0, 1.0) * (2**31 - 1))
-    return np.stack([limits, other], 1).astype(np.int32)
+        prob[heavy[:-1]] = 1.0 - (filled - excess[:-1])
+        alias[heavy[:-1]] = heavy[1:]
+    limits = np.rint(np.clip(prob, 0.0, 1.0) * (2**31 - 1))
+    return np.stack([limits, alias], 1).astype(np.int32)
 
 
 class Lists(NamedTuple):
     """One list of integers per word, as int32 arrays or tensors, which are empty if unused."""
 
-    first: tf.Tensor  # [V + 1], offset of each word's list in `entries`
-    entries: tf.Tensor  # all lists, concatenated
+    first: Any  # [V + 1], offset of each word's list in `entries`
+    entries: Any  # all lists, concatenated
 
     @classmethod
     def of(cls, lists: Sequence[np.ndarray]) -> Lists:
@@ -85,11 +84,6 @@ class Lists(NamedTuple):
             return cls(np.zeros(0, np.int32), np.zeros(0, np.int32))
         first = np.cumsum([0, *map(len, lists)])
         return cls(first.astype(np.int32), np.concatenate(lists).astype(np.int32))
-
-    def of_words(self, words: tf.Tensor) -> Lists:
-        """Return the lists of some words [n], as tensors."""
-        lists = tf.gather(tf.RaggedTensor.from_row_splits(self.entries, self.first), words)
-        return Lists(tf.cast(lists.row_splits, tf.int32), lists.flat_values)
 
 
 class WordArrays(NamedTuple):
@@ -115,12 +109,12 @@ class WordArrays(NamedTuple):
         updates are merged. Shape [0] if none are.
     """
 
-    keep: tf.Tensor
-    noise: tf.Tensor
+    keep: Any
+    noise: Any
     tree: Lists
-    lock: tf.Tensor
+    lock: Any
     subwords: Lists
-    weights: tf.Tensor
+    weights: Any
 
     @classmethod
     def of(
@@ -217,21 +211,3 @@ def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] 
     nodes = Lists.of(points)
     bits = Lists.of(codes)
     return Lists(nodes.first, 2 * nodes.entries + bits.entries)
-
-
-def paths_of(words: tf.Tensor, tree: Lists) -> tuple[tf.Tensor, tf.Tensor]:
-    """Look up the nodes on the paths of words [..., O], and their signs: [..., O * P] each.
-
-    P is the length of the longest path. A sign is 1 for the code 0 and -1 for the code 1. Past
-    the end of a path, nodes and signs are 0.
-    """
-    paths = tf.RaggedTensor.from_row_splits(tree.entries, tree.first, validate=False)
-    entries = tf.gather(paths, tf.reshape(words, [-1])).to_tensor(-1)
-    # P is at least 1: the path of a vocabulary's only word has no nodes
-    entries = tf.pad(
-        entries, [[0, 0], [0, 1 - tf.minimum(1, tf.shape(entries)[1])]], "CONSTANT", -1
-    )
-    shape = tf.concat([tf.shape(words)[:-1], [words.shape[-1] * tf.shape(entries)[1]]], 0)
-    entries = tf.ensure_shape(tf.reshape(entries, shape), [*words.shape[:-1], None])
-    signs = tf.where(entries < 0, 0, 1 - 2 * tf.bitwise.bitwise_and(entries, 1))
-    return tf.maximum(entries, 0) // 2, tf.cast(signs, tf.float32)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.options.kinds import Kind
 from gensim_tfw2v.options.regimes import Asynchronous, Deterministic, RegimeOptions, check_gradient

@@ -7,6 +7,7 @@ imported only by `RegimeOptions.make`.
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gensim_tfw2v.corpus.sampling import Sampling
-    from gensim_tfw2v.kernel.kernel_config import Objective
+    from gensim_tfw2v.kernel.objective import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
 
 
@@ -74,15 +75,15 @@ class RegimeOptions:
         class_ = pkgutil.resolve_name(f"gensim_tfw2v.regimes.{self.trained_by}")
         return class_(setup, workers, self)
 
-    def unit_entries(self, entries: int, step_tokens: float) -> int:
+    def unit_entries(self, entries: int, step_tokens: Callable[[], float]) -> int:
         """Return the maximum entries of a work unit.
 
         Parameters
         ----------
         entries : int
             Size that balances traffic and staleness.
-        step_tokens : float
-            Tokens, before subsampling, per step of the TensorFlow fallback.
+        step_tokens : function () -> float
+            Returns the tokens, before subsampling, per step of the TensorFlow fallback.
         """
         return entries
 
@@ -128,9 +129,9 @@ class Synchronous(RegimeOptions):
     steps: int = 32
     combining: str = "adasum"
 
-    def unit_entries(self, entries: int, step_tokens: float) -> int:
+    def unit_entries(self, entries: int, step_tokens: Callable[[], float]) -> int:
         """Limit units to the steps of a round; see `RegimeOptions.unit_entries`."""
-        return min(entries, max(1, round(self.steps * step_tokens)))
+        return min(entries, max(1, round(self.steps * step_tokens())))
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ class SubModels(RegimeOptions):
         """Fraction of the corpus in a sample; see `RegimeOptions`."""
         return 1 / self.models if self.sampling == "equal" else self.samples().rate
 
-    def unit_entries(self, entries: int, step_tokens: float) -> int:
+    def unit_entries(self, entries: int, step_tokens: Callable[[], float]) -> int:
         """Enlarge units so that a sample of a unit has `entries`; see `RegimeOptions`."""
         return round(entries / self.samples().share)
 

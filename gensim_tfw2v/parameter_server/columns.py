@@ -19,10 +19,11 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import MAX_ROWS, Link, Slices, as_is
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
+from gensim_tfw2v.parameter_server.job_config import JobConfig
+from gensim_tfw2v.parameter_server.layout import Layout, pieces_of
+from gensim_tfw2v.parameter_server.shard_ops import ShardOps
 
 
 class ColumnLayout(Layout):
@@ -34,7 +35,7 @@ class ColumnLayout(Layout):
         Number of rows V, and of columns D.
     shards : int
         Number of shards S, at most D.
-    access : Access, optional
+    shard_ops : ShardOps, optional
         See `Layout`.
 
     Raises
@@ -43,7 +44,9 @@ class ColumnLayout(Layout):
         If there are more shards than columns.
     """
 
-    def __init__(self, rows: int, size: int, shards: int, access: Access | None = None) -> None:
+    def __init__(
+        self, rows: int, size: int, shards: int, shard_ops: ShardOps | None = None
+    ) -> None:
         if shards > size:
             raise ValueError(
                 f"layout='columns' cannot distribute vector_size={size} columns to {shards} ps "
@@ -51,7 +54,7 @@ class ColumnLayout(Layout):
             )
         self._edges = np.linspace(0, size, shards + 1).astype(int).tolist()
         shapes = [(rows, int(width)) for width in np.diff(self._edges)]
-        super().__init__(rows, size, shapes, access)
+        super().__init__(rows, size, shapes, shard_ops)
 
     def link(self, wire: tf.DType) -> Link:
         """Return a link to the shards. It serves all tables that are on the same ps tasks."""
@@ -79,7 +82,7 @@ class SlicedRows:
 
     def read(self, ids: tf.Tensor) -> Slices:
         """Return the rows [ids, D], float32."""
-        read = partial(self._layout.access.read, dtype=tf.float32)
+        read = partial(self._layout.shard_ops.read, dtype=tf.float32)
         return Slices(self._layout.on_shards(read, self.link.send(ids, tf.int32)), self.link)
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
@@ -91,14 +94,14 @@ class SlicedRows:
             factors = as_is(tf.gather(lock, ids)[:, None])
             changes = changes.map(tf.multiply, sent=[factors])
         there = self.link.send(ids, tf.int32)
-        self._layout.on_shards(self._layout.access.add, there, changes.parts)
+        self._layout.on_shards(self._layout.shard_ops.add, there, changes.parts)
 
 
 class ColumnJob(WorkerJob):
     """Trains on tables in columns, of `ColumnLayout`; see `WorkerJob`.
 
-    Its fetching time is spent on drawing and planning. Its training time includes communication
-    with the ps tasks.
+    The engine is the TensorFlow fallback. The fetching time is spent on drawing and planning. The
+    training time includes communication with the ps tasks.
 
     Raises
     ------
@@ -108,8 +111,8 @@ class ColumnJob(WorkerJob):
 
     fetches_rows = False
 
-    def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
-        shape = config.shape
+    def __init__(self, config: JobConfig, server: ParameterServer) -> None:
+        shape = config.engine.shape
         rows = shape.blocks * max(shape.columns, shape.inputs)
         if rows >= MAX_ROWS:
             raise ValueError(
@@ -124,14 +127,13 @@ class ColumnJob(WorkerJob):
 
     def train(self) -> list[UnitResult]:
         """Train on the columns in place, on the ps tasks."""
-        config = self.config
         results = []
-        self._travelled = []
+        self._traffic = []
         for unit in self.job.units:
             link = self.server.tables.inputs.link(self.wire)
             tables = Tables(*(SlicedRows(table, link) for table in self.server.tables))
-            *sums, travelled = unit.train_steps(
-                config,
+            *sums, traffic = unit.train_steps(
+                self.config.engine.options,
                 tables,
                 self.job.words,
                 0,
@@ -139,7 +141,7 @@ class ColumnJob(WorkerJob):
                 unit.begin(tables),
             )
             results.append(UnitResult(unit.kept, *sums))
-            self._travelled.append(travelled)
+            self._traffic.append(traffic)
         return results
 
     def push(self) -> list[tf.Operation]:
@@ -148,5 +150,5 @@ class ColumnJob(WorkerJob):
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Bytes received from the ps tasks (products), and sent to them (coefficients, ids)."""
-        fetched, pushed = tf.unstack(tf.add_n(self._travelled))
+        fetched, pushed = tf.unstack(tf.add_n(self._traffic))
         return fetched, pushed

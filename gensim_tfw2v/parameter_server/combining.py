@@ -20,20 +20,17 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.parameter_server.wire import decoded
 
 
-def averaged_words(unit: KernelConfig) -> float:
-    """Number of input rows whose mean predicts a word.
+def rows_per_mean(objective: Objective, pairs: float, documents: bool) -> float:
+    """Return the number of input rows whose mean predicts a word.
 
-    In CBOW with means, it is the mean number of words in a window, plus 1 for a document's tag;
-    otherwise it is 1. The curvature of each table is divided by it.
+    In CBOW with means, it is the mean number of words in a window, `pairs`, plus 1 for the tag of a
+    document; otherwise it is 1. The curvature of each table is divided by it.
     """
-    if not unit.objective.mean:
-        return 1.0
-    window = unit.shape.window
-    return (window + 1.0 if unit.shrink_windows else 2.0 * window) + unit.documents
+    return float(pairs + documents) if objective.mean else 1.0
 
 
 def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
@@ -68,11 +65,11 @@ FIRST_OCTAVE = -16
 LAST_OCTAVE = 24
 
 #: Number of tabulated steps per factor of 2.
-OF_OCTAVE = 4
+OCTAVE_STEPS = 4
 
 
 def larger_step_sizes(
-    largest_growth: float, alphas: tf.Tensor, workers: tf.Tensor | float, power: float = 1 / 4
+    max_growth: float, alphas: tf.Tensor, workers: tf.Tensor | float, power: float = 1 / 4
 ) -> tf.Tensor:
     """Return the learning rates of N concurrent workers: larger by a power of N.
 
@@ -84,14 +81,14 @@ def larger_step_sizes(
 
     Parameters
     ----------
-    largest_growth : float
+    max_growth : float
         Maximum factor.
     alphas : Tensor [n, 2]
         Learning rates of a single worker at the start and at the end of each unit.
     workers : Tensor [] or float
         Number of workers N.
     """
-    return alphas * tf.minimum(tf.pow(workers, power), largest_growth)
+    return alphas * tf.minimum(tf.pow(workers, power), max_growth)
 
 
 class DirectedShare(NamedTuple):
@@ -112,7 +109,7 @@ class DirectedShare(NamedTuple):
     shares: tf.Tensor
     levels: tf.Tensor
 
-    def of(self, changes: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    def apply(self, changes: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Return the pushed fraction of changes [m, D]; `rows` [m] are indices into `levels`."""
         shares = tf.gather(self.shares, tf.gather(self.levels, rows))
         rest = shares[:, :1]
@@ -125,7 +122,7 @@ class Directions(NamedTuple):
     """Steepest directions of a table, and the pushed fraction by level; see `DirectedShare`."""
 
     basis: tf.Tensor
-    shares: tf.Tensor
+    fractions: tf.Tensor
 
     @classmethod
     def of(cls, matrix: tf.Tensor, workers: tf.Tensor) -> Directions:
@@ -139,16 +136,18 @@ class Directions(NamedTuple):
         steep = tf.pad(tf.concat([rest[None], values[size - own :]], 0), [[0, DIRECTIONS - own]])
         basis = tf.pad(tf.transpose(vectors[:, size - own :]), [[0, DIRECTIONS - own], [0, 0]])
         # x = z L, [levels, 1 + DIRECTIONS]; the lower bound keeps the quotient from being 0 / 0
-        octaves = tf.range(FIRST_OCTAVE, LAST_OCTAVE, 1 / OF_OCTAVE)
+        octaves = tf.range(FIRST_OCTAVE, LAST_OCTAVE, 1 / OCTAVE_STEPS)
         x = tf.maximum(tf.pow(2.0, octaves)[:, None] * steep, 1e-6)
         return cls(basis, -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x)))
 
-    def of_rows(self, steps: tf.Tensor) -> DirectedShare:
+    def shares(self, steps: tf.Tensor) -> DirectedShare:
         """Return the fractions for rows with effective steps z [n] per job; about 1 for z < 0."""
-        level = (tf.math.log(tf.maximum(steps, 0.0)) / tf.math.log(2.0) - FIRST_OCTAVE) * OF_OCTAVE
-        last = tf.cast(tf.shape(self.shares)[0] - 1, tf.float32)
+        level = (
+            tf.math.log(tf.maximum(steps, 0.0)) / tf.math.log(2.0) - FIRST_OCTAVE
+        ) * OCTAVE_STEPS
+        last = tf.cast(tf.shape(self.fractions)[0] - 1, tf.float32)
         level = tf.cast(tf.round(tf.clip_by_value(level, 0.0, last)), tf.int32)
-        return DirectedShare(self.basis, self.shares, level)
+        return DirectedShare(self.basis, self.fractions, level)
 
 
 def directions(
@@ -156,7 +155,7 @@ def directions(
     rates: Mapping[str, tf.Tensor],
     key: tf.Tensor,
     workers: tf.Tensor,
-    averaged: float = 1.0,
+    mean_rows: float = 1.0,
 ) -> dict[str, Directions]:
     """Estimate the steepest directions of each table from the rows of a job.
 
@@ -170,8 +169,8 @@ def directions(
         Key of the job's first unit, which seeds the random draws.
     workers : Tensor []
         Number of concurrent jobs N.
-    averaged : float
-        See `averaged_words`.
+    mean_rows : float
+        See `rows_per_mean`.
     """
     drawn = {name: draw_rows(rows[name], rates[name], key + [0, i]) for i, name in enumerate(rows)}
     targets = {name: tf.reduce_sum(rates[name]) for name in rows if name != "inputs"}
@@ -184,7 +183,7 @@ def directions(
         pairs = [
             (tf.math.divide_no_nan(part, total), drawn[other]) for other, part in others.items()
         ]
-        found[name] = Directions.of(curvature(drawn[name], pairs) / averaged, workers)
+        found[name] = Directions.of(curvature(drawn[name], pairs) / mean_rows, workers)
     return found
 
 

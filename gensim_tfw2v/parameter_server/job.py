@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
-from gensim_tfw2v.kernel.native import allow_parallel
-from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows, reuse_negatives
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.ops.library import allow_parallel
 from gensim_tfw2v.parameter_server import combining
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.text import read_entries
+from gensim_tfw2v.parameter_server.wire import row_bytes
 
 #: Bytes of a row id. Counts of traffic include it in the pushed change, not in the fetched row.
 ID_BYTES = 4
@@ -60,7 +59,7 @@ class ParameterServer(NamedTuple):
     words, rates : WordArrays and Tables of Variable
         Constants, which each worker copies once. `rates` is the result of `pair_rates`.
     push_counter : PushCounter
-    of_workers : WorkerVariables
+    worker_variables : WorkerVariables
         Variables that are on the workers instead.
     """
 
@@ -68,7 +67,7 @@ class ParameterServer(NamedTuple):
     words: WordArrays
     rates: Tables
     push_counter: PushCounter
-    of_workers: WorkerVariables
+    worker_variables: WorkerVariables
 
 
 class Job(NamedTuple):
@@ -76,7 +75,8 @@ class Job(NamedTuple):
 
     Attributes
     ----------
-    units : list of PreparedUnit or of NativeUnit
+    units : list
+        Units of the engine: see `Engine.prepare`.
     ids : dict of Tensor [n], int32
         Distinct row ids of the job, by the name of each table in use. The units contain indices
         into them. Empty if rows are not fetched.
@@ -116,7 +116,7 @@ class WorkerJob:
 
     Parameters
     ----------
-    config : KernelConfig
+    config : JobConfig
     server : ParameterServer
     """
 
@@ -127,13 +127,13 @@ class WorkerJob:
     growth_power = 1 / 4  # see `combining.larger_step_sizes`
     job: Job
 
-    def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
+    def __init__(self, config: JobConfig, server: ParameterServer) -> None:
         self.config = config
         self.server = server
         self.wire = tf.as_dtype(config.wire_dtype)
         # arrays of the vocabulary
-        self.words: Callable[[], WordArrays] = server.of_workers.copies(server.words)
-        self._rates: Callable[[], Tables] = server.of_workers.copies(server.rates)
+        self.words: Callable[[], WordArrays] = server.worker_variables.copies(server.words)
+        self._rates: Callable[[], Tables] = server.worker_variables.copies(server.rates)
 
     def fetch(self) -> Iterable[Any]:
         """Fetch what training needs; return the tensors and operations that complete it."""
@@ -165,13 +165,19 @@ class WorkerJob:
         self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
     ) -> dict[str, combining.Directions]:
         """Steepest directions of each table for the concurrent workers; see `combining`."""
-        averaged = combining.averaged_words(self.config)
-        return combining.directions(rows, rates, self.job.key, self.job.replicas, averaged)
+        return combining.directions(
+            rows, rates, self.job.key, self.job.replicas, self.config.rows_per_mean
+        )
 
     def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the bytes of `fetched` rows, and of `pushed` changes with their ids."""
-        row = self.config.row_bytes
+        row = self.row_bytes
         return tf.cast(fetched, tf.float64) * row, tf.cast(pushed, tf.float64) * (row + ID_BYTES)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that are sent per row."""
+        return row_bytes(self.config.vector_size, self.config.wire_dtype)
 
     def prepare(
         self,
@@ -191,15 +197,15 @@ class WorkerJob:
                 config.max_growth, alphas, replicas, self.growth_power
             )
         entries = [
-            read_entries(source, of_file, config)
-            for source, of_file in zip(tf.unstack(sources), tf.unstack(ranges), strict=True)
+            read_entries(source, entry_range, config)
+            for source, entry_range in zip(tf.unstack(sources), tf.unstack(ranges), strict=True)
         ]
         units = [
-            prepare_unit(config, words, *unit)
+            config.engine.prepare(words, *unit, config.max_entries)
             for unit in zip(entries, tf.unstack(keys), tf.unstack(alphas), strict=True)
         ]
         if self.fetches_rows:
-            ids, units, words = own_ids(units, words, config.negative_shards)
+            ids, units, words = config.engine.number_rows(units, words)
         sent = tf.constant(0)
         if not config.shared_corpus:
             sent = tf.reduce_sum(tf.strings.length(sources))
@@ -225,8 +231,8 @@ class WorkerJob:
             results = phases.train()
         trained_at = _after(tf.nest.flatten(results))
         with tf.control_dependencies([trained_at]):
-            pushed = list(phases.push())
-        with tf.control_dependencies([trained_at, *pushed]):
+            push_ops = list(phases.push())
+        with tf.control_dependencies([trained_at, *push_ops]):
             others = tf.identity(counter.pushes) - pushed_before
             with tf.control_dependencies([others]):
                 ended = counter.add(indices) if self.counts else others
@@ -281,42 +287,3 @@ def _after(done: Iterable[Any]) -> tf.Tensor:
     """Time at which all elements of `done` have been computed."""
     with tf.control_dependencies(list(done)):
         return tf.timestamp()
-
-
-def own_ids(
-    prepared: list[Any], words: WordArrays, negative_shards: int
-) -> tuple[dict[str, tf.Tensor], list[Any], WordArrays]:
-    """Replace the row ids in units by indices into the distinct ids.
-
-    Parameters
-    ----------
-    prepared : list of PreparedUnit or of NativeUnit
-    words : WordArrays
-    negative_shards : int
-        As in `KernelConfig`. Compiled units reuse negatives; see `reuse_negatives`.
-
-    Returns
-    -------
-    ids : dict of Tensor [n], int32
-        Distinct ids of each table in use, by its name.
-    prepared, words
-        Copies of the arguments, with indices in place of ids.
-    """
-    if isinstance(prepared[0], NativeUnit):
-        if words.noise.shape[0] != 0:
-            prepared = reuse_negatives(prepared, words, negative_shards)
-        return number_rows(prepared, words)
-    ids = {}
-    for name in Tables._fields:
-        parts = [getattr(part.unit, name) for part in prepared]
-        if parts[0] is None:
-            continue
-        ids[name], numbers = tf.unique(tf.concat(parts, 0))
-        own = tf.split(numbers, [tf.size(part) for part in parts], num=len(parts))
-        if name == "inputs" and words.lock.shape[0] != 0:
-            words = words._replace(lock=tf.gather(words.lock, ids[name]))
-        prepared = [
-            part._replace(unit=part.unit._replace(**{name: number}))
-            for part, number in zip(prepared, own, strict=True)
-        ]
-    return ids, prepared, words

@@ -15,10 +15,10 @@ from typing import TypeVar
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
-from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.tables import UnitTask
+from gensim_tfw2v.ops.library import allow_parallel
 from gensim_tfw2v.parameter_server.job import Job, WorkerJob
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_result import packed_size
 from gensim_tfw2v.parameter_server.text import NOTHING, source_of
 
@@ -59,14 +59,16 @@ class JobQueue:
     ----------
     jobs : int
         Maximum number of jobs J.
-    config : KernelConfig
+    config : JobConfig
         A job has ``config.threads`` units, n.
     """
 
-    def __init__(self, jobs: int, config: KernelConfig) -> None:
+    def __init__(self, jobs: int, config: JobConfig) -> None:
         self._config = config
         threads = config.threads
-        self._first = 0  # no job has number 0, which marks a missing result: see `refill`
+        # refill() adds SPACING before use, so no job gets number 0, the initial value in
+        # `_results` (no result yet)
+        self._first = 0
 
         def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
             return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -11,82 +10,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.parameter_server.wire import columns
-
-
-class GraphAccess:
-    """Access by TensorFlow's own ops, on any device."""
-
-    def __init__(self) -> None:
-        self._mutex = f"tfw2v-push-{uuid.uuid4().hex}"
-
-    def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-        """Return rows [n, D]."""
-        return tf.cast(shard.sparse_read(rows), dtype)
-
-    def write(self, shard: tf.Variable, rows: tf.Tensor, values: tf.Tensor) -> None:
-        """Set rows [n, D]."""
-        shard.scatter_update(tf.IndexedSlices(values, rows))
-
-    def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to distinct rows; pushes are serialized.
-
-        Separate ops that read, add and write take half the time of ``ResourceScatterAdd``. A mutex
-        on the ps protects the rows between the read and the write from concurrent pushes. It is
-        locked after the changes have arrived, so that no worker can end while it holds the mutex.
-        """
-        with tf.control_dependencies([changes]):
-            lock = tf.raw_ops.MutexLock(mutex=self._handle())
-        with tf.control_dependencies([lock]):
-            changes = tf.cast(changes, tf.float32) + shard.sparse_read(rows)
-            written = tf.raw_ops.ResourceScatterUpdate(
-                resource=shard.handle, indices=rows, updates=changes
-            )
-        with tf.control_dependencies([written]):
-            return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
-
-    def free(self) -> None:
-        """Free the mutex on the current device; it occupies a thread there."""
-        tf.raw_ops.DestroyResourceOp(resource=self._handle())
-
-    def _handle(self) -> tf.Tensor:
-        return tf.raw_ops.MutexV2(shared_name=self._mutex, container="")
-
-
-class NativeAccess:
-    """Access by compiled ops, on CPUs; each op makes a single pass over the rows.
-
-    The ops change the shard's memory in place. Never use TensorFlow's own ops on single rows of the
-    shard: after such an op, `_whole` returns a copy, and changes to the copy are lost.
-    """
-
-    def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-        """Return rows [n, D]."""
-        read = load_ops().tfw2v_fetch(_whole(shard), rows, shard.shape[1], dtype=dtype)
-        return tf.ensure_shape(read, [None, columns(shard.shape[1], dtype)])
-
-    def write(self, shard: tf.Variable, rows: tf.Tensor, values: tf.Tensor) -> None:
-        """Set rows [n, D]."""
-        with tf.device(shard.device):
-            load_ops().tfw2v_scatter(_whole(shard), rows, values)
-
-    def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to rows; pushes are serialized."""
-        changes = tf.ensure_shape(changes, [None, columns(shard.shape[1], changes.dtype)])
-        return load_ops().tfw2v_add(_whole(shard), rows, changes)
-
-    def free(self) -> None:
-        """Do nothing: no resources exist besides the shard."""
-
-
-Access = GraphAccess | NativeAccess
-
-
-def _whole(shard: tf.Variable) -> tf.Tensor:
-    """Memory of a shard, not a copy."""
-    return tf.raw_ops.ReadVariableOp(resource=shard.handle, dtype=tf.float32)
-
+from gensim_tfw2v.parameter_server.shard_ops import ShardOps, TensorFlowShardOps
 
 #: Number of rows per message when a whole table is copied to or from the ps tasks.
 ROWS_AT_A_TIME = 1 << 14
@@ -101,7 +25,7 @@ class Layout:
         Number of rows V, and of columns D.
     shapes : sequence of (int, int)
         Shape of each shard.
-    access : Access, optional
+    shard_ops : ShardOps, optional
         Ops that read and change rows; by default TensorFlow's own.
     devices : sequence of str, optional
         Device of each shard; by default chosen by the current strategy scope.
@@ -112,12 +36,12 @@ class Layout:
         rows: int,
         size: int,
         shapes: Sequence[tuple[int, int]],
-        access: Access | None = None,
+        shard_ops: ShardOps | None = None,
         devices: Sequence[str] = (),
     ) -> None:
         self.rows = rows
         self.size = size
-        self.access = access or GraphAccess()
+        self.shard_ops = shard_ops or TensorFlowShardOps()
         self.shards = []
         for shape, device in itertools.zip_longest(shapes, devices):
             with tf.device(device):
@@ -143,7 +67,7 @@ class Layout:
     def load(self, array: np.ndarray) -> None:
         """Set the rows to this array [V, D]."""
         for shard, rows, part in self._pieces():
-            self.access.write(shard, rows, tf.constant(array[part], tf.float32))
+            self.shard_ops.write(shard, rows, tf.constant(array[part], tf.float32))
 
     def export(self, array: np.ndarray) -> None:
         """Copy the rows into this array [V, D]."""
@@ -156,10 +80,10 @@ class Layout:
             self._read(shard, np.zeros(min(1, int(shard.shape[0])), np.int32))
 
     def close(self) -> None:
-        """Free the resources of `access`. The shards are freed with this object."""
+        """Free the resources of `shard_ops`. The shards are freed with this object."""
         for shard in self.shards:
             with tf.device(shard.device):
-                self.access.free()
+                self.shard_ops.free()
 
     def finite(self) -> bool:
         """Return whether every row is finite."""
@@ -170,7 +94,7 @@ class Layout:
 
     def _read(self, shard: tf.Variable, rows: np.ndarray) -> tf.Tensor:
         with tf.device(shard.device):
-            return self.access.read(shard, tf.constant(rows), tf.float32)
+            return self.shard_ops.read(shard, tf.constant(rows), tf.float32)
 
 
 def pieces_of(rows: int) -> Iterator[range]:

@@ -21,7 +21,7 @@ GIVE_UP_SECONDS = 900.0
 
 #: Part of the message of an InvalidArgumentError. A task raises it if it was unreachable for a
 #: while, and no longer has the tensors that were sent to it before.
-FORGOTTEN = "relevant tensor remote_handle"
+LOST_TENSOR_MESSAGE = "relevant tensor remote_handle"
 
 #: Seconds that tasks have to answer a probe.
 ANSWER_SECONDS = 5.0
@@ -139,7 +139,7 @@ class Liveness:
 
 @contextlib.contextmanager
 def convert_task_errors() -> Iterator[None]:
-    """Convert `lost_errors` and errors that contain `FORGOTTEN` to `ClusterLost`.
+    """Convert `lost_errors` and errors that contain `LOST_TENSOR_MESSAGE` to `ClusterLost`.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def convert_task_errors() -> Iterator[None]:
     try:
         yield
     except tf.errors.OpError as error:
-        if not isinstance(error, lost_errors()) and FORGOTTEN not in error.message:
+        if not isinstance(error, lost_errors()) and LOST_TENSOR_MESSAGE not in error.message:
             raise
         raise _lost(error) from error
     except AssertionError as error:

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.updates import whole_rows
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
-from gensim_tfw2v.parameter_server.scratch import Scratch, joined
+from gensim_tfw2v.parameter_server.job_config import JobConfig
+from gensim_tfw2v.parameter_server.layout import Layout, pieces_of
+from gensim_tfw2v.parameter_server.scratch import join_parts
+from gensim_tfw2v.parameter_server.shard_ops import ShardOps
 from gensim_tfw2v.parameter_server.wire import decoded
 
 
@@ -51,7 +51,7 @@ class RowLayout(Layout):
         Number of rows V, and of columns D.
     shards : int
         Number of shards P.
-    access, devices
+    shard_ops, devices
         See `Layout`.
     """
 
@@ -60,11 +60,11 @@ class RowLayout(Layout):
         rows: int,
         size: int,
         shards: int,
-        access: Access | None = None,
+        shard_ops: ShardOps | None = None,
         devices: Sequence[str] = (),
     ) -> None:
         shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
-        super().__init__(rows, size, shapes, access, devices)
+        super().__init__(rows, size, shapes, shard_ops, devices)
         # one per shard, since several shards may be on one device
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
         self._stages = [f"{stage}-{number}" for number in range(shards)]
@@ -75,8 +75,8 @@ class RowLayout(Layout):
         places = tf.range(tf.size(ids))
         if number * parts == 1:
             return Split([ids], [places])
-        # part p is on shard p % P; the ids of a shard go to its parts in turn, by their places, so
-        # that the parts have similar sizes
+        # With P shards, part p belongs to shard p % P. A shard's ids are dealt to its parts
+        # round-robin, by their index in `ids`, so that the parts have similar sizes.
         part = ids % number + places % parts * number
         return Split(
             tf.dynamic_partition(ids // number, part, number * parts),
@@ -85,11 +85,11 @@ class RowLayout(Layout):
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
         """Return rows [ids, D] in `dtype`, in which they are sent."""
-        return joined(split.places, self.fetch_parts(split, dtype))
+        return join_parts(split.places, self.fetch_parts(split, dtype))
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
         """Return the rows of each part."""
-        return self.on_shards(partial(self.access.read, dtype=dtype), split.rows)
+        return self.on_shards(partial(self.shard_ops.read, dtype=dtype), split.rows)
 
     def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
         """Add changes [ids, D] to rows with distinct ids; they are sent in `dtype`."""
@@ -97,7 +97,7 @@ class RowLayout(Layout):
 
     def push_parts(self, split: Split, parts: list[tf.Tensor]) -> tf.Operation:
         """Add changes to the rows of each part."""
-        return tf.group(self.on_shards(self.access.add, split.rows, parts))
+        return tf.group(self.on_shards(self.shard_ops.add, split.rows, parts))
 
     def stage(self, split: Split, parts: list[tf.Tensor], number: tf.Tensor) -> tf.Operation:
         """Store changes at the ps tasks of their rows, under a number, for `add_staged`."""
@@ -145,7 +145,7 @@ class RowLayout(Layout):
             added = tf.no_op()
             for rows, changes in [self._combined(staged, combine)] if combine else staged:
                 with tf.control_dependencies([added]):
-                    added = self.access.add(shard, rows, changes)
+                    added = self.shard_ops.add(shard, rows, changes)
             if drop_others:
                 with tf.control_dependencies([added]):
                     added = tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)
@@ -208,10 +208,10 @@ class RowJob(WorkerJob):
     parts = 4
     by_direction = True
 
-    def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
+    def __init__(self, config: JobConfig, server: ParameterServer) -> None:
         super().__init__(config, server)
         self._scratch = {
-            name: Scratch(server.of_workers, name, config.vector_size, config.native)
+            name: config.engine.scratch(server.worker_variables, name, config.vector_size)
             for name in Tables._fields
         }
 
@@ -236,10 +236,8 @@ class RowJob(WorkerJob):
         """Train the units in parallel."""
         # new handles for each thread: TensorFlow would serialize threads that share a handle
         return [
-            unit.train(
-                self.config,
-                whole_rows(rows.handle() for rows in self._scratch.values()),
-                self.job.words,
+            self.config.engine.train(
+                unit, Tables(*(rows.handle() for rows in self._scratch.values())), self.job.words
             )
             for unit in self.job.units
         ]
@@ -268,10 +266,11 @@ class RowJob(WorkerJob):
         size = self.job.alpha * self.job.tokens
         # in the order of the ids, so that draws do not depend on the number of ps tasks
         rows = {
-            name: joined(split.places, self._fetched[name]) for name, split in self._splits.items()
+            name: join_parts(split.places, self._fetched[name])
+            for name, split in self._splits.items()
         }
         steepest = self.directions(rows, rates)
-        return {name: steepest[name].of_rows(size * rate) for name, rate in rates.items()}
+        return {name: steepest[name].shares(size * rate) for name, rate in rates.items()}
 
 
 class StagedJob(RowJob):

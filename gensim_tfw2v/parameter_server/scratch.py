@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native.padded_rows import stride
+from gensim_tfw2v.ops.library import load_ops
+from gensim_tfw2v.ops.memory import table_memory
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 
 #: Returns a new handle to a variable of the worker that runs the function. TensorFlow treats each
@@ -115,109 +116,128 @@ class Scratch:
 
     Parameters
     ----------
-    of_workers : WorkerVariables
+    variables : WorkerVariables
         Collection to which the variable is added.
-    what : str
+    name : str
         Part of its name.
     size : int
         Number of columns D.
-    native : bool
-        Whether compiled kernels train it. Its rows are then padded to the kernels' stride.
 
     Attributes
     ----------
     handle : Handle
     """
 
-    def __init__(
-        self, of_workers: WorkerVariables, what: str, size: int, native: bool = False
-    ) -> None:
+    def __init__(self, variables: WorkerVariables, name: str, size: int) -> None:
         self._size = size
-        self._native = native
-        self._shape = tf.TensorShape([None, stride(size) if native else size])
-        self.handle = of_workers.own(what, [*self._shape], device="CPU" if native else None)
+        self._shape = tf.TensorShape([None, size])
+        self.handle = variables.own(name, [*self._shape])
 
     def assign(self, rows: tf.Tensor) -> tf.Operation:
-        """Set the rows [n, D]; only if `native` is False."""
+        """Set the rows [n, D]."""
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def read(self) -> tf.Tensor:
         """Return all rows [n, D]."""
-        return tf.ensure_shape(self._whole(), self._shape)[:, : self._size]
+        return tf.ensure_shape(table_memory(self.handle()), self._shape)[:, : self._size]
 
     def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
         """Set the rows [n, D] from parts of any dtype; `places` are each part's row indices."""
-        if not self._native:
-            return self.assign(tf.cast(joined(places, parts), tf.float32))
-        number = tf.add_n([tf.size(part) for part in places])
-        with tf.device("CPU"):
-            with tf.control_dependencies([self.allocate(number, init=False)]):
-                whole = self._whole()
-            return tf.group(*map(partial(load_ops().tfw2v_scatter, whole), places, parts))
+        return self.assign(tf.cast(join_parts(places, parts), tf.float32))
 
     def changes(
         self,
         places: list[tf.Tensor],
-        known: list[tf.Tensor],
+        fetched: list[tf.Tensor],
         share: DirectedShare | None,
         key: tf.Tensor,
     ) -> list[tf.Tensor]:
-        """Return the rows minus `known`, or the fraction `share` of the difference.
+        """Return the rows minus `fetched`, or the fraction `share` of the difference.
 
-        `known` contains the parts that `place` has set; the result has the same parts and dtype.
+        `fetched` contains the parts that `place` has set; the result has the same parts and dtype.
         `key` [2], int32, seeds the rounding to int8.
         """
-        if self._native:
-            of_rows = share or (tf.zeros([0]), tf.zeros([0]), tf.zeros([0], tf.int32))
-            with tf.device("CPU"):
-                whole = self._whole()
-                return [
-                    tf.ensure_shape(
-                        load_ops().tfw2v_change(whole, at, part, *of_rows, key), part.shape
-                    )
-                    for at, part in zip(places, known, strict=True)
-                ]
         rows = self.read()
         changes = []
-        for at, part in zip(places, known, strict=True):
+        for at, part in zip(places, fetched, strict=True):
             change = tf.gather(rows, at) - tf.cast(part, tf.float32)
             if share is not None:
-                change = share.of(change, at)
+                change = share.apply(change, at)
             changes.append(tf.cast(change, part.dtype))
         return changes
 
-    def _whole(self) -> tf.Tensor:
-        """Memory of all rows, including their padding."""
-        return tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32)
-
-    def allocate(self, number: tf.Tensor, init: bool = True) -> tf.Operation:
-        """Allocate memory for `number` rows, of zeros if `init`."""
+    def allocate(self, n_rows: tf.Tensor, init: bool = True) -> tf.Operation:
+        """Allocate memory for `n_rows` rows, of zeros if `init`."""
         # not tf.zeros: TensorFlow merges equal constants, so all tables would share one buffer
-        shape = tf.stack([number, self._shape[1]])
+        shape = tf.stack([n_rows, self._shape[1]])
         rows = tf.raw_ops.Empty(shape=shape, dtype=tf.float32, init=init)
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def write_part(self, first: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Set the rows [n, D] that start at index `first`."""
-        ids = first + tf.range(tf.shape(rows)[0])
-        if self._native:
-            with tf.device("CPU"):
-                return load_ops().tfw2v_scatter(self._whole(), ids, rows)
+        return self._write(first + tf.range(tf.shape(rows)[0]), rows)
+
+    def read_part(self, first: tf.Tensor, max_rows: int) -> tf.Tensor:
+        """Return at most `max_rows` rows [n, D], starting at index `first`, int64."""
+        n_rows = tf.raw_ops.VariableShape(input=self.handle(), out_type=tf.int64)[0]
+        last = tf.minimum(n_rows, first + max_rows)
+        return self._gather(tf.cast(tf.range(first, tf.maximum(first, last)), tf.int32))
+
+    def _write(self, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         return tf.raw_ops.ResourceScatterUpdate(resource=self.handle(), indices=ids, updates=rows)
 
-    def read_part(self, first: tf.Tensor, most: int) -> tf.Tensor:
-        """Return at most `most` rows [n, D], starting at index `first`, int64."""
-        handle = self.handle()
-        rows = tf.raw_ops.VariableShape(input=handle, out_type=tf.int64)[0]
-        last = tf.minimum(rows, first + most)
-        ids = tf.cast(tf.range(first, tf.maximum(first, last)), tf.int32)
-        if self._native:
-            with tf.device("CPU"):
-                return load_ops().tfw2v_fetch(self._whole(), ids, self._size, dtype=tf.float32)
-        return tf.raw_ops.ResourceGather(resource=handle, indices=ids, dtype=tf.float32)
+    def _gather(self, ids: tf.Tensor) -> tf.Tensor:
+        return tf.raw_ops.ResourceGather(resource=self.handle(), indices=ids, dtype=tf.float32)
 
 
-def joined(places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
+class PaddedScratch(Scratch):
+    """A variable on which compiled kernels train: its rows are padded to the kernels' stride.
+
+    Compiled ops read and change it in place; see `Scratch`.
+    """
+
+    def __init__(self, variables: WorkerVariables, name: str, size: int) -> None:
+        self._size = size
+        self._shape = tf.TensorShape([None, stride(size)])
+        self.handle = variables.own(name, [*self._shape], device="CPU")
+
+    def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
+        """Set the rows [n, D]; see `Scratch.place`."""
+        n_rows = tf.add_n([tf.size(part) for part in places])
+        with tf.device("CPU"):
+            with tf.control_dependencies([self.allocate(n_rows, init=False)]):
+                memory = table_memory(self.handle())
+            return tf.group(*map(partial(load_ops().tfw2v_scatter, memory), places, parts))
+
+    def changes(
+        self,
+        places: list[tf.Tensor],
+        fetched: list[tf.Tensor],
+        share: DirectedShare | None,
+        key: tf.Tensor,
+    ) -> list[tf.Tensor]:
+        """Return the changes of the rows; see `Scratch.changes`."""
+        fractions = share or (tf.zeros([0]), tf.zeros([0]), tf.zeros([0], tf.int32))
+        with tf.device("CPU"):
+            memory = table_memory(self.handle())
+            return [
+                tf.ensure_shape(
+                    load_ops().tfw2v_change(memory, at, part, *fractions, key), part.shape
+                )
+                for at, part in zip(places, fetched, strict=True)
+            ]
+
+    def _write(self, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        with tf.device("CPU"):
+            return load_ops().tfw2v_scatter(table_memory(self.handle()), ids, rows)
+
+    def _gather(self, ids: tf.Tensor) -> tf.Tensor:
+        with tf.device("CPU"):
+            memory = table_memory(self.handle())
+            return load_ops().tfw2v_fetch(memory, ids, self._size, dtype=tf.float32)
+
+
+def join_parts(places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
     """Join parts of rows; `places` are each part's row indices in the result."""
     return parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
 

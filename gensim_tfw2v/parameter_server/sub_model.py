@@ -16,15 +16,12 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.corpus.sampling import Sampling
-from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.graph.updates import whole_rows
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.layout import ROWS_AT_A_TIME
 from gensim_tfw2v.parameter_server.scratch import Scratch
-from gensim_tfw2v.parameter_server.text import packed, unpacked
 
 
 class SubModelTask(NamedTuple):
@@ -35,7 +32,7 @@ class SubModelTask(NamedTuple):
     epochs: Sequence[Sequence[UnitTask]]  # units of the whole corpus, in the order of each epoch
 
     def jobs(
-        self, config: KernelConfig, seed: int, seen: np.ndarray
+        self, config: JobConfig, seed: int, seen: np.ndarray
     ) -> Iterator[tuple[int, list[WorkUnit], tuple[Any, ...]]]:
         """Yield each job: its epoch, its units for reports, and arguments of the worker's function.
 
@@ -44,7 +41,7 @@ class SubModelTask(NamedTuple):
 
         Parameters
         ----------
-        config : KernelConfig
+        config : JobConfig
             A job has ``config.threads`` units.
         seed : int
         seen : ndarray [V], int64
@@ -69,7 +66,7 @@ class SubModelTask(NamedTuple):
                 for unit in (task.unit for task in part):
                     sample = sampling.of(unit.read(), number, unit.index, epoch)
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))
-                    entries.append(packed(sample, config.native))
+                    entries.append(config.engine.pack(sample))
                     # unique per sub-model, epoch and unit, since each has different entries
                     index = (epoch * sampling.number + number) * total + unit.index
                     keys.append(unit_key(seed, epoch, index))
@@ -140,7 +137,7 @@ class SubModelFunctions(NamedTuple):
         the job; then the results of the job's units, for `results_of`.
 
         entries : Tensor [n], string
-            Entries of each of n units, one per thread, from `text.packed`.
+            Entries of each of n units, one per thread, from `Engine.pack`.
         keys, alphas : Tensor [n, 2], int32 and float32
         attempt, job : Tensor [], int64
             Number of the attempt to train the sub-model, from 1, and of the job in it, from 0.
@@ -155,24 +152,24 @@ class SubModelFunctions(NamedTuple):
     read: Tables
 
 
-def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubModelFunctions:
+def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelFunctions:
     """Build the functions of workers. Sub-models start from the rows on the ps tasks.
 
     Parameters
     ----------
-    config : KernelConfig
+    config : JobConfig
     server : ParameterServer
     """
     threads = config.threads
     tables = Tables(
         *(
-            Scratch(server.of_workers, name, config.vector_size, config.native)
+            config.engine.scratch(server.worker_variables, name, config.vector_size)
             for name in Tables._fields
         )
     )
     job_of_any = WorkerJob(config, server)
     # sub-model that a worker holds: its attempt, and the number of jobs trained
-    lease = server.of_workers.own("lease", [2], tf.int64, device="CPU")
+    lease = server.worker_variables.own("lease", [2], tf.int64, device="CPU")
 
     def held_now() -> tf.Tensor:
         """Attempt, and number of jobs trained: [2], int64; 0 for none."""
@@ -205,7 +202,7 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
         ],
     )
     def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
-        known = job_of_any.words()
+        words = job_of_any.words()
         held = held_now()
         is_mine = tf.equal(held[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
@@ -214,15 +211,16 @@ def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubMod
         was_trained = is_mine & tf.equal(held[1], job + 1)
 
         def train_units() -> tf.Tensor:
-            rows = whole_rows(table.handle() for table in tables)
+            engine = config.engine
+            handles = Tables(*(table.handle() for table in tables))
             units = zip(*map(tf.unstack, (entries, keys, alphas)), strict=True)
             prepared = [
-                prepare_unit(config, known, unpacked(text, config.native), key, alpha)
+                engine.prepare(words, engine.unpack(text), key, alpha, config.max_entries)
                 for text, key, alpha in units
             ]
-            trained = [part.train(config, rows, known) for part in prepared]
-            numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*trained, strict=True)]
-            return tf.concat(numbers, 0)
+            results = [engine.train(unit, handles, words) for unit in prepared]
+            fields = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*results, strict=True)]
+            return tf.concat(fields, 0)
 
         # do not read any rows for a refused job: a worker without a sub-model has none
         results = tf.cond(

@@ -1,7 +1,6 @@
 """Encoded text of work units, which workers read from shared files, or get from the coordinator.
 
-The coordinator sends ids as bytes of a code in which frequent words take one byte (``pack`` in
-``kernel/native/src/text.h``). Without compiled kernels, it sends them as int32.
+The coordinator sends entries in the engine's code: see `Engine.pack`.
 """
 
 from __future__ import annotations
@@ -10,65 +9,46 @@ import os
 import uuid
 from pathlib import Path
 
-import numpy as np
-
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
-from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 
 #: Source and range of an empty unit, as from `source_of`; padding for jobs with too few units.
 NOTHING = (b"", (0, 0))
 
 
-def packed(entries: np.ndarray, native: bool) -> bytes:
-    """Return the entries [n], int32, as they are sent; `native`: by the compiled kernels."""
-    if not native:
-        return entries.astype("<i4").tobytes()
-    with tf.device("CPU"):
-        return bytes(load_ops().tfw2v_pack(entries.astype(np.int32)).numpy())
-
-
-def unpacked(text: tf.Tensor, native: bool) -> tf.Tensor:
-    """Return the entries [n], int32, of a text [], string, from `packed`."""
-    if not native:
-        return tf.io.decode_raw(text, tf.int32)
-    with tf.device("CPU"):
-        return tf.ensure_shape(load_ops().tfw2v_unpack(tf.io.decode_raw(text, tf.uint8)), [None])
-
-
-def source_of(unit: WorkUnit, config: KernelConfig) -> tuple[bytes, tuple[int, int]]:
+def source_of(unit: WorkUnit, config: JobConfig) -> tuple[bytes, tuple[int, int]]:
     """Return the source and range of a unit, for `read_entries` on a worker."""
-    of_file = unit.start, unit.stop
+    entry_range = unit.start, unit.stop
     if config.shared_corpus:
-        return os.fsencode(os.path.abspath(unit.path)), of_file
-    return packed(unit.read(), config.native), of_file
+        return os.fsencode(os.path.abspath(unit.path)), entry_range
+    return config.engine.pack(unit.read()), entry_range
 
 
-def read_entries(source: tf.Tensor, of_file: tf.Tensor, config: KernelConfig) -> tf.Tensor:
+def read_entries(source: tf.Tensor, entry_range: tf.Tensor, config: JobConfig) -> tf.Tensor:
     """Return a unit's entries, on the worker.
 
     Parameters
     ----------
     source : Tensor [], string
-        Entries from `packed`; with ``config.shared_corpus``, the path of a file that contains them
-        as little-endian int32.
-    of_file : Tensor [2], int32
+        Entries from `Engine.pack`; with ``config.shared_corpus``, the path of a file that contains
+        them as little-endian int32.
+    entry_range : Tensor [2], int32
         First entry and end of the unit's range in the file.
-    config : KernelConfig
+    config : JobConfig
 
     Returns
     -------
     Tensor [n], int32
     """
     if not config.shared_corpus:
-        return unpacked(source, config.native)
+        return config.engine.unpack(source)
 
     def read() -> tf.Tensor:
-        start, stop = tf.unstack(4 * of_file)
+        start, stop = tf.unstack(4 * entry_range)
         return tf.strings.substr(tf.io.read_file(source), start, stop - start)
 
-    text = tf.cond(of_file[0] < of_file[1], read, lambda: tf.constant(b""))
+    text = tf.cond(entry_range[0] < entry_range[1], read, lambda: tf.constant(b""))
     return tf.io.decode_raw(text, tf.int32)
 
 

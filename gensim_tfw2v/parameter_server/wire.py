@@ -9,7 +9,9 @@ changes are rounded up or down at random, so that their expectation is exact (Al
 from __future__ import annotations
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES
+
+#: Size in bytes of the scale that is sent with each row in int8.
+SCALE_BYTES = 4
 
 
 def columns(size: int, dtype: tf.DType) -> int:
@@ -23,3 +25,9 @@ def decoded(rows: tf.Tensor) -> tf.Tensor:
         return tf.cast(rows, tf.float32)
     scale = tf.bitcast(rows[:, -SCALE_BYTES:], tf.float32)
     return tf.cast(rows[:, :-SCALE_BYTES], tf.float32) * scale[:, None]
+
+
+def row_bytes(size: int, wire_dtype: str) -> int:
+    """Return the bytes that are sent per row of D elements, including its scale."""
+    scale = SCALE_BYTES if wire_dtype == "int8" else 0
+    return int(size * tf.as_dtype(wire_dtype).size + scale)

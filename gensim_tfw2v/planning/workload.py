@@ -7,8 +7,9 @@ import numpy as np
 
 from gensim_tfw2v.graph.objectives import NearPairs
 from gensim_tfw2v.graph.step_shape import StepShape, choose_step
-from gensim_tfw2v.kernel.kernel_config import SCALE_BYTES, Objective
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
+from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
 from gensim_tfw2v.planning.checks import check_finite, check_whole
 
 # Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and

@@ -1,12 +1,16 @@
 """Interface of a regime: a strategy that assigns work units to workers and merges their updates."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.parameter_server.job_config import JobConfig
 
 #: Returns whether to stop training and skip the remaining work.
 Stop = Callable[[], bool]
@@ -18,11 +22,11 @@ def never() -> bool:
 
 
 class Setup(NamedTuple):
-    """Inputs from which a regime is created.
+    """Inputs from which a regime of workers is created.
 
     Attributes
     ----------
-    config : KernelConfig
+    config : JobConfig
     words : WordArrays
         Arrays of the vocabulary.
     rates : Tables of ndarray [rows]
@@ -37,7 +41,7 @@ class Setup(NamedTuple):
         Folder with the units' files.
     """
 
-    config: KernelConfig
+    config: JobConfig
     words: WordArrays
     rates: Tables
     rows: Tables

@@ -38,7 +38,6 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
 from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.kernel.native import load_ops, why_not
 from gensim_tfw2v.kernel.tables import (
     Divergence,
     Reporter,
@@ -306,9 +305,8 @@ def _ignore(report: UnitReport) -> None:
 
 def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
     """Create the requested regime."""
-    # the user's process may not have loaded these ops
-    if asked.setup.config.native and load_ops() is None:
-        raise RuntimeError(why_not())
+    # the user's process may not have loaded the engine's ops
+    asked.setup.config.engine.check()
     # optimizing the graphs takes as long as building them, and does not make them faster
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     if asked.cluster is None:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from contextlib import closing
 
+from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
+from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.processes.threads import in_threads, usable_cores
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -14,13 +16,31 @@ class DeterministicRegime(LocalRegime):
     """Trains units in order, each with all threads; see `LocalRegime`.
 
     The blocks of a round start from the same rows, and their updates are added in a fixed order.
-    With one block per round (`KernelConfig.round_blocks`), a single thread trains. In either case,
-    ``workers`` threads draw the next units meanwhile.
+    With one block per round, a single thread trains. In either case, ``workers`` threads draw the
+    next units meanwhile.
+
+    Parameters
+    ----------
+    options, words, workers, loss_every
+        See `LocalRegime`.
+    round_blocks : int
+        Number of blocks of a unit that start from the same rows; see `choose_round_blocks`.
     """
+
+    def __init__(
+        self,
+        options: Options,
+        words: WordArrays,
+        workers: int,
+        loss_every: int = 0,
+        round_blocks: int = 1,
+    ) -> None:
+        super().__init__(options, words, workers, loss_every)
+        self._round_blocks = round_blocks
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, in order; see `Regime`."""
-        blocks = self.config.round_blocks
+        blocks = self._round_blocks
         # more threads than cores would only wait for each other
         threads = min(self.workers, blocks, len(usable_cores()))
         ahead = 2 * self.workers

@@ -14,16 +14,15 @@ pushed.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import PreparedUnit
 from gensim_tfw2v.graph.updates import adagrad_sizes, read_rows, whole_rows, write_rows
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.rows import RowLayout
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
@@ -50,14 +49,14 @@ class ReplicaTable:
     layout : RowLayout
     dtype : DType
         Type in which rows and changes are sent.
-    of_workers : WorkerVariables
+    variables : WorkerVariables
     """
 
-    def __init__(self, layout: RowLayout, dtype: tf.DType, of_workers: WorkerVariables) -> None:
+    def __init__(self, layout: RowLayout, dtype: tf.DType, variables: WorkerVariables) -> None:
         self._layout = layout
         self._dtype = dtype
-        self.current = Scratch(of_workers, "current", layout.size)
-        self._known = Scratch(of_workers, "known", layout.size)
+        self.current = Scratch(variables, "current", layout.size)
+        self._known = Scratch(variables, "known", layout.size)
 
     def begin(self, number: tf.Tensor) -> list[tf.Operation]:
         """Allocate `number` rows of zeros, both current and known."""
@@ -99,7 +98,8 @@ class ReplicaJob(WorkerJob):
 
     Parameters
     ----------
-    config : KernelConfig
+    config : JobConfig
+        Its engine is the TensorFlow fallback.
     server : ParameterServer
     n_fetch, n_push : int
         Number of steps from one fetch or push to the next.
@@ -111,20 +111,21 @@ class ReplicaJob(WorkerJob):
 
     def __init__(
         self,
-        config: KernelConfig,
+        config: JobConfig,
         server: ParameterServer,
         n_fetch: int,
         n_push: int,
         squares: Tables | None = None,
     ) -> None:
         super().__init__(config, server)
+        self._options = config.engine.options
         self._n_fetch = n_fetch
         self._n_push = n_push
         self._every = math.gcd(n_fetch, n_push)
         # by table name; in lists built from both, the tables come first, then Adagrad's sums
         self._tables, self._squares = (
             {
-                name: ReplicaTable(layout, dtype, server.of_workers)
+                name: ReplicaTable(layout, dtype, server.worker_variables)
                 for name, layout in layouts._asdict().items()
                 if layout and layout.rows
             }
@@ -185,6 +186,11 @@ class ReplicaJob(WorkerJob):
         """Bytes fetched and pushed, over all windows."""
         return self.row_traffic(self._fetched, self._pushed)
 
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that are sent per row, including Adagrad's sum."""
+        return super().row_bytes + (tf.float32.size if self._squares else 0)
+
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
         """Mean number of units that other replicas push during one window.
 
@@ -231,7 +237,7 @@ class ReplicaJob(WorkerJob):
     def _train_steps(self, part: PreparedUnit, step: tf.Tensor, sums: Any) -> Any:
         tables, squares = self._handles()
         last = tf.minimum(step + self._every, part.steps)
-        return part.train_steps(self.config, tables, self.job.words, step, last, sums, squares)
+        return part.train_steps(self._options, tables, self.job.words, step, last, sums, squares)
 
     def _handles(self) -> tuple[Tables, Tables | None]:
         """New handles of tables and squares: TensorFlow would serialize threads that share them."""
@@ -252,12 +258,12 @@ class ReplicaJob(WorkerJob):
             for number, name in enumerate(self._tables):
                 places = window[name]
                 size = self.job.alpha
-                if self.config.adagrad:
+                if self._squares:
                     squares = read_rows(self._squares[name].current.handle(), places)
                     size = adagrad_sizes(squares[:, 0], size)
                 steps = size * tokens * tf.gather(self._row_rates[name], places)
-                share = self._directions[name].of_rows(steps)
-                changes[number] = share.of(changes[number], tf.range(tf.size(places)))
+                share = self._directions[name].shares(steps)
+                changes[number] = share.apply(changes[number], tf.range(tf.size(places)))
         return changes
 
     def _push(self, window: Window, changes: list[tf.Tensor]) -> list[tf.Operation]:
@@ -294,8 +300,7 @@ class DownpourRegime(AsynchronousRegime):
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Downpour) -> None:
-        config = replace(setup.config, adagrad=options.adagrad)
-        super().__init__(setup._replace(config=config), workers, options)
+        super().__init__(setup, workers, options)
         self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
         self.squares: Tables | None = None
         if options.adagrad:

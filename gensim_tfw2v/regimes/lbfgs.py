@@ -91,7 +91,7 @@ class LBFGS:
         self.gradient = make()
         self._direction = make()
         self._first_gradient = make()
-        self._free = [(make(), make()) for _ in range(history)]
+        self._spare_pairs = [(make(), make()) for _ in range(history)]
         self._precondition = precondition
         self._factor = 1.0
         self._pairs: deque[Pair] = deque()
@@ -173,10 +173,10 @@ class LBFGS:
         sy = self.step * (slope - self._slope)
         if not sy > -MIN_CURVATURE * self.step * self._slope:
             return
-        if not self._free:
+        if not self._spare_pairs:
             oldest = self._pairs.popleft()
-            self._free.append((oldest.s, oldest.y))
-        s, y = self._free.pop()
+            self._spare_pairs.append((oldest.s, oldest.y))
+        s, y = self._spare_pairs.pop()
         s.copy(self._direction)
         s.scale(self.step)
         y.copy(self.gradient)
@@ -187,6 +187,6 @@ class LBFGS:
         self._factor = sy / y.dot(self.trial)
 
     def _forget_pairs(self) -> None:
-        self._free += [(pair.s, pair.y) for pair in self._pairs]
+        self._spare_pairs += [(pair.s, pair.y) for pair in self._pairs]
         self._pairs.clear()
         self._factor = 1.0

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
+from gensim_tfw2v.compiled_library import Options, Result, Unit
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import (
     Divergence,
@@ -33,17 +33,23 @@ class LocalRegime:
 
     Parameters
     ----------
-    config : KernelConfig
-        Configuration of the compiled kernels: `native` is True.
+    options : Options
+        Options of the compiled kernels.
     words : WordArrays
         Arrays of the vocabulary.
     workers : int
         Number of threads.
+    loss_every : int
+        Compute the loss of every `loss_every`-th block of a unit; 0 for none. All blocks cost a
+        tenth of the training time.
     """
 
-    def __init__(self, config: KernelConfig, words: WordArrays, workers: int) -> None:
-        self.config = config
+    def __init__(
+        self, options: Options, words: WordArrays, workers: int, loss_every: int = 0
+    ) -> None:
+        self.options = options
         self.workers = workers
+        self.loss_every = loss_every
         self._words = words
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
@@ -83,15 +89,14 @@ class LocalRegime:
             with defer_interrupts():
                 records.report(range(len(tasks)))
 
-    def _draw(self, task: UnitTask, _: object = None) -> by_ctypes.Unit:
-        return by_ctypes.draw(self._options, task.unit.read(), task.key, self._words)
+    def _draw(self, task: UnitTask, _: object = None) -> Unit:
+        return by_ctypes.draw(self.options, task.unit.read(), task.key, self._words)
 
     def load(self, arrays: Tables) -> None:
-        """Train on copies of these arrays, or in place; see `by_ctypes.Tables`."""
+        """Train on copies of these arrays, or in place; see `by_ctypes.KernelTables`."""
         self.close()  # frees earlier copies
         tables = [np.asarray(array, np.float32) for array in arrays]
-        self._options = by_ctypes.Options.of(self.config)
-        self._tables = by_ctypes.Tables(tables, self._words)
+        self._tables = by_ctypes.KernelTables(tables, self._words)
 
     def finite(self) -> bool:
         """See `Regime.finite`."""
@@ -129,9 +134,7 @@ class UnitRecords:
         self._kept = np.zeros(len(tasks), np.int64)
         self._is_reported = np.zeros(len(tasks), bool)
 
-    def train(
-        self, place: int, unit: by_ctypes.Unit, pool: by_ctypes.ThreadPool | None = None
-    ) -> None:
+    def train(self, place: int, unit: Unit, pool: by_ctypes.ThreadPool | None = None) -> None:
         """Train the unit of the task with this index.
 
         Raises
@@ -143,25 +146,26 @@ class UnitRecords:
         task = self._tasks[place]
         self._kept[place] = unit.counts[1]
         regime._tables.train(
-            regime._options,
+            regime.options,
             unit,
             np.asarray(task.alphas, np.float32),
-            loss_every=regime.config.loss_every,
+            loss_every=regime.loss_every,
             pool=pool,
             record=self._results[place],
         )
         if self._has_diverged(place):
             where = f"training of unit {task.unit.index} in epoch {task.epoch}"
-            raise Divergence.at(where, regime.config, task.alphas[0])
+            options = regime.options
+            raise Divergence.at(where, options.max_window, options.negative, task.alphas[0])
 
     def _has_diverged(self, place: int) -> bool:
         is_updated = any(self._tasks[place].alphas)  # alpha 0: no updates
-        return is_updated and not np.isfinite(by_ctypes.Result(*self._results[place]).magnitude)
+        return is_updated and not np.isfinite(Result(*self._results[place]).magnitude)
 
     def report(self, places: Iterable[int]) -> None:
         """Report the units at these places that are trained and not yet reported."""
         for place in places:
-            result = by_ctypes.Result(*self._results[place].tolist())
+            result = Result(*self._results[place].tolist())
             if not result.trained or self._is_reported[place] or self._has_diverged(place):
                 continue
             task = self._tasks[place]

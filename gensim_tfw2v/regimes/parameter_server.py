@@ -1,8 +1,9 @@
 """Base of the regimes whose workers train on tables held by ps tasks."""
 
 import functools
+import pkgutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,25 +13,36 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.sizes import choose_warm_units
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
-from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
 from gensim_tfw2v.parameter_server.job import (
     ParameterServer,
     PushCounter,
     WorkerJob,
 )
 from gensim_tfw2v.parameter_server.job_result import JobResult
-from gensim_tfw2v.parameter_server.layout import NativeAccess
-from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
+from gensim_tfw2v.parameter_server.layout import Layout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes import Setup
 
-#: Layout of the tables, and job that trains on it, for each value of the option `layout`.
-LAYOUTS: dict[str, tuple[type[RowLayout] | type[ColumnLayout], type[WorkerJob]]] = {
-    "rows": (RowLayout, RowJob),
-    "columns": (ColumnLayout, ColumnJob),
+#: Class of the tables, and class of the job that trains on them, for each value of the option
+#: `layout`. Their modules, in `gensim_tfw2v.parameter_server`, are imported when they are needed.
+LAYOUTS: dict[str, tuple[str, str]] = {
+    "rows": ("rows:RowLayout", "rows:RowJob"),
+    "columns": ("columns:ColumnLayout", "columns:ColumnJob"),
 }
+
+
+def layout_class(layout: str) -> Callable[..., Layout]:
+    """Return the class of the tables with a layout."""
+    name, _ = LAYOUTS[layout]
+    return pkgutil.resolve_name(f"gensim_tfw2v.parameter_server.{name}")
+
+
+def job_class(layout: str) -> Callable[..., WorkerJob]:
+    """Return the class of the job that trains on tables with a layout."""
+    _, name = LAYOUTS[layout]
+    return pkgutil.resolve_name(f"gensim_tfw2v.parameter_server.{name}")
 
 
 class ParameterServerRegime:
@@ -72,12 +84,14 @@ class ParameterServerRegime:
 
     def _serve(self, setup: Setup) -> ParameterServer:
         """Create the variables on the ps tasks."""
-        layout, _ = LAYOUTS[self.config.layout]
-        access = NativeAccess() if self.config.native else None
+        make = layout_class(self.config.layout)
+        engine = self.config.engine
         size = self.config.vector_size
         shards = self.workers.shards
-        tables = Tables(*(layout(rows, size, shards, access=access) for rows in setup.rows))
-        own_words, own_rates = tf.nest.map_structure(
+        tables = Tables(
+            *(make(n_rows, size, shards, shard_ops=engine.shard_ops()) for n_rows in setup.rows)
+        )
+        words, rates = tf.nest.map_structure(
             lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)
         )
         push_counter = PushCounter(
@@ -85,8 +99,8 @@ class ParameterServerRegime:
             # fixed shape: TensorFlow 2.21 crashes on a remote variable without one
             tf.Variable(tf.zeros([setup.units], tf.int32), trainable=False),
         )
-        of_workers = WorkerVariables(self.workers.are_threads)
-        return ParameterServer(tables, own_words, own_rates, push_counter, of_workers)
+        variables = WorkerVariables(self.workers.are_threads)
+        return ParameterServer(tables, words, rates, push_counter, variables)
 
     @functools.cached_property
     def job(self) -> WorkerJob:
@@ -94,8 +108,7 @@ class ParameterServerRegime:
         return self._make_job()
 
     def _make_job(self) -> WorkerJob:
-        _, job = LAYOUTS[self.config.layout]
-        return job(self.config, self.server)
+        return job_class(self.config.layout)(self.config, self.server)
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
         """Return how many of an epoch's remaining units are trained first, by a single worker."""
@@ -127,7 +140,12 @@ class ParameterServerRegime:
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
             place = f"training in epoch {tasks[0].epoch}"
-            raise Divergence.at(place, self.config, tasks[0].alphas[0])
+            raise Divergence.at(
+                place,
+                self.config.window,
+                self.config.objective.negative,
+                tasks[0].alphas[0],
+            )
         return self.counted(result, tasks)
 
     def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
@@ -170,7 +188,7 @@ class ParameterServerRegime:
     def close(self) -> None:
         """Free the tables; stop workers that are threads, and free their variables."""
         self.workers.close()
-        self.server.of_workers.free()
+        self.server.worker_variables.free()
         for table in self.server.tables:
             table.close()
         counted = self.traffic

@@ -14,10 +14,10 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import Slices
 from gensim_tfw2v.graph.updates import WholeRows
-from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
 from gensim_tfw2v.options.regimes import Sandblaster, check_gradient, check_lock
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
@@ -36,6 +36,16 @@ MIN_RATE = 1e-3
 #: Number of work items whose gradients are added in one call. Until that call, the gradients are
 #: staged at the ps tasks.
 ADD_BATCH = 8
+
+
+def exact_steps(config: JobConfig) -> JobConfig:
+    """Return a configuration whose steps compute the loss and its gradient exactly.
+
+    Rounded scores or rows would hide small changes of f, and clipped updates are no gradient.
+    """
+    engine = config.engine
+    options = replace(engine.options, max_norm=math.inf, with_loss=True, product_dtype="float32")
+    return replace(config, engine=replace(engine, options=options), wire_dtype="float32")
 
 
 class FixedRows(WholeRows):
@@ -60,8 +70,9 @@ class GradientJob(WorkerJob):
 
     Parameters
     ----------
-    config : KernelConfig
-        Its ``max_norm`` is inf, so that no update is clipped. The alphas of all units must be 1.
+    config : JobConfig
+        Its engine is the TensorFlow fallback, with the options of `exact_steps`. The alphas of all
+        units must be 1.
     server : ParameterServer
     point : Tables of RowLayout
         Point of evaluation.
@@ -72,7 +83,7 @@ class GradientJob(WorkerJob):
     counts = False
 
     def __init__(
-        self, config: KernelConfig, server: ParameterServer, point: Tables, gradient: Tables
+        self, config: JobConfig, server: ParameterServer, point: Tables, gradient: Tables
     ) -> None:
         super().__init__(config, server)
         self._point = point._asdict()
@@ -80,7 +91,7 @@ class GradientJob(WorkerJob):
         # one sum per thread: if threads shared a sum, some of their additions would be lost
         self._sums = [
             {
-                name: Scratch(server.of_workers, name, config.vector_size)
+                name: Scratch(server.worker_variables, name, config.vector_size)
                 for name, table in self._point.items()
                 if table.rows
             }
@@ -102,12 +113,13 @@ class GradientJob(WorkerJob):
 
     def train(self) -> list[UnitResult]:
         """Run the steps, and sum their updates."""
+        options = self.config.engine.options
         results = []
         for unit, sums in zip(self.job.units, self._sums, strict=True):
             rows = {name: FixedRows(rows, sums[name].handle()) for name, rows in self._rows.items()}
             tables = Tables(*map(rows.get, Tables._fields))
             zeros = (tf.zeros([], tf.float64),) * 3
-            summed = unit.train_steps(self.config, tables, self.job.words, 0, unit.steps, zeros)
+            summed = unit.train_steps(options, tables, self.job.words, 0, unit.steps, zeros)
             results.append(UnitResult(unit.kept, *summed))
         return results
 
@@ -153,15 +165,7 @@ class SandblasterRegime(ScheduledRegime):
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
         check_gradient(setup.config.objective)
         check_lock(setup.words.lock)
-        # no rounding of scores or of sent rows: it would hide small changes of f
-        config = replace(
-            setup.config,
-            max_norm=math.inf,
-            loss_every=1,
-            product_dtype="float32",
-            wire_dtype="float32",
-        )
-        super().__init__(setup._replace(config=config), workers, options)
+        super().__init__(setup._replace(config=exact_steps(setup.config)), workers, options)
         point = ShardedVector(self.server.tables)
         weights = _weights(point, setup.rates)
         self._search = LBFGS(

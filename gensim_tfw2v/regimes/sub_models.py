@@ -144,7 +144,9 @@ class SubModelsRegime(ParameterServerRegime):
                 )
                 if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
-                    raise Divergence.at(f"sub-model {number}", self.config, alpha)
+                    window = self.config.window
+                    negative = self.config.objective.negative
+                    raise Divergence.at(f"sub-model {number}", window, negative, alpha)
                 units_so_far += len(units)
                 sent = sum(len(entries) for entries in arguments[0].numpy())
                 tokens = int(result.kept.sum())

@@ -43,7 +43,7 @@ def held_out_loss(model: Any, source: Source) -> float:
         if config.deterministic:
             corpus.cut_anew()
         plan = Plan(config, vocabulary, corpus, loss_every=1)
-        units = corpus.units(plan.config.max_entries)
+        units = corpus.units(plan.max_entries)
         seed = 0 if model.seed is None else seed_of(model)
         with (
             contextlib.ExitStack() as opened,

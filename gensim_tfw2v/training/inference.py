@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
@@ -27,7 +28,7 @@ class Frozen:
 
     made_of: list[Any]  # key of the cache: numeric attributes, ids of arrays; then the arrays
     words: WordArrays
-    options: by_ctypes.Options
+    options: Options
 
     @classmethod
     def of(cls, model: Any) -> "Frozen":
@@ -38,10 +39,10 @@ class Frozen:
         if model._frozen is None or model._frozen.made_of[: len(made_of)] != made_of:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
-            kernel_config = Plan(config, vocabulary, corpus=None, entries=0).config
+            options = Plan(config, vocabulary, corpus=None, entries=0).kernel_options
             # the arrays are kept, so that their ids are not reused
             made_of += [arrays]
-            model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(kernel_config))
+            model._frozen = cls(made_of, vocabulary.words(1), options)
         return model._frozen
 
 

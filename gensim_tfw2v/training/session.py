@@ -108,7 +108,7 @@ class Training:
             self.plan = self._plan()
             # a different seed for each call of `train`, or all would have the same draws
             self.seed = seed_of(model) + 1_000_003 * model.train_count
-            self.units = corpus.units(self.plan.config.max_entries)
+            self.units = corpus.units(self.plan.max_entries)
             if config.checkpoint_dir is not None:
                 resources.callback(lock_folder(config.checkpoint_dir).close)
                 description = description_of(model, self.units, self.seed)
@@ -157,11 +157,10 @@ class Training:
         # whether this run continues a run in the log, of this model or of a resumed training
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
-        kernel_config = self.plan.config
-        rows = self.plan.vocabulary.rows(self.config).inputs
-        sizes = len(model.wv), rows, kernel_config.vector_size, kernel_config.shape.shared
-        objective = kernel_config.objective
-        log.graph(lambda: objective_graph(objective, *sizes, model.ns_exponent))
+        config = self.config
+        rows = self.plan.vocabulary.rows(config).inputs
+        sizes = len(model.wv), rows, config.vector_size, self.plan.shape.shared
+        log.graph(lambda: objective_graph(config.objective, *sizes, model.ns_exponent))
         return log
 
     def renew(self) -> None:
@@ -187,7 +186,7 @@ class Training:
             self._settings = settings
             self._traffic = self.traffic or self._traffic
             self._regime_stack.close()
-            self.plan = self._plan(self.plan.config.max_entries)
+            self.plan = self._plan(self.plan.max_entries)
             self._open()
 
     def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
@@ -467,7 +466,7 @@ class Training:
         if kernel in names and self.plan.shares_rows:
             logger.info("training with the kernel for %s, as before the checkpoint", kernel)
             self._kernel = kernel
-            self.plan = self._plan(self.plan.config.max_entries)
+            self.plan = self._plan(self.plan.max_entries)
             return
         reason = f"this processor cannot use (it can use {', '.join(names)})"
         cure = "resume on a processor like the first"

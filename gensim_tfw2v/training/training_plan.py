@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v._tensorflow import tf, why_elsewhere
+from gensim_tfw2v._tensorflow import why_elsewhere
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
+from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
+from gensim_tfw2v.engines import choose_engine
+from gensim_tfw2v.engines.kernel_options import choose_kernel_options
+from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape
-from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
-from gensim_tfw2v.messages import require
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
@@ -24,7 +26,8 @@ from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.graph.step_shape import StepShape
+    from gensim_tfw2v.parameter_server.engine import Engine
+    from gensim_tfw2v.parameter_server.job_config import JobConfig
     from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
@@ -44,11 +47,11 @@ class Plan:
     corpus : EncodedCorpus, optional
         None for inference, whose documents are not encoded.
     loss_every : int
-        As in `KernelConfig`.
+        See `Problem`.
     entries : int, optional
         Maximum entries of existing work units; chosen by default.
     kernel : str
-        As in `KernelConfig`.
+        See `Problem`.
     """
 
     options: TrainingConfig
@@ -63,23 +66,6 @@ class Plan:
         """Return whether compiled kernels train on shared rows, in threads of this process."""
         options = self.options
         return options.cluster is None and options.regime is None and by_ctypes.is_available()
-
-    @cached_property
-    def native(self) -> bool:
-        """Return whether compiled kernels train. They need whole rows and whole units, on CPUs.
-
-        Tasks of a local cluster can use no GPU, and have the kernels' ops if this process has the
-        kernels. So the check does not import TensorFlow into this process; only the process of the
-        coordinator needs it.
-        """
-        if self.shares_rows:
-            return True
-        if not self.regime.has_kernels or self.options.layout != "rows":
-            return False
-        if isinstance(self.options.cluster, LocalTasks) and by_ctypes.is_available():
-            return True
-        require(f"{why_not()}. Training without them", "tensorflow")
-        return not tf.config.list_physical_devices("GPU") and load_ops() is not None
 
     @cached_property
     def regime(self) -> RegimeOptions:
@@ -103,43 +89,67 @@ class Plan:
         return sizes.choose_window(window, self.corpus.longest_sentence)
 
     @cached_property
-    def pairs(self) -> int:
-        """Mean number of words in a window."""
-        return self.window + 1 if self.options.shrink_windows else 2 * self.window
-
-    @cached_property
-    def shape(self) -> KernelShape | StepShape:
-        """Sizes of the engine that trains."""
-        if not self.native:
-            return self.step_shape
-        options = self.options
+    def problem(self) -> Problem:
+        """Description of the training, from which an engine chooses its options."""
         vocabulary = self.vocabulary
-        return sizes.choose_kernel_shape(
-            options.objective,
-            window=self.window,
-            pairs=self.pairs,
-            alpha=options.alpha,
-            ngram_overlap=vocabulary.subwords.ngram_overlap if vocabulary.subwords else None,
+        subwords = vocabulary.subwords
+        return Problem(
+            self.options,
+            n_words=len(vocabulary.counts),
             tokens=int(self.tokens * vocabulary.kept_share),
+            window=self.window,
             most_frequent=vocabulary.most_frequent,
-            negative_shards=options.negative_shards,
-            documents=options.has_documents,
+            ngram_overlap=subwords.ngram_overlap if subwords else None,
+            padding=vocabulary.padding,
+            locked=vocabulary.lock is not None,
+            loss_every=self.loss_every,
+            kernel=self.kernel,
         )
 
     @cached_property
-    def step_shape(self) -> StepShape:
-        """Sizes of a step of the TensorFlow fallback."""
+    def kernel_options(self) -> Options:
+        """Options of the compiled kernels that train on rows of this process.
+
+        Raises
+        ------
+        ValueError
+            If `negative_shards` exceeds the number of words.
+        """
+        self._check_shards()
+        return choose_kernel_options(self.problem)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Engine of the workers, if threads of this process do not share the rows.
+
+        Raises
+        ------
+        RuntimeError
+            If training needs the compiled kernels, and they are not available.
+        """
+        return choose_engine(self.problem)
+
+    @property
+    def shape(self) -> Any:
+        """Sizes of blocks: attributes ``block`` and ``shared``, as in `Engine.shape`."""
+        return self.kernel_options if self.shares_rows else self.engine.shape
+
+    def step_tokens(self) -> float:
+        """Return the number of tokens, before subsampling, per step of the TensorFlow fallback."""
         from gensim_tfw2v.graph.step_shape import choose_step
 
-        return choose_step(
-            self.options.objective,
-            tokens=int(self.tokens * self.vocabulary.kept_share),
-            window=self.window,
-            pairs=self.pairs,
-            alpha=self.options.alpha,
-            vector_size=self.options.vector_size,
-            negative_shards=self.options.negative_shards,
+        problem = self.problem
+        options = self.options
+        shape = choose_step(
+            options.objective,
+            tokens=problem.tokens,
+            window=problem.window,
+            pairs=problem.pairs,
+            alpha=options.alpha,
+            vector_size=options.vector_size,
+            negative_shards=options.negative_shards,
         )
+        return shape.tokens / max(1e-9, self.vocabulary.kept_share)
 
     @cached_property
     def workers_and_threads(self) -> tuple[int, int]:
@@ -165,9 +175,9 @@ class Plan:
             return self.entries
         options = self.options
         shape = self.shape
-        most = max(sizes.MIN_ENTRIES, sizes.MAX_UNIT_NEGATIVES * shape.block // shape.shared)
+        limit = max(sizes.MIN_ENTRIES, sizes.MAX_UNIT_NEGATIVES * shape.block // shape.shared)
         if self.shares_rows:
-            return min(most, sizes.PAIRED_ENTRIES if options.dbow_words else sizes.UNIT_ENTRIES)
+            return min(limit, sizes.PAIRED_ENTRIES if options.dbow_words else sizes.UNIT_ENTRIES)
         regime = self.regime
         workers, threads = self.workers_and_threads
         entries = sizes.choose_unit_entries(
@@ -176,51 +186,46 @@ class Plan:
             regime.combines_by_direction,
             options.deterministic,
         )
-        step_tokens = self.step_shape.tokens / max(1e-9, self.vocabulary.kept_share)
-        return regime.unit_entries(min(most, entries), step_tokens)
+        return regime.unit_entries(min(limit, entries), self.step_tokens)
 
     @cached_property
-    def config(self) -> KernelConfig:
-        """Constants of the functions that train.
+    def effective_step(self) -> float:
+        """Effective step of an input at one position."""
+        return sizes.effective_step(self.options.objective, self.problem.pairs, self.options.alpha)
+
+    @cached_property
+    def round_blocks(self) -> int:
+        """Number of blocks that start from the same rows in a deterministic training here."""
+        options = self.options
+        if self.vocabulary.subwords or options.has_documents or options.objective.hierarchical:
+            return 1
+        return sizes.choose_round_blocks(
+            self.kernel_options,
+            options.objective.skipgram,
+            self.vocabulary.most_frequent,
+            self.effective_step,
+        )
+
+    @cached_property
+    def job_config(self) -> JobConfig:
+        """Options of the workers' jobs.
 
         Raises
         ------
         ValueError
             If `negative_shards` exceeds the number of words.
-        RuntimeError
-            If training needs the compiled kernels, and they are not available.
         """
+        from gensim_tfw2v.parameter_server.combining import rows_per_mean
+        from gensim_tfw2v.parameter_server.job_config import JobConfig
+
+        self._check_shards()
         options = self.options
         objective = options.objective
-        vocabulary = self.vocabulary
         workers, threads = self.workers_and_threads
-        max_entries = self.max_entries
-        shape = self.shape
-        step = sizes.effective_step(objective, self.pairs, options.alpha)
+        step = self.effective_step
         in_rounds = options.deterministic and not objective.skipgram
-        most = sizes.MAX_ROUND_STEP if in_rounds else sizes.MAX_CONCURRENT_STEP
-        growth = sizes.choose_max_growth(self.tokens, step, most)
-        number = len(vocabulary.counts)
-        if options.negative_shards > max(1, number):
-            raise ValueError(
-                f"negative_shards={options.negative_shards} is more than the vocabulary's "
-                f"{number} words: each shard needs words to draw negatives from"
-            )
-        of_engine: dict[str, Any] = {}
-        if isinstance(shape, KernelShape):
-            has_lists = vocabulary.subwords is not None or options.has_documents
-            if options.deterministic and not (has_lists or objective.hierarchical):
-                of_engine["round_blocks"] = sizes.choose_round_blocks(
-                    shape, objective.skipgram, vocabulary.most_frequent, step
-                )
-        else:
-            if options.kernels_class or options.deterministic or not options.learn_hidden:
-                raise RuntimeError(self._why_no_kernels())
-            from gensim_tfw2v.graph.step_shape import choose_max_norm, choose_product_dtype
-
-            of_engine["product_dtype"] = choose_product_dtype()
-            of_engine["max_norm"] = choose_max_norm(objective)
-        overlaps = workers > 1 and not self.shares_rows and self.regime.workers_overlap
+        max_step = sizes.MAX_ROUND_STEP if in_rounds else sizes.MAX_CONCURRENT_STEP
+        overlaps = workers > 1 and self.regime.workers_overlap
         takes_turns = overlaps and sizes.must_take_turns(self.tokens, step)
         if takes_turns:
             logger.info(
@@ -228,43 +233,35 @@ class Plan:
                 "concurrent updates with this alpha, window and negative would spoil the vectors",
                 workers,
             )
-        return KernelConfig(
+        return JobConfig(
+            engine=self.engine,
             objective=objective,
-            shape=shape,
             vector_size=options.vector_size,
-            id_bits=max(2, (number - 1).bit_length()),
-            max_entries=max_entries,
-            shrink_windows=options.shrink_windows,
-            max_window=options.window if options.shrink_windows else None,
-            loss_every=self.loss_every,
-            skip_targets=0 < objective.negative and number <= sizes.SMALL_VOCABULARY,
-            locked=vocabulary.lock is not None,
-            negative_shards=options.negative_shards,
+            window=options.window if options.shrink_windows else self.window,
+            max_entries=self.max_entries,
+            rows_per_mean=rows_per_mean(objective, self.problem.pairs, options.has_documents),
             workers=workers,
             threads=threads,
-            # only the compiled ops convert rows to int8
-            wire_dtype="bfloat16" if options.wire == "int8" and not self.native else options.wire,
+            wire_dtype=self.engine.wire_dtype(options.wire),
             layout=options.layout,
             # workers do not train the same document concurrently, so a higher learning rate would
             # only lengthen its vector
-            max_growth=1.0 if options.has_documents else growth,
+            max_growth=(
+                1.0
+                if options.has_documents
+                else sizes.choose_max_growth(self.tokens, step, max_step)
+            ),
             one_at_a_time=takes_turns,
-            documents=options.has_documents,
-            train_words=not options.has_documents or options.dbow_words,
-            concatenated=options.concatenated,
-            padding=vocabulary.padding,
-            learn_hidden=options.learn_hidden,
-            kernel=self.kernel,
-            **of_engine,
         )
 
-    def _why_no_kernels(self) -> str:
-        name = self.options.kernels_class
-        option = "deterministic=True" if self.options.deterministic else "learn_hidden=False"
-        what = f"{name} is" if name else f"{option} models are"
-        hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
-        why = hide if load_ops() is not None else why_not()
-        return f"{what} trained only by the compiled kernels, on CPUs, but {why}"
+    def _check_shards(self) -> None:
+        """Raise a ValueError if `negative_shards` exceeds the number of words."""
+        n_words = len(self.vocabulary.counts)
+        if self.options.negative_shards > max(1, n_words):
+            raise ValueError(
+                f"negative_shards={self.options.negative_shards} is more than the vocabulary's "
+                f"{n_words} words: each shard needs words to draw negatives from"
+            )
 
 
 def open_regime(
@@ -290,15 +287,17 @@ def open_regime(
     words = vocabulary.words(options.negative_shards)
     if plan.shares_rows:
         logger.info("compiled kernels train, in threads of this process")
-        local = LocalRegime
+        arguments = plan.kernel_options, words, options.workers, plan.loss_every
+        regime: Regime = LocalRegime(*arguments)
         if options.deterministic:
-            from gensim_tfw2v.regimes.deterministic import DeterministicRegime as local
-        regime = local(plan.config, words, options.workers)
+            from gensim_tfw2v.regimes.deterministic import DeterministicRegime
+
+            regime = DeterministicRegime(*arguments, plan.round_blocks)
     else:
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)
         rows = vocabulary.rows(options)
-        setup = Setup(plan.config, words, rates, rows, units, seed, plan.corpus.folder)
+        setup = Setup(plan.job_config, words, rates, rows, units, seed, plan.corpus.folder)
         regime = _open_workers(plan, setup, opened, process_launcher)
     opened.callback(regime.close)
     return regime
@@ -323,13 +322,13 @@ def _open_workers(
                 open_cluster(options.cluster, READY_SECONDS, process_launcher, log_dir)
             )
         with phase(BUILDING, options.progress):
-            asked = ClusterSetup(tasks.cluster, READY_SECONDS, plan.regime, setup, log_dir)
-            return CoordinatedRegime(asked, tasks.check, tasks.start_module)
+            cluster_setup = ClusterSetup(tasks.cluster, READY_SECONDS, plan.regime, setup, log_dir)
+            return CoordinatedRegime(cluster_setup, tasks.check, tasks.start_module)
     with phase(BUILDING, options.progress):
         if reason := why_elsewhere():
             logger.info("a separate process trains, because %s", reason)
-            asked = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
-            return CoordinatedRegime(asked, lambda: None)
+            cluster_setup = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
+            return CoordinatedRegime(cluster_setup, lambda: None)
         with defer_interrupts():
             return plan.regime.make(setup, LocalWorkers(setup.config.workers))
 

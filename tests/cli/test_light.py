@@ -83,7 +83,7 @@ def test_one_line_says_what_is_missing(command, user, package, tfw2v, tmp_path, 
 def test_without_kernels_the_message_also_says_how_to_compile_them(tfw2v, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow", None)
     monkeypatch.setattr("gensim_tfw2v.kernel.native.by_ctypes.is_available", lambda: False)
-    monkeypatch.setattr("gensim_tfw2v.kernel.native.OPS", tmp_path / "none")
+    monkeypatch.setattr("gensim_tfw2v.ops.library.OPS", tmp_path / "none")
     text = tmp_path / "text"
     text.write_text("a b\n" * 9)
     said = tfw2v("train", text, "-o", tmp_path / "out", status=2).stderr

@@ -12,7 +12,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import readers
-from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.processes.launcher import ProcessLauncher
 from tests.cluster.test_readers import tasks
 from tests.forks import SharedLauncher

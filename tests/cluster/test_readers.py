@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus import CorpusDecodeError, encode, text_files
 from gensim_tfw2v.corpus.encoded_corpus import FIRST_TAG, EncodedCorpus
-from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.documents import KnownTags, Tags
 from tests.corpus.reference import decoded, line_sentences

@@ -15,7 +15,7 @@ from gensim_tfw2v import __version__
 from gensim_tfw2v.cluster import handshake
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster, Task
-from gensim_tfw2v.kernel import native
+from gensim_tfw2v.ops import library
 from tests.forks import SharedLauncher
 
 #: Runs a task, after code that changes the versions that it reports.
@@ -30,11 +30,11 @@ OWN = ""
 OLDER = "tf.version.VERSION = '2.20.3'"
 PATCHED = "tf.version.VERSION = '.'.join(tf.version.VERSION.split('.')[:2]) + '.77'"
 BARE = """
-from gensim_tfw2v.kernel import native
-native.ops_hash = lambda: ""
+from gensim_tfw2v.ops import library
+library.ops_hash = lambda: ""
 """
 OTHER_PACKAGE = "import gensim_tfw2v; gensim_tfw2v.__version__ = '0.0.9'"
-OTHER_OPS = "from gensim_tfw2v.kernel import native; native.ops_hash = lambda: '0123456789ab'"
+OTHER_OPS = "from gensim_tfw2v.ops import library; library.ops_hash = lambda: '0123456789ab'"
 PLAIN = """
 from gensim_tfw2v.cluster import handshake
 handshake.publish_version = lambda server, task: None
@@ -183,7 +183,7 @@ def test_equal_versions_are_accepted(published, change, caplog):
     assert not caplog.text
 
 
-@pytest.mark.skipif(native.load_ops() is None, reason="the compiled kernels are missing")
+@pytest.mark.skipif(library.load_ops() is None, reason="the compiled kernels are missing")
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -214,12 +214,12 @@ def test_late_versions_are_waited_for_and_missing_ones_warned_of(monkeypatch, ca
 
 
 def test_hash_of_the_ops_depends_on_the_ops(monkeypatch):
-    before = native.ops_hash()
-    assert re.fullmatch("[0-9a-f]{12}", before) and native.ops_hash() == before
-    names = [name for name in vars(native.load_ops()) if name.startswith("Tfw2v")]
+    before = library.ops_hash()
+    assert re.fullmatch("[0-9a-f]{12}", before) and library.ops_hash() == before
+    names = [name for name in vars(library.load_ops()) if name.startswith("Tfw2v")]
     assert len(names) > 2
     fewer = types.SimpleNamespace(**dict.fromkeys(names[1:]))
-    monkeypatch.setattr(native, "load_ops", lambda: fewer)
-    assert native.ops_hash() != before
-    monkeypatch.setattr(native, "load_ops", lambda: None)
-    assert native.ops_hash() == ""
+    monkeypatch.setattr(library, "load_ops", lambda: fewer)
+    assert library.ops_hash() != before
+    monkeypatch.setattr(library, "load_ops", lambda: None)
+    assert library.ops_hash() == ""

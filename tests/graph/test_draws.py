@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
+from gensim_tfw2v.XXX import KernelConfig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -13,8 +14,8 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw, in_halos
 from gensim_tfw2v.graph.objectives import WindowBand
 from gensim_tfw2v.graph.step_shape import StepShape
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
 from tests.graph.unit_function import word_tensors
 from tests.kernel.native.units import DEFAULTS, words_of

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
+from gensim_tfw2v.XXX import KernelConfig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from gensim_tfw2v.graph import steps as unit_module
 from gensim_tfw2v.graph.draws import draw
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import NATIVE_BLOCK, choose_kernel_shape, choose_span, effective_step
 
 

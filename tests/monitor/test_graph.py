@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.kernel_config import Objective
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.monitor.graph import objective_graph
 
 V, ROWS, D, S, B, WINDOW, NGRAMS, PATH = 7, 12, 3, 4, 5, 3, 2, 3

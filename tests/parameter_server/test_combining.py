@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.parameter_server.combining import (
     DIRECTIONS,
     Directions,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.parameter_server import layout as layout_module
 from gensim_tfw2v.parameter_server.layout import GraphAccess, NativeAccess
 from gensim_tfw2v.parameter_server.rows import RowLayout, parts_of

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.parameter_server.text import packed, unpacked
 
 native = pytest.mark.skipif(load_ops() is None, reason="kernels were not compiled")

@@ -14,7 +14,7 @@ from gensim.test.utils import datapath
 from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v.corpus import encoded_corpus, text_files
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.kernel.kernel_config import KernelShape
+from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 
 LEE = datapath("lee_background.cor")

@@ -9,10 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.step_shape import StepShape
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
+from gensim_tfw2v.kernel.kernel_shape import KernelShape
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime

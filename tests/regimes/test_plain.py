@@ -10,8 +10,8 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
+from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.regimes import never
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training import training_plan

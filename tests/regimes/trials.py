@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.graph.step_shape import StepShape
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
+from gensim_tfw2v.kernel.kernel_shape import KernelShape
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.workers import LocalWorkers

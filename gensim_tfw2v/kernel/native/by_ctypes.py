@@ -95,7 +95,7 @@ def draw(
     """Draw a unit; arrays as in `prepare_unit`.
 
     If documents have more than `max_pairs` (tag, token) pairs together, these are left out, and
-    `Tables.train` draws them in pieces of so many pairs, so that memory stays small. Raises a
+    `KernelTables.train` draws them in pieces of so many pairs, so that memory stays small. Raises a
     TypeError for arrays of a wrong dtype, a ValueError for invalid options or arrays.
     """
     drawn = CUnit()
@@ -165,7 +165,7 @@ def infer(
 def new_records(n_units: int) -> np.ndarray:
     """Return memory for the results of units, [n_units, fields of `Result`] float64, all zero.
 
-    `Tables.train` writes the result of a unit into its row. The last field, `Result.trained`,
+    `KernelTables.train` writes the result of a unit into its row. The last field, `Result.trained`,
     becomes 1 after all changes of the unit are in the rows of the tables, and before the kernel
     returns. So it is right even if an exception, as by Ctrl-C, follows the kernel's call.
     """
@@ -191,7 +191,7 @@ class ThreadPool:
         _library().tfw2v_pool_free(address)
 
 
-class Tables:
+class KernelTables:
     """Inputs, outputs and nodes, each [rows, D] float32, on which units train.
 
     Arrays that are whole and writable arrays of a `RowMemory` are trained in place, while their

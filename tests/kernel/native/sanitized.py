@@ -140,7 +140,7 @@ def main():
             if len(unit.counts) > 2:  # trained in pieces
                 rows = [np.zeros((n, 7), np.float32) for n in (40, 9, 0)]
                 alphas = np.array([0.05, 0.01], np.float32)
-                by_ctypes.Tables(rows, words).train(options, unit, alphas)
+                by_ctypes.KernelTables(rows, words).train(options, unit, alphas)
     return print(by_ctypes.variant())
 
 

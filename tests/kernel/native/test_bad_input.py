@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import by_ctypes, load_ops
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists
+from gensim_tfw2v.ops.library import load_ops
 from tests.kernel.native.test_interfaces import trained_by_ops
 from tests.kernel.native.units import DEFAULTS, make_case, padded, words_of
 
@@ -173,7 +174,7 @@ def test_ctypes_rejects_wrong_arrays():
     names = ("lock", "weights", "tree")
     rows = [np.ones(12, np.float32)] * 2
     for name in names[:2]:
-        short = by_ctypes.Tables(case.tables, case.words(**{name: rows[0][1:]}))
+        short = by_ctypes.KernelTables(case.tables, case.words(**{name: rows[0][1:]}))
         with pytest.raises(ValueError, match="array sizes do not match"):
             short.train(case.options, unit, case.alphas)
     for arrays, error in [
@@ -186,7 +187,8 @@ def test_ctypes_rejects_wrong_arrays():
         ((inputs, outputs, nodes, *rows, Lists(np.zeros(13, np.int64), None)), TypeError),
     ]:
         with pytest.raises(error):
-            by_ctypes.Tables(arrays[:3], words_of(**dict(zip(names, arrays[3:], strict=False))))
+            words = words_of(**dict(zip(names, arrays[3:], strict=False)))
+            by_ctypes.KernelTables(arrays[:3], words)
     for array, table in zip(case.tables, tables.rows, strict=True):
         np.testing.assert_array_equal(table, array)
 
@@ -195,7 +197,7 @@ def test_path_ends_that_do_not_ascend_are_rejected():
     case = make_case(**BOTH)
     for ends in ([-1, *[0] * 13], [5, 4, *[5] * 12], [*[0] * 13, 1 << 20]):
         tree = Lists(np.array(ends, np.int32), np.zeros(9, np.int32))
-        tables = by_ctypes.Tables(case.tables, case.words(tree=tree))
+        tables = by_ctypes.KernelTables(case.tables, case.words(tree=tree))
         with pytest.raises(ValueError, match="ends of paths must ascend"):
             tables.train(case.options, case.unit, case.alphas)
 
@@ -211,7 +213,7 @@ def test_invalid_subwords_are_rejected(which, wrong):
         lists.entries[lists.first[word]] = wrong
     else:
         lists.first[word] = lists.first[word + 1] if wrong == "the next" else wrong
-    tables = by_ctypes.Tables(case.tables, case.words(subwords=lists))
+    tables = by_ctypes.KernelTables(case.tables, case.words(subwords=lists))
     with pytest.raises(ValueError, match="subwords of each word must be"):
         tables.train(case.options, case.unit, case.alphas)
     for table, before in zip(padded(tables), case.tables, strict=True):

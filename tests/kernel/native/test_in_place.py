@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import WholeRows, whole_rows
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
-from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.kernel.native_unit import draw_unit
+from gensim_tfw2v.kernel.kernel_shape import KernelShape
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.ops.library import load_ops
+from gensim_tfw2v.ops.units import draw_unit
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.regimes.local import LocalRegime
 from tests.corpus.reference import encode_sentences

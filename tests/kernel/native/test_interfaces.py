@@ -8,8 +8,9 @@ import pytest
 
 from gensim_tfw2v import compiled_library
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import by_ctypes, load_ops
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import alias_table, huffman_tree
+from gensim_tfw2v.ops.library import load_ops
 from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case, padded, words_of
 
 VOCABULARY = 40

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v.compiled_library import kernel_number
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
+from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.native.by_ctypes import Options
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.models import Model
 from tests.kernel.native.test_interfaces import trained_by_ops

@@ -14,8 +14,8 @@ import pytest
 import gensim_tfw2v
 from gensim_tfw2v import TFFastText, TFWord2Vec, compiled_library
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel import native
 from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.ops import library
 from gensim_tfw2v.training import training_plan
 from tests.kernel.native.units import KERNELS, kernels_here
 
@@ -41,7 +41,7 @@ def build(folder, **environment):
 def test_libraries_exist_if_a_compiler_does():
     if any(map(shutil.which, ("c++", "g++", "clang++"))):
         assert compiled_library.KERNELS.exists()
-        assert native.load_ops() is not None
+        assert library.load_ops() is not None
 
 
 @built
@@ -95,29 +95,29 @@ def test_kernels_contain_prefetches():
 @pytest.fixture
 def ops(tmp_path, monkeypatch):
     """Make an empty folder the place of the libraries, and return the path of the ops there."""
-    monkeypatch.setattr(native, "OPS", tmp_path / "ops.so")
-    monkeypatch.setattr(training_plan, "load_ops", native.load_ops.__wrapped__)
+    monkeypatch.setattr(library, "OPS", tmp_path / "ops.so")
+    monkeypatch.setattr(training_plan, "load_ops", library.load_ops.__wrapped__)
     monkeypatch.setattr(compiled_library, "KERNELS", tmp_path / "kernels.so")
     monkeypatch.setattr(compiled_library, "load", compiled_library.load.__wrapped__)
     monkeypatch.setattr(by_ctypes, "_library", by_ctypes._library.__wrapped__)
-    return native.OPS
+    return library.OPS
 
 
 def test_missing_library_logs_that_a_compiler_is_needed(ops, caplog):
-    assert native.load_ops.__wrapped__() is None
+    assert library.load_ops.__wrapped__() is None
     assert "several times slower" in caplog.text and "Install a C++ compiler" in caplog.text
 
 
 def test_library_that_does_not_load_is_logged(ops, caplog):
     ops.write_bytes(b"of another system")
-    assert native.load_ops.__wrapped__() is None
+    assert library.load_ops.__wrapped__() is None
     assert "several times slower" in caplog.text and "ops.so: " in caplog.text
     assert "cannot be loaded into TensorFlow" in caplog.text and "compiler" not in caplog.text
 
 
 def test_missing_ops_with_ctypes_kernels_log_what_is_slower(ops, caplog):
     compiled_library.KERNELS.touch()
-    assert native.load_ops.__wrapped__() is None
+    assert library.load_ops.__wrapped__() is None
     assert "on a cluster or by a regime" in caplog.text
 
 
@@ -129,7 +129,7 @@ def test_missing_tensorflow_function_is_named_in_the_log(ops, caplog):
     )
     linked = ["-shared", "-fPIC", *(["-undefined", "dynamic_lookup"] * (sys.platform == "darwin"))]
     subprocess.run(["c++", *linked, source, "-o", ops], check=True)
-    assert native.load_ops.__wrapped__() is None
+    assert library.load_ops.__wrapped__() is None
     assert "TF_Gone" in caplog.text and "compiler" not in caplog.text
 
 
@@ -151,7 +151,7 @@ def test_tensorflow_library_of_a_different_name_is_no_error(names, tmp_path, mon
     for name in names:
         (tmp_path / name).write_bytes(b"of another system")
     monkeypatch.setattr(tf.sysconfig, "get_lib", lambda: str(tmp_path))
-    native._share_symbols()
+    library._share_symbols()
 
 
 def test_compiler_error_is_shown_and_installation_succeeds(tmp_path):

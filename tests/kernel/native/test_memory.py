@@ -64,7 +64,7 @@ OPS = (
     LIMITED
     + """
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.ops.library import load_ops
 distinct = load_ops().tfw2v_distinct
 distinct([0], 10)
 limit(1 << 30)

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import whole_rows
-from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
-from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows, reuse_negatives
+from gensim_tfw2v.kernel.kernel_shape import KernelShape
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.ops.library import load_ops
+from gensim_tfw2v.ops.units import draw_unit, number_rows, reuse_negatives
 from tests.graph.unit_function import word_tensors
 
 VOCABULARY, TAGS, SIZE = 200, 30, 16
@@ -100,8 +102,8 @@ def test_ids_out_of_range_are_rejected(wrong):
 def test_reused_negatives_are_the_first_draws_of_words_outside_of_the_text(
     shards, uses, monkeypatch
 ):
-    monkeypatch.setattr("gensim_tfw2v.kernel.native_unit.NEGATIVE_USES", uses)
-    monkeypatch.setattr("gensim_tfw2v.kernel.native_unit.MIN_OTHER_NEGATIVES", 20)
+    monkeypatch.setattr("gensim_tfw2v.ops.units.NEGATIVE_USES", uses)
+    monkeypatch.setattr("gensim_tfw2v.ops.units.MIN_OTHER_NEGATIVES", 20)
     config = KernelConfig(
         Objective(True, 5), KernelShape(16, 3, 12), SIZE, 8, 256, negative_shards=shards
     )

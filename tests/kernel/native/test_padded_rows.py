@@ -8,8 +8,9 @@ import weakref
 import numpy as np
 import pytest
 
-from gensim_tfw2v.kernel.native import by_ctypes, padded_rows
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.native.padded_rows import LINE, STRIDE, RowMemory, new_rows
+from gensim_tfw2v.ops.library import padded_rows
 from tests.kernel.native.units import make_case
 
 
@@ -112,7 +113,7 @@ def test_rows_that_are_together_are_not_trained():
     tables = [new_rows(*table.shape) for table in case.tables]
     for rows, table in zip(tables, case.tables, strict=True):
         rows[:] = table
-    trainer = by_ctypes.Tables(tables, case.words())
+    trainer = by_ctypes.KernelTables(tables, case.words())
     with pytest.raises(RuntimeError, match="rows that are together"):
         trainer.train(case.options, case.unit, case.alphas)
     copies = case.trained()

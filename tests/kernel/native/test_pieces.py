@@ -38,7 +38,7 @@ def entries():
 def tables(words):
     rng = np.random.default_rng(3)
     rows = VOCABULARY + TAGS, VOCABULARY, VOCABULARY - 1
-    return by_ctypes.Tables(
+    return by_ctypes.KernelTables(
         [rng.normal(size=(n, SIZE)).astype(np.float32) / SIZE for n in rows], words
     )
 
@@ -141,7 +141,7 @@ def used():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 noise = np.tile(np.array([[1 << 30, 1]], np.int32), (9, 1))
 words = words_of(keep=np.ones(9, np.float32), noise=noise)
-tables = by_ctypes.Tables(
+tables = by_ctypes.KernelTables(
     [np.zeros((n, 8), np.float32) for n in (2009, 9, 0)], words
 )
 tags = FIRST_TAG - np.arange(2000)

@@ -8,8 +8,8 @@ import pytest
 from gensim_tfw2v import TFWord2Vec, compiled_library, keyed
 from gensim_tfw2v.compiled_library import StaleLibrary
 from gensim_tfw2v.corpus import scanner
-from gensim_tfw2v.kernel import native
 from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.ops import library
 from gensim_tfw2v.training import training_plan
 
 pytestmark = pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
@@ -88,10 +88,10 @@ def test_library_of_other_sources_is_refused(tmp_path, monkeypatch, change):
             use()
     with pytest.raises(StaleLibrary, match=said):  # neither trained, nor by the fallback
         TFWord2Vec([["a", "b"]] * 9, min_count=1, epochs=1)
-    monkeypatch.setattr(native, "OPS", path)
-    monkeypatch.setattr(training_plan, "load_ops", native.load_ops.__wrapped__)
+    monkeypatch.setattr(library, "OPS", path)
+    monkeypatch.setattr(training_plan, "load_ops", library.load_ops.__wrapped__)
     with pytest.raises(StaleLibrary, match=said):
-        native.load_ops.__wrapped__()
+        library.load_ops.__wrapped__()
 
 
 def test_library_without_a_layout_is_refused(tmp_path):
@@ -104,9 +104,9 @@ def test_library_without_a_layout_is_refused(tmp_path):
 
 
 def test_hash_of_the_ops_depends_on_the_structs_of_their_library(monkeypatch):
-    before = native.ops_hash()
-    here = compiled_library.layout_in(native.OPS)
+    before = library.ops_hash()
+    here = compiled_library.layout_in(library.OPS)
     assert here == compiled_library.layout()
     swapped = here.replace("int32_t mean;int32_t corrected;", "int32_t corrected;int32_t mean;")
     monkeypatch.setattr(compiled_library, "layout_in", lambda path: swapped)
-    assert swapped != here and native.ops_hash() != before
+    assert swapped != here and library.ops_hash() != before

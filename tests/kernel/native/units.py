@@ -96,7 +96,7 @@ class Case(NamedTuple):
 
     def trained(self):
         """Return a copy of the tables that the kernels can train."""
-        return by_ctypes.Tables(self.tables, self.words())
+        return by_ctypes.KernelTables(self.tables, self.words())
 
     def words(self, **changes):
         of_rows = {"lock": self.lock, "weights": self.weights}

@@ -1,0 +1,120 @@
+"""Engine of the compiled kernels, as ops of TensorFlow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.spec import LocalTasks
+from gensim_tfw2v.compiled_library import Options
+from gensim_tfw2v.engines.kernel_options import choose_kernel_options
+from gensim_tfw2v.engines.problem import Problem
+from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.kernel.tables import Tables, UnitResult
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.messages import require
+from gensim_tfw2v.ops import texts
+from gensim_tfw2v.ops.library import load_ops, why_not
+from gensim_tfw2v.ops.units import (
+    CompiledUnit,
+    draw_unit,
+    number_rows,
+    reuse_negatives,
+    train_unit,
+)
+from gensim_tfw2v.parameter_server.engine import Engine
+from gensim_tfw2v.parameter_server.scratch import PaddedScratch, Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.shard_ops import CompiledShardOps, ShardOps
+
+
+@dataclass(frozen=True)
+class CompiledEngine(Engine):
+    """Compiled kernels train, on CPUs; see `Engine`.
+
+    Parameters
+    ----------
+    options : Options
+    vector_size : int
+    loss_every : int
+        See `Problem`.
+    """
+
+    options: Options
+    vector_size: int
+    loss_every: int = 0
+
+    @classmethod
+    def can_train(cls, problem: Problem) -> bool:
+        """Return whether the kernels can train. They need whole rows and whole units, on CPUs.
+
+        Tasks of a local cluster can use no GPU, and have the kernels' ops if this process has the
+        kernels. So the check does not import TensorFlow into this process; only the process of the
+        coordinator needs it.
+        """
+        options = problem.options
+        if not options.regime_of_workers.has_kernels or options.layout != "rows":
+            return False
+        if isinstance(options.cluster, LocalTasks) and by_ctypes.is_available():
+            return True
+        require(f"{why_not()}. Training without them", "tensorflow")
+        return not tf.config.list_physical_devices("GPU") and load_ops() is not None
+
+    @classmethod
+    def from_problem(cls, problem: Problem) -> CompiledEngine:
+        """See `Engine.from_problem`."""
+        return cls(choose_kernel_options(problem), problem.options.vector_size, problem.loss_every)
+
+    @property
+    def shape(self) -> Options:
+        """Sizes of blocks."""
+        return self.options
+
+    def check(self) -> None:
+        """See `Engine.check`."""
+        if load_ops() is None:
+            raise RuntimeError(why_not())
+
+    def wire_dtype(self, wire: str) -> str:
+        """Return `wire`: the ops convert rows to each type."""
+        return wire
+
+    def pack(self, entries: np.ndarray) -> bytes:
+        """Encode entries; frequent words take one byte."""
+        return texts.pack(entries)
+
+    def unpack(self, text: tf.Tensor) -> tf.Tensor:
+        """See `Engine.unpack`."""
+        return texts.unpack(text)
+
+    def shard_ops(self) -> ShardOps:
+        """See `Engine.shard_ops`."""
+        return CompiledShardOps()
+
+    def scratch(self, variables: WorkerVariables, name: str, size: int) -> Scratch:
+        """Add a variable whose rows are padded; see `Engine.scratch`."""
+        return PaddedScratch(variables, name, size)
+
+    def prepare(
+        self,
+        words: WordArrays,
+        entries: tf.Tensor,
+        key: tf.Tensor,
+        alphas: tf.Tensor,
+        max_entries: int,
+    ) -> CompiledUnit:
+        """See `Engine.prepare`."""
+        return draw_unit(self.options, words, entries, key, alphas)
+
+    def number_rows(
+        self, units: list[CompiledUnit], words: WordArrays
+    ) -> tuple[dict[str, tf.Tensor], list[CompiledUnit], WordArrays]:
+        """Number the rows; units also reuse negatives: see `reuse_negatives`."""
+        if words.noise.shape[0] != 0:
+            units = reuse_negatives(units, words, self.options.shards)
+        return number_rows(units, words)
+
+    def train(self, unit: CompiledUnit, handles: Tables, words: WordArrays) -> UnitResult:
+        """See `Engine.train`."""
+        return train_unit(self.options, unit, handles, words, self.vector_size, self.loss_every)

@@ -1,0 +1,44 @@
+"""Choice of the compiled kernels' options: the fields of their struct in C."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from gensim_tfw2v.compiled_library import Options, kernel_number
+from gensim_tfw2v.engines.problem import Problem
+from gensim_tfw2v.kernel import sizes
+
+
+def choose_kernel_options(problem: Problem) -> Options:
+    """Choose the options of the compiled kernels.
+
+    Raises a ValueError if ``problem.kernel`` is the name of no kernel.
+    """
+    options = problem.options
+    objective = options.objective
+    shape = sizes.choose_kernel_shape(
+        objective,
+        window=problem.window,
+        pairs=problem.pairs,
+        alpha=options.alpha,
+        ngram_overlap=problem.ngram_overlap,
+        tokens=problem.tokens,
+        most_frequent=problem.most_frequent,
+        negative_shards=options.negative_shards,
+        documents=options.has_documents,
+    )
+    kernel_options = Options(
+        **asdict(objective),
+        **asdict(shape),
+        skip_targets=sizes.must_skip_targets(objective, problem.n_words),
+        shards=options.negative_shards,
+        shrink=options.shrink_windows,
+        max_window=options.window if options.shrink_windows else problem.window,
+        documents=options.has_documents,
+        train_words=not options.has_documents or options.dbow_words,
+        concatenated=options.concatenated,
+        padding=problem.padding,
+        learn_hidden=options.learn_hidden,
+        kernel=kernel_number(problem.kernel),
+    )
+    return Options._make(map(int, kernel_options))  # TensorFlow refuses bools

@@ -1,0 +1,56 @@
+"""Description of a training, from which an engine chooses its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.options.config import TrainingConfig
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Options of a training, and sizes of its vocabulary and its text.
+
+    Parameters
+    ----------
+    options : TrainingConfig
+    n_words : int
+        Number of words in the vocabulary.
+    tokens : int
+        Tokens that a model is trained on per epoch, after subsampling.
+    window : int
+        Maximum number of positions on either side of a window's centre: gensim's `window`, unless
+        the longest sentence needs less.
+    most_frequent : float
+        Fraction of the tokens that are the most frequent word.
+    ngram_overlap : float, optional
+        `Subwords.ngram_overlap`; None without subwords.
+    padding : int
+        Index of the input row for positions outside of a document, if rows are concatenated.
+    locked : bool
+        Whether updates of input rows are multiplied by ``WordArrays.lock``.
+    loss_every : int
+        Compute the loss of every `loss_every`-th block of a unit; 0 for none. All blocks cost a
+        tenth of the training time. The TensorFlow fallback computes all or none.
+    kernel : str
+        Name of the compiled kernel that trains, of `by_ctypes.kernel_names`; "": the default of
+        each process.
+    """
+
+    options: TrainingConfig
+    n_words: int
+    tokens: int
+    window: int
+    most_frequent: float = 0.0
+    ngram_overlap: float | None = None
+    padding: int = 0
+    locked: bool = False
+    loss_every: int = 0
+    kernel: str = ""
+
+    @property
+    def pairs(self) -> int:
+        """Mean number of words in a window."""
+        return self.window + 1 if self.options.shrink_windows else 2 * self.window
