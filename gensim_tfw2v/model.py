@@ -37,15 +37,15 @@ from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.huffman import as_rows, keep_paths
-from gensim_tfw2v.training.model_checks import check_learns, check_state
-from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.weights import (
-    complete,
+from gensim_tfw2v.training.model_arrays import (
+    complete_added_words,
     copied_vocabulary,
     init_weights,
     make_contiguous,
     renew_norms,
 )
+from gensim_tfw2v.training.model_checks import check_learns, check_state
+from gensim_tfw2v.training.session import Training
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -947,7 +947,7 @@ class TFWord2Vec(Word2Vec):
                 kind(name, arguments[name])
         config = self._current_config()
         self._check_folders()
-        complete(self)
+        complete_added_words(self)
         check_state(self, config)
         check_learns(self)
         return config
@@ -1160,7 +1160,7 @@ def _guarded(name: str) -> Any:
         try:
             before = copied_vocabulary(self)
             try:
-                complete(self)
+                complete_added_words(self)
                 return call(*args, **kwargs)
             except BaseException:
                 for held, kept in before:

@@ -40,15 +40,12 @@ from gensim_tfw2v.training.folder_contents import (
     STATE,
     TAGS,
     TOKENIZER,
-    TREE,
     check_contents,
     describe,
-    list_dtypes,
     list_options,
-    list_tensors,
-    locate,
     read_words,
 )
+from gensim_tfw2v.training.folder_tensors import TREE, list_dtypes, list_tensors, locate
 from gensim_tfw2v.training.model_checks import check_state
 
 TENSORS = "model.safetensors"

@@ -81,7 +81,6 @@ class Training:
         self.position = Position()  # progress, including that of a resumed checkpoint
         self._model_position = Position()  # progress that the model's arrays contain
         self._saved_position: Position | None = None  # progress that the last checkpoint contains
-        self._is_ahead = False  # whether the regime's rows are newer than the model's arrays
         self.restored = 0, 0  # raw words, and words after subsampling, in a resumed checkpoint
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
@@ -158,7 +157,7 @@ class Training:
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
         kernel_config = self.plan.config
-        rows = self.plan.vocabulary.rows(self.config).inputs
+        rows = self.plan.vocabulary.count_rows().inputs
         sizes = len(model.wv), rows, kernel_config.vector_size, kernel_config.shape.shared
         objective = kernel_config.objective
         log.graph(lambda: objective_graph(objective, *sizes, model.ns_exponent))
@@ -238,24 +237,15 @@ class Training:
         if remaining:
             self._load()
         while remaining:
-            if self.weights.in_place:
+            if self.weights.are_in_place:
                 self.finish_writing()
             # A signal stops the regime when its running units are trained, and is handled when
             # these units are in the model's arrays and counted.
             with defer_interrupts():
                 self._is_due.clear()
                 self._due = time.monotonic() + self.config.checkpoint_seconds
-                self._is_ahead = True
-                try:
-                    self.weights.move_apart()
+                with self.weights.training():
                     self.regime.train_epoch(remaining, report, self._must_stop)
-                except Divergence as error:
-                    self._is_ahead = False
-                    if not self.weights.in_place:
-                        raise
-                    raise self.weights.lost(error) from None
-                finally:
-                    self.weights.move_together()
                 has_stopped = self._must_stop()
                 self.export()
             self._losses = 0
@@ -264,7 +254,7 @@ class Training:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
             if remaining:
                 self.save()
-                if self.weights.in_place:
+                if self.weights.are_in_place:
                     self._load()
 
     def _load(self) -> None:
@@ -340,19 +330,19 @@ class Training:
             If the shapes of the model's arrays have changed.
         """
         if not self.regime.finite():
-            self._is_ahead = False
-            reason = "training diverged: its vectors are not finite"
-            raise self.weights.lost(reason) if self.weights.in_place else Divergence(reason)
+            error = Divergence("training diverged: its vectors are not finite")
+            raise self.weights.abandon(error)
         self.finish_writing()
         if not self.weights.write(self.regime.export):
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
-        self._is_ahead = False
 
     @defer_interrupts()
     def interrupt(self) -> None:
         """Keep the vectors trained so far, in the model and in a checkpoint."""
-        if self._is_ahead:  # otherwise the regime may be incompletely loaded, or closed
+        if (
+            self.weights.regime_is_ahead
+        ):  # otherwise the regime may be incompletely loaded, or closed
             with contextlib.suppress(ClusterLost, Divergence):
                 self.export()
         self.save()
@@ -386,7 +376,7 @@ class Training:
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
-        self._is_ahead = False
+        self.weights.regime_is_ahead = False
         self._regime_stack.close()
         noticed = time.monotonic()
         while True:
