@@ -46,6 +46,7 @@ from gensim_tfw2v.training.model_arrays import (
 )
 from gensim_tfw2v.training.model_checks import check_learns, check_state
 from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.word2vec_writer import save_word2vec_format  # noqa: F401  replaces gensim's
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -510,7 +511,8 @@ class TFWord2Vec(Word2Vec):
         ImportError
             If ``huggingface_hub`` is needed, but missing.
         """
-        from gensim_tfw2v.training.pretrained import find_folder, load_pretrained
+        from gensim_tfw2v.training.hub import find_folder
+        from gensim_tfw2v.training.pretrained import load_pretrained
 
         folder = find_folder(name, cls.__name__, **options)
         return load_pretrained(folder, {cls._of_gensim.__name__: cls})
@@ -527,7 +529,7 @@ class TFWord2Vec(Word2Vec):
         The model on the Hub, `name`, is created if it is missing. `private` and `token` are those
         of ``huggingface_hub.create_repo``.
         """
-        from gensim_tfw2v.training.pretrained import push_to_hub
+        from gensim_tfw2v.training.hub import push_to_hub
 
         return push_to_hub(self, name, results, private, token)
 

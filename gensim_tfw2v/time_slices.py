@@ -313,7 +313,7 @@ def _take_outputs(model: Word2Vec, compass: Word2Vec) -> None:
     """
     compass_rows = [compass.wv.key_to_index.get(word) for word in model.wv.index_to_key]
     words = [row for row, compass_row in enumerate(compass_rows) if compass_row is not None]
-    copied = {"words": (words, [compass_rows[row] for row in words])}
+    copied: dict[str, tuple[Any, Any]] = {"words": (words, [compass_rows[row] for row in words])}
     if model.hs:
         tree, nodes = huffman.select(huffman.Paths.of(compass.wv), compass_rows)
         tree.store(model.wv)

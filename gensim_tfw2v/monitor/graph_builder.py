@@ -65,7 +65,7 @@ class GraphBuilder:
         """Add an op with these inputs, shapes of outputs and attributes."""
         node = self.proto.node.add(name=name, op=op_type, input=inputs)
         shapes = AttrValue.ListValue(shape=map(self._shape, output_shapes))
-        values = attributes | _ATTRIBUTES.get(op_type, {"T": FLOAT})
+        values = {**attributes, **_ATTRIBUTES.get(op_type, {"T": FLOAT})}
         for key, value in (values | {"_output_shapes": AttrValue(list=shapes)}).items():
             if not isinstance(value, AttrValue):
                 value = AttrValue(**{_FIELDS[type(value)]: value})

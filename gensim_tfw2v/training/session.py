@@ -24,12 +24,8 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.checkpoints import (
-    CheckpointError,
-    Checkpoints,
-    description_of,
-    lock_folder,
-)
+from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel, note_kernel
+from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -116,7 +112,7 @@ class Training:
                 if not self._resume():
                     self.save()
             if config.deterministic:
-                _note_kernel(model, self._kernel)
+                note_kernel(model, self._kernel)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open()
             # after the regime, whose workers must configure TensorFlow's threads before it has any
@@ -442,54 +438,18 @@ class Training:
         return True
 
     def _use_kernel(self, kernel: str) -> None:
-        """Train with the kernel of a checkpoint, because other kernels round differently.
-
-        Raises
-        ------
-        CheckpointError
-            If it is not available, and training is deterministic.
-        """
+        """Train with the kernel of a checkpoint, if possible; see `can_use_kernel`."""
         is_default = kernel in ("", self._kernel or by_ctypes.variant())
-        if is_default or not (self.plan.shares_rows or self.config.deterministic):
+        shares_rows = self.plan.shares_rows
+        if is_default or not (shares_rows or self.config.deterministic):
             return
         assert self._checkpoints is not None
-        names = by_ctypes.kernel_names()
-        if kernel in names and self.plan.shares_rows:
-            logger.info("training with the kernel for %s, as before the checkpoint", kernel)
+        folder = self._checkpoints.folder
+        if can_use_kernel(kernel, folder, shares_rows, self.config.deterministic):
             self._kernel = kernel
             self.plan = self._plan(self.plan.config.max_entries)
-            return
-        reason = f"this processor cannot use (it can use {', '.join(names)})"
-        cure = "resume on a processor like the first"
-        if kernel in names:  # workers transfer rows by the default kernel of their own process
-            reason = "is not the default here"
-            cure = f"set TFW2V_ISA={kernel} for this program and for all tasks of the cluster"
-        message = (
-            f"{self._checkpoints.folder} has a checkpoint of a training by the kernel for "
-            f"{kernel}, which {reason}"
-        )
-        if self.config.deterministic:
-            raise CheckpointError(
-                f"{message}. A different kernel would not give the same vectors: {cure}, or start "
-                "from scratch with a different checkpoint_dir"
-            )
-        logger.warning("%s: training continues with one that rounds differently", message)
 
     @property
     def _reached(self) -> int:
         """Number of raw words that have been trained on, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
-
-
-def _note_kernel(model: Any, kernel: str) -> None:
-    """Store the name of the kernel that a deterministic training uses; warn if it has changed.
-
-    Kernels for different processors round sums differently.
-    """
-    if model.kernel not in (None, kernel):
-        logger.warning(
-            "the model was trained by the kernel for %s, but this training uses the one for %s, "
-            "which rounds differently: set TFW2V_ISA=%s for reproducible results",
-            *(model.kernel, kernel, model.kernel),
-        )
-    model.kernel = kernel
