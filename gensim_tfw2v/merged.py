@@ -14,6 +14,8 @@ from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.contents import KEPT, names
 from gensim_tfw2v.training.from_vectors import take_vectors, word_counts
 from gensim_tfw2v.training.huffman import common_paths
+from gensim_tfw2v.training.model_arrays import trained_outputs
+from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 
 def merge_models(
@@ -78,29 +80,24 @@ def merge_models(
     of_words = [np.array(list(word_counts(of_one).values()), np.int64) for of_one in counted]
     words, counts, rows_of = unite([of_one.index_to_key for of_one in vectors], of_words)
     tree = common_paths(models, rows_of) if whole else None
-    merged = merge(
-        [
-            SubModel(
-                rows,
-                of_one.vectors,
-                getattr(model, "syn1neg", None),
-                getattr(model, "syn1", None) if tree else None,
-            )
-            for model, of_one, rows in zip(models, vectors, rows_of, strict=True)
-        ],
-        len(words),
-        method,
-        vector_size,
-        seed,
-    )
+    mergeable = [array for array in OUTPUT_LAYER if tree is not None or array.rows_of != "nodes"]
+    sub_models = []
+    for model, keyed_vectors, rows in zip(models, vectors, rows_of, strict=True):
+        tables = {
+            array.table: getattr(model, array.name)
+            for array in mergeable
+            if getattr(model, array.name, None) is not None
+        }
+        sub_models.append(SubModel(rows, keyed_vectors.vectors, tables))
+    merged = merge(sub_models, len(words), method, vector_size, seed)
     options = options_of(models[0], names("merged", KEPT)) if whole else {}
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
     take_vectors(model, keyed(words, merged.inputs), dict(zip(words, counts.tolist(), strict=True)))
-    if merged.outputs is not None and model.negative:
-        model.syn1neg = merged.outputs
-    if merged.nodes is not None and tree is not None and model.hs:
+    if tree is not None and model.hs:
         tree.store(model.wv)
-        model.syn1 = merged.nodes
+    for array in trained_outputs(model):
+        if array.table in merged.tables:
+            setattr(model, array.name, merged.tables[array.table])
     model.merge_report = merged.report(words)
     return model
 

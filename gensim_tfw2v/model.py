@@ -37,15 +37,16 @@ from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.huffman import as_rows, keep_paths
-from gensim_tfw2v.training.model_checks import check_learns, check_state
-from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.weights import (
-    complete,
+from gensim_tfw2v.training.model_arrays import (
+    complete_added_words,
     copied_vocabulary,
     init_weights,
     make_contiguous,
     renew_norms,
 )
+from gensim_tfw2v.training.model_checks import check_learns, check_state
+from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.word2vec_writer import save_word2vec_format  # noqa: F401  replaces gensim's
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -510,7 +511,8 @@ class TFWord2Vec(Word2Vec):
         ImportError
             If ``huggingface_hub`` is needed, but missing.
         """
-        from gensim_tfw2v.training.pretrained import find_folder, load_pretrained
+        from gensim_tfw2v.training.hub import find_folder
+        from gensim_tfw2v.training.pretrained import load_pretrained
 
         folder = find_folder(name, cls.__name__, **options)
         return load_pretrained(folder, {cls._of_gensim.__name__: cls})
@@ -527,7 +529,7 @@ class TFWord2Vec(Word2Vec):
         The model on the Hub, `name`, is created if it is missing. `private` and `token` are those
         of ``huggingface_hub.create_repo``.
         """
-        from gensim_tfw2v.training.pretrained import push_to_hub
+        from gensim_tfw2v.training.hub import push_to_hub
 
         return push_to_hub(self, name, results, private, token)
 
@@ -947,7 +949,7 @@ class TFWord2Vec(Word2Vec):
                 kind(name, arguments[name])
         config = self._current_config()
         self._check_folders()
-        complete(self)
+        complete_added_words(self)
         check_state(self, config)
         check_learns(self)
         return config
@@ -1160,7 +1162,7 @@ def _guarded(name: str) -> Any:
         try:
             before = copied_vocabulary(self)
             try:
-                complete(self)
+                complete_added_words(self)
                 return call(*args, **kwargs)
             except BaseException:
                 for held, kept in before:

@@ -23,7 +23,8 @@ from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.contents import KEPT, names
 from gensim_tfw2v.options.table import named
 from gensim_tfw2v.training import huffman
-from gensim_tfw2v.training.weights import WEIGHTS
+from gensim_tfw2v.training.model_arrays import trained_outputs
+from gensim_tfw2v.weight_tables import ATTRIBUTES
 
 #: Number of rows that are rotated at a time.
 ROWS_AT_A_TIME = 1 << 14
@@ -286,7 +287,7 @@ def _rotate(model: Any, turn: np.ndarray) -> None:
     """Multiply all trained rows of a model, or of vectors, by a matrix [D, D], in place."""
     for holder in (model, *(vars(model).get(name) for name in ("wv", "dv"))):
         held = vars(holder) if holder is not None else {}
-        for name in WEIGHTS:
+        for name in ATTRIBUTES:
             if isinstance(array := held.get(name), np.ndarray):
                 # an output of `dm_concat` is several rows
                 rows = array.reshape(-1, len(turn))
@@ -310,11 +311,13 @@ def _take_outputs(model: Word2Vec, compass: Word2Vec) -> None:
 
     A null word that the compass lacks, which no text contains, has neither.
     """
-    rows = [compass.wv.key_to_index.get(word) for word in model.wv.index_to_key]
-    if model.negative:
-        known = [number for number, row in enumerate(rows) if row is not None]
-        model.syn1neg[known] = compass.syn1neg[[rows[number] for number in known]]
+    compass_rows = [compass.wv.key_to_index.get(word) for word in model.wv.index_to_key]
+    words = [row for row, compass_row in enumerate(compass_rows) if compass_row is not None]
+    copied: dict[str, tuple[Any, Any]] = {"words": (words, [compass_rows[row] for row in words])}
     if model.hs:
-        tree, nodes = huffman.select(huffman.Paths.of(compass.wv), rows)
+        tree, nodes = huffman.select(huffman.Paths.of(compass.wv), compass_rows)
         tree.store(model.wv)
-        model.syn1[: len(nodes)] = compass.syn1[nodes]
+        copied["nodes"] = np.arange(len(nodes)), nodes
+    for array, rows in trained_outputs(model).items():
+        own_ids, compass_ids = copied[array.rows_of]
+        rows[own_ids] = getattr(compass, array.name)[compass_ids]

@@ -26,8 +26,9 @@ from gensim_tfw2v import (
 )
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import Divergence
+from gensim_tfw2v.training.model_arrays import weights_of
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.weights import Weights, weights_of
+from gensim_tfw2v.training.weights import Weights
 
 DOCUMENTS = [TaggedDocument(text, [number]) for number, text in enumerate(common_texts)]
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from gensim_tfw2v import keyed as module
+from gensim_tfw2v import word2vec_writer as module
 from gensim_tfw2v.keyed import keyed
 
 save = KeyedVectors.save_word2vec_format

@@ -232,7 +232,7 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
 
 def _load_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
     """Load word2vec's text or binary format."""
-    from gensim_tfw2v.keyed import read_word2vec
+    from gensim_tfw2v.word2vec_reader import read_word2vec
 
     try:
         return read_word2vec(path, encoding)
@@ -302,11 +302,13 @@ def place(to: Any) -> Any:
 
 
 def _save_binary(vectors: KeyedVectors, to: Any) -> None:
-    vectors.save_word2vec_format(place(to), binary=True)
+    from gensim_tfw2v.word2vec_writer import save_word2vec_format
+
+    save_word2vec_format(vectors, place(to), binary=True)
 
 
 def _save_text(vectors: KeyedVectors, to: Any) -> None:
-    from gensim_tfw2v.keyed import save_word2vec_format
+    from gensim_tfw2v.word2vec_writer import save_word2vec_format
 
     save_word2vec_format(vectors, place(to))
 

@@ -13,6 +13,7 @@ from gensim_tfw2v.cli import common, formats, model_files
 from gensim_tfw2v.cli.common import Verbose, option
 from gensim_tfw2v.messages import require
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
@@ -171,8 +172,8 @@ def _rows(merged: TFWord2Vec) -> list[tuple[str, str]]:
         named = f": {', '.join(examples)}{', …' if number > len(examples) else ''}"
         rows.append(("words", f"{number:,} {where}" + (named if examples else "")))
     outputs = [
-        f"{name} {'merged' if getattr(merged, name).any() else 'starts from 0'}"
-        for name in ("syn1neg", "syn1")
-        if hasattr(merged, name)
+        f"{array.name} {'merged' if getattr(merged, array.name).any() else 'starts from 0'}"
+        for array in OUTPUT_LAYER
+        if hasattr(merged, array.name)
     ]
     return [*rows, ("outputs", ", ".join(outputs))]

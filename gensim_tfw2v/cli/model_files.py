@@ -181,7 +181,7 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
 
 def is_model(path: Path) -> bool:
     """Return whether a file starts like a model or vectors, not like an evaluation file."""
-    from gensim_tfw2v.keyed import HEADER, read_text
+    from gensim_tfw2v.word2vec_reader import HEADER, read_text
 
     if formats.is_pretrained(path):
         return True

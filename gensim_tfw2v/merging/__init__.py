@@ -5,17 +5,26 @@ This subpackage works on arrays and row indices; `gensim_tfw2v.merge_models` acc
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v.merging.concatenated_rows import Piece, Table
 from gensim_tfw2v.merging.methods import METHODS, Merging, merging_named
+from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 __all__ = ["METHODS", "MergeReport", "Merged", "Merging", "SubModel", "merge"]
 
 #: Number of example words in a report, for each number of sub-models.
 EXAMPLES = 5
+
+#: FastText's rows of words and n-grams, whose means are the input rows. Row j belongs to the same
+#: word or n-gram in all sub-models, and zeros mean that it was not trained.
+SUBWORDS = "subwords"
+
+#: Tables that are merged in addition to the inputs, with the meaning of their rows.
+ROWS_OF = {array.table: array.rows_of for array in OUTPUT_LAYER} | {SUBWORDS: SUBWORDS}
 
 
 class SubModel(NamedTuple):
@@ -30,22 +39,16 @@ class SubModel(NamedTuple):
     inputs : ndarray [n, D_i] or [V, D_i]
         Input rows. With n rows, row i belongs to word ``words[i]``. With V rows, row w belongs to
         word w, and only the rows in `words` are read.
-    outputs : ndarray, optional
-        ``syn1neg``, in the layout of `inputs`.
-    nodes : ndarray [m, D_i], optional
-        ``syn1``: row j belongs to inner node j of the Huffman tree, which must be the same in all
-        sub-models (same words, same counts). A row of zeros means that the sub-model was not
-        trained on the node.
-    subwords : ndarray [R, D_i], optional
-        FastText's rows of words and n-grams, whose means are the input rows. Row j belongs to the
-        same word or n-gram in all sub-models, and zeros mean that it was not trained.
+    tables : mapping from str to ndarray
+        Tables of the output layer and `SUBWORDS`, by name. Tables of words have the layout of
+        `inputs`. Tables of nodes are [m, D_i]: row j belongs to inner node j of the Huffman tree,
+        which must be the same in all sub-models (same words, same counts). A row of zeros means
+        that the sub-model was not trained on the node.
     """
 
     words: np.ndarray
     inputs: np.ndarray
-    outputs: np.ndarray | None = None
-    nodes: np.ndarray | None = None
-    subwords: np.ndarray | None = None
+    tables: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -104,35 +107,29 @@ class Merged(NamedTuple):
     ----------
     inputs : ndarray [V, D], float32
         Input rows; zeros for words that no sub-model contains.
-    outputs : ndarray [V, D], float32, optional
-        Output rows; None if a sub-model has none.
-    nodes : ndarray [m, D], float32, optional
-        Rows of inner nodes; None if a sub-model has none.
-    held : ndarray [V], int
+    tables : mapping from str to ndarray [rows, D], float32
+        The remaining tables that all sub-models have. Rows of zeros for nodes, words and n-grams
+        that no sub-model was trained on.
+    n_holders : ndarray [V], int
         Number of sub-models that contain each word.
-    models : int
+    n_models : int
         Number of sub-models.
-    subwords : ndarray [R, D], float32, optional
-        Rows of words and n-grams; None if a sub-model has none. Zeros for rows that no sub-model
-        was trained on.
     """
 
     inputs: np.ndarray
-    outputs: np.ndarray | None
-    nodes: np.ndarray | None
-    held: np.ndarray
-    models: int
-    subwords: np.ndarray | None = None
+    tables: Mapping[str, np.ndarray]
+    n_holders: np.ndarray
+    n_models: int
 
     def report(self, words: Sequence[str] | None = None) -> MergeReport:
         """Count words by the number of sub-models that contain them; `words` gives the examples."""
-        counts = np.bincount(self.held, minlength=self.models + 1)
+        counts = np.bincount(self.n_holders, minlength=self.n_models + 1)
         examples = {}
-        for k in range(self.models):
+        for k in range(self.n_models):
             if words is not None and counts[k]:
-                first = np.flatnonzero(self.held == k)[:EXAMPLES]
+                first = np.flatnonzero(self.n_holders == k)[:EXAMPLES]
                 examples[k] = tuple(str(words[row]) for row in first)
-        return MergeReport(self.models, tuple(map(int, counts)), examples)
+        return MergeReport(self.n_models, tuple(map(int, counts)), examples)
 
 
 def merge(
@@ -164,7 +161,7 @@ def merge(
     Returns
     -------
     Merged
-        Merged model; outputs, nodes and subwords are included if all sub-models have them.
+        Merged model, with the tables that all sub-models have.
 
     Raises
     ------
@@ -173,27 +170,21 @@ def merge(
         finite; if the method is unknown, or cannot produce this size; with ``"alir"``, if
         sub-models have no words in common.
     """
-    chosen = merging_named(method)
+    merging_class = merging_named(method)
     if not len(sub_models):
         raise ValueError("no sub-models to merge: pass one or more")
-    row_of = [_rows_of_words(number, one, rows) for number, one in enumerate(sub_models)]
+    row_of = [_rows_of_words(index, sub_model, rows) for index, sub_model in enumerate(sub_models)]
     inputs = _table("inputs", sub_models, row_of)
-    merging = chosen(inputs, vector_size, seed)
+    merging = merging_class(inputs, vector_size, seed)
 
-    def merged(name: str) -> np.ndarray | None:
-        if any(getattr(one, name) is None for one in sub_models):
-            return None
-        table = _table(name, sub_models, row_of if name == "outputs" else None)
-        return _apply(merging.merge_outputs, table, merging.size)
-
-    return Merged(
-        _apply(merging.merge_inputs, inputs, merging.size),
-        merged("outputs"),
-        merged("nodes"),
-        np.array([of_one >= 0 for of_one in row_of]).sum(axis=0, dtype=np.int64),
-        len(sub_models),
-        merged("subwords"),
-    )
+    merged_inputs = _apply(merging.merge_inputs, inputs, merging.size)
+    tables = {}
+    for name, rows_of in ROWS_OF.items():
+        if all(name in sub_model.tables for sub_model in sub_models):
+            table = _table(name, sub_models, row_of if rows_of == "words" else None)
+            tables[name] = _apply(merging.merge_outputs, table, merging.size)
+    n_holders = np.array([rows >= 0 for rows in row_of]).sum(axis=0, dtype=np.int64)
+    return Merged(merged_inputs, tables, n_holders, len(sub_models))
 
 
 def _apply(to_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> np.ndarray:
@@ -231,7 +222,9 @@ def _table(
     With `row_of`, its rows are words. Without it, they are nodes or subwords, and rows of zeros
     count as missing.
     """
-    arrays = [getattr(sub_model, name) for sub_model in sub_models]
+    arrays = [
+        sub_model.inputs if name == "inputs" else sub_model.tables[name] for sub_model in sub_models
+    ]
     for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
         inputs = sub_model.inputs
         if row_of is not None and (array.ndim != 2 or array.shape != inputs.shape):

@@ -1,78 +1,79 @@
 """The mathematics of a training step as a TensorFlow graph, for TensorBoard's graph page.
 
 The compiled kernels compute the same step without a graph, and on one machine without TensorFlow.
-So the graph is built here from TensorBoard's own protocol buffers. TensorFlow can run it.
+So the graph is built here, and TensorFlow can run it.
 
 Letters of dimensions: b predictions, w words of a window, n n-grams of a word, d vector size, c
 centre word (one), s negative samples shared by the predictions, p nodes of a path.
 """
 
-from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
-from tensorboard.compat.proto.attr_value_pb2 import AttrValue
-from tensorboard.compat.proto.graph_pb2 import GraphDef
-from tensorboard.compat.proto.tensor_pb2 import TensorProto
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-from tensorboard.compat.proto.types_pb2 import DT_FLOAT, DT_INT64
+from gensim_tfw2v.monitor.graph_builder import INT64, SCALAR, GraphBuilder
+from gensim_tfw2v.weight_tables import NODES, OUTPUTS, VECTORS
 
-FLOAT = AttrValue(type=DT_FLOAT)
-INT64 = AttrValue(type=DT_INT64)
-_ROWS = {"dtype": FLOAT, "Tindices": INT64}
+# Names of ops that several functions use.
+ALPHA = "batch/alpha"
+INPUT_IDS = "batch/inputs"
+ONE = "sigmoid/one"
+HIDDEN_GRADIENT = "gradients/hidden"
 
-#: Attributes by op type. Ops that are not listed here have a single attribute, T = float32.
-TYPES: dict[str, dict[str, Any]] = {
-    "Const": {"dtype": FLOAT},
-    "FixedUnigramCandidateSampler": {"num_true": 1, "unique": False},
-    "Placeholder": {},
-    "ResourceGather": _ROWS,
-    "ResourceScatterAdd": _ROWS,
-    "VarHandleOp": {"dtype": FLOAT},
-}
 
-#: The version of GraphDef that TensorFlow 2.21 writes.
-PRODUCER = 2000
+@dataclass(frozen=True)
+class Pool:
+    """Rows that are combined into one row, such as a window's words.
 
-# One op per line: its name, op type, letters of the output's dimensions (or einsum equation; - for
-# a scalar or no output), and inputs.
+    Attributes
+    ----------
+    letter : str
+        Letter of the dimension of the rows.
+    scope : str
+        Scope of the names of ops.
+    by_mean : bool
+        Whether rows are averaged, or summed.
+    divides_updates : bool
+        Whether the update of each row is divided by the number of rows.
+    """
 
-#: Sum of a pool of rows, such as a window's words; {real} is 1 for rows, and 0 for padding.
-POOL = """
-{scope}/sum     Einsum    {each}d,{each}->{rest}d  {hidden} {real}
-"""
+    letter: str
+    scope: str
+    by_mean: bool
+    divides_updates: bool
 
-#: Reciprocal of the number of rows in a pool.
-SHARE = """
-{scope}/number  Einsum    {each}->{rest}           {real}
-{scope}/share   DivNoNan  {rest}                   {scope}/one {scope}/number
-"""
 
-#: Mean of a pool.
-MEAN = """
-{scope}/mean    Einsum    {rest}d,{rest}->{rest}d  {scope}/sum {scope}/share
-"""
+@dataclass(frozen=True)
+class Factor:
+    """Factor of the gradient of a pooled row, from which the gradients of its rows follow."""
 
-#: Logistic regression with labels 1 and -1: loss and gradients, multiplied by a weight per pair.
-PREDICTION = """
-output_lookup/{name}       ResourceGather  {rows}d             {table} {ids}
-scores/{name}              Einsum          bd,{rows}d->{pairs} {hidden} output_lookup/{name}
-sigmoid/{name}/signed      Mul             {pairs}             scores/{name} {label}
-sigmoid/{name}/negated     Neg             {pairs}             sigmoid/{name}/signed
-sigmoid/{name}/error       Sigmoid         {pairs}             sigmoid/{name}/negated
-loss/{name}/each           Softplus        {pairs}             sigmoid/{name}/negated
-loss/{name}/weighted       Mul             {pairs}             loss/{name}/each {weight}
-loss/{name}/sum            Einsum          {pairs}->           loss/{name}/weighted
-gradients/{name}/signed    Mul             {pairs}             sigmoid/{name}/error {label}
-gradients/{name}/weighted  Mul             {pairs}             gradients/{name}/signed {weight}
-gradients/{name}/hidden    Einsum          {pairs},{rows}d->bd {delta} output_lookup/{name}
-gradients/{name}/rows      Einsum          {pairs},bd->{rows}d {delta} {hidden}
-"""
+    equation: str
+    op: str
 
-#: Update of rows. It waits for the gradient of the hidden row (^), and so for all reads of rows.
-UPDATE = """
-update/{name}/step  Mul                 {rows}d  {change} batch/alpha
-update/{name}/add   ResourceScatterAdd  -        {table} {ids} update/{name}/step ^gradients/hidden
-"""
+
+@dataclass(frozen=True)
+class Prediction:
+    """Logistic regression with labels 1 and -1, on pairs of a hidden row and a row of a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of ops in each scope.
+    table : str
+        Op of the table.
+    ids : str
+        Op of the indices of the rows.
+    rows : str
+        Letters of the dimensions of `ids`.
+    label, weight : str
+        Ops of the labels, and of the weights of the losses and gradients of pairs.
+    """
+
+    name: str
+    table: str
+    ids: str
+    rows: str
+    label: str
+    weight: str
 
 
 def objective_graph(
@@ -89,124 +90,123 @@ def objective_graph(
         Number of negative samples that the predictions share.
     ns_exponent : float
     """
-    graph = _Graph(vector_size, shared)
-    # Pools of rows that form the hidden row. Elements: the letter of the pool's dimension; True for
-    # the mean of its rows, False for the sum; and True if the update of each row is divided by the
-    # number of rows in the pool.
+    graph = GraphBuilder({"d": vector_size, "c": 1, "s": shared})
     pools = []
     if not objective.skipgram:
-        pools.append(("w", objective.mean, objective.mean == objective.corrected))
+        corrects = objective.mean == objective.corrected
+        pools.append(Pool("w", "hidden/window", objective.mean, divides_updates=corrects))
     if rows > words:
-        pools.append(("n", True, False))
-    all_letters = letters = "".join(["b", *(letter for letter, *_ in pools)])
-    graph.feed("batch/alpha", "-")
-    graph.feed("batch/inputs", letters, INT64)
-    graph.table("wv.vectors", rows)
-    hidden = "embedding_lookup"
-    graph.add(f"{hidden} ResourceGather {letters}d wv.vectors batch/inputs")
-    spread = []
-    for letter, by_mean, by_shares in reversed(pools):
-        each = letters
-        letters = letters[:-1]
-        scope = {"w": "hidden/window", "n": "hidden/ngrams"}[letter]
-        real = f"batch/are_real_{letter}"
-        graph.feed(real, each)  # 1 for rows, 0 for padding
-        named = {"scope": scope, "each": each, "rest": letters, "real": real}
-        graph.add(POOL.format(**named, hidden=hidden))
-        hidden = f"{scope}/sum"
-        spread.append((f"{letters}d,{each}->{each}d", real))
-        if by_mean or by_shares:
-            graph.constant(f"{scope}/one", 1.0)
-            graph.add(SHARE.format(**named))
-        if by_mean:
-            graph.add(MEAN.format(**named))
-            hidden = f"{scope}/mean"
-        if by_shares:
-            spread.append((f"{letters}d,{letters}->{letters}d", f"{scope}/share"))
-
-    predicted = []
-
-    def predict(name: str, table: str, ids: str, rows: str, label: str, weight: str) -> None:
-        delta = f"gradients/{name}/weighted"
-        named = {"name": name, "table": table, "ids": ids, "rows": rows, "hidden": hidden}
-        pairs = "b" + rows.removeprefix("b")
-        graph.add(PREDICTION.format(**named, pairs=pairs, label=label, weight=weight, delta=delta))
-        graph.add(UPDATE.format(**named, change=f"gradients/{name}/rows"))
-        predicted.append(name)
-
-    one = "sigmoid/one"
-    graph.constant(one, 1.0)
+        pools.append(Pool("n", "hidden/ngrams", by_mean=True, divides_updates=False))
+    shape = "b" + "".join(pool.letter for pool in pools)
+    graph.feed(ALPHA, SCALAR)
+    graph.feed(INPUT_IDS, shape, INT64)
+    graph.table(VECTORS.name, rows)
+    inputs = (VECTORS.name, INPUT_IDS)
+    hidden = graph.op("embedding_lookup", "ResourceGather", inputs, f"{shape}d")
+    factors: list[Factor] = []
+    pooled_shape = shape
+    for pool in reversed(pools):
+        hidden, pool_factors = _add_pool(graph, pool, pooled_shape, hidden)
+        factors += pool_factors
+        pooled_shape = pooled_shape.removesuffix(pool.letter)
+    graph.constant(ONE, 1.0)
+    names = []
     if objective.negative:
-        graph.table("syn1neg", words)
-        graph.feed("batch/centres", "bc", INT64)
-        predict("centre", "syn1neg", "batch/centres", "bc", one, one)
-        samples = "negative_samples/sampled"
-        weight = "negative_samples/weight"
-        sampler = f"{samples} FixedUnigramCandidateSampler s,bc,s batch/centres"
         exponent = float(ns_exponent)
-        graph.add(sampler, num_sampled=shared, range_max=words, distortion=exponent)
-        graph.constant(weight, objective.negative / shared)
-        graph.constant("sigmoid/minus_one", -1.0)
-        predict("negatives", "syn1neg", samples, "s", "sigmoid/minus_one", weight)
+        names += _add_negative_sampling(graph, hidden, words, objective.negative, shared, exponent)
     if objective.hierarchical:
-        graph.table("syn1", words)
-        graph.feed("batch/path", "bp", INT64)
-        graph.feed("batch/turns", "bp")
-        # a turn is 1 or -1 at a node, and 0 in the padding of a path
-        graph.add("batch/are_real_p Abs bp batch/turns")
-        predict("nodes", "syn1", "batch/path", "bp", "batch/turns", "batch/are_real_p")
-    graph.add("loss/sum AddN - " + " ".join(f"loss/{name}/sum" for name in predicted))
-    delta = "gradients/hidden"
-    graph.add(f"{delta} AddN bd " + " ".join(f"gradients/{name}/hidden" for name in predicted))
-    for place, (equation, factor) in enumerate(reversed(spread)):
-        graph.add(f"gradients/inputs/{place} Einsum {equation} {delta} {factor}")
-        delta = f"gradients/inputs/{place}"
-    inputs = {"table": "wv.vectors", "ids": "batch/inputs", "rows": all_letters}
-    graph.add(UPDATE.format(name="inputs", change=delta, **inputs))
+        names += _add_hierarchical_softmax(graph, hidden, words)
+    graph.sum("loss/sum", [f"loss/{name}/sum" for name in names], SCALAR)
+    gradient = graph.sum(HIDDEN_GRADIENT, [f"gradients/{name}/hidden" for name in names], "bd")
+    for index, factor in enumerate(reversed(factors)):
+        gradient = graph.einsum(f"gradients/inputs/{index}", factor.equation, gradient, factor.op)
+    _add_update(graph, "inputs", VECTORS.name, INPUT_IDS, shape, gradient)
     return graph.proto.SerializeToString()
 
 
-class _Graph:
-    """A ``GraphDef`` under construction; letters of dimensions define the shapes of outputs."""
+def _add_pool(graph: GraphBuilder, pool: Pool, shape: str, rows: str) -> tuple[str, list[Factor]]:
+    """Add the sum or mean of a pool's rows, which have the op `rows` and the shape [*shape, d].
 
-    def __init__(self, vector_size: int, shared: int) -> None:
-        self.proto = GraphDef()
-        # sizes by letter; -1 for unknown sizes
-        self._sizes = defaultdict(lambda: -1, d=vector_size, c=1, s=shared)
-        self.proto.versions.producer = PRODUCER
+    Returns the op of the pooled row, and the factors of its gradient.
+    """
+    rest = shape.removesuffix(pool.letter)
+    are_real = graph.feed(f"batch/are_real_{pool.letter}", shape)  # 1 for rows, 0 for padding
+    pooled = graph.einsum(f"{pool.scope}/sum", f"{shape}d,{shape}->{rest}d", rows, are_real)
+    factors = [Factor(f"{rest}d,{shape}->{shape}d", are_real)]
+    if pool.by_mean or pool.divides_updates:
+        one = graph.constant(f"{pool.scope}/one", 1.0)
+        n_rows = graph.einsum(f"{pool.scope}/number", f"{shape}->{rest}", are_real)
+        share = graph.op(f"{pool.scope}/share", "DivNoNan", (one, n_rows), rest)
+        if pool.by_mean:
+            equation = f"{rest}d,{rest}->{rest}d"
+            pooled = graph.einsum(f"{pool.scope}/mean", equation, pooled, share)
+        if pool.divides_updates:
+            factors.append(Factor(f"{rest}d,{rest}->{rest}d", share))
+    return pooled, factors
 
-    def add(self, ops: str, **attributes: Any) -> None:
-        """Add the ops of a text, one per line; `attributes` are for texts with a single op."""
-        for line in ops.strip().splitlines():
-            name, op, letters, *inputs = line.split()
-            node = self.proto.node.add(name=name, op=op, input=inputs)
-            given = attributes | TYPES.get(op, {"T": FLOAT})
-            if op in ("Einsum", "AddN"):
-                given["N"] = len(inputs)
-            if op == "Einsum":
-                given["equation"] = letters.encode()
-                letters = letters.partition("->")[2]
-            outputs = [] if op == "ResourceScatterAdd" else letters.split(",")
-            shapes = AttrValue.ListValue(shape=map(self._shape, outputs))
-            for key, value in (given | {"_output_shapes": AttrValue(list=shapes)}).items():
-                if not isinstance(value, AttrValue):
-                    kinds = {bool: "b", int: "i", float: "f", bytes: "s"}
-                    value = AttrValue(**{kinds[type(value)]: value})
-                node.attr[key].CopyFrom(value)
 
-    def _shape(self, letters: str) -> TensorShapeProto:
-        sizes = map(self._sizes.__getitem__, letters.removeprefix("-"))
-        return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])
+def _add_negative_sampling(
+    graph: GraphBuilder, hidden: str, words: int, negative: int, shared: int, exponent: float
+) -> list[str]:
+    """Add the predictions of centres and of shared negatives; return their names."""
+    table = graph.table(OUTPUTS.name, words)
+    centres = graph.feed("batch/centres", "bc", INT64)
+    _add_prediction(graph, Prediction("centre", table, centres, "bc", ONE, ONE), hidden)
+    samples = graph.op(
+        "negative_samples/sampled",
+        "FixedUnigramCandidateSampler",
+        (centres,),
+        *("s", "bc", "s"),
+        num_sampled=shared,
+        range_max=words,
+        distortion=exponent,
+    )
+    weight = graph.constant("negative_samples/weight", negative / shared)
+    label = graph.constant("sigmoid/minus_one", -1.0)
+    _add_prediction(graph, Prediction("negatives", table, samples, "s", label, weight), hidden)
+    return ["centre", "negatives"]
 
-    def feed(self, name: str, letters: str, dtype: AttrValue = FLOAT) -> None:
-        shape = AttrValue(shape=self._shape(letters))
-        self.add(f"{name} Placeholder {letters}", dtype=dtype, shape=shape)
 
-    def constant(self, name: str, value: float) -> None:
-        tensor = TensorProto(dtype=DT_FLOAT, tensor_shape=self._shape("-"), float_val=[value])
-        self.add(f"{name} Const -", value=AttrValue(tensor=tensor))
+def _add_hierarchical_softmax(graph: GraphBuilder, hidden: str, words: int) -> list[str]:
+    """Add the prediction of the turns on paths in the Huffman tree; return its name."""
+    table = graph.table(NODES.name, words)
+    path = graph.feed("batch/path", "bp", INT64)
+    turns = graph.feed("batch/turns", "bp")
+    # a turn is 1 or -1 at a node, and 0 in the padding of a path
+    are_real = graph.op("batch/are_real_p", "Abs", (turns,), "bp")
+    _add_prediction(graph, Prediction("nodes", table, path, "bp", turns, are_real), hidden)
+    return ["nodes"]
 
-    def table(self, name: str, rows: int) -> None:
-        self._sizes["V"] = rows
-        shape = AttrValue(shape=self._shape("Vd"))
-        self.add(f"{name} VarHandleOp -", shape=shape, shared_name=name.encode())
+
+def _add_prediction(graph: GraphBuilder, prediction: Prediction, hidden: str) -> None:
+    """Add the loss and the gradients of a prediction, and the update of its rows."""
+    name = prediction.name
+    rows_shape = f"{prediction.rows}d"
+    pairs = "b" + prediction.rows.removeprefix("b")
+    lookup = (prediction.table, prediction.ids)
+    rows = graph.op(f"output_lookup/{name}", "ResourceGather", lookup, rows_shape)
+    scores = graph.einsum(f"scores/{name}", f"bd,{rows_shape}->{pairs}", hidden, rows)
+    signed = graph.op(f"sigmoid/{name}/signed", "Mul", (scores, prediction.label), pairs)
+    negated = graph.op(f"sigmoid/{name}/negated", "Neg", (signed,), pairs)
+    error = graph.op(f"sigmoid/{name}/error", "Sigmoid", (negated,), pairs)
+    losses = graph.op(f"loss/{name}/each", "Softplus", (negated,), pairs)
+    weighted = graph.op(f"loss/{name}/weighted", "Mul", (losses, prediction.weight), pairs)
+    graph.einsum(f"loss/{name}/sum", f"{pairs}->", weighted)
+    scope = f"gradients/{name}"
+    signed_error = graph.op(f"{scope}/signed", "Mul", (error, prediction.label), pairs)
+    gradient = graph.op(f"{scope}/weighted", "Mul", (signed_error, prediction.weight), pairs)
+    graph.einsum(f"{scope}/hidden", f"{pairs},{rows_shape}->bd", gradient, rows)
+    change = graph.einsum(f"{scope}/rows", f"{pairs},bd->{rows_shape}", gradient, hidden)
+    _add_update(graph, name, prediction.table, prediction.ids, prediction.rows, change)
+
+
+def _add_update(
+    graph: GraphBuilder, name: str, table: str, ids: str, shape: str, change: str
+) -> None:
+    """Add the update of rows; `shape` is that of `ids`.
+
+    It waits for the gradient of the hidden row (^), and so for all reads of rows.
+    """
+    step = graph.op(f"update/{name}/step", "Mul", (change, ALPHA), f"{shape}d")
+    inputs = (table, ids, step, f"^{HIDDEN_GRADIENT}")
+    graph.op(f"update/{name}/add", "ResourceScatterAdd", inputs)

@@ -9,6 +9,7 @@ words, counts and vectors.
 from dataclasses import dataclass
 
 from gensim_tfw2v.options.table import named
+from gensim_tfw2v.weight_tables import INPUT_LAYER, OUTPUT_LAYER
 
 #: Fates of an attribute: equal afterwards; computed from what is kept; as in a new model; kept only
 #: in so far as it is a new model's value, otherwise an error names the attribute.
@@ -58,18 +59,17 @@ class Part:
 
 PARTS = (
     # trained arrays
-    Part(("wv.vectors", "wv.vectors_vocab", "wv.vectors_ngrams", "dv.vectors"), merged=MADE),
-    Part(("syn1neg", "syn1"), merged=MADE, slice=KEPT),
+    Part(tuple(array.name for array in INPUT_LAYER), merged=MADE),
+    Part(tuple(array.name for array in OUTPUT_LAYER), merged=MADE, slice=KEPT),
     # keys and their values
     Part(("wv.index_to_key", "wv.key_to_index"), merged=MADE, slice=MADE),
     Part(("dv.index_to_key", "dv.key_to_index")),
     Part(("wv.expandos.count", "wv.expandos.sample_int"), merged=MADE, slice=MADE),
     Part(("dv.expandos.word_count", "dv.expandos.doc_count")),
-    # the Huffman tree, whose nodes are rows of syn1; merged models keep one that is common to all
+    # the Huffman tree, whose nodes are rows of an array; merged models keep one common to all
     Part(("wv.expandos.point", "wv.expandos.code"), merged=KEPT, slice=KEPT),
     Part(("cum_table",), file=MADE, merged=MADE, slice=MADE),  # as in gensim's files
-    Part(("wv.vectors_lockf", "wv.vectors_vocab_lockf", "wv.vectors_ngrams_lockf")),
-    Part(("dv.vectors_lockf",)),
+    Part(tuple(f"{array.name}_lockf" for array in INPUT_LAYER)),
     # gensim's options
     Part(("vector_size",), merged=MADE, slice=KEPT),
     Part(

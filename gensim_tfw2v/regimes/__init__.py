@@ -75,7 +75,10 @@ class Regime(Protocol):
         """
 
     def load(self, arrays: Tables) -> None:
-        """Set all rows to copies of these arrays; `LocalRegime` may train them in place."""
+        """Set all rows to copies of these arrays.
+
+        `LocalRegime` trains the rows in place if they are passed as a `RowMemory`.
+        """
 
     def finite(self) -> bool:
         """Return whether every row is finite."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from gensim_tfw2v.compiled_library import Options, Result, Unit
 from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.kernel.native.padded_rows import RowMemory
 from gensim_tfw2v.kernel.tables import (
     Divergence,
     Reporter,
@@ -93,9 +94,12 @@ class LocalRegime:
         return by_ctypes.draw(self.options, task.unit.read(), task.key, self._words)
 
     def load(self, arrays: Tables) -> None:
-        """Train on copies of these arrays, or in place; see `by_ctypes.KernelTables`."""
+        """Train on copies of these arrays; rows of a `RowMemory` are trained in place."""
         self.close()  # frees earlier copies
-        tables = [np.asarray(array, np.float32) for array in arrays]
+        tables = [
+            table if isinstance(table, RowMemory) else np.asarray(table, np.float32)
+            for table in arrays
+        ]
         self._tables = by_ctypes.KernelTables(tables, self._words)
 
     def finite(self) -> bool:

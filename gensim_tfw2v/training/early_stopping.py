@@ -14,7 +14,7 @@ from gensim_tfw2v.evaluation.analogies import NAMED_SETS
 from gensim_tfw2v.evaluation.sets import file_kind, shipped
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
-from gensim_tfw2v.training.weights import renew_norms, weights_of
+from gensim_tfw2v.training.model_arrays import renew_norms, weights_of
 
 logger = logging.getLogger(__name__)
 

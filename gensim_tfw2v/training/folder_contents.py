@@ -1,22 +1,27 @@
-"""Contents of a pretrained folder: JSON documents and tensors of a model, or what it refuses."""
+"""JSON documents of a pretrained folder, and checks that a model has nothing else to save."""
 
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.files.safetensors import DTYPES
 from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.options.contents import COUNTERS, KEPT, PARTS, REFUSED, names
-from gensim_tfw2v.training import huffman
+from gensim_tfw2v.options.contents import COUNTERS, KEPT, REFUSED, names
 from gensim_tfw2v.training.documents import INTEGERS
-from gensim_tfw2v.training.weights import WEIGHTS
+from gensim_tfw2v.training.folder_tensors import (
+    LISTED,
+    list_dtypes,
+    list_holders,
+    list_value_dtypes,
+    tensor_name,
+)
 from gensim_tfw2v.typed_words import is_integer, typed_form
+from gensim_tfw2v.weight_tables import ATTRIBUTES
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
@@ -33,18 +38,6 @@ ARGUMENTS = {
 
 #: Attributes of models that folders contain, and those that they cannot contain.
 CONTAINED = set(names("folder", KEPT))
-LISTED = {name for part in PARTS for name in part.names}
-
-#: Types of values of keys that all models have.
-COUNTS = {
-    "wv.expandos.count": "I64",
-    "wv.expandos.sample_int": "U32",
-    "dv.expandos.word_count": "I64",
-    "dv.expandos.doc_count": "I64",
-}
-
-#: The Huffman tree: the children of its nodes; see `huffman.encode`.
-TREE = "wv.tree"
 
 
 def _finite(value: Any) -> float:
@@ -84,7 +77,7 @@ def describe(model: Any) -> dict[str, Any]:
     if isinstance(model, Word2Vec):
         own |= {"class": model._of_gensim.__name__, "options": _options(model)}
         own["state"] = _state(model)
-    if values := _values(model):
+    if values := list_value_dtypes(model):
         own["values"] = values
     documents: dict[str, Any] = {
         CONFIG: {
@@ -188,38 +181,19 @@ def _state(model: Any) -> dict[str, Any]:
     return state
 
 
-def _holders(model: Any) -> dict[str, Any]:
-    """Return a model and its vectors, by the prefixes of their attributes."""
-    holders = {"": model, "wv.": model.wv}
-    return holders | {"dv.": model.dv} if hasattr(model, "dv") else holders
-
-
-def _values(model: Any) -> dict[str, str]:
-    """Return the types of the user's own values of keys (gensim's ``set_vecattr``)."""
-    names_of_types = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-    return {
-        f"{place}expandos.{name}": names_of_types.get(
-            np.asarray(values).dtype.newbyteorder("<"), ""
-        )
-        for place, holder in _holders(model).items()
-        if place
-        for name, values in holder.expandos.items()
-        if f"{place}expandos.{name}" not in LISTED
-    }
-
-
 def check_contents(model: Any) -> None:
     """Raise a TypeError or ValueError for what a folder cannot contain.
 
     It would be lost: an attribute of the user, a function, an array or value of another type.
     """
     dtypes = list_dtypes(model)
-    for place, holder in _holders(model).items():
+    for place, holder in list_holders(model).items():
         for attribute, value in vars(holder).items():
             name = place + attribute
             is_lost = name not in LISTED and attribute not in ("wv", "dv", "expandos")
             is_lost |= name in names("folder", REFUSED) and bool(value) and value is not hash
-            is_lost |= attribute in WEIGHTS and value is not None and _tensor(name) not in dtypes
+            is_weights = attribute in ATTRIBUTES and value is not None
+            is_lost |= is_weights and tensor_name(name) not in dtypes
             if is_lost:
                 raise TypeError(
                     f"a folder cannot contain the attribute {name} of this "
@@ -228,7 +202,7 @@ def check_contents(model: Any) -> None:
                 )
         if place:
             _check_keys(place, holder)
-    for name, dtype in _values(model).items():
+    for name, dtype in list_value_dtypes(model).items():
         if not dtype:
             raise TypeError(
                 f"a folder cannot contain {name}: it must hold numbers. Delete it from "
@@ -251,52 +225,3 @@ def _check_keys(place: str, vectors: KeyedVectors) -> None:
                 f"{place}expandos[{name!r}] has {len(values)} entries for {len(keys)} keys: call "
                 f"{place}allocate_vecattrs()"
             )
-
-
-def list_dtypes(model: Any) -> dict[str, str]:
-    """Return the types of a model's tensors, except the user's own values of keys."""
-    prefixes = tuple(_holders(model))
-    dtypes = {name: dtype for name, dtype in COUNTS.items() if name.startswith(prefixes[1:])}
-    dtypes = {_tensor(name): dtype for name, dtype in dtypes.items()} | {"embeddings": "F32"}
-    dtypes |= {f"{place}vectors_lockf": "F32" for place in prefixes[1:]} | {TREE: "U32"}
-    if hasattr(model, "dv"):
-        dtypes["dv.vectors"] = "F32"
-    if getattr(model, "has_subwords", False):
-        for name in "wv.vectors_vocab", "wv.vectors_ngrams":
-            dtypes |= {name: "F32", f"{name}_lockf": "F32"}
-    if isinstance(model, Word2Vec):
-        dtypes |= {"syn1neg": "F32", "syn1": "F32", "cum_table": "U32"}
-    return dtypes
-
-
-def _tensor(name: str) -> str:
-    """Return the name of the tensor of an attribute."""
-    if name in COUNTS:
-        return name.replace("expandos.", "")
-    return "embeddings" if name == "wv.vectors" else name
-
-
-def locate(model: Any, name: str) -> tuple[dict[str, Any], str]:
-    """Return the dictionary of a tensor, and its key there."""
-    holder, _, attribute = name.replace("embeddings", "wv.vectors").partition(".")
-    if not attribute:
-        return vars(model), name
-    vectors = getattr(model, holder)
-    is_value = attribute.startswith("expandos.") or f"{holder}.expandos.{attribute}" in COUNTS
-    return (vectors.expandos if is_value else vars(vectors)), attribute.removeprefix("expandos.")
-
-
-def list_tensors(model: Any) -> Iterator[tuple[str, tuple[str, list[np.ndarray]]]]:
-    """Yield the name, the type and the arrays of each tensor that a model has."""
-    for name, dtype in (list_dtypes(model) | _values(model)).items():
-        attributes, key = locate(model, name)
-        array = attributes.get(key)
-        if name == TREE and "point" in model.wv.expandos:
-            array = huffman.encode(huffman.Paths.of(model.wv))
-        if array is None or name.endswith("_lockf") and np.array_equal(array, [1]):
-            continue
-        array = np.atleast_1d(array)
-        if dtype[0] in "IU" and not np.array_equal(array, array.astype(DTYPES[dtype])):
-            raise ValueError(f"a folder cannot contain {name}: it must hold whole numbers")
-        unknown = [np.zeros_like(array, shape=(1, *array.shape[1:]))] * (name == "embeddings")
-        yield name, (dtype, [*unknown, array])

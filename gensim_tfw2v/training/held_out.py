@@ -10,10 +10,11 @@ from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.training.corpus_reader import read_corpus
 from gensim_tfw2v.training.epoch import Position
+from gensim_tfw2v.training.model_arrays import complete_added_words
 from gensim_tfw2v.training.model_checks import check_state
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
-from gensim_tfw2v.training.weights import Weights, complete
+from gensim_tfw2v.training.weights import Weights
 
 
 def held_out_loss(model: Any, source: Source) -> float:
@@ -25,7 +26,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     computation runs in this process, on `workers` threads, even if the model has a cluster. See
     `TFWord2Vec.held_out_loss` for the exceptions.
     """
-    complete(model)
+    complete_added_words(model)
     config = replace(
         model._current_config(),
         cluster=None,

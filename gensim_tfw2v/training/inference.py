@@ -14,9 +14,10 @@ from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.training.model_arrays import complete_added_words, trained_outputs
 from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
-from gensim_tfw2v.training.weights import complete
+from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 #: Minimum words in a batch of documents, except the last. A thread infers a batch in one call.
 PORTION = 1 << 15
@@ -59,16 +60,18 @@ def infer(
     Whole(0, none=True, exact=True)("epochs", epochs)
     if not len(model.wv):
         raise RuntimeError("you must first build vocabulary and train before inferring vectors")
-    complete(model)
+    complete_added_words(model)
     frozen = Frozen.of(model)
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
     if frozen.options.concatenated not in (0, 2 * model.window + 1):
         # an inferred document has one tag; as in gensim, it is not trained if dm_tag_count is not 1
         alphas = alphas[:0]
-    nothing = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
-    outputs = model.syn1neg if model.negative else nothing
-    given = model.wv.vectors, outputs, model.syn1 if model.hs else nothing
-    tables = [np.ascontiguousarray(table, np.float32) for table in given]
+    unused = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
+    outputs = trained_outputs(model)
+    tables = [
+        np.ascontiguousarray(rows, np.float32)
+        for rows in (model.wv.vectors, *(outputs.get(array, unused) for array in OUTPUT_LAYER))
+    ]
     alphas = alphas.astype(np.float32)
     seed = seed_of(model) % (1 << 64)
 

@@ -7,17 +7,19 @@ import numpy as np
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
-from gensim_tfw2v.gensim_classes import Doc2Vec, FastText
+from gensim_tfw2v.gensim_classes import FastText
 from gensim_tfw2v.kernel.tables import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock
 from gensim_tfw2v.options.table import named
-from gensim_tfw2v.training.weights import shapes, weights_of
-
-#: Names of arrays whose rows are not words: n-grams of FastText, and tags of documents.
-NGRAMS = "wv.vectors_ngrams"
-TAGS = "dv.vectors"
+from gensim_tfw2v.training.model_arrays import (
+    shapes,
+    trained_inputs,
+    trained_outputs,
+    weights_of,
+)
+from gensim_tfw2v.weight_tables import NGRAMS, OUTPUT_LAYER, TAGS, WeightArray
 
 #: Remedy for arrays that are missing or do not match the vocabulary.
 _REBUILD = "build the vocabulary again, or set all of its attributes consistently"
@@ -57,11 +59,9 @@ def check_state(model: Any, config: TrainingConfig) -> None:
         return  # gensim raises an error for an empty vocabulary
     words = len(model.wv)
     _check_indices(model.wv.key_to_index, words)
-    inputs = _inputs(model)
-    tables = {}
-    for name, rows, number, what in inputs:
-        _check_rows(name, rows, number, what, model.vector_size)
-        tables[name] = rows
+    inputs = trained_inputs(model)
+    for array, rows in inputs.items():
+        _check_rows(array, rows, model, model.vector_size)
     lists = getattr(model.wv, "buckets_word", None)
     number = 0 if lists is None else len(lists)
     if isinstance(model, FastText) and number != words:
@@ -69,40 +69,32 @@ def check_state(model: Any, config: TrainingConfig) -> None:
             f"wv.buckets_word has lists for {number} of "
             f"{words} words: rebuild it with wv.recalc_char_ngram_buckets()"
         )
-    size = model.vector_size * (config.concatenated or 1)
-    if model.negative:
-        if not hasattr(model, "syn1neg"):
+    if model.hs and "point" not in model.wv.expandos:
+        raise ValueError(
+            "hs=1 needs a Huffman tree, which this vocabulary was built without: set hs in the "
+            "constructor, or before build_vocab"
+        )
+    outputs = trained_outputs(model)
+    for array, rows in outputs.items():
+        if array.name not in vars(model):
+            option = array.option
             raise ValueError(
-                f"negative={model.negative} needs syn1neg, which this model was built without: set "
-                "negative in the constructor, or before build_vocab"
+                f"{option}={getattr(model, option)} needs {array.name}, which this model was built "
+                f"without: set {option} in the constructor, or before build_vocab"
             )
-        tables["syn1neg"] = model.syn1neg
-        _check_rows("syn1neg", model.syn1neg, words, "words", size)
+        _check_rows(array, rows, model, model.vector_size * (config.concatenated or 1))
+    if model.negative:
         _check_cum_table(model.cum_table, words)
     if model.hs:
-        if not hasattr(model, "syn1") or "point" not in model.wv.expandos:
-            raise ValueError(
-                "hs=1 needs a Huffman tree, which this vocabulary was built without: set hs in the "
-                "constructor, or before build_vocab"
-            )
-        tables["syn1"] = model.syn1
-        _check_rows("syn1", model.syn1, words, "words", size)
         _check_counts("point", model.wv.expandos, words)
         _check_counts("code", model.wv.expandos, words)
     _check_counts("count", model.wv.expandos, words)
     if model.sample and "sample_int" in model.wv.expandos:  # otherwise nothing is subsampled
         _check_counts("sample_int", model.wv.expandos, words)
-    for name, _, number, what in inputs:
-        _check_lock(model, f"{name}_lockf", number, what, config)
-    for name, rows in tables.items():
-        if not all_finite(rows):
-            keys = (model.dv if name == TAGS else model.wv).index_to_key
-            bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-            first = f"bucket {bad[0]}" if name == NGRAMS else quoted(keys[bad[0]])
-            raise ValueError(
-                f"{name} holds {len(bad)} rows that are not finite, the first for {first}: "
-                "replace them before training (model.init_weights() resets all)"
-            )
+    for array in inputs:
+        _check_lock(array, model, config)
+    for array, rows in (inputs | outputs).items():
+        _check_finite(array, rows, model)
 
 
 def check_learns(model: Any) -> None:
@@ -110,26 +102,22 @@ def check_learns(model: Any) -> None:
 
     So it is after ``build_vocab`` of a model of `train_slice`.
     """
-    outputs = [vars(model)[name] for name in ("syn1neg", "syn1") if name in vars(model)]
+    names = [array.name for array in OUTPUT_LAYER]
+    outputs = [vars(model)[name] for name in names if name in vars(model)]
     if not model.learn_hidden and outputs and not any(map(np.any, outputs)):
         raise ValueError(
-            "learn_hidden=False keeps the output layer (syn1neg, syn1), but it is all 0, so that "
-            "nothing would be learnt: set learn_hidden=True, or call train_slice"
+            f"learn_hidden=False keeps the output layer ({', '.join(names)}), but it is all 0, so "
+            "that nothing would be learnt: set learn_hidden=True, or call train_slice"
         )
 
 
-def _inputs(model: Any) -> list[tuple[str, Any, int, str]]:
-    """Return the arrays of inputs: name, rows, required number of rows, and kind of their keys."""
-    words = len(model.wv)
-    if isinstance(model, FastText):
-        return [
-            ("wv.vectors_vocab", model.wv.vectors_vocab, words, "words"),
-            (NGRAMS, model.wv.vectors_ngrams, model.wv.bucket, "buckets"),
-        ]
-    found = [("wv.vectors", model.wv.vectors, words, "words")]
-    if isinstance(model, Doc2Vec):
-        found.append((TAGS, model.dv.vectors, len(model.dv), "tags"))
-    return found
+def _count_keys(array: WeightArray, model: Any) -> tuple[int, str]:
+    """Return the required number of rows of an array, and the kind of the keys of its rows."""
+    if array.rows_of == "tags":
+        return len(model.dv), "tags"
+    if array.rows_of == "buckets":
+        return model.wv.bucket, "buckets"
+    return len(model.wv), "words"  # gensim's arrays of nodes have a row per word, too
 
 
 def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
@@ -143,16 +131,32 @@ def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
         )
 
 
-def _check_rows(name: str, rows: Any, number: int, what: str, size: int) -> None:
+def _check_rows(array: WeightArray, rows: Any, model: Any, size: int) -> None:
     is_array = isinstance(rows, np.ndarray)
     if not is_array or rows.dtype.kind not in "fiu":
         came = f"{type(rows).__name__} of {rows.dtype}" if is_array else type(rows).__name__
-        raise TypeError(f"{name} must be a NumPy array of float32, got {came}: convert it")
-    if rows.shape != (number, size):
+        raise TypeError(f"{array.name} must be a NumPy array of float32, got {came}: convert it")
+    n_keys, keys = _count_keys(array, model)
+    if rows.shape != (n_keys, size):
         raise ValueError(
-            f"{name} has the shape {rows.shape}, but {number} {what} of vector_size={size} need "
-            f"({number}, {size}): {_REBUILD}"
+            f"{array.name} has the shape {rows.shape}, but {n_keys} {keys} of vector_size={size} "
+            f"need ({n_keys}, {size}): {_REBUILD}"
         )
+
+
+def _check_finite(array: WeightArray, rows: np.ndarray, model: Any) -> None:
+    if all_finite(rows):
+        return
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if array is NGRAMS:
+        first = f"bucket {bad[0]}"
+    else:
+        keys = (model.dv if array is TAGS else model.wv).index_to_key
+        first = quoted(keys[bad[0]])
+    raise ValueError(
+        f"{array.name} holds {len(bad)} rows that are not finite, the first for {first}: "
+        "replace them before training (model.init_weights() resets all)"
+    )
 
 
 def _check_cum_table(table: Any, words: int) -> None:
@@ -183,15 +187,17 @@ def _check_counts(name: str, expandos: dict[str, Any], words: int) -> None:
         raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _REBUILD)
 
 
-def _check_lock(model: Any, name: str, rows: int, what: str, config: TrainingConfig) -> None:
-    """Check the factors of updates, such as ``wv.vectors_lockf``."""
-    holder, attribute = name.split(".")
-    lock = np.asarray(getattr(getattr(model, holder), attribute, 1.0))
+def _check_lock(array: WeightArray, model: Any, config: TrainingConfig) -> None:
+    """Check the factors of an array's updates, such as ``wv.vectors_lockf``."""
+    name = f"{array.name}_lockf"
+    lock = np.asarray(getattr(getattr(model, array.holder), f"{array.attribute}_lockf", 1.0))
     if lock.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold numbers, got {lock.dtype}")
-    if lock.size not in (1, rows):
+    n_keys, keys = _count_keys(array, model)
+    if lock.size not in (1, n_keys):
         raise ValueError(
-            f"{name} has {lock.size} factors: set one for all {what}, or one for each of the {rows}"
+            f"{name} has {lock.size} factors: set one for all {keys}, or one for each of the "
+            f"{n_keys}"
         )
     if not np.isfinite(lock).all():
         raise ValueError(

@@ -7,7 +7,6 @@ zero.
 
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Mapping
 from functools import partial
@@ -23,7 +22,6 @@ from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.file_set import FileSetError, load_set
 from gensim_tfw2v.files.foreign_paths import (
     OWN_PART,
-    describe_file,
     describe_folder,
     is_resaved,
     read_config,
@@ -31,43 +29,29 @@ from gensim_tfw2v.files.foreign_paths import (
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.kernel.tables import all_finite
-from gensim_tfw2v.messages import quoted, require, strict_json
+from gensim_tfw2v.messages import quoted, strict_json
 from gensim_tfw2v.options.contents import COUNTERS
-from gensim_tfw2v.options.hyperparameters import hyperparameters
 from gensim_tfw2v.training import huffman
 from gensim_tfw2v.training.folder_contents import (
     CONFIG,
     STATE,
     TAGS,
     TOKENIZER,
-    TREE,
     check_contents,
     describe,
-    list_dtypes,
     list_options,
-    list_tensors,
-    locate,
     read_words,
 )
+from gensim_tfw2v.training.folder_tensors import TREE, list_dtypes, list_tensors, locate
+from gensim_tfw2v.training.model_card import CARD, write_card
 from gensim_tfw2v.training.model_checks import check_state
 
 TENSORS = "model.safetensors"
-CARD = "README.md"
-
-#: Package that downloads and uploads.
-HUB = "huggingface_hub"
 
 #: modules.json of sentence-transformers.
 MODULES = [
     {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
 ]
-
-#: Suffixes of files, which no model on the Hub has in its name.
-FILE_SUFFIXES = {
-    *(".model", ".kv", ".wv", ".gensim", ".txt", ".vec", ".w2v", ".emb", ".bin", ".npz", ".npy"),
-    *(".keras", ".json", ".h5", ".pkl", ".pickle", ".safetensors", ".csv", ".tsv", ".parquet"),
-    *(".zip", ".tar", ".gz", ".bz2", ".xz", ".zst", ".lz4"),
-}
 
 #: Errors of a folder that is not one of a model.
 DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -89,7 +73,7 @@ def save_pretrained(
     texts = {name: encoder.encode(document).encode() for name, document in documents.items()}
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / CARD).exists():  # it may have been edited
-        texts[CARD] = _card(saved, results or {}).encode()
+        texts[CARD] = write_card(saved, results or {}).encode()
 
     def write(to: Any) -> None:
         for name, text in texts.items():
@@ -123,82 +107,6 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
             raise ValueError(f"{folder}: {describe_folder(folder)}") from error
         what = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
         raise ValueError(f"{folder}: {what}") from error
-
-
-def find_folder(name: str | os.PathLike[str], loader: str = "TFWord2Vec", **options: Any) -> Path:
-    """Return a folder; download it from the Hub if the name is not that of a folder.
-
-    `loader` is the name of the class that loads the model.
-
-    Raises
-    ------
-    NotADirectoryError
-        If the name is that of a file.
-    FileNotFoundError
-        If a name that can only be a path does not exist.
-    OSError
-        If the download fails.
-    ImportError
-        If it needs huggingface_hub, which is missing.
-    """
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path
-    if path.exists():
-        what = describe_file(path, loader) or "is a file; pass a folder of save_pretrained"
-        raise NotADirectoryError(f"{name}: {what}")
-    if isinstance(name, os.PathLike) or _is_path(name):
-        raise FileNotFoundError(
-            f"{name}: no such folder (current folder: {Path.cwd()}); pass a folder of "
-            "save_pretrained, or the name of a model on the Hugging Face Hub, such as user/model"
-        )
-    require(f"{name} is not a folder; downloading it", HUB)
-    import huggingface_hub as hub
-
-    files = [CONFIG, TOKENIZER, TAGS, TENSORS]
-    try:
-        return Path(hub.snapshot_download(str(name), allow_patterns=files, **options))
-    except TypeError:  # an unknown option
-        raise
-    except Exception as error:
-        raise OSError(
-            f"{name}: is not a folder in {Path.cwd()}, and could not be downloaded as a model of "
-            f"the Hugging Face Hub ({_hub_message(error)})"
-        ) from error
-
-
-def _is_path(name: str) -> bool:
-    """Return whether a name can only be a path: models on the Hub are ``name`` or ``user/name``."""
-    is_named_so = name and name[0] not in "/.~" and name[-1] != "/" and "\\" not in name
-    has_suffix = Path(name).suffix.lower() in FILE_SUFFIXES
-    return not is_named_so or name.count("/") > 1 or has_suffix
-
-
-def _hub_message(error: Exception) -> str:
-    """Return an error of huggingface_hub on one line, with its type."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:300]}{'...' if len(text) > 300 else ''}"
-
-
-def push_to_hub(
-    model: Any, name: str, results: Mapping[str, float] | None, private: Any, token: Any
-) -> str:
-    """Upload a model to the Hub; see `TFWord2Vec.push_to_hub`."""
-    require(f"uploading {name}", HUB)
-    import huggingface_hub
-
-    hub = huggingface_hub.HfApi(token=token)
-    with tempfile.TemporaryDirectory() as folder:
-        save_pretrained(model, folder, results)
-        try:
-            hub.create_repo(name, private=private, exist_ok=True)
-            if hub.file_exists(name, CARD):  # it may have been edited
-                Path(folder, CARD).unlink()
-            return str(hub.upload_folder(repo_id=name, folder_path=folder))
-        except Exception as error:
-            raise OSError(
-                f"{name}: could not be uploaded to the Hugging Face Hub ({_hub_message(error)})"
-            ) from error
 
 
 def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
@@ -308,21 +216,3 @@ def _read(folder: Path, name: str, checksums: dict[str, str]) -> dict[str, Any]:
         return strict_json(content)
     except ValueError as error:
         raise ValueError(f"{name} {error}") from error
-
-
-def _card(saved: Any, results: Mapping[str, float]) -> str:
-    """Return a model card: size, options, and results of an evaluation."""
-    vectors = getattr(saved, "wv", saved)
-    kind = type(saved).__name__
-    lines = ["---", "library_name: gensim-tfw2v", "tags: [sentence-transformers, model2vec]", "---"]
-    lines += [f"# {kind}: {len(vectors):,} words, {vectors.vector_size} dimensions", ""]
-    tables: dict[str, Mapping[str, Any]] = {"evaluation": results}
-    if vectors is not saved:
-        lines += [f"`gensim_tfw2v.{kind}.from_pretrained` loads the model to train it further.", ""]
-        tables["option"] = hyperparameters(saved, saved.corpus_total_words or 0)
-        if saved.best_score is not None:
-            tables["evaluation"] = {"early stopping": saved.best_score, **results}
-    for name, table in tables.items():
-        rows = [f"| {key} | {value} |" for key, value in table.items()]
-        lines += [f"| {name} | value |", "|---|---|", *rows, ""] if rows else []
-    return "\n".join(lines)

@@ -24,12 +24,8 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.checkpoints import (
-    CheckpointError,
-    Checkpoints,
-    description_of,
-    lock_folder,
-)
+from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel, note_kernel
+from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -81,7 +77,6 @@ class Training:
         self.position = Position()  # progress, including that of a resumed checkpoint
         self._model_position = Position()  # progress that the model's arrays contain
         self._saved_position: Position | None = None  # progress that the last checkpoint contains
-        self._is_ahead = False  # whether the regime's rows are newer than the model's arrays
         self.restored = 0, 0  # raw words, and words after subsampling, in a resumed checkpoint
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
@@ -117,7 +112,7 @@ class Training:
                 if not self._resume():
                     self.save()
             if config.deterministic:
-                _note_kernel(model, self._kernel)
+                note_kernel(model, self._kernel)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open()
             # after the regime, whose workers must configure TensorFlow's threads before it has any
@@ -158,7 +153,7 @@ class Training:
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
         config = self.config
-        rows = self.plan.vocabulary.rows(config).inputs
+        rows = self.plan.vocabulary.count_rows().inputs
         sizes = len(model.wv), rows, config.vector_size, self.plan.shape.shared
         log.graph(lambda: objective_graph(config.objective, *sizes, model.ns_exponent))
         return log
@@ -237,24 +232,15 @@ class Training:
         if remaining:
             self._load()
         while remaining:
-            if self.weights.in_place:
+            if self.weights.are_in_place:
                 self.finish_writing()
             # A signal stops the regime when its running units are trained, and is handled when
             # these units are in the model's arrays and counted.
             with defer_interrupts():
                 self._is_due.clear()
                 self._due = time.monotonic() + self.config.checkpoint_seconds
-                self._is_ahead = True
-                try:
-                    self.weights.move_apart()
+                with self.weights.training():
                     self.regime.train_epoch(remaining, report, self._must_stop)
-                except Divergence as error:
-                    self._is_ahead = False
-                    if not self.weights.in_place:
-                        raise
-                    raise self.weights.lost(error) from None
-                finally:
-                    self.weights.move_together()
                 has_stopped = self._must_stop()
                 self.export()
             self._losses = 0
@@ -263,7 +249,7 @@ class Training:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
             if remaining:
                 self.save()
-                if self.weights.in_place:
+                if self.weights.are_in_place:
                     self._load()
 
     def _load(self) -> None:
@@ -339,19 +325,19 @@ class Training:
             If the shapes of the model's arrays have changed.
         """
         if not self.regime.finite():
-            self._is_ahead = False
-            reason = "training diverged: its vectors are not finite"
-            raise self.weights.lost(reason) if self.weights.in_place else Divergence(reason)
+            error = Divergence("training diverged: its vectors are not finite")
+            raise self.weights.abandon(error)
         self.finish_writing()
         if not self.weights.write(self.regime.export):
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
-        self._is_ahead = False
 
     @defer_interrupts()
     def interrupt(self) -> None:
         """Keep the vectors trained so far, in the model and in a checkpoint."""
-        if self._is_ahead:  # otherwise the regime may be incompletely loaded, or closed
+        if (
+            self.weights.regime_is_ahead
+        ):  # otherwise the regime may be incompletely loaded, or closed
             with contextlib.suppress(ClusterLost, Divergence):
                 self.export()
         self.save()
@@ -385,7 +371,7 @@ class Training:
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
-        self._is_ahead = False
+        self.weights.regime_is_ahead = False
         self._regime_stack.close()
         noticed = time.monotonic()
         while True:
@@ -451,54 +437,18 @@ class Training:
         return True
 
     def _use_kernel(self, kernel: str) -> None:
-        """Train with the kernel of a checkpoint, because other kernels round differently.
-
-        Raises
-        ------
-        CheckpointError
-            If it is not available, and training is deterministic.
-        """
+        """Train with the kernel of a checkpoint, if possible; see `can_use_kernel`."""
         is_default = kernel in ("", self._kernel or by_ctypes.variant())
-        if is_default or not (self.plan.shares_rows or self.config.deterministic):
+        shares_rows = self.plan.shares_rows
+        if is_default or not (shares_rows or self.config.deterministic):
             return
         assert self._checkpoints is not None
-        names = by_ctypes.kernel_names()
-        if kernel in names and self.plan.shares_rows:
-            logger.info("training with the kernel for %s, as before the checkpoint", kernel)
+        folder = self._checkpoints.folder
+        if can_use_kernel(kernel, folder, shares_rows, self.config.deterministic):
             self._kernel = kernel
             self.plan = self._plan(self.plan.max_entries)
-            return
-        reason = f"this processor cannot use (it can use {', '.join(names)})"
-        cure = "resume on a processor like the first"
-        if kernel in names:  # workers transfer rows by the default kernel of their own process
-            reason = "is not the default here"
-            cure = f"set TFW2V_ISA={kernel} for this program and for all tasks of the cluster"
-        message = (
-            f"{self._checkpoints.folder} has a checkpoint of a training by the kernel for "
-            f"{kernel}, which {reason}"
-        )
-        if self.config.deterministic:
-            raise CheckpointError(
-                f"{message}. A different kernel would not give the same vectors: {cure}, or start "
-                "from scratch with a different checkpoint_dir"
-            )
-        logger.warning("%s: training continues with one that rounds differently", message)
 
     @property
     def _reached(self) -> int:
         """Number of raw words that have been trained on, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
-
-
-def _note_kernel(model: Any, kernel: str) -> None:
-    """Store the name of the kernel that a deterministic training uses; warn if it has changed.
-
-    Kernels for different processors round sums differently.
-    """
-    if model.kernel not in (None, kernel):
-        logger.warning(
-            "the model was trained by the kernel for %s, but this training uses the one for %s, "
-            "which rounds differently: set TFW2V_ISA=%s for reproducible results",
-            *(model.kernel, kernel, model.kernel),
-        )
-    model.kernel = kernel

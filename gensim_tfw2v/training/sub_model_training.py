@@ -11,17 +11,19 @@ import numpy as np
 
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
-from gensim_tfw2v.merging import SubModel, merge
+from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
+from gensim_tfw2v.merging import SUBWORDS, SubModel, merge
 from gensim_tfw2v.options.regimes import SubModels
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.epoch import EpochLog, Expected
+from gensim_tfw2v.training.model_arrays import renew_norms
 from gensim_tfw2v.training.model_checks import settings_of
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.vocabulary import seed_of
-from gensim_tfw2v.training.weights import Weights, renew_norms
+from gensim_tfw2v.training.weights import Weights
+from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +90,7 @@ class SubModelTraining(Training):
         regime: Any = self.regime  # its tasks are sub-models, not units
         samples = options.samples(self.seed)
         while left := sorted({*range(models)} - self._done):
-            self._is_ahead = True
+            self.weights.regime_is_ahead = True
             # A signal stops the workers after their running jobs; see `Training._train`.
             with defer_interrupts():
                 try:
@@ -153,7 +155,7 @@ def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[
 
 def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
     """Map a sub-model's files copy-on-write; unused tables have no file."""
-    paths = {name: file_of(folder, number, name) for name in ("inputs", "outputs", "nodes", "seen")}
+    paths = {name: file_of(folder, number, name) for name in (*Tables._fields, "seen")}
     return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
 
 
@@ -165,19 +167,20 @@ def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> No
         arrays = _arrays(folder, number)
         seen = arrays.pop("seen")
         words = np.flatnonzero(seen)
+        inputs = arrays.pop("inputs")
         if subwords is not None:
-            arrays["subwords"] = arrays["inputs"]
-            arrays["inputs"] = subwords.means(arrays["subwords"])
-            arrays["subwords"][subwords.spread(seen) == 0] = 0
+            arrays[SUBWORDS] = inputs
+            inputs = subwords.means(arrays[SUBWORDS])
+            arrays[SUBWORDS][subwords.spread(seen) == 0] = 0
         if len(words):
-            sub_models.append(SubModel(words, **arrays))
+            sub_models.append(SubModel(words, inputs, arrays))
     merged = merge(sub_models, len(model.wv), options.merging, seed=seed_of(model))
     before = weights.tables().inputs
     size = merged.inputs.shape[1]
     rows = merged.inputs
-    is_trained = merged.held > 0
-    if merged.subwords is not None:
-        rows = merged.subwords
+    is_trained = merged.n_holders > 0
+    if SUBWORDS in merged.tables:
+        rows = merged.tables[SUBWORDS]
         is_trained = np.any(rows, axis=1)
     if size == model.vector_size:
         rows[~is_trained] = before[~is_trained]
@@ -186,10 +189,9 @@ def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> No
         model.wv.vectors = rows
     else:
         subwords.scatter(model.wv, rows, subwords.merged(model.wv, before))
-    if merged.outputs is not None:
-        model.syn1neg = merged.outputs
-    if merged.nodes is not None:
-        model.syn1 = merged.nodes
+    for array in OUTPUT_LAYER:
+        if array.table in merged.tables:
+            setattr(model, array.name, merged.tables[array.table])
     renew_norms(model)
     model.merge_report = merged.report(model.wv.index_to_key)
     logger.info("%s", model.merge_report)

@@ -296,7 +296,7 @@ def open_regime(
     else:
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)
-        rows = vocabulary.rows(options)
+        rows = vocabulary.count_rows()
         setup = Setup(plan.job_config, words, rates, rows, units, seed, plan.corpus.folder)
         regime = _open_workers(plan, setup, opened, process_launcher)
     opened.callback(regime.close)

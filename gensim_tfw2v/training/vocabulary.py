@@ -13,6 +13,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares, pair_rates
 from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.training.model_arrays import trained_outputs
 from gensim_tfw2v.training.subwords import Subwords
 
 
@@ -30,6 +31,7 @@ class Vocabulary:
     subwords: Subwords | None = None  # None if a word's input is its own row
     tags: int = 0  # number of tags of documents, whose rows follow the rows of words
     padding: int = 0  # index of the word that stands for positions outside of a document
+    output_tables: tuple[str, ...] = ()  # names of the tables of the output layer
 
     @classmethod
     def of(cls, model: Any) -> "Vocabulary":
@@ -60,6 +62,7 @@ class Vocabulary:
             subwords=subwords,
             tags=tags,
             padding=model.wv.key_to_index.get("\0", 0),
+            output_tables=tuple(array.table for array in trained_outputs(model)),
         )
 
     @functools.cached_property
@@ -84,15 +87,12 @@ class Vocabulary:
         of_rows = (self.subwords.lists, self.subwords.weights) if self.subwords else ()
         return WordArrays.of(*of_words, *of_rows)
 
-    def rows(self, config: TrainingConfig) -> Tables:
+    def count_rows(self) -> Tables:
         """Return the number of rows of each table, 0 if it is unused."""
-        words = len(self.counts)
-        objective = config.objective
-        return Tables(
-            inputs=words + self.tags if self.subwords is None else len(self.subwords.weights),
-            outputs=words if objective.negative else 0,
-            nodes=words if objective.hierarchical else 0,
-        )
+        n_words = len(self.counts)
+        n_inputs = n_words + self.tags if self.subwords is None else len(self.subwords.weights)
+        n_rows = dict.fromkeys(Tables._fields, 0) | dict.fromkeys(self.output_tables, n_words)
+        return Tables(**n_rows | {"inputs": n_inputs})
 
     def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
         """Return the number of predictions per position of each row; see `pair_rates`.

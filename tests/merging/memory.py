@@ -52,7 +52,7 @@ def measure(folder, models, words, method):
     sub_models = [
         SubModel(
             *(np.load(Path(folder, f"{number}-{name}.npy"), "r") for name in ("words", "inputs")),
-            np.load(Path(folder, f"{number}-outputs.npy"), "r"),
+            {"outputs": np.load(Path(folder, f"{number}-outputs.npy"), "r")},
         )
         for number in range(models)
     ]
@@ -61,4 +61,4 @@ def measure(folder, models, words, method):
     merged = merge(sub_models, words, method)
     watch.stopped.set()
     watch.join()
-    return {"own": watch.bytes, "result": merged.inputs.nbytes + merged.outputs.nbytes}
+    return {"own": watch.bytes, "result": merged.inputs.nbytes + merged.tables["outputs"].nbytes}

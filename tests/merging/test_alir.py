@@ -44,8 +44,8 @@ def test_words_missing_in_some_sub_models_are_rebuilt(rng, truth):
     """A single sub-model that holds the word is enough."""
     models = rotated(rng, truth, 4, missing=0.5)
     merged = merge(sub_models(models), V)
-    held = merged.held > 0
-    assert (merged.held[held] < 4).any() and (merged.held == 4).any()
+    held = merged.n_holders > 0
+    assert (merged.n_holders[held] < 4).any() and (merged.n_holders == 4).any()
     found, wanted = (similarities(rows[held]).ravel() for rows in (merged.inputs, truth))
     assert np.corrcoef(found, wanted)[0, 1] > 0.999
     lengths = np.linalg.norm(merged.inputs, axis=1)
@@ -55,7 +55,7 @@ def test_words_missing_in_some_sub_models_are_rebuilt(rng, truth):
 def test_many_iterations_without_noise_converge_to_the_truth(rng, truth, monkeypatch):
     monkeypatch.setattr(methods, "ITERATIONS", 300)
     merged = merge(sub_models(rotated(rng, truth, 4, missing=0.4)), V)
-    held = merged.held > 0
+    held = merged.n_holders > 0
     assert_rotated(merged.inputs[held], truth[held], atol=1e-2)
 
 
@@ -63,37 +63,44 @@ def test_no_word_needs_to_be_in_all_sub_models(rng, truth):
     thirds = [np.arange(V) % 3 != n for n in range(3)]
     models = [(np.flatnonzero(keep), truth[keep] @ rotation(rng, D)) for keep in thirds]
     merged = merge(sub_models(models), V)
-    assert set(merged.held) == {2}
+    assert set(merged.n_holders) == {2}
     np.testing.assert_allclose(similarities(merged.inputs), similarities(truth), atol=0.05)
 
 
 def test_orthogonal_maps_keep_products_of_inputs_and_outputs(rng, truth):
     """A mean of the maps of different sub-models would not keep them."""
     outputs, turns = rng.standard_normal((V, D)), [rotation(rng, D) for _ in range(3)]
-    models = [SubModel(np.arange(V), truth @ turn, outputs @ turn) for turn in turns]
+    models = [SubModel(np.arange(V), truth @ turn, {"outputs": outputs @ turn}) for turn in turns]
     merged = merge(models, V)
-    np.testing.assert_allclose(merged.inputs @ merged.outputs.T, truth @ outputs.T, atol=1e-3)
+    np.testing.assert_allclose(
+        merged.inputs @ merged.tables["outputs"].T, truth @ outputs.T, atol=1e-3
+    )
 
 
 def test_outputs_are_the_mean_of_mapped_outputs(rng, truth):
     models = rotated(rng, truth, 3, missing=0.3, noise=0.2)
     outputs = [rng.standard_normal(rows.shape) for _, rows in models]
-    merged = merge([SubModel(*model, own) for model, own in zip(models, outputs, strict=True)], V)
+    sub_models = [
+        SubModel(*model, {"outputs": own}) for model, own in zip(models, outputs, strict=True)
+    ]
+    merged = merge(sub_models, V)
     _, maps = reference.alir(models, V)
     expected, holders = np.zeros((V, D)), np.zeros((V, 1))
     for (words, _), own, turn in zip(models, outputs, maps, strict=True):
         expected[words] += own @ turn
         holders[words] += 1
-    np.testing.assert_allclose(merged.outputs, expected / np.maximum(1, holders), atol=1e-3)
+    np.testing.assert_allclose(
+        merged.tables["outputs"], expected / np.maximum(1, holders), atol=1e-3
+    )
 
 
 def test_node_is_the_mean_over_sub_models_that_trained_it(truth):
     everything, nodes = np.arange(V), truth[: V - 1].copy()
     untrained = nodes.copy()
     untrained[7] = 0
-    models = [SubModel(everything, truth, None, own) for own in (nodes, untrained)]
+    models = [SubModel(everything, truth, {"nodes": own}) for own in (nodes, untrained)]
     merged = merge(models, V)
-    np.testing.assert_allclose(merged.nodes, nodes, atol=1e-4)
+    np.testing.assert_allclose(merged.tables["nodes"], nodes, atol=1e-4)
 
 
 def test_vector_lengths_are_the_mean_of_the_sub_models(rng, truth):

@@ -82,10 +82,12 @@ def test_table_has_all_methods():
 
 @methods
 def test_single_sub_model_is_returned_up_to_a_rotation(method, truth, pieces):
-    merged = merge([SubModel(np.arange(V), truth, outputs=truth[::-1])], V, method.name)
+    merged = merge([SubModel(np.arange(V), truth, {"outputs": truth[::-1]})], V, method.name)
     assert_rotated(merged.inputs, truth)
-    np.testing.assert_allclose(merged.inputs @ merged.outputs.T, truth @ truth[::-1].T, atol=1e-3)
-    assert merged.inputs.dtype == merged.outputs.dtype == np.float32
+    np.testing.assert_allclose(
+        merged.inputs @ merged.tables["outputs"].T, truth @ truth[::-1].T, atol=1e-3
+    )
+    assert merged.inputs.dtype == merged.tables["outputs"].dtype == np.float32
     if method.name != "pca":  # rotates to the principal axes
         np.testing.assert_allclose(merged.inputs, truth, atol=1e-5)
 
@@ -94,11 +96,20 @@ def test_single_sub_model_is_returned_up_to_a_rotation(method, truth, pieces):
 def test_rotations_of_one_model_merge_to_that_model(method, rng, truth, pieces):
     outputs = rng.standard_normal((V, D))
     turns = [rotation(rng, D) for _ in range(4)]
-    models = [SubModel(np.arange(V), truth @ turn, outputs @ turn, outputs[1:] @ turn)
-              for turn in turns]  # fmt: skip
+    models = [
+        SubModel(
+            np.arange(V),
+            truth @ turn,
+            {"outputs": outputs @ turn, "nodes": outputs[1:] @ turn},
+        )
+        for turn in turns
+    ]
     merged = merge(models, V, method.name)
     assert_rotated(merged.inputs, truth)
-    for rows, expected in ((merged.outputs, outputs), (merged.nodes, outputs[1:])):
+    for rows, expected in (
+        (merged.tables["outputs"], outputs),
+        (merged.tables["nodes"], outputs[1:]),
+    ):
         np.testing.assert_allclose(merged.inputs @ rows.T, truth @ expected.T, atol=1e-3)
 
 
@@ -122,7 +133,7 @@ def test_random_shapes_equal_whole_matrix_reference(data, method):
     merged = merge(sub_models(models), words, method.name)
     assert_rotated(merged.inputs, method.reference(models, words, size), atol=5e-2)
     held = sum(np.isin(np.arange(words), own) for own, _ in models)
-    np.testing.assert_array_equal(merged.held, held)
+    np.testing.assert_array_equal(merged.n_holders, held)
     assert np.isfinite(merged.inputs).all()
     assert not merged.inputs[held == 0].any()
 
@@ -207,12 +218,13 @@ def test_merging_many_columns_in_passes_gives_the_same_result(method, rng, truth
 @methods
 def test_outputs_and_nodes_are_merged_only_if_all_have_them(method, truth):
     everything = np.arange(V)
-    whole, bare = SubModel(everything, truth, truth, truth[1:]), SubModel(everything, truth)
+    whole = SubModel(everything, truth, {"outputs": truth, "nodes": truth[1:]})
+    bare = SubModel(everything, truth)
     merged = merge([whole, whole], V, method.name)
-    assert merged.outputs.shape == merged.inputs.shape
-    assert merged.nodes.shape == (V - 1, merged.inputs.shape[1])
+    assert merged.tables["outputs"].shape == merged.inputs.shape
+    assert merged.tables["nodes"].shape == (V - 1, merged.inputs.shape[1])
     merged = merge([whole, bare], V, method.name)
-    assert merged.outputs is None and merged.nodes is None
+    assert not merged.tables
 
 
 @methods
@@ -228,10 +240,13 @@ def test_zero_rows_stay_zero(method, truth):
 def test_nonfinite_rows_raise(method, value, truth, pieces):
     broken = truth.copy()
     broken[123, 2] = value
-    for name in ("inputs", "outputs"):
-        bad = SubModel(np.arange(V), truth, truth)._replace(**{name: broken})
+    sound = SubModel(np.arange(V), truth, {"outputs": truth})
+    for name, bad in (
+        ("inputs", sound._replace(inputs=broken)),
+        ("outputs", sound._replace(tables={"outputs": broken})),
+    ):
         with pytest.raises(ValueError, match=f"sub-model 1 has {name} that are NaN .* row 123"):
-            merge([SubModel(np.arange(V), truth, truth), bad], V, method.name)
+            merge([sound, bad], V, method.name)
 
 
 @pytest.mark.parametrize(
@@ -248,11 +263,14 @@ def test_nonfinite_rows_raise(method, value, truth, pieces):
             "has 3 rows: pass one row for each of its 2",
         ),
         ([SubModel(np.arange(4), np.ones(4))], r"inputs have the shape \(4,\)"),
-        ([SubModel(np.arange(4), np.ones((4, 2)), np.ones((4, 3)))], "outputs have the shape"),
+        (
+            [SubModel(np.arange(4), np.ones((4, 2)), {"outputs": np.ones((4, 3))})],
+            "outputs have the shape",
+        ),
         (
             [
-                SubModel(np.arange(4), np.ones((4, 2)), None, np.ones((3, 2))),
-                SubModel(np.arange(4), np.ones((4, 2)), None, np.ones((2, 2))),
+                SubModel(np.arange(4), np.ones((4, 2)), {"nodes": np.ones((3, 2))}),
+                SubModel(np.arange(4), np.ones((4, 2)), {"nodes": np.ones((2, 2))}),
             ],
             "sub-model 1: nodes have the shape .* Huffman tree",
         ),

@@ -7,7 +7,7 @@ HELD = np.array([2, 2, 1, 0, 1])
 
 
 def report_of(held, models, words=None):
-    return Merged(np.zeros((len(held), 2)), None, None, held, models).report(words)
+    return Merged(np.zeros((len(held), 2)), {}, held, models).report(words)
 
 
 def test_report_has_counts_and_examples():

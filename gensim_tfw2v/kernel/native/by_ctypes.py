@@ -194,20 +194,19 @@ class ThreadPool:
 class KernelTables:
     """Inputs, outputs and nodes, each [rows, D] float32, on which units train.
 
-    Arrays that are whole and writable arrays of a `RowMemory` are trained in place, while their
-    rows are apart; of other arrays, copies are trained. Raises a TypeError for arrays of a wrong
-    dtype, a ValueError for a wrong shape.
+    The rows of a `RowMemory` are trained in place, while they are apart; of arrays, copies are
+    trained. Raises a TypeError for arrays of a wrong dtype, a ValueError for a wrong shape.
     """
 
-    def __init__(self, tables: Sequence[np.ndarray], words: WordArrays) -> None:
+    def __init__(self, tables: Sequence[np.ndarray | RowMemory], words: WordArrays) -> None:
         self._words = words  # keeps the arrays alive that the kernel reads
         size = tables[0].shape[-1]
-        for name, table in zip(TABLES, tables, strict=True):
-            _check(name, table, FLOAT32, size, any_order=True)
         self._memories: list[RowMemory] = []
-        for table in tables:
-            memory = RowMemory.of(table)
-            if memory is None:
+        for name, table in zip(TABLES, tables, strict=True):
+            if isinstance(table, RowMemory):
+                memory = table
+            else:
+                _check(name, table, FLOAT32, size, any_order=True)
                 memory = RowMemory(len(table), size, is_apart=True)
                 memory.array[:] = table
             self._memories.append(memory)

@@ -113,7 +113,7 @@ def test_rows_that_are_together_are_not_trained():
     tables = [new_rows(*table.shape) for table in case.tables]
     for rows, table in zip(tables, case.tables, strict=True):
         rows[:] = table
-    trainer = by_ctypes.KernelTables(tables, case.words())
+    trainer = by_ctypes.KernelTables([RowMemory.of(rows) for rows in tables], case.words())
     with pytest.raises(RuntimeError, match="rows that are together"):
         trainer.train(case.options, case.unit, case.alphas)
     copies = case.trained()

@@ -1,0 +1,208 @@
+"""Trained arrays of a model: initializing, completing and listing them.
+
+All are in C order, except while the kernels train them in place: see `Weights.move_apart`.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gensim.models import KeyedVectors
+from gensim.models.fasttext import FastTextKeyedVectors
+
+from gensim_tfw2v.files.mapped import new_array
+from gensim_tfw2v.kernel.native.padded_rows import new_rows
+from gensim_tfw2v.training.untrained import DOCUMENTS_SEED
+from gensim_tfw2v.weight_tables import ATTRIBUTES, INPUT_LAYER, OUTPUT_LAYER, WeightArray
+
+#: Number of rows that are initialized at a time: few, so that the draws take little memory.
+ROWS_AT_A_TIME = 1 << 14
+
+#: Largest value of ``sample_int``: the word is never left out by subsampling.
+NEVER_LEFT_OUT = 2**32 - 1
+
+
+def keyed_vectors(model: Any) -> list[KeyedVectors]:
+    """Return the vectors of a model: those of its words, and those of its documents' tags."""
+    return [model.wv, model.dv] if model.has_documents else [model.wv]
+
+
+def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+    """Return the attributes of a model and of each of its vectors, with the trained arrays.
+
+    Each item is the object's ``__dict__`` and its arrays by name.
+    """
+    weights = []
+    for holder in (model, *keyed_vectors(model)):
+        attributes = vars(holder)
+        arrays = {
+            name: attributes[name]
+            for name in ATTRIBUTES
+            if isinstance(attributes.get(name), np.ndarray)
+        }
+        weights.append((attributes, arrays))
+    return weights
+
+
+def trained_inputs(model: Any) -> dict[WeightArray, Any]:
+    """Return the arrays of inputs that training changes; `wv.vectors` of FastText is derived."""
+    class_name = model._of_gensim.__name__
+    return {
+        array: attrgetter(array.name)(model)
+        for array in INPUT_LAYER
+        if class_name in array.class_names
+    }
+
+
+def trained_outputs(model: Any) -> dict[WeightArray, Any]:
+    """Return the arrays of the output layer that the model's options use; None if missing."""
+    attributes = vars(model)
+    return {
+        array: attributes.get(array.name) for array in OUTPUT_LAYER if getattr(model, array.option)
+    }
+
+
+def shapes(weights: list[Any]) -> list[tuple[int, ...]]:
+    """Return the shapes of the arrays in a result of `weights_of`."""
+    return [np.shape(array) for _, arrays in weights for array in arrays.values()]
+
+
+def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the attributes of a model and of each of its vectors, each with a copy to restore.
+
+    Arrays are not copied, because gensim replaces them. The exceptions are the keys and attributes
+    of words, which gensim changes in place.
+    """
+    copies = []
+    for attributes, _ in weights_of(model):
+        copy = attributes.copy()
+        if "expandos" in copy:
+            copy["expandos"] = {name: array.copy() for name, array in copy["expandos"].items()}
+            copy["index_to_key"] = copy["index_to_key"].copy()
+            copy["key_to_index"] = copy["key_to_index"].copy()
+        copies.append((attributes, copy))
+    return copies
+
+
+def make_contiguous(model: Any) -> None:
+    """Replace arrays that are not in C order by copies that are: gensim's compiled code needs it.
+
+    Such arrays are the user's, or another thread is training them in place.
+    """
+    for attributes, arrays in weights_of(model):
+        for name, array in arrays.items():
+            attributes[name] = np.require(array, requirements="C")
+
+
+def renew_norms(model: Any) -> None:
+    """Recompute the norms of vectors, if they have been computed.
+
+    Norms are never set to None in between. gensim's queries compute missing norms, then rely on
+    them, so a None from a concurrent thread would make them fail.
+    """
+    for vectors in keyed_vectors(model):
+        if vectors.norms is not None:
+            vectors.fill_norms(force=True)
+
+
+def init_weights(model: Any, folder: Path | None) -> None:
+    """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``.
+
+    Their memory has room for the kernels' padding. With a folder, they are in its files, without
+    such room; older files are replaced. Vectors of documents' tags follow the vectors of words, in
+    one array.
+    """
+
+    def new(name: str, n_rows: int, size: int) -> np.ndarray:
+        if folder is not None:
+            return new_array(folder / f"{name}.npy", (n_rows, size))
+        # an output of `dm_concat` is several rows of the kernels
+        is_row = model.layer1_size == model.vector_size
+        return new_rows(n_rows, size) if is_row else np.zeros((n_rows, size), np.float32)
+
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    holders = keyed_vectors(model)
+    n_words = len(model.wv.index_to_key)
+    n_inputs = sum(len(keyed.index_to_key) for keyed in holders)
+    whole = new("vectors", n_inputs, model.wv.vector_size)
+    seeds = [model.seed]
+    if model.has_documents:
+        seeds.append(model.seed + DOCUMENTS_SEED)
+    for keyed, seed, vectors in zip(holders, seeds, np.split(whole, [n_words]), strict=False):
+        _init_vectors(keyed, seed, vectors)
+    for array in trained_outputs(model):
+        setattr(model, array.name, new(array.name, n_words, model.layer1_size))
+
+
+def _init_vectors(keyed: KeyedVectors, seed: Any, vectors: np.ndarray) -> None:
+    """Draw random `vectors` for the keys, and set them; rows that keys have already are kept."""
+    draws = np.random.default_rng(seed=seed)
+    for rows in np.array_split(vectors, 1 + len(vectors) // ROWS_AT_A_TIME):
+        rows[:] = draws.random(rows.shape, dtype=np.float32)
+        rows *= 2.0
+        rows -= 1.0
+        rows /= keyed.vector_size
+    prior = keyed.vectors[: len(vectors)]
+    vectors[: len(prior)] = prior
+    keyed.vectors = vectors
+    keyed.resize_vectors(seed=seed)  # keeps these rows, and adapts attributes and norms to them
+
+
+def complete_added_words(model: Any) -> None:
+    """Complete the attributes of words that ``wv.add_vector`` has added, to train them.
+
+    These words are neither subsampled nor drawn as negatives, and their output rows start from 0.
+    Nothing changes if arrays do not fit the vocabulary for any other reason.
+    """
+    n_words = len(model.wv)
+    n_complete = _count_complete_words(model)
+    if not 0 < n_complete < n_words or n_words != len(model.wv.vectors):
+        return
+    if any(np.ndim(path) for path in model.wv.expandos.get("point", ())[n_complete:]):
+        return  # added words with paths were counted in a corpus: the nodes have no rows yet
+    _complete_attributes(model, n_complete)
+    added = (0, n_words - n_complete)
+    if model.negative:
+        model.cum_table = np.pad(model.cum_table, added, "edge")
+    for array, rows in trained_outputs(model).items():
+        setattr(model, array.name, np.pad(rows, (added, (0, 0))))
+    if isinstance(model.wv, FastTextKeyedVectors):
+        _complete_subwords(model.wv)
+
+
+def _count_complete_words(model: Any) -> int:
+    """Return the number of words with which the output layer was made.
+
+    It is 0 if there is no such number: an array is missing, or lengths differ.
+    """
+    arrays = list(trained_outputs(model).values())
+    if model.negative:
+        arrays.append(vars(model).get("cum_table"))
+    lengths = {0 if array is None else len(array) for array in arrays}
+    return lengths.pop() if len(lengths) == 1 else 0
+
+
+def _complete_attributes(model: Any, n_complete: int) -> None:
+    """Set the values of words from row `n_complete` on: no subsampling, and no path in the tree."""
+    model.wv.allocate_vecattrs()
+    attributes = model.wv.expandos
+    if "sample_int" in attributes:
+        attributes["sample_int"][n_complete:] = NEVER_LEFT_OUT
+    if model.hs:
+        for name in ("point", "code"):
+            for word in range(n_complete, len(model.wv)):
+                attributes[name][word] = attributes[name][0][:0]
+
+
+def _complete_subwords(vectors: FastTextKeyedVectors) -> None:
+    """Give added words n-grams, and rows of their own with which their vectors stay the same."""
+    vectors.recalc_char_ngram_buckets()
+    for word in range(len(vectors.vectors_vocab), len(vectors)):
+        ngrams = vectors.vectors_ngrams[vectors.buckets_word[word]]
+        # a vector is the mean of the word's own row and of the rows of its n-grams
+        own_row = vectors.vectors[word] * (1 + len(ngrams)) - ngrams.sum(axis=0)
+        vectors.vectors_vocab = np.vstack([vectors.vectors_vocab, own_row])

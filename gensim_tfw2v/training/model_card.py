@@ -1,0 +1,26 @@
+"""Model card of a pretrained folder: a README with size, options and results."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gensim_tfw2v.options.hyperparameters import hyperparameters
+
+CARD = "README.md"
+
+
+def write_card(saved: Any, results: Mapping[str, float]) -> str:
+    """Return a model card: size, options, and results of an evaluation."""
+    vectors = getattr(saved, "wv", saved)
+    kind = type(saved).__name__
+    lines = ["---", "library_name: gensim-tfw2v", "tags: [sentence-transformers, model2vec]", "---"]
+    lines += [f"# {kind}: {len(vectors):,} words, {vectors.vector_size} dimensions", ""]
+    tables: dict[str, Mapping[str, Any]] = {"evaluation": results}
+    if vectors is not saved:
+        lines += [f"`gensim_tfw2v.{kind}.from_pretrained` loads the model to train it further.", ""]
+        tables["option"] = hyperparameters(saved, saved.corpus_total_words or 0)
+        if saved.best_score is not None:
+            tables["evaluation"] = {"early stopping": saved.best_score, **results}
+    for name, table in tables.items():
+        rows = [f"| {key} | {value} |" for key, value in table.items()]
+        lines += [f"| {name} | value |", "|---|---|", *rows, ""] if rows else []
+    return "\n".join(lines)

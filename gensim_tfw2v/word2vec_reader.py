@@ -1,0 +1,181 @@
+"""Reader of word2vec's files of vectors: text, with or without a header line, and binary."""
+
+import codecs
+import itertools
+import re
+from array import array
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.keyed import keyed
+from gensim_tfw2v.messages import open_decompressed, quoted, undecodable
+
+#: Bytes per read.
+CHUNK = 1 << 20
+
+#: Maximum length in bytes of a line of text, and of a word with its numbers in a binary file.
+LONGEST_LINE = 1 << 24
+
+HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+
+#: V words, and their V * D vector elements.
+Rows = tuple[list[str], "array[float]"]
+
+
+class _Unreadable(ValueError):
+    """File that is not in the expected format; the message names the place and the reason.
+
+    The message is empty if even the first line is not in the format.
+    """
+
+
+def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
+    """Read word2vec's text format, with or without its header line, or its binary format.
+
+    The file is text if each line is a word and D decimal numbers, separated by single blanks or
+    by tabs. It is binary if it consists of V words in `encoding`, each followed by D floats, if
+    nothing follows them, and if the floats contain bytes that are not text. The result equals that
+    of gensim's ``load_word2vec_format``, which also accepts some files that are rejected here.
+    Duplicate words are kept: see `with_keys`.
+
+    Raises
+    ------
+    _Unreadable
+        If the file is neither text nor binary; the message names the line or the word, and the
+        reason.
+    ValueError
+        If a word is not in `encoding`.
+    """
+    try:
+        with open_decompressed(path) as file:
+            words, numbers = read_text(file, encoding)
+        is_text = True
+    except _Unreadable as of_text:
+        is_text = False
+        with open_decompressed(path) as file:
+            sizes = HEADER.fullmatch(file.readline(LONGEST_LINE))
+            sample = file.read(4096)
+            controls = len(_CONTROL.findall(sample))
+            if not sizes or not controls and sample.isascii():
+                raise
+            try:
+                words, numbers = _read_binary(file, sizes, sample, encoding)
+            except ValueError as of_binary:
+                # above 2 % of control characters, the file is probably binary
+                raise (of_binary if 50 * controls > len(sample) else of_text) from None
+    rows = np.frombuffer(numbers, np.float32).reshape(len(words), -1 if words else 0)
+    if is_text:
+        _check_not_too_large(path, rows)
+    vectors = keyed(words, rows)
+    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim invents them
+    return vectors
+
+
+def read_text(file: BinaryIO, encoding: str) -> Rows:
+    """Read an open text file; see `read_word2vec`."""
+    words: list[str] = []
+    numbers = array("f")
+    rows = -1  # number of rows in the header; -1 without a header
+    size = 0
+    at = 0
+    lines = iter(partial(file.readline, LONGEST_LINE), b"")
+    for line_number, line in enumerate(lines, 1):
+        row = (line.removeprefix(codecs.BOM_UTF8) if line_number == 1 else line).rstrip()
+        if line_number == 1 and (sizes := HEADER.fullmatch(row)):
+            rows, size = map(int, sizes.groups())
+        elif row:
+            if not words:
+                separator = b" " if row.rfind(b" ") > row.rfind(b"\t") else b"\t"
+                size = size or row.count(separator)
+            word, *fields = row.split(separator)
+            if wrong := _extend(numbers, fields, size):
+                where = f"line {line_number:,} ({quoted(line[:30])}...)"
+                raise _Unreadable(f"{where} {wrong}" if line_number > 1 else "")
+            words.append(_decoded(word, at + line.index(word), encoding))
+        elif any(map(bytes.strip, lines)):
+            wrong = f"line {line_number:,} is empty, but lines follow it"
+            raise _Unreadable(wrong if line_number > 1 else "")
+        at += len(line)
+    if rows < 0 and size < 2:
+        raise _Unreadable
+    if len(words) != rows >= 0:
+        raise _Unreadable(f"has {len(words):,} words, but its header announces {rows:,}")
+    is_all_numbers = rows < 0 and all(_NUMBER.fullmatch(word.encode()) for word in words)
+    if is_all_numbers and not (len(set(words)) == len(words) and all(map(str.isdigit, words))):
+        raise _Unreadable(
+            "has lines of numbers without words; put a word at the start of each, as in: "
+            "paste metadata.tsv vectors.tsv"
+        )
+    return words, numbers
+
+
+def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
+    """Append D numbers; return a description of what is wrong, empty if they are valid."""
+    if len(fields) != size or not size:
+        return f"has {len(fields):,} numbers after its word, instead of {size or 'some'}"
+    try:
+        if not b"".join(fields).translate(None, b"0123456789+-.eE"):
+            numbers.fromlist(list(map(float, fields)))
+            return ""
+    except ValueError:
+        pass
+    wrong = next(field for field in fields if not _NUMBER.fullmatch(field))
+    return f"has {quoted(wrong)}, which is not a finite number"
+
+
+def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
+    """Raise for a number in a text that is infinite as float32; read the text again to name it."""
+    if not len(bad := np.flatnonzero(np.isinf(rows).any(axis=1))):
+        return
+    with open_decompressed(path) as file:
+        first = file.readline(LONGEST_LINE)
+        skipped = int(bad[0]) + bool(HEADER.fullmatch(first.removeprefix(codecs.BOM_UTF8).rstrip()))
+        lines = itertools.chain([first], iter(partial(file.readline, LONGEST_LINE), b""))
+        line = next(itertools.islice(lines, skipped, None))
+    fields = line.split()[-rows.shape[1] :]
+    wrong = fields[int(np.flatnonzero(np.isinf(rows[bad[0]]))[0])]
+    where = f"line {skipped + 1:,} ({quoted(line[:30])}...)"
+    raise _Unreadable(f"{where} has {quoted(wrong)}, which is too large for float32")
+
+
+def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
+    """Read V words with D floats each, from `data` and then from the rest of the open file."""
+    words: list[str] = []
+    numbers = array("f")
+    start = 0
+    rows, size = map(int, sizes.groups())
+    wrong = f"is not a binary file of {rows:,} words x {size:,} dimensions, as in its header: "
+    while len(words) < rows:
+        blank = data.find(b" ", start)
+        end = blank + 1 + 4 * size
+        if blank < 0 or end > len(data):
+            more = file.read(CHUNK)
+            if not more or len(data) - start > LONGEST_LINE:
+                raise _Unreadable(f"{wrong}it ends in the middle of word {len(words) + 1:,}")
+            data = data[start:] + more
+            start = 0
+            continue
+        at = file.tell() - len(data) + start
+        words.append(_decoded(data[start:blank], at, encoding).lstrip("\n"))
+        numbers.frombytes(data[blank + 1 : end])
+        start = end
+    if (data[start:] + file.read(1)).strip():
+        raise _Unreadable(f"{wrong}more data follows")
+    sample = numbers[:1024].tobytes()
+    if sample.isascii() and not _CONTROL.search(sample):
+        raise _Unreadable("is text, but not in word2vec's format")
+    return words, numbers
+
+
+def _decoded(word: bytes, at: int, encoding: str) -> str:
+    try:
+        return word.decode(encoding)
+    except UnicodeDecodeError as error:
+        cure = "Give its encoding, as in: --encoding latin-1"
+        raise ValueError(undecodable(error, at + error.start, cure)) from error
