@@ -265,7 +265,7 @@ class Weights:
         self._memories = []
         # FastText's rows are gathered, and an output of `dm_concat` is several rows
         if is_local and self.subwords is None and model.layer1_size == model.vector_size:
-            has_nothing_to_lose = model._is_new and model.checkpoint_dir is None
+            has_nothing_to_lose = model._state.is_new and model.checkpoint_dir is None
             memories = memories_of(model)
             self.in_place = has_nothing_to_lose and None not in memories
             if not self.in_place and self._lacks_memory():
