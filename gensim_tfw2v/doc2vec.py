@@ -13,7 +13,8 @@ from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
 from gensim_tfw2v.model import OWN_PARAMETERS, TFWord2Vec
 from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
-from gensim_tfw2v.training.inference import Frozen, infer
+from gensim_tfw2v.training.guarded_methods import refuse_while_used
+from gensim_tfw2v.training.inference import infer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -34,16 +35,12 @@ def _gensims_parameters() -> list[inspect.Parameter]:
 class _WithoutOffsets(Doc2Vec):
     """gensim's `Doc2Vec`, without computing file offsets for gensim's threads."""
 
-    _by_gensim: str
-
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        if self._by_gensim:
-            gensims = Doc2Vec
-        else:
-            gensims = Word2Vec
-            texts = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
-            self._check_corpus_sanity(**texts, passes=kwargs.get("epochs") or self.epochs)
-        return gensims.train(self, *args, **kwargs)
+        if self._overrides:  # a property of `TFWord2Vec`
+            return Doc2Vec.train(self, *args, **kwargs)
+        texts = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
+        self._check_corpus_sanity(**texts, passes=kwargs.get("epochs") or self.epochs)
+        return Word2Vec.train(self, *args, **kwargs)
 
 
 class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
@@ -109,19 +106,17 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     (2, 20)
     """
 
-    _of_gensim = Doc2Vec
+    _gensim_class = Doc2Vec
     _kinds = attributes_of("Doc2Vec")
     __signature__ = _signature = inspect.Signature([*_gensims_parameters(), *OWN_PARAMETERS])
     has_documents = True
     dv: KeyedVectors
-    _frozen: Frozen | None = None
-    _adds_tags = False
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
-        given = self._bound(*args, **kwargs)
-        if given["dm_mean"] is not None:  # gensim overwrites it by cbow_mean
-            given["cbow_mean"] = given["dm_mean"]
-        super().__init__(**given)
+        arguments = self._bound(*args, **kwargs)
+        if arguments["dm_mean"] is not None:  # gensim overwrites it by cbow_mean
+            arguments["cbow_mean"] = arguments["dm_mean"]
+        super().__init__(**arguments)
 
     @property
     def _known_tags(self) -> KnownTags:
@@ -147,11 +142,11 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         *args, **kwargs
             As for gensim's `Doc2Vec`.
         """
-        self._adds_tags = update
+        self._state.adds_tags = update
         try:
             super().build_vocab(corpus_iterable, corpus_file, update, *args, **kwargs)
         finally:
-            del self._adds_tags
+            self._state.adds_tags = False
 
     def scan_vocab(  # type: ignore[override]  # gensim's Doc2Vec has no `workers` parameter here
         self,
@@ -161,20 +156,21 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         trim_rule: Any = None,
     ) -> tuple[int, int]:
         """Count the words and tags of documents; see gensim and `TFWord2Vec`."""
-        self._refuse_while_used()
-        known = self.dv
+        state = self._state
+        refuse_while_used(state)
+        known_vectors = self.dv
         self.dv = KeyedVectors(self.vector_size)
-        self._tags = Tags()
+        state.new_tags = Tags()
         try:
             words, documents = super().scan_vocab(
                 corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
             )
-            # gensim's code counts into `dv`, ours into `_tags`
-            tags = Tags.of(self.dv) if len(self.dv) else self._tags
+            # gensim's code counts into `dv`, ours into `new_tags`
+            tags = Tags.of(self.dv) if len(self.dv) else state.new_tags
         finally:
-            self.dv = known
-            del self._tags
-        take_tags(known, tags, documents, self._adds_tags)
+            self.dv = known_vectors
+            state.new_tags = None
+        take_tags(known_vectors, tags, documents, state.adds_tags)
         return words, documents
 
     def update_weights(self) -> None:

@@ -69,7 +69,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     (20,)
     """
 
-    _of_gensim = FastText
+    _gensim_class = FastText
     _signature = inspect.Signature(
         [*inspect.signature(FastText).parameters.values(), *OWN_PARAMETERS]
     )
@@ -116,8 +116,10 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     def save_facebook_model(self, path: str | os.PathLike[str]) -> None:
         """Save the model in fastText's own format (``.bin``). On failure, an older file stays."""
 
-        def write(to: Any) -> None:  # gensim opens paths and file descriptors
-            fasttext.save_facebook_model(self, to if isinstance(to, str) else to.fileno())
+        def write(target: Any) -> None:  # gensim opens paths and file descriptors
+            fasttext.save_facebook_model(
+                self, target if isinstance(target, str) else target.fileno()
+            )
 
         save_local(os.fspath(path), write)
 

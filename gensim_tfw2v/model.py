@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import inspect
 import logging
-import math
 import operator
 import os
-import pickle
-import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,29 +18,41 @@ from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.integer_arrays import lists_for_gensim
 from gensim_tfw2v.corpus.source_checks import check_frame, check_sentences, folder_advice
 from gensim_tfw2v.corpus.text_files import Source, is_pipe, whole_file
-from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
-from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.options.contents import NEW, names
 from gensim_tfw2v.options.kinds import Whole
-from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
+from gensim_tfw2v.options.option import Use
+from gensim_tfw2v.options.table import (
+    ARGUMENTS,
+    DEFAULTS,
+    RENAMED,
+    TRAIN_ARGUMENTS,
+    attributes_of,
+    option_names,
+)
 from gensim_tfw2v.processes.threads import defer_interrupts
+from gensim_tfw2v.stored_model import EXPERIMENTAL, OWN, RUNNING, StoredWord2Vec
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
-from gensim_tfw2v.training.huffman import as_rows, keep_paths
+from gensim_tfw2v.training.guarded_methods import claim, guard_methods, refuse_while_used
 from gensim_tfw2v.training.model_arrays import (
     complete_added_words,
-    copied_vocabulary,
     init_weights,
     make_contiguous,
     renew_norms,
 )
-from gensim_tfw2v.training.model_checks import check_learns, check_state
+from gensim_tfw2v.training.model_checks import (
+    check_learns,
+    check_overrides,
+    check_state,
+)
+from gensim_tfw2v.training.model_state import TRAINING, ModelState
 from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.stoppable_callbacks import StoppableCallbacks
+from gensim_tfw2v.training.vocabulary import noise_table
 from gensim_tfw2v.word2vec_writer import save_word2vec_format  # noqa: F401  replaces gensim's
 
 if TYPE_CHECKING:
@@ -58,19 +65,9 @@ if TYPE_CHECKING:
     from gensim_tfw2v.options.keywords import Word2VecOptions
     from gensim_tfw2v.options.kinds import Kind
     from gensim_tfw2v.options.regimes import RegimeOptions
-    from gensim_tfw2v.processes.launcher import ProcessLauncher
-
-#: Options that describe how to train, not the model: `save` leaves them out.
-RUNNING = named("running")
-
-#: Options of a model that gensim's class lacks.
-OWN = named("own")
 
 #: Options that name a folder to write to.
-FOLDERS = named("folder")
-
-#: Attributes for experiments; no argument sets them.
-EXPERIMENTAL = named("experiment")
+FOLDERS = option_names(Use.FOLDER)
 
 #: Parameters of this package's constructors that follow gensim's.
 OWN_PARAMETERS = [
@@ -78,41 +75,39 @@ OWN_PARAMETERS = [
     for name in (*OWN, *RUNNING)
 ]
 
-#: Options that gensim's code lacks, with the only values under which it may train.
-UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
-
 #: Attributes that gensim's `train` sets before it starts; restored if nothing was trained.
 CHANGED = (
-    *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
-    *("min_alpha_yet_reached", "mean_losses"),
-    *("history", "best_epoch", "best_score"),
-)
-
-#: gensim's methods that change the vocabulary or replace arrays.
-CHANGING = (
-    *("build_vocab", "build_vocab_from_freq", "prepare_vocab", "create_binary_tree"),
-    *("update_weights", "reset_from"),
+    "alpha",
+    "min_alpha",
+    "epochs",
+    "compute_loss",
+    "running_training_loss",
+    "min_alpha_yet_reached",
+    "mean_losses",
+    "history",
+    "best_epoch",
+    "best_score",
 )
 
 #: Methods that gensim's training threads call, and this package's training does not.
 BYPASSED = (
-    *("_do_train_job", "_do_train_epoch", "_worker_loop", "_worker_loop_corpusfile"),
-    *("_job_producer", "_get_thread_working_mem", "_log_epoch_progress", "_raw_word_count"),
+    "_do_train_job",
+    "_do_train_epoch",
+    "_worker_loop",
+    "_worker_loop_corpusfile",
+    "_job_producer",
+    "_get_thread_working_mem",
+    "_log_epoch_progress",
+    "_raw_word_count",
 )
 
 #: gensim's pseudo-word for positions outside of a document.
 NULL_WORD = "\0"
 
-#: Value of `_user` during training; differs from every thread id.
-TRAINING = -1
-
-#: Lock for checking and setting a model's `_user`.
-_ENTRANCE = threading.Lock()
-
 logger = logging.getLogger(__name__)
 
 
-class TFWord2Vec(Word2Vec):
+class TFWord2Vec(StoredWord2Vec):
     """gensim's Word2Vec, trained by compiled kernels and, on a cluster, by TensorFlow.
 
     Accepts gensim's parameters, keeps gensim's attributes, and is saved, loaded and queried like
@@ -309,7 +304,6 @@ class TFWord2Vec(Word2Vec):
     (20,)
     """
 
-    _of_gensim: type[Word2Vec] = Word2Vec  # gensim's class that this one replaces
     _kinds = attributes_of("Word2Vec")
     __signature__ = _signature = inspect.Signature(
         [*inspect.signature(Word2Vec).parameters.values(), *OWN_PARAMETERS]
@@ -331,8 +325,6 @@ class TFWord2Vec(Word2Vec):
     negative_shards: int  # an experiment: see docs/layouts.md
     learn_hidden: bool
     kernel: str | None = None
-    has_subwords = False  # True in FastText models
-    has_documents = False  # True in Doc2Vec models
     mean_losses: Sequence[float] = ()
     history: Sequence[float] = ()
     best_epoch: int | None = None
@@ -340,41 +332,32 @@ class TFWord2Vec(Word2Vec):
     stop_training = False
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
-    _reader: CorpusReader | None = None
-    _tags: Any = None  # tags of documents that are being counted
+    _state: ModelState
     _known_tags: Any = None  # tags in the model
-    _process_launcher: ProcessLauncher | None = None
-    _user: int | None = None  # TRAINING, or the id of the thread that changes the model
-    _training: Training | None = None
-    _is_new = False  # whether the weights are initial ones
-    _config: TrainingConfig | None = None  # parsed from the attribute values in `_parsed`
-    _parsed: Sequence[Any] = ()
-    _by_gensim = ""  # reason why gensim's code trains; empty if it does not
-    _restored_words = 0  # raw words that the last `train` skipped: trained before its checkpoint
-    _logged = 0, 0  # words and epochs up to which TensorBoard logs of this model exist
 
     def __init__(self, *args: Any, **kwargs: Unpack[Word2VecOptions]) -> None:
-        of_gensim = self._bound(*args, **kwargs)
-        own = {name: of_gensim.pop(name) for name in (*OWN, *RUNNING)}
-        if own["tables_dir"] is not None and self.has_subwords:
+        arguments = self._bound(*args, **kwargs)
+        own_options = {name: arguments.pop(name) for name in (*OWN, *RUNNING)}
+        if own_options["tables_dir"] is not None and self.has_subwords:
             raise ValueError(
-                f"tables_dir cannot be used with {self._of_gensim.__name__}, which has further "
+                f"tables_dir cannot be used with {self._gensim_class.__name__}, which has further "
                 "arrays, always kept in memory: leave it out"
             )
-        for name, value in own.items():
+        for name, value in own_options.items():
             if isinstance(value, os.PathLike):
-                own[name] = os.fspath(value)
+                own_options[name] = os.fspath(value)
             elif name in OWN:
-                own[name] = bool(value)
-        self._parse(of_gensim | own, ARGUMENTS)
-        self.__dict__.update(own)
+                own_options[name] = bool(value)
+        self._parse(arguments | own_options, ARGUMENTS)
+        self.__dict__.update(own_options)
         self._check_folders()
-        self._by_gensim = self._reason_for_gensims_code()  # raises before a corpus is read
-        self._corpus_reader.trains_at_once = True
+        if self._overrides:
+            check_overrides(self, self._overrides)  # before a corpus is read
+        self._state.corpus_reader.trains_at_once = True
         try:
-            super().__init__(**of_gensim)
+            super().__init__(**arguments)
         finally:
-            self._reader = None  # frees the encoded corpus
+            self._state.corpus_reader = CorpusReader()  # frees the encoded corpus
 
     @classmethod
     def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -389,149 +372,6 @@ class TFWord2Vec(Word2Vec):
             raise TypeError(f"{cls.__name__}() {error}{hint}") from None
         bound.apply_defaults()
         return bound.arguments
-
-    @classmethod
-    def load(cls, *args: Any, **kwargs: Any) -> TFWord2Vec:
-        """Load a model saved by this class or by gensim's Word2Vec; see gensim.
-
-        Raises
-        ------
-        FileSetError
-            If a file of arrays next to the model's file is of a different save.
-        IsADirectoryError, ValueError, AttributeError
-            If the path is a folder, a file of a different format, or a file of something else. The
-            message names what loads it.
-        """
-        from gensim_tfw2v.training.loading import load_model
-
-        name = args[0] if args else kwargs.get("fname")
-        load = functools.partial(super().load, *args, **kwargs)
-        return cls.take_over(load_model(name, load, cls))
-
-    @classmethod
-    def take_over(cls, model: Any) -> Any:
-        """Turn a model of gensim's class into one of this class, in place, and return it."""
-        for own in (cls, TFWord2Vec, *TFWord2Vec.__subclasses__()):
-            if type(model) is own._of_gensim:
-                model.__class__ = own  # attributes that gensim's class lacks have class defaults
-        if getattr(model, "has_documents", False):  # earlier versions saved the keys as a range
-            model.dv.index_to_key = list(model.dv.index_to_key)
-        return model
-
-    @classmethod
-    def from_vectors(
-        cls, vectors: KeyedVectors, counts: Mapping[str, int] | None = None, **options: Any
-    ) -> TFWord2Vec:
-        """Make a trainable model from vectors only, such as those of a file in word2vec's format.
-
-        The model has all words of `vectors`; ``build_vocab(corpus, update=True)`` adds the words of
-        a corpus. The output layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
-
-        Parameters
-        ----------
-        vectors : KeyedVectors
-            V vectors of D dimensions, which are copied.
-        counts : mapping from str to int, optional
-            Counts of the words. By default the counts in `vectors`, or if it has none, estimates
-            by Zipf's law from the order of the words.
-        **options
-            Parameters of the class, except the corpus and `vector_size`, which is D.
-
-        Returns
-        -------
-        TFWord2Vec
-            The new model, with copies of the vectors.
-
-        Raises
-        ------
-        ValueError
-            If `counts` lacks a word, or a count is not a whole number from 1 up.
-        TypeError
-            From `TFFastText` and `TFDoc2Vec`, because their models contain more than word vectors.
-        """
-        if cls._of_gensim is not Word2Vec:
-            raise TypeError(
-                f"a {cls._of_gensim.__name__} model contains more than word vectors: load a whole "
-                "model, or use TFWord2Vec.from_vectors"
-            )
-        from gensim_tfw2v.training.from_vectors import take_vectors
-
-        if not isinstance(vectors, KeyedVectors):
-            raise TypeError(
-                f"vectors must be gensim's KeyedVectors, got {quoted(vectors)}: pass model.wv, or "
-                "load a file by KeyedVectors.load or load_word2vec_format"
-            )
-        if "vector_size" in options:
-            raise TypeError("vector_size is that of the vectors: leave it out")
-        vectors = with_keys(vectors)
-        model = cls(vector_size=vectors.vector_size, **options)
-        take_vectors(model, vectors, counts)
-        return model
-
-    def save_pretrained(
-        self, folder: str | os.PathLike[str], results: Mapping[str, float] | None = None
-    ) -> None:
-        """Save to a folder as on the Hugging Face Hub, without pickle.
-
-        sentence-transformers and model2vec load the folder, too, as vectors of words. It contains
-        all that `save` keeps, except `random` and `lifecycle_events`.
-
-        Parameters
-        ----------
-        folder : str or path
-            Folder for the files. Older ones are replaced, except a model card (``README.md``).
-        results : mapping from str to float, optional
-            Results of an evaluation, for the model card.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If something cannot be kept, which the message names: words or tags that are neither
-            strings nor integers, an integer beside a string with its digits, a `hashfxn`,
-            attributes of your own, or values of words that are no numbers.
-        """
-        from gensim_tfw2v.training.pretrained import save_pretrained
-
-        save_pretrained(self, folder, results)
-
-    @classmethod
-    def from_pretrained(cls, name: str | os.PathLike[str], **options: Any) -> TFWord2Vec:
-        """Load a model that `save_pretrained` or `push_to_hub` has saved; no code in it is run.
-
-        `name` is a folder or the name of a model on the Hub. `options` are those of
-        ``huggingface_hub.snapshot_download``. What starts like a path or has the suffix of a file
-        is not looked up on the Hub.
-
-        Raises
-        ------
-        ValueError
-            If the folder is invalid, with the reason.
-        OSError
-            If the folder does not exist, or the path is a file, or the download fails.
-        ImportError
-            If ``huggingface_hub`` is needed, but missing.
-        """
-        from gensim_tfw2v.training.hub import find_folder
-        from gensim_tfw2v.training.pretrained import load_pretrained
-
-        folder = find_folder(name, cls.__name__, **options)
-        return load_pretrained(folder, {cls._of_gensim.__name__: cls})
-
-    def push_to_hub(
-        self,
-        name: str,
-        results: Mapping[str, float] | None = None,
-        private: bool | None = None,
-        token: str | None = None,
-    ) -> str:
-        """Upload what `save_pretrained` saves to the Hugging Face Hub; return the address.
-
-        The model on the Hub, `name`, is created if it is missing. `private` and `token` are those
-        of ``huggingface_hub.create_repo``.
-        """
-        from gensim_tfw2v.training.hub import push_to_hub
-
-        return push_to_hub(self, name, results, private, token)
 
     def index(self, documents: bool = False, **options: Any) -> NeighbourIndex:
         """Build an index of the vectors, for fast ``wv.most_similar(..., indexer=index)``.
@@ -548,26 +388,10 @@ class TFWord2Vec(Word2Vec):
         options = {"workers": self.workers, "progress": self.progress} | options
         return NeighbourIndex(self.dv if documents else self.wv, **options)
 
-    def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
-        """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""
-        saved: Any = object.__new__(type(self))
-        saved.__dict__.update(self._without(names("file", NEW)))
-
-        def write(to: Any) -> None:
-            if isinstance(to, str):
-                super(TFWord2Vec, saved)._smart_save(to, *args, **kwargs)
-                return
-            # gensim's lists of arrays in separate files, of the file that this model is from
-            for name in ("__numpys", "__recursive_saveloads"):
-                saved.__dict__.pop(name, None)
-            pickle.dump(saved, to, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
-
-        save_local(fname, write)
-
     def init_weights(self) -> None:
         """Initialize the weights as gensim does, in files of `tables_dir` if it is set."""
-        self._refuse_while_used()
-        self._is_new = True
+        refuse_while_used(self._state)
+        self._state.is_new = True
         if self.has_subwords:
             super().init_weights()
         else:
@@ -584,38 +408,8 @@ class TFWord2Vec(Word2Vec):
         ValueError
             If the counts raised to `ns_exponent` are all 0 or not finite.
         """
-        counts = np.asarray(self.wv.expandos.get("count", ())).tolist()
-        exponent = float(self.ns_exponent)
-        try:
-            cumulative = np.cumsum([math.pow(count, exponent) for count in counts])
-        except (OverflowError, ValueError):  # too large, or undefined for counts of 0 or less
-            cumulative = np.full(1, np.nan)
-        if len(cumulative) and not 0.0 < cumulative[-1] < math.inf:
-            raise ValueError(
-                f"no negatives can be drawn: word counts from {min(counts)} to {max(counts)}, "
-                f"raised to ns_exponent={self.ns_exponent!r}, are all 0, too large or not "
-                "defined; use counts above 0, and an exponent near 0, such as 0.75"
-            )
-        self.cum_table = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
-
-    def to_gensim(self) -> Word2Vec:
-        """Return the model as gensim's class, so that its file loads without this package.
-
-        Returns
-        -------
-        gensim.models.Word2Vec, FastText or Doc2Vec
-            Shares this model's arrays: training either changes both. It lacks options of this
-            package; a warning names those that describe the model, such as ``learn_hidden=False``.
-        """
-        make_contiguous(self)
-        model: Any = object.__new__(self._of_gensim)
-        model.__dict__.update(self._without(names("gensim", NEW)))
-        for name in (*OWN, *EXPERIMENTAL):
-            if (value := getattr(self, name)) != DEFAULTS[name]:
-                logger.warning(
-                    "gensim trains this model without %s=%r, which it lacks", name, value
-                )
-        return model
+        counts = self.wv.expandos.get("count", ())
+        self.cum_table = noise_table(counts, self.ns_exponent, domain)
 
     def score(self, sentences: Any, *args: Any, **kwargs: Any) -> np.ndarray:
         """Score sentences by gensim's code; see gensim."""
@@ -623,19 +417,14 @@ class TFWord2Vec(Word2Vec):
         return super().score(lists_for_gensim(sentences), *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_state":  # at its first use: copies, files and gensim's models lack it
+            return self.__dict__.setdefault(name, ModelState())  # atomic
         if name in RENAMED:
             raise AttributeError(f"no attribute {name!r}: gensim 4 calls it {RENAMED[name]}")
         return super().__getattribute__(name)  # raises Python's AttributeError
 
     def __repr__(self) -> str:
         return str(self)  # gensim's: number of words, vector_size, alpha
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self._without(names("copy", NEW))
-
-    def _without(self, left_out: Container[str]) -> dict[str, Any]:
-        attributes = self.__dict__.copy()  # atomic: a training thread may add some meanwhile
-        return {name: value for name, value in attributes.items() if name not in left_out}
 
     def add_null_word(self) -> None:
         """Add gensim's null word, unless the vocabulary has it: gensim would add it again."""
@@ -671,11 +460,11 @@ class TFWord2Vec(Word2Vec):
         CorpusDecodeError
             If the corpus is not UTF-8.
         """
-        self._refuse_while_used()
+        refuse_while_used(self._state)
         if corpus_iterable is not None:
             check_sentences(corpus_iterable)
-        is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
-        by_gensim = self.max_vocab_size or not is_own
+        is_overridden = type(self)._scan_vocab is not self._gensim_class._scan_vocab
+        by_gensim = self.max_vocab_size or is_overridden
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
             raise TypeError(
                 "with max_vocab_size, or an overridden _scan_vocab, a corpus is read twice, but "
@@ -694,7 +483,7 @@ class TFWord2Vec(Word2Vec):
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         if source is None:
             raise TypeError("no corpus: pass corpus_iterable or corpus_file")
-        scan = self._corpus_reader.scan(source, config, self._tags)
+        scan = self._state.corpus_reader.scan(source, config, self._state.new_tags)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
 
@@ -755,14 +544,13 @@ class TFWord2Vec(Word2Vec):
             del arguments[name]
         before = vars(self).copy()
         events = len(before.get("lifecycle_events") or ())
-        self._claim(TRAINING)
+        state = self._state
+        claim(state, TRAINING)
         try:
             config = self._check(arguments)
-            self._by_gensim = self._reason_for_gensims_code()
-            if self._by_gensim:
-                logger.warning(
-                    "%s: gensim's code trains this model, at gensim's speed", self._by_gensim
-                )
+            if self._overrides:
+                reason = check_overrides(self, self._overrides)
+                logger.warning("%s: gensim's code trains this model, at gensim's speed", reason)
                 make_contiguous(self)
                 arguments["corpus_iterable"] = lists_for_gensim(corpus_iterable)
             self._open_process_launcher(config)
@@ -771,21 +559,21 @@ class TFWord2Vec(Word2Vec):
                 self.__dict__.pop(name, None)
             self.stop_training = False
             if callbacks:
-                arguments["callbacks"] = [_UntilStopped(callbacks)]
+                arguments["callbacks"] = [StoppableCallbacks(callbacks)]
             counts = super().train(**arguments)
-            if self.stop_training and self._training is not None:
-                self._training.finish()
+            if self.stop_training and state.training is not None:
+                state.training.finish()
             return counts
         except BaseException as error:
-            if self._training is None and not self._by_gensim:  # nothing was trained
+            if state.training is None and not self._overrides:  # nothing was trained
                 for name in CHANGED:
                     self.__dict__.pop(name, None)
                     if name in before:
                         self.__dict__[name] = before[name]
                 del (self.lifecycle_events or [])[events:]
             elif not isinstance(error, Exception):  # Ctrl-C, or SystemExit from a signal's handler
-                if self._training is not None:
-                    self._training.interrupt()
+                if state.training is not None:
+                    state.training.interrupt()
                 self._clear_post_train()
             raise
         finally:
@@ -794,20 +582,24 @@ class TFWord2Vec(Word2Vec):
     @defer_interrupts()
     def _end_training(self) -> None:
         """Free what `train` has used. Nothing is written or trained any longer when it returns."""
+        state = self._state
+        training = state.training
         try:
-            if self._training is not None:
-                self.traffic = self._training.traffic
-                if self._training.log is not None:
-                    self._logged = self._training.log.reached
-                self._is_new = False
+            if training is not None:
+                self.traffic = training.traffic
+                if training.log is not None:
+                    state.logged_until = training.log.reached
+                state.is_new = False
                 if self.checkpoint_dir is not None:
-                    self._restored_words = self._training.restored[0]
-                self._training.close()
-            if self._process_launcher is not None:
-                self._process_launcher.close()
+                    state.restored_words = training.restored[0]
+                training.close()
+            if state.process_launcher is not None:
+                state.process_launcher.close()
         finally:
-            for name in ("_training", "_process_launcher", "stop_training", "_user"):
-                self.__dict__.pop(name, None)
+            state.training = None
+            state.process_launcher = None
+            self.__dict__.pop("stop_training", None)
+            state.user = None
 
     def partial_fit(
         self,
@@ -851,16 +643,16 @@ class TFWord2Vec(Word2Vec):
         RuntimeError, Divergence
             As in `train`.
         """
-        self._refuse_while_used()
+        refuse_while_used(self._state)
         Whole(1, exact=True)("epochs", epochs)
         self._check({"start_alpha": alpha, "end_alpha": end_alpha, "callbacks": callbacks})
-        self._by_gensim = self._reason_for_gensims_code()
-        if self._by_gensim:  # gensim's code reads the part again for each epoch
+        if self._overrides:  # gensim's code reads the part again for each epoch
+            check_overrides(self, self._overrides)
             self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
-        before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
-        alpha = before["alpha"] if alpha is None else alpha
+        rates: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
+        alpha = rates["alpha"] if alpha is None else alpha
         try:
-            self._corpus_reader.trains_at_once = True
+            self._state.corpus_reader.trains_at_once = True
             self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
             return self.train(
                 corpus_iterable,
@@ -874,8 +666,8 @@ class TFWord2Vec(Word2Vec):
                 callbacks=callbacks,
             )
         finally:
-            self._reader = None
-            self.__dict__.update(before)
+            self._state.corpus_reader = CorpusReader()
+            self.__dict__.update(rates)
 
     def held_out_loss(
         self,
@@ -916,35 +708,30 @@ class TFWord2Vec(Word2Vec):
         assert source is not None
         return held_out_loss(self, source)
 
-    @property
-    def _corpus_reader(self) -> CorpusReader:
-        """Reader of the model's corpus, created at the first access."""
-        if self._reader is None:
-            self._reader = CorpusReader()
-        return self._reader
-
     def _check_folders(self) -> None:
         for name in FOLDERS:
             if folder := getattr(self, name):
                 check_folder(name, getattr(folder, "folder", folder))
 
-    def _parse(self, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> TrainingConfig:
-        self._config = TrainingConfig.parse(given, kinds, self.has_subwords, self.has_documents)
-        self._parsed = [given.get(name, DEFAULTS[name]) for name in self._kinds]
-        return self._config
+    def _parse(self, options: Mapping[str, Any], kinds: Mapping[str, Kind]) -> TrainingConfig:
+        config = TrainingConfig.parse(options, kinds, self.has_subwords, self.has_documents)
+        self._state.config = config
+        self._state.option_values = [options.get(name, DEFAULTS[name]) for name in self._kinds]
+        return config
 
     def _current_config(self) -> TrainingConfig:
         """Return the parsed options, parsed again if an attribute has been replaced."""
-        held = [getattr(self, name) for name in self._kinds]
-        is_same = all(map(operator.is_, held, self._parsed))
+        config = self._state.config
+        options = {name: getattr(self, name) for name in self._kinds}
+        is_same = all(map(operator.is_, options.values(), self._state.option_values))
         # the environment variable TF_CONFIG may have changed
-        if self._config is not None and is_same and self.cluster != "TF_CONFIG":
-            return self._config
-        return self._parse(dict(zip(self._kinds, held, strict=True)), self._kinds)
+        if config is not None and is_same and self.cluster != "TF_CONFIG":
+            return config
+        return self._parse(options, self._kinds)
 
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
         """Complete the attributes of words that were added, and raise if training cannot run."""
-        for name, kind in OF_TRAIN.items():
+        for name, kind in TRAIN_ARGUMENTS.items():
             if name in arguments:
                 kind(name, arguments[name])
         config = self._current_config()
@@ -953,21 +740,6 @@ class TFWord2Vec(Word2Vec):
         check_state(self, config)
         check_learns(self)
         return config
-
-    def _claim(self, user: int) -> None:
-        """Set `_user`: until it is None again, only this user may train or change the model."""
-        with _ENTRANCE:
-            self._refuse_while_used()
-            self._user = user
-
-    def _refuse_while_used(self) -> None:
-        if self._user not in (None, threading.get_ident()):
-            raise RuntimeError(
-                "this model is being trained, or its vocabulary is being built, by another thread "
-                "or by the train() that runs this callback: wait until that has returned, or use a "
-                "copy (copy.deepcopy(model)), with its own checkpoint_dir and log_dir if these are "
-                "set"
-            )
 
     def _check_corpus_sanity(
         self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
@@ -995,47 +767,33 @@ class TFWord2Vec(Word2Vec):
         except TypeError as error:
             if is_file and os.path.isdir(corpus_file):
                 raise TypeError(f"{error}: it is a folder; {folder_advice(corpus_file)}") from None
-            if not is_file or self._by_gensim:  # gensim's code cannot read such files
+            if not is_file or self._overrides:  # gensim's code cannot read such files
                 raise
             ending = os.path.splitext(corpus_file)[1].lower()
             if not (ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
                 raise
-        if is_file and self._by_gensim:  # our reader checks what it reads
+        if is_file and self._overrides:  # our reader checks what it reads
             whole_file(os.fspath(corpus_file))
 
-    def _reason_for_gensims_code(self) -> str:
-        """Return why gensim's own code has to train; empty if it does not.
+    @property
+    def _overrides(self) -> list[str]:
+        """Methods that only gensim's code calls, and that the class or object overrides.
 
-        The reason is that the class or object overrides methods that only gensim's code calls.
-
-        Raises
-        ------
-        ValueError
-            If gensim's code has to train, and an option is set that it lacks.
+        If there are any, gensim's code trains the model.
         """
-        hooks = [
+        return [
             name
             for name in BYPASSED
-            if getattr(getattr(self, name), "__func__", None) is not getattr(self._of_gensim, name)
+            if getattr(getattr(self, name), "__func__", None)
+            is not getattr(self._gensim_class, name)
         ]
-        if not hooks:
-            return ""
-        overrides = f"{type(self).__name__} overrides {' and '.join(hooks)}"
-        reason = f"{overrides}, which only gensim's own training code calls"
-        for name, nothing in UNKNOWN.items():
-            if (given := getattr(self, name)) != nothing:
-                raise ValueError(
-                    f"{reason}, and gensim's code has no {name}: leave out {name}={quoted(given)}, "
-                    "or use a class that does not override such methods"
-                )
-        return reason
 
     def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Start a local cluster's processes in the background, if the model trains on one."""
-        if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
+        if isinstance(config.cluster, LocalTasks) and self._state.process_launcher is None:
             from gensim_tfw2v.processes.launcher import ProcessLauncher
 
-            self._process_launcher = ProcessLauncher()
+            self._state.process_launcher = ProcessLauncher()
 
     def _clear_post_train(self) -> None:
         """Recompute the norms; unlike gensim's hook, never leave them None for other threads."""
@@ -1044,7 +802,8 @@ class TFWord2Vec(Word2Vec):
     def _log_train_end(  # gensim's hook
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int
     ) -> None:
-        raw, trained = (0, 0) if self._training is None else self._training.restored
+        training = self._state.training
+        raw, trained = (0, 0) if training is None else training.restored
         super()._log_train_end(
             raw_word_count - raw, trained_word_count - trained, total_elapsed, job_tally
         )
@@ -1054,7 +813,7 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         if self.stop_training:
             return 0, 0, 0
-        if self._by_gensim:
+        if self._overrides:
             return super()._train_epoch(data_iterable, *args, **kwargs)
         return self._train_on(data_iterable, *args, **kwargs)
 
@@ -1063,7 +822,7 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         if self.stop_training:
             return 0, 0, 0
-        if self._by_gensim:
+        if self._overrides:
             return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
@@ -1083,126 +842,33 @@ class TFWord2Vec(Word2Vec):
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
         """Train an epoch."""
-        if self._training is not None:
-            self._training.renew()
+        state = self._state
+        if state.training is not None:
+            state.training.renew()
         else:
             # callbacks may have changed the model
-            is_checked = self._user == TRAINING and not callbacks
+            is_checked = state.user == TRAINING and not callbacks
             config = self._current_config() if is_checked else self._check({})
-            corpus = self._corpus_reader.encoded(
+            corpus = state.corpus_reader.encoded(
                 source, self.wv.key_to_index, config, self._known_tags
             )
-            made: type[Training] = Training
+            class_: type[Training] = Training
             if config.regime_of_workers.trains_apart:
                 from gensim_tfw2v.training.sub_model_training import SubModelTraining
 
-                made = SubModelTraining
-            self._training = made(self, config, corpus, self._process_launcher)
+                class_ = SubModelTraining
+            state.training = class_(self, config, corpus, state.process_launcher)
         is_file = isinstance(source, Path) and source.suffix.lower() not in COMPRESSED
         expected = Expected(total_examples, total_words, report_delay, is_file)
-        return self._training.train_epoch(cur_epoch, expected)
+        return state.training.train_epoch(cur_epoch, expected)
 
 
-@contextlib.contextmanager
-def _compact(vectors: Any, counted: int) -> Iterator[None]:
-    """Let gensim's `prepare_vocab` take less time and memory, if it keeps few of `counted` words.
-
-    It sets attributes of many words without checking their arrays for each word. And it sorts
-    copies of the words, because the words themselves are scattered among rare ones: once these are
-    freed, their memory could not be returned to the system.
-    """
-    checked = set[str]()
-
-    def set_vecattr(word: Any, name: str, value: Any) -> None:
-        if name not in checked or len(vectors.expandos[name]) != len(vectors.index_to_key):
-            vectors.allocate_vecattrs([name], [type(value)])
-            checked.add(name)
-        vectors.expandos[name][vectors.get_index(word)] = value
-
-    sort = vectors.sort_by_descending_frequency
-
-    def sort_by_descending_frequency() -> None:
-        words = vectors.index_to_key
-        if len(words) < counted and {*map(type, words)} == {str}:
-            vectors.index_to_key = list(map("".join, words))
-        sort()
-
-    vectors.set_vecattr = set_vecattr
-    vectors.sort_by_descending_frequency = sort_by_descending_frequency
-    try:
-        yield
-    finally:
-        del vectors.set_vecattr, vectors.sort_by_descending_frequency
-
-
-def _guarded(name: str) -> Any:
-    """Return gensim's method with a guard.
-
-    The method raises while the model is in use. If it fails, the vocabulary is restored.
-    """
-
-    @functools.wraps(getattr(Word2Vec, name))
-    def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
-        call = getattr(super(TFWord2Vec, self), name)
-        if name == "prepare_vocab":
-            call = _compact(self.wv, len(self.raw_vocab))(call)
-            is_update = kwargs["update"] if "update" in kwargs else any(args[:1])
-            if is_update and not self.learn_hidden:
-                call = keep_paths(self.wv)(call)
-        if name == "create_binary_tree":
-            call = as_rows(self.wv)(call)
-        if self._user == threading.get_ident():  # called by a method that is itself guarded
-            return call(*args, **kwargs)
-        if name == "create_binary_tree" and not self.learn_hidden:
-            raise ValueError(
-                "with learn_hidden=False, the nodes of the tree (syn1) do not change, and another "
-                "tree would not fit them: build the vocabulary anew, or set learn_hidden=True"
-            )
-        self._claim(threading.get_ident())
-        try:
-            before = copied_vocabulary(self)
-            try:
-                complete_added_words(self)
-                return call(*args, **kwargs)
-            except BaseException:
-                for held, kept in before:
-                    held.update(kept)
-                self._is_new = False  # the weights are older ones again
-                raise
-        finally:
-            del self._user
-
-    return method
-
-
-for _name in CHANGING:
-    setattr(TFWord2Vec, _name, _guarded(_name))
+guard_methods(TFWord2Vec)
 for _name in (*OWN, *EXPERIMENTAL, *RUNNING):
     setattr(TFWord2Vec, _name, DEFAULTS[_name])
 
 
-class _UntilStopped:
-    """gensim's callbacks; after one has set `stop_training`, only `on_train_end` is called.
-
-    A callback may change the model's arrays. So it is called when the checkpoint of the epoch,
-    which doesn't include these changes, has been written.
-    """
-
-    def __init__(self, callbacks: Iterable[Any]) -> None:
-        self._callbacks = callbacks
-
-    def __getattr__(self, event: str) -> Callable[[Any], None]:
-        def call(model: Any) -> None:
-            if model._training is not None:
-                model._training.finish_writing()
-            is_end = event == "on_train_end"
-            for callback in self._callbacks if is_end or not model.stop_training else ():
-                getattr(callback, event)(model)
-
-        return call
-
-
-def refuse_renamed(function: str, given: Iterable[str]) -> None:
+def refuse_renamed(function: str, names: Iterable[str]) -> None:
     """Raise a TypeError for arguments of gensim 3, with their new names."""
-    for name in sorted(RENAMED.keys() & given):
+    for name in sorted(RENAMED.keys() & names):
         raise TypeError(f"{function} has no {name!r}: gensim 4 calls it {RENAMED[name]}")

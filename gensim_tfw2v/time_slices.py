@@ -21,8 +21,10 @@ from gensim_tfw2v.merging.methods import rotation
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.contents import KEPT, names
-from gensim_tfw2v.options.table import named
+from gensim_tfw2v.options.option import Use
+from gensim_tfw2v.options.table import option_names
 from gensim_tfw2v.training import huffman
+from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.model_arrays import trained_outputs
 from gensim_tfw2v.weight_tables import ATTRIBUTES
 
@@ -40,7 +42,7 @@ MIN_COMPARED = 20
 MIN_SIMILARITY = 0.1
 
 #: Options that a slice must share with its compass, because the output layer depends on them.
-SHARED = [name for name in named("arrays") if name not in named("running")]
+SHARED = [name for name in option_names(Use.ARRAYS) if name not in option_names(Use.RUNNING)]
 
 logger = logging.getLogger(__name__)
 
@@ -186,7 +188,7 @@ def train_slice(
     model.learn_hidden = False
     compute_loss = model.compute_loss
     try:
-        model._corpus_reader.trains_at_once = True
+        model._state.corpus_reader.trains_at_once = True
         model.build_vocab(sentences, corpus_file, trim_rule=_rule(compass.wv))
         if not len(model.wv):
             raise ValueError(
@@ -206,7 +208,7 @@ def train_slice(
             callbacks=callbacks,
         )
     finally:
-        model._reader = None
+        model._state.corpus_reader = CorpusReader()
     return model
 
 

@@ -423,7 +423,7 @@ def test_changed_alpha_keeps_the_regime_open(options, tmp_path, monkeypatch):
 
     class Look(CallbackAny2Vec):
         def on_epoch_end(self, model):
-            regimes.append(model._training.regime)
+            regimes.append(model._state.training.regime)
             if "submodels" not in str(model.regime):
                 model.alpha *= 0.9
 

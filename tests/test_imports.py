@@ -21,7 +21,7 @@ PACKAGE = "gensim_tfw2v"
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
     *"monitor kernel graph cluster parameter_server planning options regimes".split(),
-    *"neighbours checks training model fasttext doc2vec merged".split(),
+    *"neighbours checks training stored_model model fasttext doc2vec merged".split(),
     *"time_slices patch".split(),
     *("", "cli", "__main__"),
 )

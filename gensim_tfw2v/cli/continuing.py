@@ -56,9 +56,10 @@ def continue_model(
 
 def _set_options(model: TFWord2Vec, options: Mapping[str, Any], path: Path) -> None:
     """Set the options of a whole model; raise for those that are not its attributes."""
-    from gensim_tfw2v.options.table import named
+    from gensim_tfw2v.options.option import Use
+    from gensim_tfw2v.options.table import option_names
 
-    fixed = ("fasttext", "doc2vec", *named("arrays", "", "FastText", "Doc2Vec"))
+    fixed = ("fasttext", "doc2vec", *option_names(Use.ARRAYS, "", "FastText", "Doc2Vec"))
     kind = {"fasttext": model.has_subwords, "doc2vec": model.has_documents, "dm": not model.sg}
     _check_unchanged(options, fixed, vars(model.wv) | vars(model) | kind, path)
     settable = {*model._kinds, "compute_loss"}

@@ -218,10 +218,11 @@ def info(
     """Describe a model: its class, vocabulary and options."""
     saved = load_saved(model, encoding)
     held = getattr(saved, "wv", saved)
-    from gensim_tfw2v.options.table import named
+    from gensim_tfw2v.options.option import Use
+    from gensim_tfw2v.options.table import option_names
 
     found = {"kind": type(saved).__name__, "words": len(held), "vector_size": held.vector_size}
-    found |= {name: getattr(saved, name) for name in named("info") if hasattr(saved, name)}
+    found |= {name: getattr(saved, name) for name in option_names(Use.INFO) if hasattr(saved, name)}
     if hasattr(saved, "dv"):
         found["dm"] = int(not saved.sg)
         found["dbow_words"] = int(getattr(saved, "dbow_words", 0))

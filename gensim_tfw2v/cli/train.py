@@ -439,7 +439,7 @@ def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()
     """
     epochs = len(model.history) or model.epochs
     words = model.corpus_total_words * epochs
-    before = model._restored_words
+    before = model._state.restored_words
     best = None
     loss = None
     if model.history:

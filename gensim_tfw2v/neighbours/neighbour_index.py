@@ -18,7 +18,7 @@ from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.neighbours.index_files import read_index, write_index
 from gensim_tfw2v.neighbours.neighbour_graph import TYPES, NeighbourGraph
 from gensim_tfw2v.neighbours.vector_checksums import VectorChecksums
-from gensim_tfw2v.options.kinds import Choice, Whole
+from gensim_tfw2v.options.kinds import OneOf, Whole
 from gensim_tfw2v.processes.threads import usable_cores
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class NeighbourIndex:
         require("an index of neighbours", "usearch")
         vectors = _keyed_vectors(vectors)
         array = vectors.vectors
-        Choice(tuple(TYPES))("dtype", dtype)
+        OneOf(tuple(TYPES))("dtype", dtype)
         _WHOLE("expansion_add", expansion_add)
         if expansion_search is None:
             expansion_search = 64 if array.size <= FEW_NUMBERS else 384

@@ -49,7 +49,7 @@ class TrainingConfig:
     @classmethod
     def parse(
         cls,
-        given: Mapping[str, Any],
+        options: Mapping[str, Any],
         kinds: Mapping[str, Kind],
         has_subwords: bool = False,
         has_documents: bool = False,
@@ -65,7 +65,7 @@ class TrainingConfig:
         ClusterError
             If `cluster` is invalid.
         """
-        raw = SimpleNamespace(**{**DEFAULTS, **given})
+        raw = SimpleNamespace(**{**DEFAULTS, **options})
         if has_documents and kinds is ARGUMENTS:  # Doc2Vec's constructor has dm in place of sg
             raw.sg = int(not raw.dm)
         by_tags = has_documents and raw.sg and not raw.dbow_words  # no windows, only tags predict
@@ -108,8 +108,9 @@ class TrainingConfig:
     @property
     def kernels_class(self) -> str | None:
         """Name of gensim's class if only the compiled kernels can train it; None for Word2Vec."""
-        of_documents = "Doc2Vec" if self.has_documents else None
-        return "FastText" if self.has_subwords else of_documents
+        if self.has_subwords:
+            return "FastText"
+        return "Doc2Vec" if self.has_documents else None
 
     def _check(self) -> None:
         """Raise a ValueError if options exclude one another."""
@@ -138,15 +139,18 @@ class TrainingConfig:
                 "trained, by threads of one machine: leave out cluster and regime"
             )
         by_graph = has_columns or not regime.has_kernels
-        if (by_graph or self.has_documents and regime.trains_apart) and self.kernels_class:
-            why = "merges only vectors of words, not of documents"
+        merges_documents = self.has_documents and regime.trains_apart
+        if self.kernels_class and (by_graph or merges_documents):
+            reason = "merges only vectors of words, not of documents"
             if by_graph:
-                why = "trains by TensorFlow's own operations, which do not support its inputs"
-            rest = " or" if self.has_documents else ", 'submodels' or"
+                reason = "trains by TensorFlow's own operations, which do not support its inputs"
+            alternatives = "'asynchronous' or 'synchronous'"
+            if not self.has_documents:
+                alternatives = "'asynchronous', 'submodels' or 'synchronous'"
             raise ValueError(
                 f"{self.kernels_class} can't be trained with layout={self.layout!r} and the regime "
                 f"{type(regime).__name__}, "
-                f"which {why}: use layout='rows', and no regime, 'asynchronous'{rest} 'synchronous'"
+                f"which {reason}: use layout='rows', and no regime, {alternatives}"
             )
         if regime.is_batch:
             check_gradient(self.objective)

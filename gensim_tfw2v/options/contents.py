@@ -8,7 +8,8 @@ words, counts and vectors.
 
 from dataclasses import dataclass
 
-from gensim_tfw2v.options.table import named
+from gensim_tfw2v.options.option import Use
+from gensim_tfw2v.options.table import option_names
 from gensim_tfw2v.weight_tables import INPUT_LAYER, OUTPUT_LAYER
 
 #: Fates of an attribute: equal afterwards; computed from what is kept; as in a new model; kept only
@@ -89,8 +90,8 @@ PARTS = (
     # this package's options
     Part(("corrected_cbow",), gensim=NEW, merged=KEPT, slice=KEPT),
     Part(("deterministic",), gensim=NEW, slice=KEPT),
-    Part(named("experiment"), gensim=NEW),
-    Part(named("running"), file=NEW, folder=NEW, gensim=NEW),
+    Part(option_names(Use.EXPERIMENT), gensim=NEW),
+    Part(option_names(Use.RUNNING), file=NEW, folder=NEW, gensim=NEW),
     # state
     Part(COUNTERS),
     Part(RESULTS, gensim=NEW),
@@ -114,14 +115,7 @@ PARTS = (
     Part(("nwords", "vocab_size", "num_original_vectors"), folder=NEW),
     Part(("model_trimmed_post_training", "syn0_lockf", "wv.syn0norm"), folder=NEW),
     # caches, and state of a call that runs
-    Part(
-        (
-            *("_reader", "_training", "_config", "_parsed", "_process_launcher", "_user"),
-            *("_by_gensim", "_frozen", "_is_new", "_logged", "_restored_words", "_tags"),
-            *("_adds_tags", "stop_training"),
-        ),
-        **dict.fromkeys(("copy", "file", "folder", "gensim"), NEW),
-    ),
+    Part(("_state", "stop_training"), copy=NEW, file=NEW, folder=NEW, gensim=NEW),
 )
 
 

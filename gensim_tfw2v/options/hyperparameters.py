@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from gensim_tfw2v.options.table import DEFAULTS, named
+from gensim_tfw2v.options.option import Use
+from gensim_tfw2v.options.table import DEFAULTS, option_names
 
 
-def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | str]:
-    """Return a model's options, its vocabulary size, and `words`, the size of the text."""
-    values = {name: getattr(model, name) for name in named("shown")}
-    values |= {name: bool(getattr(model, name)) for name in named("switch")}
-    for name in named("unusual", "", "Doc2Vec"):
+def hyperparameters(model: Any, n_words: int) -> dict[str, bool | int | float | str]:
+    """Return a model's options, its vocabulary size, and `n_words`, the size of the text."""
+    values = {name: getattr(model, name) for name in option_names(Use.SHOWN)}
+    values |= {name: bool(getattr(model, name)) for name in option_names(Use.SWITCH)}
+    for name in option_names(Use.UNUSUAL, "", "Doc2Vec"):
         if (value := getattr(model, name, DEFAULTS[name])) != DEFAULTS[name]:
             values[name] = value
     for name in ("cluster", "regime"):
         values[name] = str(getattr(model, name, None) or "none")
-    return values | {"vocabulary": len(model.wv), "words": words}
+    return values | {"vocabulary": len(model.wv), "words": n_words}

@@ -25,10 +25,10 @@ Kind = Callable[[str, Any], Any]
 
 @dataclass(frozen=True)
 class Number:
-    """Number from `least` to `most`."""
+    """Number from `minimum` to `maximum`."""
 
-    least: float = -math.inf
-    most: float = math.inf
+    minimum: float = -math.inf
+    maximum: float = math.inf
     none: bool = False  # None is valid
     text: bool = False  # strings are converted, as by gensim's constructor
     expected: ClassVar[str]
@@ -40,18 +40,19 @@ class Number:
         try:
             if isinstance(value, str | bytes | bytearray) and not self.text:
                 raise TypeError
-            number = self.convert(value)
+            converted = self.convert(value)
         except (TypeError, ValueError, OverflowError) as error:
+            or_none = " or None" if self.none else ""
             raise (TypeError if isinstance(error, TypeError) else ValueError)(
-                f"{name} must be a {self.expected}{' or None' * self.none}, got {quoted(value)} of "
+                f"{name} must be a {self.expected}{or_none}, got {quoted(value)} of "
                 f"type {type(value).__name__}"
             ) from None
-        if number < self.least:
-            raise ValueError(f"{name} must be at least {self.least:g}, got {quoted(value)}")
-        if number > self.most:
-            most = f"{self.most:{',' if isinstance(self.most, int) else 'g'}}"
-            raise ValueError(f"{name} must be at most {most}, got {quoted(value)}")
-        return number
+        if converted < self.minimum:
+            raise ValueError(f"{name} must be at least {self.minimum:g}, got {quoted(value)}")
+        if converted > self.maximum:
+            style = "," if isinstance(self.maximum, int) else "g"
+            raise ValueError(f"{name} must be at most {self.maximum:{style}}, got {quoted(value)}")
+        return converted
 
     def convert(self, value: Any) -> Any:
         """Return the value as a number."""
@@ -69,10 +70,10 @@ class Whole(Number):
         """Return the value as an integer."""
         if self.exact and not isinstance(value, np.bool_):
             return operator.index(value)
-        number = int(value)
-        if number != value and not isinstance(value, str | bytes | bytearray):
+        integer = int(value)
+        if integer != value and not isinstance(value, str | bytes | bytearray):
             raise ValueError
-        return number
+        return integer
 
 
 @dataclass(frozen=True)
@@ -83,14 +84,14 @@ class Finite(Number):
 
     def convert(self, value: Any) -> float:
         """Return the value as a float."""
-        number = float(value)
-        if not math.isfinite(number):
+        real = float(value)
+        if not math.isfinite(real):
             raise ValueError
-        return number
+        return real
 
 
 @dataclass(frozen=True)
-class Choice:
+class OneOf:
     """One of several strings."""
 
     values: tuple[str, ...]
@@ -151,7 +152,7 @@ def seed(name: str, value: Any) -> Any:
     try:
         np.random.RandomState(value)
     except (TypeError, ValueError) as error:
-        raise _no_seed(
+        raise seed_error(
             type(error), f"{name} must be a whole number from 0 to 2**32 - 1", value
         ) from None
     return value
@@ -162,13 +163,15 @@ def stored_seed(name: str, value: Any) -> Any:
     if value is None or isinstance(value, Integral | np.bool_):
         return value
     if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
-        raise _no_seed(TypeError, f"{name} must be a whole number", value)
+        raise seed_error(TypeError, f"{name} must be a whole number", value)
     return value
 
 
-def _no_seed(error: type[Exception], what: str, value: Any) -> Exception:
+def seed_error(error: type[Exception], requirement: str, value: Any) -> Exception:
+    """Return the error for an invalid seed."""
     return error(
-        f"{what}, a sequence of those, or None for a random one each time, got {quoted(value)}"
+        f"{requirement}, a sequence of those, or None for a random one each time, "
+        f"got {quoted(value)}"
     )
 
 

@@ -13,7 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gensim_tfw2v.messages import number, quoted, require, whole_number
-from gensim_tfw2v.options.kinds import Choice, Kind, positive
+from gensim_tfw2v.options.kinds import Kind, OneOf, positive
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,7 +124,7 @@ class Synchronous(RegimeOptions):
 
     trained_by = "synchronous:SynchronousRegime"
     has_kernels = workers_overlap = True
-    kinds = {"steps": positive, "combining": Choice(("adasum", "sum"))}
+    kinds = {"steps": positive, "combining": OneOf(("adasum", "sum"))}
 
     steps: int = 32
     combining: str = "adasum"
@@ -219,8 +219,8 @@ class SubModels(RegimeOptions):
     has_kernels = trains_apart = True
     kinds = {
         "models": positive,
-        "sampling": Choice(("shuffle", "random", "equal")),
-        "merging": Choice(("alir", "pca", "concat")),
+        "sampling": OneOf(("shuffle", "random", "equal")),
+        "merging": OneOf(("alir", "pca", "concat")),
     }
 
     models: int = 10
@@ -290,12 +290,12 @@ def check_gradient(objective: Objective) -> None:
 
 def check_lock(lock: np.ndarray) -> None:
     """Raise a ValueError for factors other than 0 and 1, which a batch method cannot use."""
-    other = lock[(lock != 0.0) & (lock != 1.0)]
-    if len(other):
+    fractions = lock[(lock != 0.0) & (lock != 1.0)]
+    if len(fractions):
         raise ValueError(
             "a batch method has no learning rate per row, but wv.vectors_lockf has a factor "
-            f"{other[0]:g}: use 0 for rows that must not change, and 1 for the remaining ones, or "
-            "choose a different regime"
+            f"{fractions[0]:g}: use 0 for rows that must not change, and 1 for the remaining ones, "
+            "or choose a different regime"
         )
 
 
@@ -309,12 +309,12 @@ REGIMES: dict[str, type[RegimeOptions]] = {
 }
 
 
-def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
+def parse_regime(regime: RegimeOptions | str) -> RegimeOptions:
     """Parse the options of a regime.
 
     Parameters
     ----------
-    given : RegimeOptions or str
+    regime : RegimeOptions or str
         A regime, its name, or its name with options: ``"downpour:n_fetch=8,adagrad=true"``.
 
     Raises
@@ -323,23 +323,23 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
         If the name of the regime, or the name or value of an option, is invalid.
     """
     require("regime", "tensorflow")
-    if isinstance(given, RegimeOptions):
-        return given
-    name, _, options = given.partition(":") if isinstance(given, str) else ("", "", "")
-    chosen = REGIMES.get(name.strip().lower())
-    if chosen is None:
+    if isinstance(regime, RegimeOptions):
+        return regime
+    name, _, options = regime.partition(":") if isinstance(regime, str) else ("", "", "")
+    class_ = REGIMES.get(name.strip().lower())
+    if class_ is None:
         raise ValueError(
-            f"regime is {quoted(given)}: use {', '.join(map(repr, REGIMES))}, with options as in "
+            f"regime is {quoted(regime)}: use {', '.join(map(repr, REGIMES))}, with options as in "
             "'downpour:n_fetch=8,n_push=8'"
         )
     kinds = {
         field.name: float if field.default is None else type(field.default)
-        for field in fields(chosen)
+        for field in fields(class_)
     }
     try:
-        return chosen(**_read_options(name, options, kinds))
+        return class_(**_read_options(name, options, kinds))
     except ValueError as error:
-        raise ValueError(f"regime is {quoted(given)}: {error}") from None
+        raise ValueError(f"regime is {quoted(regime)}: {error}") from None
 
 
 def _read_options(name: str, options: str, kinds: dict[str, type]) -> dict[str, Any]:
@@ -357,15 +357,15 @@ def _read_options(name: str, options: str, kinds: dict[str, type]) -> dict[str, 
     return values
 
 
-def _value(what: str, text: str, kind: type) -> Any:
+def _value(name: str, text: str, kind: type) -> Any:
     if kind is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        raise ValueError(f"{what} is {quoted(text)}: use true or false")
+        raise ValueError(f"{name} is {quoted(text)}: use true or false")
     if kind is str:
         return text
     try:
         return whole_number(text) if kind is int else number(text)
     except ValueError:
-        asked = "whole" if kind is int else "finite"
-        raise ValueError(f"{what} is {quoted(text)}: use a {asked} number") from None
+        type_name = "whole" if kind is int else "finite"
+        raise ValueError(f"{name} is {quoted(text)}: use a {type_name} number") from None

@@ -1,7 +1,7 @@
 """Table of all options of the three classes, and its filters."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import parse_cluster
@@ -9,10 +9,10 @@ from gensim_tfw2v.kernel.sizes import NATIVE_BLOCK, WIDEST_WINDOW
 from gensim_tfw2v.monitor.tensorboard_log import parse_log
 from gensim_tfw2v.options.kinds import (
     MAX_INT,
-    Choice,
     Finite,
     Kind,
     Number,
+    OneOf,
     Whole,
     callbacks,
     comparable,
@@ -24,6 +24,7 @@ from gensim_tfw2v.options.kinds import (
     stored_seed,
     truth,
 )
+from gensim_tfw2v.options.option import Option, Use
 from gensim_tfw2v.options.regimes import parse_regime
 
 #: Maximum of `negative`. The kernels count the negatives of all positions of a block as int32.
@@ -33,110 +34,139 @@ MAX_NEGATIVES = (1 << 28) // NATIVE_BLOCK
 MAX_SAMPLE = sys.float_info.max / 6
 
 
-@dataclass(frozen=True)
-class Option:
-    """An option of the model classes.
+def _cluster(name: str, value: Any) -> Any:
+    return parse_cluster(value)
 
-    Attributes
-    ----------
-    name : str
-        Name of the constructor's argument and of the model's attribute.
-    kind : Kind
-        Check of the argument.
-    default : object
-        gensim's default, or the value for models that lack the attribute. It is not checked.
-    uses : str
-        Properties of the option, separated by blanks:
 
-        - identity: a checkpoint belongs to the same training only if the value is equal
-        - argument: it is not an attribute of models
-        - needed: models of all versions of gensim have it
-        - shown: TensorBoard shows it
-        - switch: TensorBoard shows it as true or false
-        - unusual: TensorBoard shows it if its value is not the default
-        - info: `tfw2v info` prints it
-        - arrays: a model's arrays depend on it
-        - folder: it is the path of a folder to write to
-        - fixed: it must not change while a model trains
-        - each-epoch: it is read again in each epoch
-        - own: gensim's classes lack it, and models are saved with it
-        - running: gensim's classes lack it, and models are saved without it
-        - experiment: an attribute of this package's classes that no argument sets
-        - refused: gensim's code lacks it, so it must not be set if gensim's code trains the model
-    of : str
-        "FastText" or "Doc2Vec" for an option of only that class.
-    stored : Kind, optional
-        Check of the attribute; by default `kind`, without conversion of strings.
-    """
+def _regime(name: str, value: Any) -> Any:
+    return parse_regime(value)
 
-    name: str
-    kind: Kind
-    default: Any = None
-    uses: str = ""
-    of: str = ""
-    stored: Kind | None = None
+
+def _log(name: str, value: Any) -> Any:
+    return parse_log(value)
 
 
 #: All options, in the order in which identities are compared and `tfw2v info` prints.
 TABLE = (
-    Option("vector_size", Whole(1, MAX_INT, exact=True), 100, "needed identity shown arrays"),
-    Option("dm", Whole(0, 1, exact=True), 1, "argument arrays", of="Doc2Vec"),
-    Option("sg", Whole(text=True), 0, "needed identity switch info arrays"),
-    Option("hs", Whole(text=True), 0, "needed identity switch info arrays"),
+    Option(
+        "vector_size",
+        Whole(1, MAX_INT, exact=True),
+        100,
+        Use.NEEDED | Use.IDENTITY | Use.SHOWN | Use.ARRAYS,
+    ),
+    Option("dm", Whole(0, 1, exact=True), 1, Use.ARGUMENT | Use.ARRAYS, class_name="Doc2Vec"),
+    Option(
+        "sg", Whole(text=True), 0, Use.NEEDED | Use.IDENTITY | Use.SWITCH | Use.INFO | Use.ARRAYS
+    ),
+    Option(
+        "hs", Whole(text=True), 0, Use.NEEDED | Use.IDENTITY | Use.SWITCH | Use.INFO | Use.ARRAYS
+    ),
     Option(
         "negative",
         Whole(0, MAX_NEGATIVES, text=True),
         5,
-        "needed identity shown info arrays",
+        Use.NEEDED | Use.IDENTITY | Use.SHOWN | Use.INFO | Use.ARRAYS,
     ),
     Option(
         "ns_exponent",
         Finite(text=True),
         0.75,
-        "identity unusual",
+        Use.IDENTITY | Use.UNUSUAL,
         stored=Finite(text=True),  # gensim converts it when it is used
     ),
-    Option("window", Whole(1, WIDEST_WINDOW, text=True), 5, "needed identity shown info"),
-    Option("shrink_windows", truth, True, "identity unusual"),
-    Option("cbow_mean", Whole(text=True), 1, "needed identity unusual arrays"),
-    Option("corrected_cbow", truth, False, "own identity unusual refused"),
-    Option("negative_shards", Whole(1, MAX_NEGATIVES), 1, "experiment identity unusual refused"),
-    Option("learn_hidden", truth, True, "experiment identity unusual refused fixed"),
-    Option("sample", Finite(most=MAX_SAMPLE, none=True), 1e-3, "needed identity shown info"),
-    Option("alpha", Finite(text=True), 0.025, "needed identity shown info each-epoch"),
-    Option("min_alpha", Finite(text=True), 1e-4, "needed identity unusual each-epoch"),
-    Option("epochs", Whole(none=True, exact=True), 5, "needed identity shown info each-epoch"),
-    Option("deterministic", truth, False, "own identity unusual refused fixed"),
-    Option("min_count", comparable, 5, "needed shown info"),
-    Option("workers", Whole(1, text=True), 3, "needed shown"),
-    Option("seed", seed, 1, "needed info", stored=stored_seed),
+    Option(
+        "window",
+        Whole(1, WIDEST_WINDOW, text=True),
+        5,
+        Use.NEEDED | Use.IDENTITY | Use.SHOWN | Use.INFO,
+    ),
+    Option("shrink_windows", truth, True, Use.IDENTITY | Use.UNUSUAL),
+    Option("cbow_mean", Whole(text=True), 1, Use.NEEDED | Use.IDENTITY | Use.UNUSUAL | Use.ARRAYS),
+    Option("corrected_cbow", truth, False, Use.OWN | Use.IDENTITY | Use.UNUSUAL | Use.REFUSED),
+    Option(
+        "negative_shards",
+        Whole(1, MAX_NEGATIVES),
+        1,
+        Use.EXPERIMENT | Use.IDENTITY | Use.UNUSUAL | Use.REFUSED,
+    ),
+    Option(
+        "learn_hidden",
+        truth,
+        True,
+        Use.EXPERIMENT | Use.IDENTITY | Use.UNUSUAL | Use.REFUSED | Use.FIXED,
+    ),
+    Option(
+        "sample",
+        Finite(maximum=MAX_SAMPLE, none=True),
+        1e-3,
+        Use.NEEDED | Use.IDENTITY | Use.SHOWN | Use.INFO,
+    ),
+    Option(
+        "alpha",
+        Finite(text=True),
+        0.025,
+        Use.NEEDED | Use.IDENTITY | Use.SHOWN | Use.INFO | Use.EACH_EPOCH,
+    ),
+    Option(
+        "min_alpha",
+        Finite(text=True),
+        1e-4,
+        Use.NEEDED | Use.IDENTITY | Use.UNUSUAL | Use.EACH_EPOCH,
+    ),
+    Option(
+        "epochs",
+        Whole(none=True, exact=True),
+        5,
+        Use.NEEDED | Use.IDENTITY | Use.SHOWN | Use.INFO | Use.EACH_EPOCH,
+    ),
+    Option(
+        "deterministic",
+        truth,
+        False,
+        Use.OWN | Use.IDENTITY | Use.UNUSUAL | Use.REFUSED | Use.FIXED,
+    ),
+    Option("min_count", comparable, 5, Use.NEEDED | Use.SHOWN | Use.INFO),
+    Option("workers", Whole(1, text=True), 3, Use.NEEDED | Use.SHOWN),
+    Option("seed", seed, 1, Use.NEEDED | Use.INFO, stored=stored_seed),
     Option("max_vocab_size", comparable),
     Option("max_final_vocab", Whole(none=True, exact=True)),
-    Option("batch_words", comparable, 10_000, "each-epoch"),
-    Option("trim_rule", function, None, "argument"),
-    Option("callbacks", callbacks, (), "argument"),
-    Option("min_n", Whole(0, exact=True), 3, "argument identity arrays", of="FastText"),
-    Option("max_n", Whole(0, exact=True), 6, "argument identity arrays", of="FastText"),
+    Option("batch_words", comparable, 10_000, Use.EACH_EPOCH),
+    Option("trim_rule", function, None, Use.ARGUMENT),
+    Option("callbacks", callbacks, (), Use.ARGUMENT),
+    Option(
+        "min_n",
+        Whole(0, exact=True),
+        3,
+        Use.ARGUMENT | Use.IDENTITY | Use.ARRAYS,
+        class_name="FastText",
+    ),
+    Option(
+        "max_n",
+        Whole(0, exact=True),
+        6,
+        Use.ARGUMENT | Use.IDENTITY | Use.ARRAYS,
+        class_name="FastText",
+    ),
     Option(
         "bucket",
         Whole(0, MAX_INT, exact=True),
         2_000_000,
-        "argument identity arrays",
-        of="FastText",
+        Use.ARGUMENT | Use.IDENTITY | Use.ARRAYS,
+        class_name="FastText",
     ),
-    Option("dbow_words", truth, False, "identity unusual", of="Doc2Vec"),
-    Option("dm_concat", truth, False, "identity unusual", of="Doc2Vec"),
-    Option("dm_tag_count", Whole(0, exact=True), 1, "identity", of="Doc2Vec"),
-    Option("cluster", lambda _, given: parse_cluster(given), None, "running refused fixed"),
-    Option("regime", lambda _, given: parse_regime(given), None, "running refused fixed"),
-    Option("layout", Choice(("rows", "columns")), "rows", "running fixed"),
-    Option("wire", Choice(("int8", "bfloat16", "float32")), "int8", "running fixed"),
-    Option("checkpoint_dir", folder, None, "running folder refused fixed"),
-    Option("checkpoint_minutes", minutes, 10.0, "running"),
-    Option("log_dir", lambda _, given: parse_log(given), None, "running folder refused fixed"),
-    Option("progress", flag, None, "running"),
-    Option("encoded_dir", folder, None, "running folder"),
-    Option("tables_dir", folder, None, "running folder arrays"),
+    Option("dbow_words", truth, False, Use.IDENTITY | Use.UNUSUAL, class_name="Doc2Vec"),
+    Option("dm_concat", truth, False, Use.IDENTITY | Use.UNUSUAL, class_name="Doc2Vec"),
+    Option("dm_tag_count", Whole(0, exact=True), 1, Use.IDENTITY, class_name="Doc2Vec"),
+    Option("cluster", _cluster, None, Use.RUNNING | Use.REFUSED | Use.FIXED),
+    Option("regime", _regime, None, Use.RUNNING | Use.REFUSED | Use.FIXED),
+    Option("layout", OneOf(("rows", "columns")), "rows", Use.RUNNING | Use.FIXED),
+    Option("wire", OneOf(("int8", "bfloat16", "float32")), "int8", Use.RUNNING | Use.FIXED),
+    Option("checkpoint_dir", folder, None, Use.RUNNING | Use.FOLDER | Use.REFUSED | Use.FIXED),
+    Option("checkpoint_minutes", minutes, 10.0, Use.RUNNING),
+    Option("log_dir", _log, None, Use.RUNNING | Use.FOLDER | Use.REFUSED | Use.FIXED),
+    Option("progress", flag, None, Use.RUNNING),
+    Option("encoded_dir", folder, None, Use.RUNNING | Use.FOLDER),
+    Option("tables_dir", folder, None, Use.RUNNING | Use.FOLDER | Use.ARRAYS),
 )
 
 
@@ -144,12 +174,12 @@ TABLE = (
 RENAMED = {"size": "vector_size", "iter": "epochs", "docvecs": "dv", "vocabulary": "wv"}
 
 
-def named(use: str, *classes: str) -> tuple[str, ...]:
-    """Return the names of options with this use, common to all classes or only of `classes`."""
+def option_names(use: Use, *class_names: str) -> tuple[str, ...]:
+    """Return the names of options with this use, common to all classes or only of some classes."""
     return tuple(
         option.name
         for option in TABLE
-        if use in option.uses.split() and option.of in (classes or ("",))
+        if use in option.uses and option.class_name in (class_names or ("",))
     )
 
 
@@ -158,7 +188,7 @@ def attributes_of(class_name: str) -> dict[str, Kind]:
     return {
         option.name: option.stored or _without_text(option.kind)
         for option in TABLE
-        if "argument" not in option.uses and option.of in ("", class_name)
+        if Use.ARGUMENT not in option.uses and option.class_name in ("", class_name)
     }
 
 
@@ -171,7 +201,7 @@ ARGUMENTS = {option.name: option.kind for option in TABLE}
 DEFAULTS = {option.name: option.default for option in TABLE}
 
 #: Checks of arguments of `train`; gensim raises an error for missing ones.
-OF_TRAIN: dict[str, Kind] = {
+TRAIN_ARGUMENTS: dict[str, Kind] = {
     "epochs": Whole(none=True, exact=True),
     "start_alpha": Finite(none=True),
     "end_alpha": Finite(none=True),

@@ -26,7 +26,8 @@ from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.files.temporary import locked
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.options.table import named
+from gensim_tfw2v.options.option import Use
+from gensim_tfw2v.options.table import option_names
 from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.huffman import Paths
 
@@ -302,14 +303,18 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
         "vocabulary": _keys(model.wv, "words"),
         # without a seed, each process draws a random one, so a training may resume with any
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
-        **{name: getattr(model, name) for name in named("identity")},
+        **{name: getattr(model, name) for name in option_names(Use.IDENTITY)},
     }
     if model.hs:  # a row of syn1 is a node of this tree
         description["tree"] = f"{Paths.of(model.wv).checksum():08x}"
     if model.has_subwords:
-        description |= {name: getattr(model.wv, name) for name in named("identity", "FastText")}
+        description |= {
+            name: getattr(model.wv, name) for name in option_names(Use.IDENTITY, "FastText")
+        }
     if model.has_documents:
-        description |= {name: getattr(model, name) for name in named("identity", "Doc2Vec")}
+        description |= {
+            name: getattr(model, name) for name in option_names(Use.IDENTITY, "Doc2Vec")
+        }
         description["tags"] = _keys(model.dv, "tags")
     # last, because units depend on the options: a changed option is reported first
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]

@@ -127,7 +127,7 @@ class EarlyStopping(CallbackAny2Vec):
         Training is stopped after `patience` epochs without improvement.
         """
         epoch = len(self.history)
-        training = model._training
+        training = model._state.training
         # the vectors at the end of the epoch no longer exist: it was trained before a checkpoint,
         # or along with later epochs by sub-models
         is_gone = training is not None and training.position.epoch != epoch + 1

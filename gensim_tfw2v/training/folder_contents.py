@@ -75,7 +75,7 @@ def describe(model: Any) -> dict[str, Any]:
     if ranges := _integer_rows(model.wv.index_to_key):
         own["integer_words"] = ranges
     if isinstance(model, Word2Vec):
-        own |= {"class": model._of_gensim.__name__, "options": _options(model)}
+        own |= {"class": model._gensim_class.__name__, "options": _options(model)}
         own["state"] = _state(model)
     if values := list_value_dtypes(model):
         own["values"] = values

@@ -59,7 +59,7 @@ def list_dtypes(model: Any) -> dict[str, str]:
     dtypes[TREE] = "U32"
     if isinstance(model, Word2Vec):
         for array in INPUT_LAYER:
-            if model._of_gensim.__name__ in array.class_names:
+            if model._gensim_class.__name__ in array.class_names:
                 dtypes |= {tensor_name(array.name): "F32", f"{array.name}_lockf": "F32"}
         dtypes |= {array.name: "F32" for array in OUTPUT_LAYER} | {"cum_table": "U32"}
     return dtypes

@@ -37,14 +37,16 @@ class Frozen:
         plain_ones = {k: v for k, v in vars(model).items() if isinstance(v, Real | np.bool_)}
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]
         made_of = [str(plain_ones), *map(id, arrays)]
-        if model._frozen is None or model._frozen.made_of[: len(made_of)] != made_of:
+        frozen: Frozen | None = model._state.frozen
+        if frozen is None or frozen.made_of[: len(made_of)] != made_of:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
             options = Plan(config, vocabulary, corpus=None, entries=0).kernel_options
             # the arrays are kept, so that their ids are not reused
             made_of += [arrays]
-            model._frozen = cls(made_of, vocabulary.words(1), options)
-        return model._frozen
+            frozen = cls(made_of, vocabulary.words(1), options)
+            model._state.frozen = frozen
+        return frozen
 
 
 def infer(

@@ -33,7 +33,7 @@ def load_model(name: Any, load: Callable[[], Any], class_: Any) -> Any:
 
     try:
         model = load_marked(name, load_pickle)
-        if not isinstance(model, class_._of_gensim):
+        if not isinstance(model, class_._gensim_class):
             raise AttributeError(f"it is a {type(model).__name__}")
         check_loaded(model)
     except AttributeError as error:
@@ -72,7 +72,7 @@ def _describe_object(name: Any, class_: Any) -> str:
     except Exception:
         return ""
     kind = type(saved).__name__.removeprefix("TF")
-    if isinstance(saved, class_._of_gensim):
+    if isinstance(saved, class_._gensim_class):
         return ""
     if hasattr(saved, "wv"):
         return f"is a {kind} model: load it with TF{kind}.load"

@@ -49,7 +49,7 @@ def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]
 
 def trained_inputs(model: Any) -> dict[WeightArray, Any]:
     """Return the arrays of inputs that training changes; `wv.vectors` of FastText is derived."""
-    class_name = model._of_gensim.__name__
+    class_name = model._gensim_class.__name__
     return {
         array: attrgetter(array.name)(model)
         for array in INPUT_LAYER

@@ -1,6 +1,6 @@
 """Checks of a model: arrays and vocabulary before training, and settings during training."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from gensim_tfw2v.gensim_classes import FastText
 from gensim_tfw2v.kernel.tables import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock
-from gensim_tfw2v.options.table import named
+from gensim_tfw2v.options.table import DEFAULTS, option_names
 from gensim_tfw2v.training.model_arrays import (
     shapes,
     trained_inputs,
@@ -25,10 +26,10 @@ from gensim_tfw2v.weight_tables import NGRAMS, OUTPUT_LAYER, TAGS, WeightArray
 _REBUILD = "build the vocabulary again, or set all of its attributes consistently"
 
 #: Options that are read at the start of each epoch.
-EACH_EPOCH = set(named("each-epoch"))
+EACH_EPOCH = set(option_names(Use.EACH_EPOCH))
 
 #: Settings that must not change during training.
-FIXED = {*named("fixed"), "words", "shapes"}
+FIXED = {*option_names(Use.FIXED), "words", "shapes"}
 
 #: Attributes that all saved vectors have.
 _OF_VECTORS = ("vectors", "index_to_key", "key_to_index", "vector_size")
@@ -44,7 +45,7 @@ def check_loaded(saved: Any) -> None:
     if isinstance(vectors, FastTextKeyedVectors):
         missing += [f"wv.{name}" for name in _OF_FASTTEXT if not hasattr(vectors, name)]
     if vectors is not saved:
-        missing += [name for name in named("needed") if not hasattr(saved, name)]
+        missing += [name for name in option_names(Use.NEEDED) if not hasattr(saved, name)]
     if missing:
         raise AttributeError(f"it lacks {', '.join(missing)}")
 
@@ -240,6 +241,30 @@ def _check_samples(regime: SubModels, sentences: int) -> None:
             f"rate={regime.rate:g} of the corpus's {sentences:,} sentences is less than one "
             "sentence per sub-model: use a larger rate"
         )
+
+
+def check_overrides(model: Any, overrides: Sequence[str]) -> str:
+    """Return the reason why gensim's own code has to train a model, for a message.
+
+    `overrides` are the methods that only gensim's code calls, and that the model overrides.
+
+    Raises
+    ------
+    ValueError
+        If an option is set that gensim's code lacks.
+    """
+    reason = (
+        f"{type(model).__name__} overrides {' and '.join(overrides)}, which only gensim's own "
+        "training code calls"
+    )
+    for name in option_names(Use.REFUSED):
+        value = getattr(model, name)
+        if value != DEFAULTS[name]:
+            raise ValueError(
+                f"{reason}, and gensim's code has no {name}: leave out {name}={quoted(value)}, "
+                "or use a class that does not override such methods"
+            )
+    return reason
 
 
 def settings_of(model: Any) -> dict[str, Any]:

@@ -150,8 +150,8 @@ class Training:
         model = self._model
         made_with = hyperparameters(model, self.corpus.total_raw_words)
         # whether this run continues a run in the log, of this model or of a resumed training
-        goes_on = any((*model._logged, self.position.epoch, self.position.done))
-        log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
+        goes_on = any((*model._state.logged_until, self.position.epoch, self.position.done))
+        log = RunLog(options, made_with, lambda: self.traffic, model._state.logged_until, goes_on)
         config = self.config
         rows = self.plan.vocabulary.count_rows().inputs
         sizes = len(model.wv), rows, config.vector_size, self.plan.shape.shared

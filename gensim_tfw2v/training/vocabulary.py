@@ -1,6 +1,7 @@
 """Vocabulary in training, read from gensim's attributes."""
 
 import functools
+import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,3 +140,20 @@ def seed_of(model: Any) -> int:
         return abs(int(model.seed))
     numbers = np.abs(np.asarray(model.seed, np.int64)).ravel()
     return int(np.random.SeedSequence(numbers.tolist()).generate_state(1, np.uint64)[0])
+
+
+def noise_table(counts: Sequence[int], ns_exponent: Any, domain: int) -> np.ndarray:
+    """Return gensim's table of the noise distribution, [V]; see `TFWord2Vec.make_cum_table`."""
+    word_counts = np.asarray(counts).tolist()
+    exponent = float(ns_exponent)
+    try:
+        cumulative = np.cumsum([math.pow(count, exponent) for count in word_counts])
+    except (OverflowError, ValueError):  # too large, or undefined for counts of 0 or less
+        cumulative = np.full(1, np.nan)
+    if len(cumulative) and not 0.0 < cumulative[-1] < math.inf:
+        raise ValueError(
+            f"no negatives can be drawn: word counts from {min(word_counts)} to "
+            f"{max(word_counts)}, raised to ns_exponent={ns_exponent!r}, are all 0, too large or "
+            "not defined; use counts above 0, and an exponent near 0, such as 0.75"
+        )
+    return np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)

@@ -83,7 +83,7 @@ class Weights:
         # FastText's rows are gathered, and an output of `dm_concat` is several rows
         if self.subwords is not None or model.layer1_size != model.vector_size:
             return None
-        has_nothing_to_lose = model._is_new and model.checkpoint_dir is None
+        has_nothing_to_lose = model._state.is_new and model.checkpoint_dir is None
         if has_nothing_to_lose and (rows := RowsInPlace.find(model)) is not None:
             return rows
         if not self._lacks_memory():

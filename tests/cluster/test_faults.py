@@ -58,7 +58,7 @@ class Killer:
     def on_epoch_end(self, model): ...
 
     def on_epoch_begin(self, model):
-        if model._training is None:
+        if model._state.training is None:
             return
         if not self.tasks:  # all were killed: training must not end before the last is back
             self.wait_for(task for task in self.local.cluster.servers() if task.role == "worker")
@@ -110,7 +110,12 @@ def test_killed_ps_or_fork_server_resumes_from_the_last_checkpoint(
 
         def on_epoch_begin(self, model):
             back = caplog.text.count(BACK)
-            if model._training is not None and not self.tasks and self.back is None and back > 1:
+            if (
+                model._state.training is not None
+                and not self.tasks
+                and self.back is None
+                and back > 1
+            ):
                 self.back = back
                 (pid,) = (child.pid for child in servers() if child.name() == "tfw2v-forks")
                 os.kill(pid, signal.SIGKILL)
@@ -171,7 +176,11 @@ class Stopper(Killer):
         self.has_stopped = False
 
     def on_epoch_begin(self, model):
-        if model._training is None or model._training.position.epoch != 1 or self.has_stopped:
+        if (
+            model._state.training is None
+            or model._state.training.position.epoch != 1
+            or self.has_stopped
+        ):
             return
         self.has_stopped = True
         threading.Timer(0.05, self.stop).start()
@@ -234,7 +243,7 @@ class Tell:
     def on_train_end(self, model): ...
     def on_epoch_end(self, model): ...
     def on_epoch_begin(self, model):
-        print("epoch", model._training and model._training.position.epoch, flush=True)
+        print("epoch", model._state.training and model._state.training.position.epoch, flush=True)
 
 cluster = sys.argv[3] if len(sys.argv) > 3 else None
 model = TFWord2Vec(
@@ -277,7 +286,7 @@ def test_interrupted_training_resumes(tmp_path, undisturbed):
             pass
 
         def on_epoch_begin(self, model):
-            if model._training is not None and model._training.position.epoch == 3:
+            if model._state.training is not None and model._state.training.position.epoch == 3:
                 raise KeyboardInterrupt
 
     options = OPTIONS | {"checkpoint_dir": tmp_path}

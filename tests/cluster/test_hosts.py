@@ -25,7 +25,7 @@ if told.get("entries"):
 training_plan.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):
-    traffic = (model._training or model).traffic
+    traffic = (model._state.training or model).traffic
     found = {f.name: getattr(traffic, f.name) for f in dataclasses.fields(traffic)}
     found["seconds"] = found["seconds"].tolist()
     print(json.dumps(more | {"traffic": found}), flush=True)
@@ -35,8 +35,8 @@ class Tell:
     def on_train_end(self, model): ...
     def on_epoch_end(self, model): ...
     def on_epoch_begin(self, model):
-        if model._training is not None:
-            say(model, epoch=model._training.position.epoch)
+        if model._state.training is not None:
+            say(model, epoch=model._state.training.position.epoch)
             if sys.stdin.readline().strip() == "end":
                 sys.exit()
 

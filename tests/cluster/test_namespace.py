@@ -150,7 +150,7 @@ class Watch:
     def on_epoch_end(self, model): ...
 
     def on_epoch_begin(self, model):
-        if model._training is None:
+        if model._state.training is None:
             return  # first epoch: the tasks are not started yet
         children = servers()
         self.ports.append(set().union(*(own_ports(child.pid) for child in children)))

@@ -72,9 +72,9 @@ class CoordinatorKiller:
     def on_train_end(self, model): ...
     def on_epoch_end(self, model): ...
     def on_epoch_begin(self, model):
-        if model._training is not None and not self.killed:
+        if model._state.training is not None and not self.killed:
             self.killed = True
-            os.kill(model._training.regime._process.pid, signal.SIGKILL)
+            os.kill(model._state.training.regime._process.pid, signal.SIGKILL)
 
 
 def train_with_a_recovery(cluster):

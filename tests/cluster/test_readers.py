@@ -131,7 +131,7 @@ def test_machines_of_workers_read_the_corpus(
 
 def test_corpus_encoded_by_workers_equals_the_text(cluster, shards, tmp_path):
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
-    reader = model._corpus_reader
+    reader = model._state.corpus_reader
     reader.trains_at_once = True
     model.build_vocab(sentences := PathLineSentences(shards))
     known_words, config = model.wv.key_to_index, model._current_config()
@@ -266,7 +266,7 @@ def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, mon
         assert caplog.text.count("stopped reading the corpus") == 1
         assert "worker 0 (" in caplog.text
         processes[1].kill()
-    model._reader = None  # drops the reader and its files
+    model._state.corpus_reader = None  # drops the reader and its files
     deadline = time.monotonic() + 120
     while "tfw2v" in (names := " ".join(thread.name for thread in threading.enumerate())):
         assert time.monotonic() < deadline, names

@@ -40,9 +40,9 @@ class Disturbance:
     def on_epoch_end(self, model): ...
 
     def on_epoch_begin(self, model):
-        if model._training is None:
+        if model._state.training is None:
             return
-        epoch = model._training.position.epoch
+        epoch = model._state.training.position.epoch
         if epoch == self.killed_in:
             self.killed = self.pid(0)
             os.kill(self.killed, signal.SIGKILL)
@@ -86,7 +86,7 @@ def test_each_item_counts_once_with_killed_and_hung_workers(monkeypatch, caplog)
 def test_lost_ps_restarts_the_search_from_the_checkpoint(monkeypatch, caplog):
     class Killer(Disturbance):
         def on_epoch_begin(self, model):
-            if model._training is not None and model._training.position.epoch == 4:
+            if model._state.training is not None and model._state.training.position.epoch == 4:
                 if self.killed is None:
                     self.killed = self.local.pid(self.local.cluster.task("ps", 1))
                     os.kill(self.killed, signal.SIGKILL)

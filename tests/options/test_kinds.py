@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.options import kinds
-from gensim_tfw2v.options.kinds import MAX_INT, Choice, Finite, Whole
+from gensim_tfw2v.options.kinds import MAX_INT, Finite, OneOf, Whole
 
 
 def name_value(value):
@@ -29,7 +29,7 @@ def name_value(value):
         (Finite(0, 0.5), 0.5, 0.5),
         (Finite(text=True), "1e-3", 1e-3),
         (Finite(none=True), None, None),
-        (Choice(("a", "b")), "b", "b"),
+        (OneOf(("a", "b")), "b", "b"),
         (kinds.comparable, math.inf, math.inf),
         (kinds.positive, 1, 1),
         (kinds.positive, MAX_INT, MAX_INT),
@@ -69,7 +69,7 @@ def test_valid_values_are_returned(kind, value, result):
         (Finite(0, 0.5), 0.6, ValueError, "at most 0.5"),
         (Finite(), math.nan, ValueError, "finite number"),
         (Finite(), -math.inf, ValueError, "finite number"),
-        (Choice(("a", "b")), "c", ValueError, "'c': use 'a' or 'b'"),
+        (OneOf(("a", "b")), "c", ValueError, "'c': use 'a' or 'b'"),
         (kinds.comparable, math.nan, TypeError, "a number"),
         (kinds.comparable, "1", TypeError, "a number"),
         (kinds.positive, 0, ValueError, "from 1 up"),

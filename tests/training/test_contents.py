@@ -16,8 +16,9 @@ from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec, merge_models, train_
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.contents import KEPT, MADE, NEW, PARTS, RESULTS, names
+from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.regimes import Asynchronous
-from gensim_tfw2v.options.table import DEFAULTS, named
+from gensim_tfw2v.options.table import DEFAULTS, option_names
 from gensim_tfw2v.training.checkpoints import CheckpointError
 from gensim_tfw2v.training.folder_contents import STATE
 from gensim_tfw2v.training.pretrained import load_pretrained, save_pretrained
@@ -28,7 +29,7 @@ LISTED = {name for part in PARTS for name in part.names}
 
 #: Class attributes that say what a class is.
 CONSTANTS = {
-    *("_of_gensim", "_kinds", "_signature", "has_subwords", "has_documents", "_known_tags"),
+    *("_gensim_class", "_kinds", "_signature", "has_subwords", "has_documents", "_known_tags"),
 }
 
 #: Options that are not the default, of all three classes.
@@ -130,7 +131,9 @@ def check_fates(way, model, before, new):
 def new_attributes(model):
     options = {name: getattr(model, name) for name in ("seed", "vector_size")}
     new = attributes(type(model)(**options))
-    return new | {name: value for name, value in DEFAULTS.items() if name in named("running")}
+    return new | {
+        name: value for name, value in DEFAULTS.items() if name in option_names(Use.RUNNING)
+    }
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -156,10 +159,14 @@ def test_every_attribute_of_the_classes_is_listed():
 def test_the_list_names_each_attribute_once():
     listed = [name for part in PARTS for name in part.names]
     assert len(listed) == len(set(listed))
-    assert STATE.keys() == {*RESULTS, *named("experiment")}
+    assert STATE.keys() == {*RESULTS, *option_names(Use.EXPERIMENT)}
     for way in WAYS:
         assert {getattr(part, way) for part in PARTS} <= {KEPT, MADE, NEW, "refused"}
-    assert set(names("gensim", NEW)) >= {*named("own"), *named("experiment"), *named("running")}
+    assert set(names("gensim", NEW)) >= {
+        *option_names(Use.OWN),
+        *option_names(Use.EXPERIMENT),
+        *option_names(Use.RUNNING),
+    }
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -185,7 +192,7 @@ def test_files_keep_all_but_how_to_train(case, sep_limit, tmp_path):
     model.save(str(tmp_path / "model"), sep_limit=sep_limit)
     loaded = type(model).load(str(tmp_path / "model"))
     check_fates("file", loaded, before, {})
-    assert not vars(loaded).keys() & {*named("running"), "traffic", "merge_report"}
+    assert not vars(loaded).keys() & {*option_names(Use.RUNNING), "traffic", "merge_report"}
     check_fates("copy", model, before, before)
 
 

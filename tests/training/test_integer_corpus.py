@@ -116,7 +116,7 @@ def test_training_resumes_with_an_equal_array(tmp_path):
     with pytest.raises(Stop):
         TFWord2Vec(ARRAY, callbacks=[Stopper()], **options)
     resumed = TFWord2Vec(ARRAY.astype(np.int64), **options)
-    assert resumed._restored_words == ARRAY.size
+    assert resumed._state.restored_words == ARRAY.size
     whole = TFWord2Vec(LISTS, **OPTIONS | {"epochs": 3})
     np.testing.assert_array_equal(resumed.wv.vectors, whole.wv.vectors)
 

@@ -29,7 +29,7 @@ class Watching:
     def on_epoch_begin(self, model): ...
 
     def on_epoch_end(self, model):
-        bar = model._training.bar
+        bar = model._state.training.bar
         self.bars.append((getattr(bar, "initial", 0), bar.n, bar.total))  # hidden bars have none
         if len(self.bars) == self.left:
             raise KeyboardInterrupt
@@ -58,7 +58,7 @@ def test_resumed_training_counts_only_new_words_in_its_rates(interrupted, caplog
                 "took" in event["msg"]]  # fmt: skip
     raw, kept = map(int, re.findall(r"(\d+) raw words \((\d+) eff", event["msg"])[0])
     assert raw == WORDS and 0.5 * WORDS < kept < WORDS
-    assert model._restored_words == 3 * WORDS and "_restored_words" not in model.__getstate__()
+    assert model._state.restored_words == 3 * WORDS and "_state" not in model.__getstate__()
     np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**OPTIONS).wv.vectors)
 
 

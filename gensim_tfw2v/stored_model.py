@@ -1,0 +1,239 @@
+"""Saving and loading of models, in gensim's format and as folders of the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import pickle
+from collections.abc import Container, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.files.atomic import save_local
+from gensim_tfw2v.gensim_classes import Word2Vec
+from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.contents import NEW, names
+from gensim_tfw2v.options.option import Use
+from gensim_tfw2v.options.table import DEFAULTS, option_names
+from gensim_tfw2v.training.model_arrays import make_contiguous
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Options that describe how to train, not the model: `save` leaves them out.
+RUNNING = option_names(Use.RUNNING)
+
+#: Options of a model that gensim's class lacks.
+OWN = option_names(Use.OWN)
+
+#: Attributes for experiments; no argument sets them.
+EXPERIMENTAL = option_names(Use.EXPERIMENT)
+
+logger = logging.getLogger(__name__)
+
+
+class StoredWord2Vec(Word2Vec):
+    """gensim's Word2Vec with all ways to store a model, to load it, and to convert it.
+
+    `gensim_tfw2v.options.contents` lists what each of them keeps.
+    """
+
+    _gensim_class: type[Word2Vec] = Word2Vec  # gensim's class that this one replaces
+    has_subwords = False  # True in FastText models
+    has_documents = False  # True in Doc2Vec models
+
+    @classmethod
+    def load(cls, *args: Any, **kwargs: Any) -> Self:
+        """Load a model saved by this class or by gensim's Word2Vec; see gensim.
+
+        Raises
+        ------
+        FileSetError
+            If a file of arrays next to the model's file is of a different save.
+        IsADirectoryError, ValueError, AttributeError
+            If the path is a folder, a file of a different format, or a file of something else. The
+            message names what loads it.
+        """
+        from gensim_tfw2v.training.loading import load_model
+
+        name = args[0] if args else kwargs.get("fname")
+        load = functools.partial(super().load, *args, **kwargs)
+        return cls.take_over(load_model(name, load, cls))
+
+    @classmethod
+    def take_over(cls, model: Any) -> Any:
+        """Turn a model of gensim's class into one of this class, in place, and return it."""
+        for class_ in (cls, *_subclasses(StoredWord2Vec)):
+            if type(model) is class_._gensim_class:
+                model.__class__ = class_  # attributes that gensim's class lacks have class defaults
+        if getattr(model, "has_documents", False):  # earlier versions saved the keys as a range
+            model.dv.index_to_key = list(model.dv.index_to_key)
+        return model
+
+    @classmethod
+    def from_vectors(
+        cls, vectors: KeyedVectors, counts: Mapping[str, int] | None = None, **options: Any
+    ) -> Self:
+        """Make a trainable model from vectors only, such as those of a file in word2vec's format.
+
+        The model has all words of `vectors`; ``build_vocab(corpus, update=True)`` adds the words of
+        a corpus. The output layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
+
+        Parameters
+        ----------
+        vectors : KeyedVectors
+            V vectors of D dimensions, which are copied.
+        counts : mapping from str to int, optional
+            Counts of the words. By default the counts in `vectors`, or if it has none, estimates
+            by Zipf's law from the order of the words.
+        **options
+            Parameters of the class, except the corpus and `vector_size`, which is D.
+
+        Returns
+        -------
+        TFWord2Vec
+            The new model, with copies of the vectors.
+
+        Raises
+        ------
+        ValueError
+            If `counts` lacks a word, or a count is not a whole number from 1 up.
+        TypeError
+            From `TFFastText` and `TFDoc2Vec`, because their models contain more than word vectors.
+        """
+        if cls._gensim_class is not Word2Vec:
+            raise TypeError(
+                f"a {cls._gensim_class.__name__} model contains more than word vectors: load a "
+                "whole model, or use TFWord2Vec.from_vectors"
+            )
+        from gensim_tfw2v.training.from_vectors import take_vectors
+
+        if not isinstance(vectors, KeyedVectors):
+            raise TypeError(
+                f"vectors must be gensim's KeyedVectors, got {quoted(vectors)}: pass model.wv, or "
+                "load a file by KeyedVectors.load or load_word2vec_format"
+            )
+        if "vector_size" in options:
+            raise TypeError("vector_size is that of the vectors: leave it out")
+        vectors = with_keys(vectors)
+        model = cls(vector_size=vectors.vector_size, **options)
+        take_vectors(model, vectors, counts)
+        return model
+
+    def save_pretrained(
+        self, folder: str | os.PathLike[str], results: Mapping[str, float] | None = None
+    ) -> None:
+        """Save to a folder as on the Hugging Face Hub, without pickle.
+
+        sentence-transformers and model2vec load the folder, too, as vectors of words. It contains
+        all that `save` keeps, except `random` and `lifecycle_events`.
+
+        Parameters
+        ----------
+        folder : str or path
+            Folder for the files. Older ones are replaced, except a model card (``README.md``).
+        results : mapping from str to float, optional
+            Results of an evaluation, for the model card.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If something cannot be kept, which the message names: words or tags that are neither
+            strings nor integers, an integer beside a string with its digits, a `hashfxn`,
+            attributes of your own, or values of words that are no numbers.
+        """
+        from gensim_tfw2v.training.pretrained import save_pretrained
+
+        save_pretrained(self, folder, results)
+
+    @classmethod
+    def from_pretrained(cls, name: str | os.PathLike[str], **options: Any) -> Self:
+        """Load a model that `save_pretrained` or `push_to_hub` has saved; no code in it is run.
+
+        `name` is a folder or the name of a model on the Hub. `options` are those of
+        ``huggingface_hub.snapshot_download``. What starts like a path or has the suffix of a file
+        is not looked up on the Hub.
+
+        Raises
+        ------
+        ValueError
+            If the folder is invalid, with the reason.
+        OSError
+            If the folder does not exist, or the path is a file, or the download fails.
+        ImportError
+            If ``huggingface_hub`` is needed, but missing.
+        """
+        from gensim_tfw2v.training.hub import find_folder
+        from gensim_tfw2v.training.pretrained import load_pretrained
+
+        folder = find_folder(name, cls.__name__, **options)
+        return load_pretrained(folder, {cls._gensim_class.__name__: cls})
+
+    def push_to_hub(
+        self,
+        name: str,
+        results: Mapping[str, float] | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+    ) -> str:
+        """Upload what `save_pretrained` saves to the Hugging Face Hub; return the address.
+
+        The model on the Hub, `name`, is created if it is missing. `private` and `token` are those
+        of ``huggingface_hub.create_repo``.
+        """
+        from gensim_tfw2v.training.hub import push_to_hub
+
+        return push_to_hub(self, name, results, private, token)
+
+    def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
+        """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""
+        saved: Any = object.__new__(type(self))
+        saved.__dict__.update(self._without(names("file", NEW)))
+
+        def write(target: Any) -> None:
+            if isinstance(target, str):
+                super(StoredWord2Vec, saved)._smart_save(target, *args, **kwargs)
+                return
+            # gensim's lists of arrays in separate files, of the file that this model is from
+            for name in ("__numpys", "__recursive_saveloads"):
+                saved.__dict__.pop(name, None)
+            pickle.dump(saved, target, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
+
+        save_local(fname, write)
+
+    def to_gensim(self) -> Word2Vec:
+        """Return the model as gensim's class, so that its file loads without this package.
+
+        Returns
+        -------
+        gensim.models.Word2Vec, FastText or Doc2Vec
+            Shares this model's arrays: training either changes both. It lacks options of this
+            package; a warning names those that describe the model, such as ``learn_hidden=False``.
+        """
+        make_contiguous(self)
+        model: Any = object.__new__(self._gensim_class)
+        model.__dict__.update(self._without(names("gensim", NEW)))
+        for name in (*OWN, *EXPERIMENTAL):
+            if (value := getattr(self, name)) != DEFAULTS[name]:
+                logger.warning(
+                    "gensim trains this model without %s=%r, which it lacks", name, value
+                )
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._without(names("copy", NEW))
+
+    def _without(self, left_out: Container[str]) -> dict[str, Any]:
+        attributes = self.__dict__.copy()  # atomic: a training thread may add some meanwhile
+        return {name: value for name, value in attributes.items() if name not in left_out}
+
+
+def _subclasses(class_: type[StoredWord2Vec]) -> Iterator[type[StoredWord2Vec]]:
+    """Yield all subclasses of a class, each before its own subclasses."""
+    classes = class_.__subclasses__()
+    yield from classes
+    for subclass in classes:
+        yield from _subclasses(subclass)
