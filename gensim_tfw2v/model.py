@@ -50,6 +50,7 @@ from gensim_tfw2v.training.weights import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from gensim_tfw2v.cluster.launcher import ProcessLauncher
     from gensim_tfw2v.merging import MergeReport
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from gensim_tfw2v.options.keywords import Word2VecOptions
     from gensim_tfw2v.options.kinds import Kind
     from gensim_tfw2v.options.regimes import RegimeOptions
-    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 #: Options that describe how to train, not the model: `save` leaves them out.
 RUNNING = named("running")
@@ -1031,7 +1031,7 @@ class TFWord2Vec(Word2Vec):
     def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Start a local cluster's processes in the background, if the model trains on one."""
         if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
-            from gensim_tfw2v.processes.launcher import ProcessLauncher
+            from gensim_tfw2v.cluster.launcher import ProcessLauncher
 
             self._process_launcher = ProcessLauncher()
 
