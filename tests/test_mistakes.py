@@ -180,7 +180,12 @@ CALLS = [
     ("words as text", lambda m: Workload.for_text("1e6", 9), TypeError, "vocabulary must .*'1e6'"),
     ("tokens", lambda m: Workload.for_text(9, -5), ValueError, "tokens must be .*above 0, got -5"),
     ("no dimensions", lambda m: Workload.for_text(9, 99, 0), ValueError, "vector_size must .* 0"),
-    ("sample", lambda m: Workload.for_text(9, 99, sample=NAN), ValueError, "sample must .* got nan"),
+    (
+        "sample",
+        lambda m: Workload.for_text(9, 99, sample=NAN),
+        ValueError,
+        "sample must .* got nan",
+    ),
     ("no workers", lambda m: Machines(0, 1), ValueError, "workers must be at least 1, got 0"),
     ("workers as text", lambda m: Machines("4", 1), TypeError, "workers must be .* got '4'"),
     ("network", lambda m: Machines(1, 1, net=-1), ValueError, "net must be .*above 0, got -1"),
