@@ -131,7 +131,7 @@ def memory_table(document: Mapping[str, Any], threads: int) -> str:
         cells = []
         for vocabulary in VOCABULARIES:
             size, skipgram = options["vector_size"], bool(options["sg"])
-            work = Workload.of_text(vocabulary, 1e9, size, skipgram=skipgram)
+            work = Workload.for_text(vocabulary, 1e9, size, skipgram=skipgram)
             moved = memory_bytes(work, document["cache"])
             cells.append(f"{moved:.0f} ({moved * speed / 1e9:.1f})")
         rows.append([setting, *cells])

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.options.kinds import Kind
     from gensim_tfw2v.options.regimes import RegimeOptions
 
+
 #: Options that name a folder to write to.
 FOLDERS = option_names(Use.FOLDER)
 
@@ -791,7 +792,7 @@ class TFWord2Vec(StoredWord2Vec):
     def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Start a local cluster's processes in the background, if the model trains on one."""
         if isinstance(config.cluster, LocalTasks) and self._state.process_launcher is None:
-            from gensim_tfw2v.processes.launcher import ProcessLauncher
+            from gensim_tfw2v.cluster.launcher import ProcessLauncher
 
             self._state.process_launcher = ProcessLauncher()
 

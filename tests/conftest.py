@@ -88,7 +88,7 @@ def own_forks(kept_forks, monkeypatch):
 
 
 def _launch_by(launcher, monkeypatch):
-    for module in ("processes.launcher", "cluster.local_cluster"):
+    for module in ("cluster.launcher", "cluster.local_cluster"):
         monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", launcher)
 
 

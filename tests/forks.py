@@ -3,7 +3,7 @@
 import os
 from unittest import mock
 
-from gensim_tfw2v.processes.launcher import ForkServer, ProcessLauncher
+from gensim_tfw2v.cluster.launcher import ForkServer, ProcessLauncher
 
 #: Environment variables before any test has changed them.
 ENVIRONMENT = dict(os.environ)
@@ -13,7 +13,7 @@ _servers: dict[tuple[str, ...], ForkServer] = {}
 #: Forks others, with the socket that is its standard output as its standard input.
 FORK_OTHERS = """
 import os
-from gensim_tfw2v.processes import forkserver
+from gensim_tfw2v.cluster import forkserver
 os.dup2(1, 0)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 forkserver.main()
@@ -40,11 +40,11 @@ class OwnLauncher(ProcessLauncher):
         shared = _shared_server(self._namespace)
 
         def fork(module, *, launcher, stdin, stdout, **options):
-            assert module == "gensim_tfw2v.processes.forkserver" and launcher == self._namespace
+            assert module == "gensim_tfw2v.cluster.forkserver" and launcher == self._namespace
             run = ("tests.forked", "run", FORK_OTHERS)
             return shared.start_module(*run, environment=os.environ, stdout=stdin, **options)
 
-        with mock.patch("gensim_tfw2v.processes.launcher.start_module", fork):
+        with mock.patch("gensim_tfw2v.cluster.launcher.start_module", fork):
             return super()._fork_server()
 
 

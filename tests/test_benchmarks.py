@@ -311,7 +311,7 @@ def test_speeds_beyond_the_cores_lose_only_to_shared_rows() -> None:
 
 
 def test_traffic_to_memory_is_that_of_a_least_recently_used_cache() -> None:
-    work = Workload.of_text(3000, 1e7)
+    work = Workload.for_text(3000, 1e7)
     frequencies = work.frequencies._replace(burst=1.0)
     work = replace(work, frequencies=frequencies)
     assert memory_bytes(work, cache=2 * 3000 * 448) == 0

@@ -201,8 +201,9 @@ def loaded_with(module: str, known: dict[str, Path]) -> set[str]:
 
 #: Modules that training on one machine must not load.
 FOR_CLUSTERS = (
-    *("parameter_server", "regimes.parameter_server", "regimes.coordinator"),
-    *("processes.children", "processes.launcher", "evaluation", "merging"),
+    *("parameter_server", "regimes.parameter_server"),
+    *("regimes.coordinator", "regimes.coordinated_regime"),
+    *("processes.children", "cluster.launcher", "evaluation", "merging"),
     *("training.sub_model_training", "training.early_stopping"),
 )
 

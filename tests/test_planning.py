@@ -25,9 +25,9 @@ from gensim_tfw2v.planning import (
     Machines,
     Workload,
     compare,
-    transfer_seconds,
 )
 from gensim_tfw2v.planning.memory import machine_request
+from gensim_tfw2v.planning.speed import transfer_seconds
 from gensim_tfw2v.planning.workload import column_bytes, distinct_rows, row_bytes
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.parameter_server.test_job import PROGRAMS, job
@@ -103,12 +103,12 @@ def test_traffic_of_rows_grows_with_vector_size_but_not_columns():
 
 def test_frequencies_are_subsampled_as_in_gensim():
     counts = np.array([1000, 100, 10])
-    of_counts = Frequencies.of_counts(counts, sample=0.1, ns_exponent=0.5)
+    frequencies = Frequencies.from_counts(counts, sample=0.1, ns_exponent=0.5)
     share = counts / 1110
     keep = np.minimum(1, (np.sqrt(share / 0.1) + 1) * (0.1 / share))
-    np.testing.assert_allclose(of_counts.words, share * keep / sum(share * keep))
-    assert of_counts.kept == pytest.approx(sum(share * keep))
-    np.testing.assert_allclose(of_counts.noise, np.sqrt(share) / sum(np.sqrt(share)))
+    np.testing.assert_allclose(frequencies.words, share * keep / sum(share * keep))
+    assert frequencies.kept == pytest.approx(sum(share * keep))
+    np.testing.assert_allclose(frequencies.noise, np.sqrt(share) / sum(np.sqrt(share)))
 
 
 @pytest.mark.parametrize("skipgram", [True, False])
@@ -116,7 +116,7 @@ def test_work_of_a_text_has_the_step_of_its_subsampled_length(skipgram):
     objective = Objective(skipgram, 7)
     steps = set()
     for tokens in (10**5, 10**6, 10**7, 10**8):
-        work = Workload.of_text(100_000, tokens, 50, window=4, negative=7, skipgram=skipgram)
+        work = Workload.for_text(100_000, tokens, 50, window=4, negative=7, skipgram=skipgram)
         kept = int(tokens * work.frequencies.kept)
         assert 0.1 < kept / tokens < 0.9
         assert work.shape == choose_step(objective, kept, 4, 5, vector_size=50)
@@ -143,7 +143,20 @@ def test_fast_network_favours_rows():
     assert choices[0].name == "rows, asynchronous"
     assert choices[0].bound == "cores"
     one = by_name(compare(work(*SMALL), 1e9, Machines(workers=1, shards=1)))["rows"]
-    assert choices[0].words_a_second == pytest.approx(8 * one.words_a_second, rel=0.1)
+    assert choices[0].words_per_second == pytest.approx(8 * one.words_per_second, rel=0.1)
+
+
+def test_deprecated_names_warn_and_still_work():
+    choice = compare(work(*SMALL), 1e9, Machines(workers=8, shards=8))[0]
+    with pytest.warns(DeprecationWarning, match="bytes_per_token"):
+        assert choice.bytes_a_token == choice.bytes_per_token
+    with pytest.warns(DeprecationWarning, match="words_per_second"):
+        assert choice.words_a_second == choice.words_per_second
+    with pytest.warns(DeprecationWarning, match="for_text"):
+        assert Workload.of_text(9, 99, window=3).shape == Workload.for_text(9, 99, window=3).shape
+    with pytest.warns(DeprecationWarning, match="from_counts"):
+        frequencies = Frequencies.of_counts(np.array([3, 1]), sample=0)
+    assert frequencies.words.tolist() == [0.75, 0.25]
 
 
 def test_slow_network_favours_sub_models():
@@ -167,9 +180,9 @@ def test_large_tables_favour_columns():
 def test_few_machines_favour_a_single_one():
     small = compare(work(*SMALL), 1e9, Machines(workers=2, shards=1))
     assert small[0].name == ALONE and small[0].bound == "cores"
-    rows = by_name(small)["rows"].words_a_second
+    rows = by_name(small)["rows"].words_per_second
     alone = rows / 2 * WORKER_FACTOR
-    assert alone < small[0].words_a_second < 1.3 * alone  # rows also wait for the network
+    assert alone < small[0].words_per_second < 1.3 * alone  # rows also wait for the network
 
 
 @pytest.mark.parametrize(
@@ -195,8 +208,8 @@ def test_low_bandwidth_and_high_latency_slow_rows_down():
         by_name(compare(work(*SMALL), 17e6, Machines(2, 2, 1, net, latency)))["rows"]
         for net, latency in ((1.25e9, 0.0), (6e6, 0.0), (1.25e9, 0.5))
     )
-    assert slow.words_a_second < 0.1 * fast.words_a_second and slow.bound == "network"
-    assert far.words_a_second < 0.2 * fast.words_a_second and far.bound == "latency"
+    assert slow.words_per_second < 0.1 * fast.words_per_second and slow.bound == "network"
+    assert far.words_per_second < 0.2 * fast.words_per_second and far.bound == "latency"
 
 
 @pytest.mark.parametrize(
@@ -204,20 +217,20 @@ def test_low_bandwidth_and_high_latency_slow_rows_down():
     [("cbow100", 100, False), ("cbow300", 300, False), ("sg100", 100, True), ("sg300", 300, True)],
 )
 def test_predicted_speed_of_one_machine_matches_measurements(setting, size, skipgram):
-    work = Workload.of_text(230_000, 17e6, size, skipgram=skipgram)
+    work = Workload.for_text(230_000, 17e6, size, skipgram=skipgram)
     one = by_name(compare(work, 17e6, Machines(workers=1, shards=1, threads=2)))[ALONE]
-    assert one.words_a_second == pytest.approx(alone_per_second(setting), rel=0.25)
+    assert one.words_per_second == pytest.approx(alone_per_second(setting), rel=0.25)
 
 
 def test_predicted_speed_of_workers_matches_the_simulation():
-    work = Workload.of_text(230_000, 1e9)
+    work = Workload.for_text(230_000, 1e9)
     runs = results("scaling")["simulated"][0]["rows"]
     small = [run for run in runs if run["workers"] <= 32]  # others also wait for the coordinator
     assert len(small) > 3
     for run in small:
         machines = Machines(run["workers"], run["ps"], threads=2)
         found = by_name(compare(work, 1e9, machines))["rows"]
-        assert found.words_a_second == pytest.approx(run["words_per_second"], rel=0.2)
+        assert found.words_per_second == pytest.approx(run["words_per_second"], rel=0.2)
 
 
 def test_too_little_memory_is_the_bound():
@@ -287,5 +300,5 @@ def test_latency_slows_columns_most():
     far = replace(near, latency=1e-2)
     fast, slow = (by_name(compare(work(*SMALL), 1e9, machines)) for machines in (near, far))
     assert slow["columns"].bound == "latency"
-    assert slow["columns"].words_a_second < fast["columns"].words_a_second / 5
-    assert slow["rows"].words_a_second > fast["rows"].words_a_second / 2
+    assert slow["columns"].words_per_second < fast["columns"].words_per_second / 5
+    assert slow["rows"].words_per_second > fast["rows"].words_per_second / 2

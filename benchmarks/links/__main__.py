@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.command import at_least, net, shared_parser
 from benchmarks.links.switch import SlowHosts, why_not
 from benchmarks.report import begin, facts, page, section, table, write
-from gensim_tfw2v.planning import Machines, transfer_seconds
+from gensim_tfw2v.planning.speed import Machines, link_limit, transfer_seconds
 from tests.cluster.hosts import HostCluster
 
 PS, WORKERS = 2, 4
@@ -65,9 +65,9 @@ def predict(alone: dict[str, float], threads: int, rate: float, latency: float) 
     tokens = alone["kept"] * alone["words_per_job"]
     waiting = sum(transfer_seconds(tokens * (alone["fetched"] + alone["pushed"]), machines))
     computing = alone["words_per_job"] * WORKERS / alone["words_per_second"]
-    of_worker = alone["words_per_job"] / (computing + waiting)
-    at_ps = alone["kept"] * max(alone["fetched"], alone["pushed"]) * WORKERS / PS
-    return WORKERS * min(of_worker, rate / at_ps)
+    worker_speed = alone["words_per_job"] / (computing + waiting)
+    word_bytes = alone["kept"] * max(alone["fetched"], alone["pushed"])
+    return WORKERS * min(worker_speed, link_limit(word_bytes, machines, PS))
 
 
 def study(given: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scaling.simulation import Work
-from gensim_tfw2v.graph.step_shape import choose_step
-from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
-from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
-from gensim_tfw2v.planning.workload import (
-    ELEMENT,
-    FLOAT,
-    ID,
-    Frequencies,
-    Workload,
-    distinct_rows,
-)
+from gensim_tfw2v.planning.workload import Frequencies, Workload, distinct_rows, row_sizes
 
 
 @dataclass(frozen=True)
@@ -67,17 +57,14 @@ class Corpus:
             "sample": 1e-3,
         }
         option |= self.options
-        frequencies = Frequencies.of_counts(np.array(self.counts), float(option["sample"]))
-        kept = int(self.tokens * frequencies.kept)
-        window = int(option["window"])
-        shape = choose_step(
-            Objective(bool(option["sg"]), int(option["negative"])),
-            kept,
-            window,
-            window + 1,
+        return Workload.for_frequencies(
+            Frequencies.from_counts(np.array(self.counts), float(option["sample"])),
+            self.tokens,
             vector_size=int(option["vector_size"]),
+            window=int(option["window"]),
+            negative=int(option["negative"]),
+            skipgram=bool(option["sg"]),
         )
-        return Workload(frequencies, int(option["vector_size"]), shape, bool(option["sg"]))
 
     def work(self, workers: int, threads: int, rows_factor: float = 1.0) -> Work:
         """Return the work of an epoch for `workers` workers with `threads` threads each.
@@ -90,14 +77,14 @@ class Corpus:
         jobs = math.ceil(units / threads)
         tokens = self.tokens * load.frequencies.kept / jobs
         rows = sum(distinct_rows(load, tokens, is_job=True))
-        size = ELEMENT * load.vector_size + SCALE_BYTES
+        fetched_bytes, pushed_bytes = row_sizes(load.vector_size)
         return Work(
             jobs,
             tokens,
             rows * rows_factor,
-            fetched_bytes=size,
-            pushed_bytes=size + ID,
+            fetched_bytes=fetched_bytes,
+            pushed_bytes=pushed_bytes,
             units=threads,
             text_bytes=self.text_bytes / jobs,
-            model_bytes=2.0 * FLOAT * len(self.counts) * load.vector_size,
+            model_bytes=load.tables,
         )

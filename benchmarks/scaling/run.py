@@ -11,8 +11,7 @@ from typing import Any
 import psutil
 
 from benchmarks.process import call
-from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
-from gensim_tfw2v.planning.workload import ELEMENT, ID
+from gensim_tfw2v.planning.workload import row_sizes
 
 #: Time limit of a training, in seconds.
 LIMIT = 12 * 3600
@@ -93,9 +92,7 @@ def train(corpus: str, options: dict[str, Any]) -> dict[str, Any]:
         answer |= {
             "tokens": traffic.tokens / model.epochs,
             "jobs": round(len(traffic.staleness) / model.epochs),
-            "rows": traffic.pushed_bytes
-            / (ELEMENT * model.vector_size + SCALE_BYTES + ID)
-            / model.epochs,
+            "rows": traffic.pushed_bytes / row_sizes(model.vector_size)[1] / model.epochs,
             "bytes_per_token": traffic.bytes_per_token,
         }
     return answer

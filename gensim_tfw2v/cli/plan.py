@@ -64,46 +64,58 @@ def plan(
             f"--tokens is {quoted(tokens)}, but a corpus has at least as many words as its "
             f"vocabulary, and --vocab is {quoted(vocab)}: exchange the two, or correct one"
         )
-    work = planning.Workload.of_text(vocabulary, words, vector_size, window, negative, sg, sample)
-    bandwidth = quantity(net, "bit", "--net") / 8
-    room = quantity(memory, "B", "--memory")
-    of_coordinator = coordinator_memory or memory
+    work = planning.Workload.for_text(vocabulary, words, vector_size, window, negative, sg, sample)
     machines = planning.Machines(
-        worker_tasks,
-        ps_tasks,
-        workers,
-        bandwidth,
-        latency / 1e3,
-        room,
-        quantity(of_coordinator, "B", "--coordinator-memory"),
+        workers=worker_tasks,
+        shards=ps_tasks,
+        threads=workers,
+        net=quantity(net, "bit", "--net") / 8,
+        latency=latency / 1e3,
+        memory=quantity(memory, "B", "--memory"),
+        coordinator_memory=quantity(coordinator_memory or memory, "B", "--coordinator-memory"),
     )
     choices = planning.compare(work, words, machines)
-    numbers = "bytes per word,ps needs,worker needs,ps net,worker net,words/s,time".split(",")
-    headings = (Column(name, justify="right") for name in numbers)
-    table = Table("", *headings, "bound by", box=None, pad_edge=False)
-    for one in choices:
-        table.add_row(
-            one.name,
-            f"{one.bytes_a_token:,.0f}",
-            *map(_gigabytes, (one.ps_request, one.worker_request)),
-            *(f"{net * 8 / 1e9:,.2f} Gbit/s" for net in (one.ps_net, one.worker_net)),
-            f"{one.words_a_second / 1e6:,.1f} M",
-            _duration(words * epochs / one.words_a_second),
-            one.bound,
-        )
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
-    task = work.core_ns * planning.WORKER_FACTOR
-    coordinator = max(one.coordinator_request for one in choices)
+    task_ns = work.core_ns * planning.WORKER_FACTOR
+    coordinator = max(choice.coordinator_request for choice in choices)
     print_rows(
         [
             ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocabulary:,} x {vector_size}"),
             ("corpus", f"{words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
             ("cluster", f"{tasks}; memory of the coordinator: {_gigabytes(coordinator)}"),
-            ("a core", f"{work.core_ns:.0f} ns per word, {task:.0f} as worker, {PROCESSOR}"),
+            ("a core", f"{work.core_ns:.0f} ns per word, {task_ns:.0f} as worker, {PROCESSOR}"),
         ]
     )
-    Console(highlight=False, width=120).print(table)
-    print_rows(_advice(machines, *choices))
+    Console(highlight=False, width=120).print(_table(choices, words * epochs))
+    print_rows(_advice(machines, choices))
+
+
+def _table(choices: list[Choice], words: float) -> Table:
+    """Return the table of the estimates for a training on this number of words in total."""
+    names = (
+        "bytes per word",
+        "ps needs",
+        "worker needs",
+        "ps net",
+        "worker net",
+        "words/s",
+        "time",
+    )
+    columns = (Column(name, justify="right") for name in names)
+    table = Table("", *columns, "bound by", box=None, pad_edge=False)
+    for choice in choices:
+        table.add_row(
+            choice.name,
+            f"{choice.bytes_per_token:,.0f}",
+            _gigabytes(choice.ps_request),
+            _gigabytes(choice.worker_request),
+            _gigabits(choice.ps_net),
+            _gigabits(choice.worker_net),
+            f"{choice.words_per_second / 1e6:,.1f} M",
+            _duration(words / choice.words_per_second),
+            choice.bound,
+        )
+    return table
 
 
 def _duration(seconds: float) -> str:
@@ -117,6 +129,10 @@ def _gigabytes(size: float) -> str:
     return f"{size / 1e9:,.1f} GB"
 
 
+def _gigabits(bandwidth: float) -> str:
+    return f"{bandwidth * 8 / 1e9:,.2f} Gbit/s"
+
+
 def _needs(choice: Choice, machines: Machines) -> str:
     """Return the memory that tasks of a choice lack: "a ps needs 9.0 GB, ..."."""
     articles = {"ps": "a ps", "worker": "a worker", "coordinator": "the coordinator"}
@@ -126,14 +142,15 @@ def _needs(choice: Choice, machines: Machines) -> str:
     return ", ".join(f"{articles[task]} needs {_gigabytes(size)}" for task, size in shortages)
 
 
-def _advice(machines: Machines, best: Choice, *others: Choice) -> Iterator[tuple[str, str]]:
+def _advice(machines: Machines, choices: list[Choice]) -> Iterator[tuple[str, str]]:
     """Yield the recommended way with the reason, then the reason against each of the others."""
+    best = choices[0]
     if best.bound == "memory":
         yield (
             "advice",
             "none fits; give tasks as much memory, use more ps tasks, or smaller vectors",
         )
-        for choice in (best, *others):
+        for choice in choices:
             yield "", f"{choice.name}: {_needs(choice, machines)}"
         return
     reasons = {
@@ -142,16 +159,16 @@ def _advice(machines: Machines, best: Choice, *others: Choice) -> Iterator[tuple
         "latency": "limited by latency, but still the fastest",
     }
     yield "advice", f"{best.name}: {best.option or 'no cluster'}; {reasons[best.bound]}"
-    for other in others:
-        speed = other.words_a_second / best.words_a_second
-        why = f"is only {speed:.1f} times as fast"
-        if other.bound == "memory":
-            why = f"does not fit: {_needs(other, machines)}"
-        elif other.bound == "corpus":
-            why = "would reduce quality: the corpus is too small for this many"
+    for choice in choices[1:]:
+        speed = choice.words_per_second / best.words_per_second
+        reason = f"is only {speed:.1f} times as fast"
+        if choice.bound == "memory":
+            reason = f"does not fit: {_needs(choice, machines)}"
+        elif choice.bound == "corpus":
+            reason = "would reduce quality: the corpus is too small for this many"
         elif speed < 0.9:
-            why = f"has {speed:.0%} of its speed, bound by {other.bound}"
-        yield "", f"{other.name} {why}"
+            reason = f"has {speed:.0%} of its speed, bound by {choice.bound}"
+        yield "", f"{choice.name} {reason}"
 
 
 def quantity(text: str, unit: str, option: str) -> float:
@@ -162,11 +179,11 @@ def quantity(text: str, unit: str, option: str) -> float:
     BadInput
         If the text is anything else, or lacks the unit.
     """
-    needed = "(?=[a-z])" if unit else ""
-    form = rf"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*{needed}([KMGT]?)(?:{unit})?\s*"
-    found = re.fullmatch(form, text, re.IGNORECASE | re.ASCII)
-    value = float(found[1]) * UNITS[found[2].upper()] if found else 0.0
+    lookahead = "(?=[a-z])" if unit else ""
+    pattern = rf"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*{lookahead}([KMGT]?)(?:{unit})?\s*"
+    match = re.fullmatch(pattern, text, re.IGNORECASE | re.ASCII)
+    value = float(match[1]) * UNITS[match[2].upper()] if match else 0.0
     if not 0 < value < math.inf:
-        asked = f"with its unit, such as 10G{unit}" if unit else "such as 1e9 or 10G"
-        raise BadInput(f"{option} is {quoted(text)}: give a number above 0, {asked}")
+        example = f"with its unit, such as 10G{unit}" if unit else "such as 1e9 or 10G"
+        raise BadInput(f"{option} is {quoted(text)}: give a number above 0, {example}")
     return value

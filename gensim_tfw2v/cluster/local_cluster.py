@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gensim_tfw2v.cluster.connect import CANNOT_LISTEN, wait_for_tasks
+from gensim_tfw2v.cluster.launcher import Process, ProcessLauncher
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, LocalTasks, Task
 from gensim_tfw2v.cluster.started_cluster import StartedCluster, TaskEnded, is_noise, prefixed
 from gensim_tfw2v.processes.children import last_lines, start_module
-from gensim_tfw2v.processes.launcher import Process, ProcessLauncher
 from gensim_tfw2v.processes.threads import cores_each
 
 logger = logging.getLogger("gensim_tfw2v.cluster")

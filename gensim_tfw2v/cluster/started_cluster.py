@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gensim_tfw2v.cluster.connect import MissingTasks
+from gensim_tfw2v.cluster.launcher import Process
 from gensim_tfw2v.cluster.server import BEAT, SERVES
 from gensim_tfw2v.cluster.spec import ROLES, Cluster, Role, Task
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.processes.launcher import Process
 
 logger = logging.getLogger(__name__)
 

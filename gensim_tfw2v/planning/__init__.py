@@ -1,15 +1,23 @@
 """Memory, traffic and time of a training, estimated before it starts.
 
-The estimates are a first approximation, for negative sampling: a machine trains as fast as its
-cores compute, unless transfers over the cluster's network, or round trips, take longer.
+The estimates are for negative sampling. `workload` contains the work of a training, `speed` the
+speed of machines, and `memory` what they need.
 """
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 from gensim_tfw2v.planning import memory
-from gensim_tfw2v.planning.checks import check_finite, check_whole
+from gensim_tfw2v.planning.checks import warn_of_new_name
+from gensim_tfw2v.planning.speed import (
+    ENTRY,
+    STEP_ROUND_TRIPS,
+    WORKER_FACTOR,
+    Machines,
+    WordSeconds,
+    link_limit,
+    transfer_seconds,
+)
 from gensim_tfw2v.planning.workload import (
     ELEMENT,
     FLOAT,
@@ -20,75 +28,17 @@ from gensim_tfw2v.planning.workload import (
     row_bytes,
 )
 
-__all__ = ["Choice", "Frequencies", "Machines", "Workload", "compare"]
-
-# Time. A core of a worker task takes WORKER_FACTOR times as long as one of a machine that trains
-# alone, without waiting for the network. The value is fitted to skip-gram by `benchmarks.fit`.
-# ROUND_TRIPS: a step in columns waits for the ps three times, for the products, for the norms of
-# the updates, and for the write.
-WORKER_FACTOR = 1.46
-ROUND_TRIPS = 3
-
-#: Bytes of a mean word of the encoded text, for Wikipedia's frequencies.
-ENTRY = 1.6
-
-# Transfer of rows. A worker fetches, trains and pushes a job sequentially. These constants were
-# fitted to measurements with 2 ps and 4 workers (docs/benchmarks/links.md).
-LINK_SHARE = 0.7  # fraction of a link's rate that rows get
-WINDOW = 3e6  # bytes that arrive per round trip, limited by gRPC and TCP
-JOB_ROUND_TRIPS = 4  # round trips of a job besides those of its rows
+__all__ = ["WORKER_FACTOR", "Choice", "Frequencies", "Machines", "Workload", "compare"]
 
 #: Name of training without a cluster.
 ALONE = "one machine"
 
-# Quality. Minimum number of words of text per sub-model. With 3 M words, merging costs a tenth of
-# the quality; with some 200 M, as in the paper, nothing (docs/regimes/sub-models.md).
+#: Minimum number of words of text per sub-model. With 3 M words, merging costs a tenth of the
+#: quality; with some 200 M, as in the paper, nothing (docs/regimes/sub-models.md).
 MIN_SUB_MODEL_TOKENS = 1e8
 
-
-@dataclass(frozen=True)
-class Machines:
-    """Machines of a cluster.
-
-    Parameters
-    ----------
-    workers : int
-        Number of worker tasks.
-    shards : int
-        Number of ps tasks.
-    threads : int
-        Threads per worker.
-    net : float
-        Bytes/s that a task can send, and receive at the same time.
-    latency : float
-        Round-trip time between two tasks, in seconds.
-    memory : float
-        Bytes of memory per task.
-    coordinator_memory : float, optional
-        Bytes of memory of the coordinator; by default `memory`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is of the wrong type, or not above 0; `latency` may be 0.
-    """
-
-    workers: int
-    shards: int
-    threads: int = 8
-    net: float = 1.25e9
-    latency: float = 2e-4
-    memory: float = 64e9
-    coordinator_memory: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("workers", "shards", "threads"):
-            check_whole(name, getattr(self, name))
-        for name in ("net", "memory"):
-            check_finite(name, getattr(self, name))
-        check_finite("latency", self.latency, may_be_zero=True)
-        if self.coordinator_memory is not None:
-            check_finite("coordinator_memory", self.coordinator_memory)
+#: Rank of choices that should not be used, by the reason; all other choices have rank 0.
+BAD_RANKS = {"corpus": 1, "memory": 2}
 
 
 class Choice(NamedTuple):
@@ -98,13 +48,13 @@ class Choice(NamedTuple):
     ----------
     name, option : str
         Name, and the argument of `TFWord2Vec` that selects it.
-    bytes_a_token : float
+    bytes_per_token : float
         Bytes fetched and pushed per token trained on.
     ps_memory, worker_memory : float
         Bytes of the model in the largest ps task and in the largest worker.
     ps_net, worker_net : float
         Bytes/s of one ps task and of one worker, in the busier direction.
-    words_a_second : float
+    words_per_second : float
         Raw words/s, the sum over all workers.
     bound : str
         Bottleneck: ``"cores"``, ``"network"`` or ``"latency"``. If this way should not be used, the
@@ -117,32 +67,38 @@ class Choice(NamedTuple):
 
     name: str
     option: str
-    bytes_a_token: float
+    bytes_per_token: float
     ps_memory: float
     worker_memory: float
     ps_net: float
     worker_net: float
-    words_a_second: float
+    words_per_second: float
     bound: str
     ps_request: float
     worker_request: float
     coordinator_request: float
 
+    @property
+    def bytes_a_token(self) -> float:
+        """Deprecated name of `bytes_per_token`."""
+        warn_of_new_name("Choice.bytes_a_token", "bytes_per_token")
+        return self.bytes_per_token
+
+    @property
+    def words_a_second(self) -> float:
+        """Deprecated name of `words_per_second`."""
+        warn_of_new_name("Choice.words_a_second", "words_per_second")
+        return self.words_per_second
+
     def shortages(self, machines: Machines) -> dict[str, float]:
         """Return the tasks that need more memory than machines have, and the bytes they need."""
-        of_coordinator = machines.coordinator_memory
+        coordinator_memory = machines.coordinator_memory or machines.memory
         limits = {
             "ps": (self.ps_request, machines.memory),
             "worker": (self.worker_request, machines.memory),
-            "coordinator": (self.coordinator_request, of_coordinator or machines.memory),
+            "coordinator": (self.coordinator_request, coordinator_memory),
         }
-        return {task: needed for task, (needed, limit) in limits.items() if needed > limit}
-
-
-def transfer_seconds(size: float, machines: Machines) -> tuple[float, float]:
-    """Return the seconds that a job's `size` bytes take: for round trips, and on the link."""
-    trips = JOB_ROUND_TRIPS + size / WINDOW
-    return trips * machines.latency, size / (LINK_SHARE * machines.net)
+        return {task: request for task, (request, limit) in limits.items() if request > limit}
 
 
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
@@ -166,92 +122,128 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     list of Choice
         Ways to train, best first.
     """
-    kept = work.frequencies.kept
-    workers = machines.workers
-    threads = machines.threads
-    job = choose_unit_entries(int(tokens), workers * threads) * kept * threads
-    # a worker holds the rows of a job in float32, as they were fetched, and their changes
-    row = (FLOAT + 2 * ELEMENT) * work.vector_size
-    held = sum(distinct_rows(work, job, is_job=True)) * row
-    waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept / threads
-    rows = row_bytes(work, job)
-    trips, sending = transfer_seconds(job * sum(rows), machines)
-    waits = trips * kept / job, sending * kept / job
-    columns = column_bytes(work, machines.shards)
-    # traffic of the text, from the coordinator; the single transfer of a sub-model is neglected
-    option = f'regime="submodels:models={workers}"'
-    text = (ENTRY / kept, 0.0)
-    apart = _choice("sub-models", option, work, machines, text, work.tables, senders=1)
-    if apart.bound != "memory" and tokens / workers < MIN_SUB_MODEL_TOKENS:
-        apart = apart._replace(bound="corpus")
-    one = replace(machines, workers=1)
-    alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=1.0, is_alone=True)
     choices = [
-        alone,
-        _choice("rows, asynchronous", "(the default)", work, machines, rows, held, *waits),
-        _choice("columns", 'layout="columns"', work, machines, columns, waiting=waiting),
-        apart,
+        _on_one_machine(work, machines),
+        _in_rows(work, tokens, machines),
+        _in_columns(work, machines),
+        _as_sub_models(work, tokens, machines),
     ]
-    against = {"corpus": 1, "memory": 2}
-    best = max((one.words_a_second for one in choices if one.bound not in against), default=0.0)
+    usable = [choice for choice in choices if choice.bound not in BAD_RANKS]
+    fastest = max((choice.words_per_second for choice in usable), default=0.0)
 
-    def rank(one: Choice) -> tuple[int, bool]:
-        share = 0.5 if one.name == ALONE else 0.9
-        return against.get(one.bound, 0), one.words_a_second < share * best
+    def rank(choice: Choice) -> tuple[int, bool]:
+        share = 0.5 if choice.name == ALONE else 0.9
+        return BAD_RANKS.get(choice.bound, 0), choice.words_per_second < share * fastest
 
     return sorted(choices, key=rank)
 
 
-def _choice(
+def _on_one_machine(work: Workload, machines: Machines) -> Choice:
+    seconds = WordSeconds(work.core_ns * 1e-9 / machines.threads)
+    choice = Choice(
+        name=ALONE,
+        option="",
+        bytes_per_token=0.0,
+        ps_memory=0.0,
+        worker_memory=work.tables,
+        ps_net=0.0,
+        worker_net=0.0,
+        words_per_second=seconds.speed,
+        bound=seconds.bottleneck,
+        ps_request=0.0,
+        worker_request=memory.machine_request(work, machines.threads),
+        coordinator_request=0.0,
+    )
+    return _check_memory(choice, machines)
+
+
+def _in_rows(work: Workload, tokens: float, machines: Machines) -> Choice:
+    kept = work.frequencies.kept
+    threads = machines.threads
+    job_tokens = choose_unit_entries(int(tokens), machines.workers * threads) * kept * threads
+    traffic = row_bytes(work, job_tokens)
+    trips, transfers = transfer_seconds(job_tokens * sum(traffic), machines)
+    seconds = WordSeconds(
+        _computing_seconds(work, machines), trips * kept / job_tokens, transfers * kept / job_tokens
+    )
+    # a worker holds the rows of a job in float32, as they were fetched, and their changes
+    row_size = (FLOAT + 2 * ELEMENT) * work.vector_size
+    worker_memory = sum(distinct_rows(work, job_tokens, is_job=True)) * row_size
+    return _estimate(
+        "rows, asynchronous", "(the default)", work, machines, seconds, traffic, worker_memory
+    )
+
+
+def _in_columns(work: Workload, machines: Machines) -> Choice:
+    step_seconds = STEP_ROUND_TRIPS * machines.latency
+    waiting = step_seconds / work.shape.tokens / work.frequencies.kept / machines.threads
+    seconds = WordSeconds(_computing_seconds(work, machines), waiting)
+    traffic = column_bytes(work, machines.shards)
+    return _estimate("columns", 'layout="columns"', work, machines, seconds, traffic, 0.0)
+
+
+def _as_sub_models(work: Workload, tokens: float, machines: Machines) -> Choice:
+    option = f'regime="submodels:models={machines.workers}"'
+    seconds = WordSeconds(_computing_seconds(work, machines))
+    # workers receive the text from the coordinator; the single transfer of each sub-model is
+    # neglected
+    traffic = ENTRY / work.frequencies.kept, 0.0
+    choice = _estimate(
+        "sub-models", option, work, machines, seconds, traffic, work.tables, from_coordinator=True
+    )
+    if choice.bound != "memory" and tokens / machines.workers < MIN_SUB_MODEL_TOKENS:
+        return choice._replace(bound="corpus")
+    return choice
+
+
+def _computing_seconds(work: Workload, machines: Machines) -> float:
+    """Return the seconds per raw word in which a worker's cores compute."""
+    return work.core_ns * WORKER_FACTOR * 1e-9 / machines.threads
+
+
+def _estimate(
     name: str,
     option: str,
     work: Workload,
     machines: Machines,
+    seconds: WordSeconds,
     traffic: tuple[float, float],
-    worker_memory: float = 0.0,
-    waiting: float = 0.0,
-    sending: float = 0.0,
-    senders: int = 0,
-    factor: float = WORKER_FACTOR,
-    is_alone: bool = False,
+    worker_memory: float,
+    from_coordinator: bool = False,
 ) -> Choice:
-    """Return a way to train with its estimates.
+    """Return a way to train on a cluster with its estimates.
 
-    `traffic` is the bytes fetched and pushed per token. Per raw word of a worker, all its threads
-    are idle for `waiting` seconds during round trips and for `sending` seconds during transfers.
-    Workers fetch from `senders` machines; 0 means the ps tasks, which otherwise have no traffic. A
-    core needs `factor` times its time in the kernels. A machine that is alone has no other tasks.
+    `traffic` is the bytes that a worker fetches and pushes per token. They come from the
+    coordinator or from the ps tasks, and the latter have no traffic otherwise.
     """
-    raw = work.frequencies.kept * max(traffic)  # bytes per raw word, in the busier direction
-    ps_memory = 0.0 if is_alone else work.tables / machines.shards
-    requests = (
-        memory.ps_request(ps_memory),
-        memory.worker_request(worker_memory, machines.threads),
-        memory.coordinator_request(work),
-    )
-    if is_alone:
-        requests = 0.0, memory.machine_request(work, machines.threads), 0.0
-    computing = work.core_ns * factor * 1e-9 / machines.threads
-    speed = 1 / (computing + waiting + sending)  # raw words/s of a worker
-    seconds = {"cores": computing, "latency": waiting, "network": sending}
-    bound = max(seconds, key=seconds.__getitem__)
-    # traffic at the busier end, as a multiple of one worker's: senders share all workers' traffic
-    share = max(1.0, machines.workers / (senders or machines.shards))
-    # and the coordinator sends the text of all workers
-    if raw and (limit := machines.net / max(raw * share, ENTRY * machines.workers)) < speed:
+    raw_bytes = work.frequencies.kept * max(traffic)  # per raw word, in the busier direction
+    speed = seconds.speed
+    bound = seconds.bottleneck
+    limit = link_limit(raw_bytes, machines, 1 if from_coordinator else machines.shards)
+    if limit < speed:
         speed = limit
         bound = "network"
-    ps_net = 0.0 if senders else speed * raw * machines.workers / machines.shards
+    ps_net = 0.0
+    if not from_coordinator:
+        ps_net = speed * raw_bytes * machines.workers / machines.shards
+    ps_memory = work.tables / machines.shards
     choice = Choice(
-        name,
-        option,
-        sum(traffic),
-        ps_memory,
-        worker_memory,
-        ps_net,
-        speed * raw,
-        speed * machines.workers,
-        bound,
-        *requests,
+        name=name,
+        option=option,
+        bytes_per_token=sum(traffic),
+        ps_memory=ps_memory,
+        worker_memory=worker_memory,
+        ps_net=ps_net,
+        worker_net=speed * raw_bytes,
+        words_per_second=speed * machines.workers,
+        bound=bound,
+        ps_request=memory.ps_request(ps_memory),
+        worker_request=memory.worker_request(worker_memory, machines.threads),
+        coordinator_request=memory.coordinator_request(work),
     )
+    return _check_memory(choice, machines)
+
+
+def _check_memory(choice: Choice, machines: Machines) -> Choice:
+    """Return the choice, marked as bound by memory if a task needs more than it has."""
     return choice._replace(bound="memory") if choice.shortages(machines) else choice

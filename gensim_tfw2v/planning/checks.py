@@ -1,6 +1,7 @@
-"""Checks of the numbers that a plan is made of."""
+"""Checks of the numbers that a plan is made of, and warnings of deprecated names."""
 
 import math
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -23,6 +24,13 @@ def check_finite(name: str, value: Any, *, may_be_zero: bool = False) -> None:
         raise TypeError(
             f"{name} must be a finite number, got {quoted(value)} of type {type(value).__name__}"
         )
-    least = "from 0 up" if may_be_zero else "above 0"
+    interval = "from 0 up" if may_be_zero else "above 0"
     if not math.isfinite(value) or value < 0 or (value == 0 and not may_be_zero):
-        raise ValueError(f"{name} must be a finite number {least}, got {quoted(value)}")
+        raise ValueError(f"{name} must be a finite number {interval}, got {quoted(value)}")
+
+
+def warn_of_new_name(deprecated: str, name: str) -> None:
+    """Warn the caller of the calling function, which has a deprecated name."""
+    warnings.warn(
+        f"{deprecated} is deprecated: use {name}, its new name", DeprecationWarning, stacklevel=3
+    )

@@ -1,7 +1,7 @@
 """Work of a training: frequencies of words, size of the vectors, and traffic of its rows."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gensim_tfw2v.graph.step_shape import StepShape, choose_step
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
-from gensim_tfw2v.planning.checks import check_finite, check_whole
+from gensim_tfw2v.planning.checks import check_finite, check_whole, warn_of_new_name
 
 # Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and
 # Gale 1995, "Poisson mixtures"). With this value, the predicted number of distinct words in runs of
@@ -24,8 +24,8 @@ ZIPF_EXPONENT = 1.15
 # Bytes on the network, in both layouts.
 ELEMENT = 1  # element of a row
 ID = 4  # id of a row
-NUMBER = 2  # dot product over the columns of a ps, or its coefficient
-PLACE = 2  # index of a row within a step
+PRODUCT = 2  # dot product over the columns of a ps, or its coefficient
+INDEX = 2  # index of a row within a step
 SIZE = 4  # squared norm of a row's update, or the factor that it is multiplied by
 # Bytes in memory.
 FLOAT = 4  # element of a table
@@ -58,7 +58,7 @@ class Frequencies(NamedTuple):
     burst: float = BURST
 
     @classmethod
-    def of_counts(
+    def from_counts(
         cls, counts: np.ndarray, sample: float = 1e-3, ns_exponent: float = 0.75
     ) -> "Frequencies":
         """Compute the frequencies of a vocabulary from its counts [V].
@@ -72,13 +72,19 @@ class Frequencies(NamedTuple):
         return cls(words / words.sum(), noise / noise.sum(), float(words.sum()))
 
     @classmethod
-    def zipf(cls, vocabulary: int, **more: float) -> "Frequencies":
-        """Estimate the frequencies of V words of natural language; `more`: see `of_counts`.
+    def zipf(cls, vocabulary: int, **options: float) -> "Frequencies":
+        """Estimate the frequencies of V words of natural language; `options`: see `from_counts`.
 
         Frequencies follow Zipf's law in the form of Mandelbrot 1953: (rank + 2.7) ** -1.15.
         """
         ranks = np.arange(1, vocabulary + 1)
-        return cls.of_counts((ranks + ZIPF_OFFSET) ** -ZIPF_EXPONENT, **more)
+        return cls.from_counts((ranks + ZIPF_OFFSET) ** -ZIPF_EXPONENT, **options)
+
+    @classmethod
+    def of_counts(cls, counts: np.ndarray, **options: float) -> "Frequencies":
+        """Deprecated name of `from_counts`."""
+        warn_of_new_name("Frequencies.of_counts", "from_counts")
+        return cls.from_counts(counts, **options)
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class Workload:
     vector_size : int
         Dimensions D of the vectors.
     shape : StepShape
-        Sizes of a training step, which `of_text` chooses.
+        Sizes of a training step, which `for_text` and `for_frequencies` choose.
     skipgram : bool
         Skip-gram if true, CBOW if false.
     """
@@ -103,7 +109,7 @@ class Workload:
     skipgram: bool = True
 
     @classmethod
-    def of_text(
+    def for_text(
         cls,
         vocabulary: int,
         tokens: float,
@@ -125,16 +131,35 @@ class Workload:
             check_whole(name, value)
         check_finite("sample", sample, may_be_zero=True)
         frequencies = Frequencies.zipf(vocabulary, sample=sample)
-        kept = int(tokens * frequencies.kept)
+        return cls.for_frequencies(frequencies, tokens, vector_size, window, negative, skipgram)
+
+    @classmethod
+    def for_frequencies(
+        cls,
+        frequencies: Frequencies,
+        tokens: float,
+        vector_size: int = 100,
+        window: int = 5,
+        negative: int = 5,
+        skipgram: bool = True,
+    ) -> "Workload":
+        """Return the work of a text of `tokens` words with these frequencies."""
         objective = Objective(skipgram, negative)
-        shape = choose_step(objective, kept, window, window + 1, vector_size=vector_size)
+        n_kept = int(tokens * frequencies.kept)
+        shape = choose_step(objective, n_kept, window, window + 1, vector_size=vector_size)
         return cls(frequencies, vector_size, shape, skipgram)
+
+    @classmethod
+    def of_text(cls, *arguments: Any, **options: Any) -> "Workload":
+        """Deprecated name of `for_text`."""
+        warn_of_new_name("Workload.of_text", "for_text")
+        return cls.for_text(*arguments, **options)
 
     @property
     def core_ns(self) -> float:
         """Nanoseconds that a core takes per raw word, on one machine."""
-        word, number = CORE_NS[self.skipgram]
-        return self.frequencies.kept * (word + number * self.vector_size)
+        per_word, per_dimension = CORE_NS[self.skipgram]
+        return self.frequencies.kept * (per_word + per_dimension * self.vector_size)
 
     @property
     def tables(self) -> float:
@@ -151,29 +176,36 @@ def distinct_rows(work: Workload, tokens: float, is_job: bool = False) -> tuple[
     frequencies = work.frequencies
     absent = np.exp(-tokens * frequencies.words / frequencies.burst)
     draws = tokens / work.shape.block * work.shape.shared
-    if is_job and (others := draws * float(absent @ frequencies.noise)):
-        draws *= min(1.0, max(MIN_OTHER_NEGATIVES / others, 1 / NEGATIVE_USES))
+    absent_draws = draws * float(absent @ frequencies.noise)
+    if is_job and absent_draws:
+        draws *= min(1.0, max(MIN_OTHER_NEGATIVES / absent_draws, 1 / NEGATIVE_USES))
     outputs = 1 - absent * np.exp(-draws * frequencies.noise)
     return float((1 - absent).sum()), float(outputs.sum())
 
 
+def row_sizes(vector_size: int) -> tuple[int, int]:
+    """Return the bytes of a row that is fetched, and of a row that is pushed."""
+    size = ELEMENT * vector_size + SCALE_BYTES
+    return size, size + ID
+
+
 def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
     """Return the bytes per token, fetched and pushed, of a job of `tokens` tokens."""
-    rows = sum(distinct_rows(work, tokens, is_job=True)) / tokens
-    row = ELEMENT * work.vector_size + SCALE_BYTES
-    return rows * row, rows * (row + ID)
+    rows_per_token = sum(distinct_rows(work, tokens, is_job=True)) / tokens
+    fetched_size, pushed_size = row_sizes(work.vector_size)
+    return rows_per_token * fetched_size, rows_per_token * pushed_size
 
 
 def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
     """Return the bytes per token, fetched and pushed, if `shards` ps tasks multiply columns."""
     shape = work.shape
-    rows = sum(distinct_rows(work, shape.tokens))
-    places = shape.blocks * (shape.inputs + shape.columns)
-    windows = 0 if work.skipgram else shape.blocks * shape.centres
-    products = windows * (1 + shape.shared)
+    n_rows = sum(distinct_rows(work, shape.tokens))
+    n_indices = shape.blocks * (shape.inputs + shape.columns)
+    n_windows = 0 if work.skipgram else shape.blocks * shape.centres
+    n_products = n_windows * (1 + shape.shared)
     if work.skipgram:
-        products = shape.blocks * NearPairs(shape).number
-    fetched = NUMBER * products + SIZE * rows
-    # three indices per place: to gather its row, to sort its update, and to add the update up
-    pushed = NUMBER * products + (ID + SIZE) * rows + 3 * PLACE * places + 4 * windows
+        n_products = shape.blocks * NearPairs(shape).number
+    fetched = PRODUCT * n_products + SIZE * n_rows
+    # three indices per row of a block: to gather the row, to sort its update, and to add it up
+    pushed = PRODUCT * n_products + (ID + SIZE) * n_rows + 3 * INDEX * n_indices + 4 * n_windows
     return shards * fetched / shape.tokens, shards * pushed / shape.tokens

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.launcher import ProcessLauncher
     from gensim_tfw2v.options.config import TrainingConfig
-    from gensim_tfw2v.processes.launcher import ProcessLauncher
     from gensim_tfw2v.training.documents import Tags
     from gensim_tfw2v.training.inference import Frozen
     from gensim_tfw2v.training.session import Training

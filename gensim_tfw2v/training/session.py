@@ -39,10 +39,10 @@ from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import Weights
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.launcher import ProcessLauncher
     from gensim_tfw2v.monitor.run import RunLog
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
-    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
 

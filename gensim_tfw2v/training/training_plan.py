@@ -26,9 +26,9 @@ from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.launcher import ProcessLauncher
     from gensim_tfw2v.parameter_server.engine import Engine
     from gensim_tfw2v.parameter_server.job_config import JobConfig
-    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
 
@@ -312,7 +312,8 @@ def _open_workers(
     """Open a regime of workers: on a cluster, in a separate process, or in this one."""
     from gensim_tfw2v.cluster.local_cluster import open_cluster
     from gensim_tfw2v.parameter_server.workers import LocalWorkers
-    from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
+    from gensim_tfw2v.regimes.coordinated_regime import CoordinatedRegime
+    from gensim_tfw2v.regimes.coordinator_pipe import ClusterSetup
 
     options = plan.options
     log_dir = None if options.log is None else options.log.path

@@ -12,8 +12,8 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import readers
+from gensim_tfw2v.cluster.launcher import ProcessLauncher
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.processes.launcher import ProcessLauncher
 from tests.cluster.test_readers import tasks
 from tests.forks import SharedLauncher
 
@@ -62,7 +62,7 @@ def test_local_cluster_ignores_proxy_and_tensorflow_variables(asked, monkeypatch
     def launcher():  # without isolation, the proxy is reachable
         return ProcessLauncher(isolated=False)
 
-    monkeypatch.setattr("gensim_tfw2v.processes.launcher.ProcessLauncher", launcher)
+    monkeypatch.setattr("gensim_tfw2v.cluster.launcher.ProcessLauncher", launcher)
     monkeypatch.setenv("GRPC_FAIL_FAST", "true")
     monkeypatch.setenv("TF_DETERMINISTIC_OPS", "1")
     options = dict(vector_size=4, workers=1, epochs=1)

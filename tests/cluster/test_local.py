@@ -29,7 +29,7 @@ from tests.cluster.test_training import servers
 TRAIN = """
 import sys
 from gensim_tfw2v.cluster.local_cluster import LocalCluster
-from gensim_tfw2v.processes.launcher import ProcessLauncher
+from gensim_tfw2v.cluster.launcher import ProcessLauncher
 
 with LocalCluster(2, 1, process_launcher=ProcessLauncher(isolated=False)) as local:
     print(*(local.pid(task) for task in local.cluster.tasks()), flush=True)

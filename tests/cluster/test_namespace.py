@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gensim_tfw2v.cluster import launcher as launchers
 from gensim_tfw2v.cluster import local_cluster as local_module
+from gensim_tfw2v.cluster.launcher import ProcessLauncher
 from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
-from gensim_tfw2v.processes import launcher as launchers
-from gensim_tfw2v.processes.launcher import ProcessLauncher
 from tests import forks
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401
 
@@ -109,7 +109,7 @@ def test_namespace_process_is_a_direct_child_and_is_cleaned_up():
     with contextlib.closing(ProcessLauncher()):
         (process,) = own_children()
         deadline = time.monotonic() + 60
-        while process.cmdline()[1:] != ["-m", "gensim_tfw2v.processes.forkserver"]:
+        while process.cmdline()[1:] != ["-m", "gensim_tfw2v.cluster.forkserver"]:
             assert time.monotonic() < deadline, process.cmdline()
             time.sleep(0.01)
         net = Path(f"/proc/{process.pid}/ns/net")

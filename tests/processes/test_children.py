@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
+from gensim_tfw2v.cluster.launcher import why_no_namespace
 from gensim_tfw2v.processes import children
-from gensim_tfw2v.processes.launcher import why_no_namespace
 
 HEAD = "import atexit, sys\nfrom gensim_tfw2v.processes.children import run_and_exit\n"
 

@@ -9,33 +9,34 @@ from types import SimpleNamespace
 import pytest
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.regimes import coordinator
-from gensim_tfw2v.regimes.coordinator import CoordinatedRegime
+from gensim_tfw2v.regimes import coordinated_regime, coordinator
+from gensim_tfw2v.regimes.coordinated_regime import CoordinatedRegime
 
 #: Answers the first request like a coordinator with a full disk.
 FULL = """
-import pickle, sys
-pickle.load(sys.stdin.buffer)
-answer = "error", 1, OSError(28, "No space left on device")
-sys.stdout.buffer.write(pickle.dumps(answer))
+from multiprocessing.connection import Connection
+Connection(0, writable=False).recv_bytes()
+Connection(1, readable=False).send(("error", 1, OSError(28, "No space left on device")))
 """
 
 #: Sends signs of life for 3 s, then runs {}.
 LIVING = """
-import pickle, sys, time
+import time
+from multiprocessing.connection import Connection
+messages = Connection(1, readable=False)
 for _ in range(15):
     time.sleep(0.2)
-    pickle.dump(("alive", 1, None), sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+    messages.send(("alive", 1, None))
 {}
 """
 
 #: Answers the first request, and then neither reads nor writes.
 DEAF = """
-import pickle, sys, time
-pickle.load(sys.stdin.buffer)
-pickle.dump(("done", 1, None), sys.stdout.buffer)
-sys.stdout.buffer.flush()
+import time
+from multiprocessing.connection import Connection
+requests, messages = Connection(0, writable=False), Connection(1, readable=False)
+requests.recv_bytes()
+messages.send(("done", 1, None))
 time.sleep(600)
 """
 
@@ -58,7 +59,7 @@ def by_looks(monkeypatch):
     """
     looks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: 0.05 * next(looks))  # read twice per poll
-    monkeypatch.setattr(coordinator, "time", clock)
+    monkeypatch.setattr(coordinated_regime, "time", clock)
 
 
 def test_os_error_of_the_coordinator_names_the_folder(tmp_path):
@@ -69,15 +70,15 @@ def test_os_error_of_the_coordinator_names_the_folder(tmp_path):
 
 @pytest.mark.usefixtures("by_looks")
 def test_silent_coordinator_is_cluster_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr(coordinator, "SILENT_SECONDS", 2.0)
-    opened(LIVING.format('pickle.dump(("done", 1, None), sys.stdout.buffer)'), tmp_path).close()
+    monkeypatch.setattr(coordinated_regime, "SILENT_SECONDS", 2.0)
+    opened(LIVING.format('messages.send(("done", 1, None))'), tmp_path).close()
     with pytest.raises(ClusterLost, match="has not answered for 2 s"):
         opened(LIVING.format("time.sleep(600)"), tmp_path)
 
 
 def test_coordinator_that_stops_reading_is_cluster_lost(tmp_path, monkeypatch):
     regime = opened(DEAF, tmp_path)
-    monkeypatch.setattr(coordinator, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(coordinated_regime, "SILENT_SECONDS", 1.0)
     with contextlib.closing(regime), pytest.raises(ClusterLost, match="not answered for 1 s"):
         regime.train_epoch([bytes(1 << 20)], print)  # exceeds the buffer of a pipe
 
@@ -86,4 +87,4 @@ def test_kernels_that_tensorflow_cannot_load_raise_with_advice(monkeypatch):
     monkeypatch.setattr(coordinator, "load_ops", lambda: None)
     asked = SimpleNamespace(setup=SimpleNamespace(config=SimpleNamespace(native=True)))
     with pytest.raises(RuntimeError, match="cannot be loaded into TensorFlow .* Install"):
-        coordinator._opened(asked, None)
+        coordinator.make_regime(asked, None)

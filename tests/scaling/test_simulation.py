@@ -97,7 +97,7 @@ def test_tasks_of_one_host_share_its_cores():
 def test_more_workers_get_more_and_shorter_jobs():
     counts = tuple(int(1e7 / rank) for rank in range(1, 5001))
     corpus = Corpus(counts, sentences=1_000_000, options={"sg": 1})
-    frequencies = Frequencies.of_counts(counts)
+    frequencies = Frequencies.from_counts(counts)
     for workers, threads in ((1, 1), (4, 1), (2, 2)):
         work = corpus.work(workers, threads)
         assert work.jobs * threads >= 8 * workers * threads

@@ -9,7 +9,7 @@ from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.regimes import coordinator
+from gensim_tfw2v.regimes import coordinated_regime
 from tests.forks import SharedLauncher
 
 
@@ -28,8 +28,10 @@ def expected():
 def launcher(kept_forks, monkeypatch):
     """Launcher that forks processes, including those that train for this one."""
     with contextlib.closing(SharedLauncher(isolated=False)) as launcher:
-        forking = functools.partial(coordinator.CoordinatedRegime, start=launcher.start_module)
-        monkeypatch.setattr(coordinator, "CoordinatedRegime", forking)
+        forking = functools.partial(
+            coordinated_regime.CoordinatedRegime, start=launcher.start_module
+        )
+        monkeypatch.setattr(coordinated_regime, "CoordinatedRegime", forking)
         yield launcher
 
 

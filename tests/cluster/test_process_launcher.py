@@ -8,7 +8,7 @@ import time
 import psutil
 import pytest
 
-from gensim_tfw2v.processes.launcher import ProcessLauncher
+from gensim_tfw2v.cluster.launcher import ProcessLauncher
 from tests import forks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forking is safe only on Linux")
@@ -19,7 +19,7 @@ def fork_servers():
     found = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.NoSuchProcess):  # it has exited meanwhile
-            if "gensim_tfw2v.processes.forkserver" in child.cmdline():
+            if "gensim_tfw2v.cluster.forkserver" in child.cmdline():
                 found.append(child)
     return [child for child in found if child.pid not in forks.shared()]
 

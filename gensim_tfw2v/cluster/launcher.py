@@ -1,7 +1,7 @@
 """Fast start of processes of this package in a separate network, for local clusters.
 
 Importing TensorFlow occupies a core for some seconds, and a local cluster has many processes. So
-one process imports it, and forks the others: see `gensim_tfw2v.processes.forkserver`. Python's
+one process imports it, and forks the others: see `gensim_tfw2v.cluster.forkserver`. Python's
 `multiprocessing` has a fork server too, but it would run the user's script again.
 
 TensorFlow's servers have no authentication, and listen on all interfaces. In a network namespace of
@@ -99,7 +99,7 @@ class ForkServer:
         self._log = self._folder.folder / "log"
         with theirs, self._log.open("wb") as log:
             self.process = start_module(
-                "gensim_tfw2v.processes.forkserver",
+                "gensim_tfw2v.cluster.forkserver",
                 launcher=namespace,
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,

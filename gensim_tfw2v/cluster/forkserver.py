@@ -1,6 +1,6 @@
-"""The fork server: ``python -m gensim_tfw2v.processes.forkserver``.
+"""The fork server: ``python -m gensim_tfw2v.cluster.forkserver``.
 
-It imports TensorFlow once, and starts no threads; see `gensim_tfw2v.processes.launcher`. Requests
+It imports TensorFlow once, and starts no threads; see `gensim_tfw2v.cluster.launcher`. Requests
 come through the socket that is its standard input. Each request passes the standard files of the
 new process, and a pipe for two answers: the id of the new process, and later its exit status. If
 the pipe closes before the exit status has come, the fork server has ended.

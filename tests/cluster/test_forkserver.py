@@ -9,8 +9,8 @@ import time
 import psutil
 import pytest
 
-from gensim_tfw2v.processes import launcher as launchers
-from gensim_tfw2v.processes.launcher import ForkServer
+from gensim_tfw2v.cluster import launcher as launchers
+from gensim_tfw2v.cluster.launcher import ForkServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forking is safe only on Linux")
 

@@ -1,0 +1,246 @@
+"""Training through a coordinator process, from the side of the user's program.
+
+A process can connect TensorFlow to one cluster only, and cannot disconnect it. Functions that were
+traced before the connection fail after it, and a call that waits for a lost task cannot be
+cancelled. A separate process can be killed and restarted, whatever it waits for, and the user's
+process stays as it was. If TensorFlow cannot be used in the user's process, a coordinator is
+started without a cluster, and trains in its own threads.
+"""
+
+import logging
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.cluster.launcher import Process
+from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.files.mapped import save_array
+from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask, all_finite
+from gensim_tfw2v.monitor.traffic import Traffic
+from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS
+from gensim_tfw2v.processes.children import last_lines, start_module
+from gensim_tfw2v.processes.threads import interrupt_is_pending
+from gensim_tfw2v.regimes import Stop, never
+from gensim_tfw2v.regimes.coordinator_pipe import STOP, ClusterSetup, Message, ProgramEnd, map_rows
+
+#: Seconds without an answer after which the coordinator counts as lost. The coordinator itself
+#: gives up after `GIVE_UP_SECONDS` without a finished job, and its message takes a while.
+ANSWER_SECONDS = GIVE_UP_SECONDS + 60.0
+
+#: Seconds without a finished job after which an interrupted training no longer waits for the
+#: running jobs, and loses what was trained since the last checkpoint.
+INTERRUPTED_SECONDS = 120.0
+
+#: Seconds after which an interrupted training logs what it is waiting for.
+PATIENCE_SECONDS = 3.0
+
+#: Seconds without a heartbeat after which the coordinator counts as lost. TensorFlow blocks all
+#: Python threads while it registers a function with the tasks. If a task never answers, missing
+#: heartbeats are the only sign of it.
+SILENT_SECONDS = 75.0
+
+#: Seconds between two checks of the tasks and of the interrupts while no message arrives.
+PAUSE_SECONDS = 0.1
+
+#: Number of rows that are compared at a time: few, because a comparison makes an array of bools.
+COMPARED_ROWS = 1 << 14
+
+logger = logging.getLogger(__name__)
+
+
+class CoordinatedRegime:
+    """Trains on the workers of a cluster through a coordinator process; see `Regime`.
+
+    Parameters
+    ----------
+    setup : ClusterSetup
+        ``setup.setup.folder`` contains the files for rows, and the coordinator's log.
+    check : callable
+        Called while waiting for the coordinator; raises ConnectionError if a local task is lost.
+    start : callable, optional
+        Starts the coordinator in the network of the cluster's tasks; like `start_module`.
+
+    Raises
+    ------
+    ClusterLost
+        If the coordinator cannot connect.
+
+    Attributes
+    ----------
+    traffic : Traffic, optional
+        Counts of the cluster's work so far; None until the coordinator has created its regime.
+    """
+
+    def __init__(
+        self,
+        setup: ClusterSetup,
+        check: Callable[[], None],
+        start: Callable[..., Process] = start_module,
+    ) -> None:
+        self.traffic: Traffic | None = None
+        self._folder = setup.setup.folder
+        self._check = check
+        self._files_are_current = False  # whether the files contain the cluster's current rows
+        # Receives the reports of the units that were trained last. If an exception ends
+        # `train_epoch`, they arrive later, but before the answer to `export`.
+        self._report: Reporter = _ignore
+        self._log = self._folder / "coordinator.log"
+        with self._log.open("wb") as log:
+            self._process = start(
+                "gensim_tfw2v.regimes.coordinator",
+                # the coordinator of a cluster trains nothing itself, and must not occupy a GPU
+                environment={} if setup.cluster is None else {"CUDA_VISIBLE_DEVICES": ""},
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        self._pipe = ProgramEnd(self._process)
+        try:
+            self._call("open", setup)
+        except BaseException:
+            self.close()
+            raise
+
+    def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
+        """Train each unit once, and again if its worker failed.
+
+        After a stop, workers finish and push their running jobs, which are reported.
+
+        Raises
+        ------
+        ClusterLost
+            If a ps or the coordinator exits or does not answer, or no worker is left.
+        """
+        self._files_are_current = False
+        self._report = report
+        self._call("train_epoch", tasks, stop=stop)
+
+    def load(self, arrays: Tables) -> None:
+        """Send the rows, unless the cluster already holds them; see `Regime.load`."""
+        if self._files_are_current and all(map(_are_equal, arrays, map_rows(self._folder, "r"))):
+            return  # equal to the files, and nothing was trained since they were written
+        self._files_are_current = False  # until the coordinator has read the new files
+        for name, array in arrays._asdict().items():
+            save_array(self._folder / f"{name}.npy", array)
+        self._call("load")
+        self._files_are_current = True
+
+    def finite(self) -> bool:
+        """See `Regime.finite`."""
+        return all(map(all_finite, self._export_rows()))
+
+    def export(self, arrays: Tables) -> None:
+        """See `Regime.export`."""
+        for array, rows in zip(arrays, self._export_rows(), strict=True):
+            array[:] = rows
+
+    def _export_rows(self) -> Tables:
+        if not self._files_are_current:
+            self._call("export")
+            self._files_are_current = True
+        return map_rows(self._folder, "r")
+
+    def close(self) -> None:
+        """Kill the coordinator."""
+        self._process.kill()
+        self._pipe.close()
+        self._process.wait()
+
+    def _call(self, method: str, *arguments: Any, stop: Stop = never) -> None:
+        """Call a method of the coordinator, and process messages until its answer arrives.
+
+        Raises
+        ------
+        ClusterLost
+            If the coordinator exits or does not answer in time. It is killed then, so that later
+            calls fail immediately.
+        """
+        number = self._pipe.send(method, *arguments)
+        try:
+            self._wait(number, stop)
+        except ClusterLost:
+            self._process.kill()
+            raise
+
+    def _wait(self, number: int, stop: Stop) -> None:
+        """Process messages until the answer to a request arrives."""
+        answer_time = time.monotonic()  # of the last message that shows progress
+        message_time = answer_time  # of the last message of any kind
+        stop_time: float | None = None
+        is_logged = False
+        while True:
+            if stop_time is None and stop():
+                self._pipe.send(STOP, number)
+                stop_time = time.monotonic()
+                answer_time = stop_time
+            limit = ANSWER_SECONDS
+            if stop_time is not None and interrupt_is_pending():
+                limit = INTERRUPTED_SECONDS
+                if not is_logged and time.monotonic() > stop_time + PATIENCE_SECONDS:
+                    is_logged = True
+                    logger.warning(
+                        "interrupted: waiting at most %.0f s for the workers' running jobs", limit
+                    )
+            message = self._receive()
+            if message is None:
+                self._check_tasks()
+                self._check_time(answer_time, limit)
+                self._check_time(message_time, SILENT_SECONDS)
+                continue
+            message_time = time.monotonic()
+            if message.kind == "alive":
+                continue
+            answer_time = message_time
+            self._process_message(message)
+            if message.kind == "done" and message.request == number:
+                return
+
+    def _receive(self) -> Message | None:
+        try:
+            return self._pipe.receive(PAUSE_SECONDS)
+        except EOFError:
+            raise ClusterLost(
+                f"the coordinator exited unexpectedly{last_lines(self._log)}"
+            ) from None
+
+    def _check_tasks(self) -> None:
+        try:
+            self._check()
+        except ConnectionError as error:
+            raise ClusterLost(str(error)) from error
+
+    def _check_time(self, start: float, seconds: float) -> None:
+        if time.monotonic() > start + seconds:
+            raise ClusterLost(
+                f"the coordinator has not answered for {seconds:.0f} s{last_lines(self._log)}"
+            )
+
+    def _process_message(self, message: Message) -> None:
+        content = message.content
+        if message.kind == "report":
+            self._report(content)
+        elif message.kind in ("traffic", "done"):
+            self.traffic = content
+        elif message.kind == "log":
+            record_logger = logging.getLogger(content.name)
+            if record_logger.isEnabledFor(content.levelno):
+                record_logger.handle(content)
+        elif message.kind == "error":
+            # errors of abandoned requests are raised, too: the rows may be incomplete
+            if isinstance(content, OSError) and content.errno and content.filename is None:
+                content.filename = str(self._folder)  # where the coordinator writes
+            raise content
+
+
+def _ignore(report: UnitReport) -> None:
+    """Ignore a report."""
+
+
+def _are_equal(array: np.ndarray, rows: np.ndarray) -> bool:
+    """Return whether arrays of the same shape are equal, comparing a few rows at a time."""
+    return all(
+        np.array_equal(array[start : start + COMPARED_ROWS], rows[start : start + COMPARED_ROWS])
+        for start in range(0, len(array), COMPARED_ROWS)
+    )

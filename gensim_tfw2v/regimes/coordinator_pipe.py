@@ -1,0 +1,185 @@
+"""Pipe between a training program and its coordinator process.
+
+The program sends requests through the coordinator's standard input, and receives messages through
+its standard output. Each request has a number, which the messages about it repeat, so that the
+answer to an abandoned request isn't taken for that of a later one. Both ends read in a thread:
+messages that arrive while nobody waits must not block the sender. Rows are exchanged through files.
+"""
+
+import os
+import pickle
+import queue
+import threading
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.cluster.launcher import Process
+from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.options.regimes import RegimeOptions
+from gensim_tfw2v.regimes import Setup
+
+#: Method of the request that ends another request early. Its argument is that request's number.
+STOP = "stop"
+
+
+class Request(NamedTuple):
+    """Call of a method of the coordinator."""
+
+    number: int
+    method: str
+    arguments: tuple[Any, ...]
+
+
+class Message(NamedTuple):
+    """Message from the coordinator.
+
+    Attributes
+    ----------
+    kind : str
+        ``"done"`` or ``"error"`` answers a request, with the traffic so far or an exception as its
+        content. ``"report"`` contains a trained unit's `UnitReport`, ``"traffic"`` the traffic so
+        far, ``"log"`` a log record. ``"alive"`` is a heartbeat, without content.
+    request : int
+        Number of the request that the coordinator is processing.
+    content : object
+    """
+
+    kind: str
+    request: int
+    content: Any
+
+
+class ClusterSetup(NamedTuple):
+    """Argument of the first request: the cluster to connect to, and the regime to create."""
+
+    cluster: Cluster | None  # None: the coordinator itself trains, with threads
+    ready_seconds: float  # time limit for the tasks to start
+    regime: RegimeOptions
+    setup: Setup
+    log_dir: str | None = None  # folder of the training's TensorBoard log
+
+
+def map_rows(folder: Path, mode: Literal["r", "r+"]) -> Tables:
+    """Map the row files of a folder into memory."""
+    return Tables(*(np.load(folder / f"{name}.npy", mode) for name in Tables._fields))
+
+
+class ProgramEnd:
+    """The training program's end of the pipe.
+
+    Requests are sent by a thread, since a coordinator that hangs reads nothing, and the write would
+    block.
+    """
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin and process.stdout
+        self._sender = _take_over(process.stdin, readable=False)
+        self._receiver = _take_over(process.stdout, writable=False)
+        self._n_requests = 0
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        for run in self._send_requests, self._receive_messages:
+            threading.Thread(target=run, name="tfw2v-coordinator", daemon=True).start()
+
+    def send(self, method: str, *arguments: Any) -> int:
+        """Send a request; return its number."""
+        self._n_requests += 1
+        # pickled here, so that an error is raised here
+        self._requests.put(pickle.dumps((self._n_requests, method, arguments)))
+        return self._n_requests
+
+    def receive(self, seconds: float) -> Message | None:
+        """Return the next message; None if none arrives within a number of seconds.
+
+        Raises
+        ------
+        EOFError
+            If the coordinator has exited.
+        """
+        try:
+            message = self._messages.get(timeout=seconds)
+        except queue.Empty:
+            return None
+        if message is None:
+            self._messages.put(None)  # for later calls
+            raise EOFError
+        return message
+
+    def close(self) -> None:
+        """Close the pipe to the coordinator after the requests that have been sent."""
+        self._requests.put(None)
+
+    def _send_requests(self) -> None:
+        try:
+            with self._sender:
+                while (request := self._requests.get()) is not None:
+                    self._sender.send_bytes(request)
+        except OSError:  # the coordinator has exited
+            pass
+
+    def _receive_messages(self) -> None:
+        try:
+            with self._receiver:
+                while True:
+                    self._messages.put(Message(*self._receiver.recv()))
+        except Exception:  # the coordinator has exited; a killed one may have sent half a message
+            self._messages.put(None)
+
+
+class CoordinatorEnd:
+    """The coordinator's end of the pipe: this process's standard input and output.
+
+    Only messages are written to the pipe. All other output of this process goes to standard error.
+    This process exits when the program closes the pipe.
+
+    Attributes
+    ----------
+    request : int
+        Number of the request that is being processed.
+    """
+
+    def __init__(self) -> None:
+        self.request = 0
+        self._stopped_request = 0
+        self._receiver = Connection(os.dup(0), writable=False)
+        self._sender = Connection(os.dup(1), readable=False)
+        os.dup2(2, 1)
+        self._lock = threading.Lock()
+        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        threading.Thread(target=self._receive_requests, daemon=True).start()
+
+    def next_request(self) -> Request:
+        """Wait for the next request."""
+        request = self._requests.get()
+        self.request = request.number
+        return request
+
+    def must_stop(self) -> bool:
+        """Return whether the current request is to end early."""
+        return self._stopped_request == self.request
+
+    def send(self, kind: str, content: Any = None) -> None:
+        """Send a message; may be called from any thread."""
+        with self._lock:
+            self._sender.send((kind, self.request, content))
+
+    def _receive_requests(self) -> None:
+        try:
+            while True:
+                request = Request(*self._receiver.recv())
+                if request.method == STOP:
+                    (self._stopped_request,) = request.arguments
+                else:
+                    self._requests.put(request)
+        except (EOFError, OSError):
+            os._exit(1)
+
+
+def _take_over(stream: IO[bytes], readable: bool = True, writable: bool = True) -> Connection:
+    """Return a connection that owns the pipe of a stream, and close the stream."""
+    with stream:
+        return Connection(os.dup(stream.fileno()), readable, writable)
