@@ -42,7 +42,7 @@ def vectors_of(saved: Any, path: Path, documents: bool | None = None) -> KeyedVe
     if not documents:
         return getattr(saved, "wv", saved)
     if not hasattr(saved, "dv"):
-        raise of_another_kind(saved, path, "--documents needs a Doc2Vec model")
+        raise wrong_kind_error(saved, path, "--documents needs a Doc2Vec model")
     return keyed(saved.dv.index_to_key, saved.dv.vectors)
 
 
@@ -111,7 +111,7 @@ def has_integers(vectors: KeyedVectors) -> bool:
     return any(map(is_integer, vectors.index_to_key))
 
 
-def of_another_kind(saved: Any, path: Path, needs: str) -> BadInput:
+def wrong_kind_error(saved: Any, path: Path, needs: str) -> BadInput:
     """Return the error for a file that does not contain what an option needs."""
     return BadInput(f"{path}: holds a {type(saved).__name__}; {needs}")
 

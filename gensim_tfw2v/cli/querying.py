@@ -21,7 +21,7 @@ from gensim_tfw2v.cli.model_files import (
     has_integers,
     load_saved,
     load_vectors,
-    of_another_kind,
+    wrong_kind_error,
     trained_vectors,
 )
 from gensim_tfw2v.messages import quoted
@@ -176,7 +176,7 @@ def vectors(
         from gensim_tfw2v.typed_words import TypedSentences
 
         if not isinstance(TFDoc2Vec.take_over(saved), TFDoc2Vec):
-            raise of_another_kind(saved, model, "--infer needs a Doc2Vec model")
+            raise wrong_kind_error(saved, model, "--infer needs a Doc2Vec model")
         lines: Any = (line.split() for line in sys.stdin)
         if has_integers(saved.wv):
             lines = TypedSentences(lines, saved.wv)

@@ -16,7 +16,7 @@ import typer
 
 from gensim_tfw2v.cli import common, dialect_options, formats, model_files
 from gensim_tfw2v.cli.align import train_by_compass
-from gensim_tfw2v.cli.common import BadInput, Verbose, given, one_line, option, print_rows
+from gensim_tfw2v.cli.common import BadInput, Verbose, one_line, option, print_rows, set_by_user
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
 from gensim_tfw2v.cli.training_options import OF_THE_COMMAND, check_combination
@@ -260,7 +260,7 @@ def train(
     The model is saved when training has finished. Nothing is saved after Ctrl-C, but with
     --checkpoint-dir, the same command resumes.
     """
-    options = given(context)
+    options = set_by_user(context)
     check_combination(options)
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
@@ -327,7 +327,7 @@ def _printing(name: str, command: Any) -> Iterator[None]:
 
     class Formatter(logging.Formatter):
         def format(self, record: logging.LogRecord) -> str:
-            return common.naming_options(f"tfw2v: {record.getMessage()}", command)
+            return common.name_options(f"tfw2v: {record.getMessage()}", command)
 
     logger = logging.getLogger(name)
     handler = logging.StreamHandler()
