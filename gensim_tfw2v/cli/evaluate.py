@@ -17,8 +17,8 @@ from gensim_tfw2v.cli.model_files import (
     has_integers,
     is_model,
     load_saved,
-    wrong_kind_error,
     trained_vectors,
+    wrong_kind_error,
 )
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import quoted, require

@@ -21,8 +21,8 @@ from gensim_tfw2v.cli.model_files import (
     has_integers,
     load_saved,
     load_vectors,
-    wrong_kind_error,
     trained_vectors,
+    wrong_kind_error,
 )
 from gensim_tfw2v.messages import quoted
 
