@@ -15,12 +15,13 @@ from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import cluster, common
 from gensim_tfw2v.cli.align import align, changes
 from gensim_tfw2v.cli.common import BadInput, fail, option
+from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.merge import convert, index, merge
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.querying import info, neighbours, similarity, vectors
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
-from gensim_tfw2v.cli.train import demo, train
+from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.processes.children import run_and_exit
 from gensim_tfw2v.processes.threads import defer_interrupts
