@@ -190,7 +190,7 @@ def _explain_extra(
     if arguments:
         allowed = " and ".join(arguments)
         message = f"{_name(ctx)} takes only {allowed}, but got {quoted(extra[0])} too"
-    # if the first typed word is the extra one, this is the last typed word, which is no option
+    # an option before the extra word has no value, or the parser would have used the word up
     previous_word = typed[typed.index(extra[0]) - 1]
     if previous_word in _option_names(command.params):
         return f"{message}: {previous_word} takes no value; leave it out"

@@ -337,7 +337,9 @@ def test_standard_input_is_rejected_if_read_twice(tfw2v, tmp_path, arguments, me
 )
 def test_bad_options_are_reported_before_training(tfw2v, monkeypatch, bad, arguments, message):
     monkeypatch.chdir(bad)
-    monkeypatch.setattr(model_training, "train_model", lambda *_, **__: pytest.fail("training began"))
+    monkeypatch.setattr(
+        model_training, "train_model", lambda *_, **__: pytest.fail("training began")
+    )
     result = tfw2v("train", "corpus.txt", *arguments, status=2)
     assert message in result.stderr
     assert not (bad / "model").exists()
