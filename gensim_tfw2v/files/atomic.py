@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from gensim_tfw2v.files.set_replacement import KIND, NEW, finish_replacements, replace_set
 from gensim_tfw2v.files.set_marks import mark_arrays
+from gensim_tfw2v.files.set_replacement import KIND, NEW, finish_replacements, replace_set
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 #: Function that writes to its argument: an open file, or the name of a file, in whose folder it may
@@ -25,10 +25,10 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
     """Call `write` to make the file `path`, and the files that gensim puts next to it: all or none.
 
     Files are written to a hidden folder under their final names, and replace older ones as a set
-    when all are complete: see `set_replacement`. gensim's files of arrays are marked: see `set_marks`.
-    Links are kept, and their targets replaced. gensim's log messages and an OSError name the final
-    files. After an error, older files of these names are unchanged. Returns the written files,
-    `path` last.
+    when all are complete: see `set_replacement`. gensim's files of arrays are marked: see
+    `set_marks`. Links are kept, and their targets replaced. gensim's log messages and an OSError
+    name the final files. After an error, older files of these names are unchanged. Returns the
+    written files, `path` last.
 
     If `path` cannot be replaced, for example because it is a device, `write` is called with an open
     file instead.

@@ -1,8 +1,8 @@
 """Marks that show which save a model's files of arrays belong to.
 
-gensim saves large arrays to files of their own next to the main file. Files of two saves can be
-mixed, although `set_replacement` never leaves a mixture: by copies of single files, by two processes that
-save at the same time, or by a save while a different process loads.
+gensim saves large arrays to files of their own next to the main file. `set_replacement` never
+leaves a mixture of files of two saves. But copies of single files, two processes that save at the
+same time, or a save while a different process loads can mix them.
 
 The law: every file of arrays ends with a mark that contains a random id of its save, and a checksum
 of the main file. Loading compares the marks of all files with each other and with the main file. A
@@ -42,7 +42,7 @@ ARRAY_SUFFIXES = (".npy", ".npz")
 CHUNK = 1 << 20
 
 
-def mark_arrays(main: Path, array_files: Sequence[Path]) -> None:
+def mark_arrays(main: Path, other_files: Sequence[Path]) -> None:
     """Append marks to gensim's files of arrays, if all other files of a set are such files."""
     are_arrays = [
         path.name.startswith(f"{main.name}.") and path.suffix in ARRAY_SUFFIXES
