@@ -29,7 +29,7 @@ Models = Annotated[
 
 
 def align(
-    models: Models,
+    paths: Models,
     output_dir: Annotated[
         Path, option("Folder for the aligned models, which keep their names.", "--output-dir", "-o")
     ],
@@ -41,40 +41,40 @@ def align(
     Full models are saved in gensim's format; vectors in the format of their suffix, or without a
     suffix in gensim's.
     """
-    outputs = [output_dir / path.name for path in models]
+    outputs = [output_dir / path.name for path in paths]
     if len(set(outputs)) < len(outputs):
-        twice = next(path.name for path in outputs if outputs.count(path) > 1)
+        name = next(path.name for path in outputs if outputs.count(path) > 1)
         raise BadInput(
             "models of the same name would overwrite each other: two are named "
-            f"{twice}; rename one of them"
+            f"{name}; rename one of them"
         )
     if output_dir.exists() and not output_dir.is_dir():
         raise BadInput(f"{output_dir}: is a file; give a folder")
-    if len(models) < 2:
-        raise BadInput(f"{models[0]} is the only MODEL; give at least two, in their order")
+    if len(paths) < 2:
+        raise BadInput(f"{paths[0]} is the only MODEL; give at least two, in their order")
     if reason := why_unwritable(output_dir):
         raise BadInput(f"{output_dir}: cannot be written to ({reason}); give a different folder")
     if output_dir.is_dir():
-        inputs = dict.fromkeys(models, "is one of the inputs")
+        inputs = dict.fromkeys(paths, "is one of the inputs")
         for output in outputs:
             model_files.check_outputs(output, None, False, inputs)
-    loaded = [model_files.load_saved(path, encoding) for path in models]
-    for path, model in zip(models, loaded, strict=True):
+    models = [model_files.load_saved(path, encoding) for path in paths]
+    for path, model in zip(paths, models, strict=True):
         model_files.trained_vectors(model, path)
-    writers = [_writer(output, model) for output, model in zip(outputs, loaded, strict=True)]
-    with phase(f"aligning {len(models)} models", None):
+    writers = [_writer(output, model) for output, model in zip(outputs, models, strict=True)]
+    with phase(f"aligning {len(paths)} models", None):
         from gensim_tfw2v import align_models
 
-        aligned: list[Any] = align_models(loaded)
+        aligned_models: list[Any] = align_models(models)
     saved = []
     output_dir.mkdir(parents=True, exist_ok=True)
-    for output, write, model in zip(outputs, writers, aligned, strict=True):
+    for output, write, model in zip(outputs, writers, aligned_models, strict=True):
         saved += model_files.save_atomically(output, partial(write, model))
     common.print_rows([("aligned", f"{len(models)} models to {models[0]}")], saved)
 
 
 def _writer(output: Path, model: Any) -> Callable[[Any, Any], object]:
-    """Return the function that writes a model, or vectors, in the format of a file's suffix."""
+    """Return the function that writes a model or vectors to a file in the format of its suffix."""
     gensim = formats.KNOWN["gensim"]
     if hasattr(model, "wv"):
         formats.check_model_name(output)
@@ -86,16 +86,18 @@ def _writer(output: Path, model: Any) -> Callable[[Any, Any], object]:
 
 
 def changes(
-    models: Models,
+    paths: Models,
     words: Annotated[
         list[str] | None,
         option("Word to show, instead of the most changed. May be repeated.", "-w", "--word"),
     ] = None,
-    number: Annotated[int, option("Number of most changed words.", "-n", "--number", min=1)] = 10,
+    n_words: Annotated[int, option("Number of most changed words.", "-n", "--number", min=1)] = 10,
     among: Annotated[
         int, option("Choose them from this many words, the first in all models.", min=1)
     ] = 10_000,
-    neighbours: Annotated[int, option("Neighbours per word and model.", min=1)] = 5,
+    n_neighbours: Annotated[
+        int, option("Neighbours per word and model.", "--neighbours", min=1)
+    ] = 5,
     encoding: common.Encoding = model_files.UTF8,
     verbose: Verbose = False,
 ) -> None:
@@ -105,33 +107,33 @@ def changes(
     and in the previous MODEL, and its nearest neighbours. The most changed words have the lowest
     similarity between the first and the last MODEL.
     """
-    if len(models) < 2:
-        raise BadInput(
-            f"{models[0]} is the only MODEL; give at least two, whose words are compared"
-        )
-    loaded = [model_files.load_vectors(path, encoding) for path in models]
+    if len(paths) < 2:
+        raise BadInput(f"{paths[0]} is the only MODEL; give at least two, whose words are compared")
+    models = [model_files.load_vectors(path, encoding) for path in paths]
     from gensim_tfw2v import self_similarities
 
-    chosen = [_find_key(word, loaded) for word in words or ()]
-    if unknown := [word for word, key in zip(words or (), chosen, strict=True) if key is None]:
+    keys = [_find_key(word, models) for word in words or ()]
+    unknown = [word for word, key in zip(words or (), keys, strict=True) if key is None]
+    if unknown:
         raise BadInput(f"in none of the models: {', '.join(map(quoted, unknown))}; see tfw2v info")
-    found = self_similarities(loaded, chosen or None)
-    if not found:
+    similarities = self_similarities(models, keys or None)
+    if not similarities:
         raise BadInput("the models have no word in common; give models of the same language")
     if not words:
-        chosen = sorted(list(found)[:among], key=lambda word: found[word][0, -1])[:number]
-        found = {word: found[word] for word in chosen}
+        candidates = list(similarities)[:among]
+        most_changed = sorted(candidates, key=lambda word: similarities[word][0, -1])[:n_words]
+        similarities = {word: similarities[word] for word in most_changed}
     rows = [
-        [str(word), path.name, *_similarities(matrix, place), _nearest(of, word, neighbours)]
-        for word, matrix in found.items()
-        for place, (path, of) in enumerate(zip(models, loaded, strict=True))
+        [str(word), path.name, *_similarities(matrix, index), _nearest(vectors, word, n_neighbours)]
+        for word, matrix in similarities.items()
+        for index, (path, vectors) in enumerate(zip(paths, models, strict=True))
     ]
     common.print_table(["word", "model", "first", "previous", "neighbours"], rows)
 
 
-def _similarities(matrix: Any, place: int) -> list[str]:
-    """Return the similarities of a model's vector to those of the first and previous model."""
-    return [f"{matrix[place, other]:.4f}" if place else "-" for other in (0, place - 1)]
+def _similarities(matrix: Any, index: int) -> list[str]:
+    """Return the similarities of the vector of model `index` to the first and previous models'."""
+    return [f"{matrix[index, reference]:.4f}" if index else "-" for reference in (0, index - 1)]
 
 
 def _find_key(word: str, models: list[KeyedVectors]) -> Any:
@@ -143,14 +145,15 @@ def _find_key(word: str, models: list[KeyedVectors]) -> Any:
     return next((key for vectors, key in pairs if has_key(vectors, key)), None)
 
 
-def _nearest(vectors: KeyedVectors, word: Any, number: int) -> str:
+def _nearest(vectors: KeyedVectors, word: Any, n_neighbours: int) -> str:
+    """Return the neighbours of a word in a model, separated by blanks; "-" for an unknown word."""
     if word not in vectors.key_to_index:
         return "-"
-    return " ".join(str(near) for near, _ in vectors.most_similar(word, topn=number))
+    return " ".join(str(key) for key, _ in vectors.most_similar(word, topn=n_neighbours))
 
 
 def train_by_compass(path: Path, **options: Any) -> TFWord2Vec:
-    """Load a compass, and train a slice; see `train_slice`."""
+    """Load a compass, and train the model of a time slice in its space; see `train_slice`."""
     compass = model_files.load_saved(path)
     from gensim_tfw2v import train_slice
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-#: Names in Python of options whose name on the command line would be ambiguous.
+#: Names of arguments in Python, by the option of the tool whose name differs from them.
 PYTHON_NAMES = {"table_encoding": "encoding"}
 
 
@@ -27,13 +27,13 @@ class BadInput(Exception):
 def fail(message: str, *, status: int) -> NoReturn:
     """Print one line on stderr, with control characters escaped, and exit with `status`."""
     line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
-    with contextlib.suppress(OSError):  # the status is what is left if this disk is full, too
+    with contextlib.suppress(OSError):  # disk full: the exit status still reports the failure
         print(f"tfw2v: {line}", file=sys.stderr)
     raise typer.Exit(status)
 
 
 def is_unread() -> bool:
-    """Return whether standard output or error is a pipe whose reader is gone."""
+    """Return whether standard output or error is a pipe without a reader."""
     poll = select.poll()
     poll.register(1)
     poll.register(2)
@@ -41,27 +41,30 @@ def is_unread() -> bool:
 
 
 class Terminated(SystemExit):
-    """SIGTERM, which ends a command as cleanly as Ctrl-C does."""
+    """Exception for SIGTERM, which stops a command as cleanly as Ctrl-C does."""
 
     def __init__(self) -> None:
         super().__init__(128 + signal.SIGTERM)
 
 
-def fail_stopped(error: BaseException, kept: str = "") -> NoReturn:
-    """Exit after Ctrl-C, with status 130 (128 + SIGINT), or after SIGTERM, with status 143."""
+def fail_stopped(error: BaseException, result: str = "") -> NoReturn:
+    """Exit after Ctrl-C, with status 130 (128 + SIGINT), or after SIGTERM, with status 143.
+
+    `result` is appended to the message: it states which files were saved.
+    """
     if isinstance(error, Terminated):
-        fail(f"terminated{kept}", status=143)
-    fail(f"interrupted{kept}", status=130)
+        fail(f"terminated{result}", status=143)
+    fail(f"interrupted{result}", status=130)
 
 
 def one_line(error: BaseException) -> str:
-    """Return an exception's message on one line; its type if it has no message."""
+    """Return an exception's message on one line, or its type if it has no message."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 
 
-#: Advice for errors of the system.
+#: Advice for errors of the operating system, by their number.
 CURES = {
     errno.ENOENT: "check the path",
     errno.EISDIR: "give a file",
@@ -76,18 +79,19 @@ CURES = {
 
 
 def failure_message(error: Exception) -> str:
-    """Return an error on one line; with the file and what to do, if it is one of the system."""
+    """Return an error on one line; errors of the system get the file and advice."""
+    message = one_line(error)
     if not isinstance(error, OSError) or error.errno is None:
-        return one_line(error)
-    said = one_line(error)
-    is_plain = error.strerror == os.strerror(error.errno)  # it has no cure of its own
+        return message
+    # a text of its own, unlike that of the system, contains its own advice
+    is_plain = error.strerror == os.strerror(error.errno)
     cure = CURES.get(error.errno) if is_plain else None
-    return f"{said}; {cure}" if cure else said
+    return f"{message}; {cure}" if cure else message
 
 
 def memory_error_message(error: MemoryError) -> str:
-    """Return one line that says what was needed, as the error does, and what there is."""
-    import psutil  # most commands do not need it
+    """Return one line with the memory that the error says it needs, and the available memory."""
+    import psutil  # imported here because most commands do not need it
 
     gib = 1 << 30
     limits = [f"{psutil.virtual_memory().available / gib:.1f} GiB of memory are available"]
@@ -101,71 +105,75 @@ def memory_error_message(error: MemoryError) -> str:
     return f"too little memory{needed}. {', '.join(limits)}"
 
 
-#: Advice that only programs in Python can follow, at the end of messages.
-_OF_PYTHON = re.compile(r"\. The model's vectors are lost, because they were trained in place: .*")
+#: Advice at the end of messages that only programs in Python can follow.
+_PYTHON_ADVICE = re.compile(
+    r"\. The model's vectors are lost, because they were trained in place: .*"
+)
 
-#: Values that a message quotes. Names that are followed by a quoted value have a "=" before it.
+#: Quoted values in a message, except after "=", where a value belongs to the name of an argument.
 _QUOTED = re.compile(r"((?<![=\w])'[^']*'(?!\w))")
 
 #: Words before a list of names of arguments, such as "a smaller alpha, window or negative".
 _BEFORE_NAMES = r"set|leave out|lower|raise|a smaller|a larger"
 
 
-def naming_options(message: str, command: Any) -> str:
+def name_options(message: str, command: Any) -> str:
     """Replace names of Python arguments in a message by those of the command's options."""
-    parts = _QUOTED.split(_OF_PYTHON.sub("", message))
-    return "".join(
-        part if place % 2 else _name_options(part, command) for place, part in enumerate(parts)
-    )
+    parts = _QUOTED.split(_PYTHON_ADVICE.sub("", message))
+    # split() puts the quoted values, which are copied, at odd indices
+    parts[::2] = [_name_options_in_prose(part, command) for part in parts[::2]]
+    return "".join(parts)
 
 
-def _name_options(message: str, command: Any) -> str:
-    """Replace the names outside of quoted values; see `naming_options`."""
-    parameters = {PYTHON_NAMES.get(one.name, one.name): one for one in command.params}
-    options = {name: max(one.opts, key=len) for name, one in parameters.items()}
+def _name_options_in_prose(message: str, command: Any) -> str:
+    """Replace the names in a message without quoted values; see `name_options`."""
+    parameters = {PYTHON_NAMES.get(param.name, param.name): param for param in command.params}
+    options = {name: max(param.opts, key=len) for name, param in parameters.items()}
     options = {name: option for name, option in options.items() if option.startswith("--")}
-    one_of = rf"\b({'|'.join(options) or '(?!)'})\b(?![\w./(=-])"
-    message = re.sub(
-        rf"\b(?:{_BEFORE_NAMES}) {one_of}((, or|,| or| and) {one_of})*",
-        lambda names: re.sub(rf"(?<!-){one_of}", lambda name: options[name[1]], names[0]),
-        message,
-    )
-    for name, one in parameters.items():
-        typed = max(one.opts, key=len)
+
+    any_name = rf"\b({'|'.join(options) or '(?!)'})\b(?![\w./(=-])"
+
+    def replace_names(names: re.Match[str]) -> str:
+        return re.sub(rf"(?<!-){any_name}", lambda name: options[name[1]], names[0])
+
+    enumeration = rf"\b(?:{_BEFORE_NAMES}) {any_name}((, or|,| or| and) {any_name})*"
+    message = re.sub(enumeration, replace_names, message)
+
+    for name, option in options.items():
+        param = parameters[name]
         start = rf"(?<!the )(?<![\w./'-]){name}"
-        # names without "_" are ordinary words too: replace them only before such verbs
-        named = r"(?![\w./(=-])" if "_" in name else "(?= is | must | needs )"
-        if typed.startswith("--"):
-            if one.is_flag:
-                message = re.sub(f"{start}=(True|1)", typed, message)
-                off = (one.secondary_opts or [typed])[0]
-                message = re.sub(f"{start}=(False|0|None)", off, message)
-            typed_value = functools.partial(_type_value, typed)
-            message = re.sub(rf"{start}='([^' ]+)'", typed_value, message)
-            message = re.sub(f"{start}=", f"{typed} ", message)
-            message = re.sub(start + named, typed, message)
+        # names without "_" are ordinary words, too: replace them only before these verbs
+        end = r"(?![\w./(=-])" if "_" in name else "(?= is | must | needs )"
+        if param.is_flag:
+            off = (param.secondary_opts or [option])[0]
+            message = re.sub(f"{start}=(True|1)", option, message)
+            message = re.sub(f"{start}=(False|0|None)", off, message)
+        type_value = functools.partial(_type_value, option)
+        message = re.sub(rf"{start}='([^' ]+)'", type_value, message)
+        message = re.sub(f"{start}=", f"{option} ", message)
+        message = re.sub(start + end, option, message)
     return message
 
 
 def _type_value(option: str, literal: re.Match[str]) -> str:
-    """Return an option and the value of a Python string literal, as they are typed in a shell."""
+    """Return an option and the value of a Python string literal as they are typed in a shell."""
     value = literal[1].replace("\\\\", "\\")
     return f"{option} {shlex.quote(value)}"
 
 
 def print_rows(rows: Iterable[tuple[str, object]], saved: Iterable[Path] = ()) -> None:
-    """Print a line for each result that is not None and each saved file, with its name first."""
+    """Print the name and value of each result that is not None, and of each saved file."""
     for name, value in (*rows, *(("saved", path) for path in saved)):
         if value is not None:
             print(f"{name:<11}{value}")
 
 
-def print_neighbours(found: dict[str, list[tuple[Any, float]]]) -> None:
+def print_neighbours(neighbours: dict[str, list[tuple[Any, float]]]) -> None:
     """Print ``{query: [(word, similarity), …]}`` as `print_table` does."""
     rows = [
         [query, str(word), f"{similarity:.6f}"]
-        for query in found
-        for word, similarity in found[query]
+        for query, pairs in neighbours.items()
+        for word, similarity in pairs
     ]
     print_table(["word", "neighbour", "similarity"], rows)
 
@@ -175,30 +183,36 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if not sys.stdout.isatty():
         print(*("\t".join(row) for row in (headings, *rows)), sep="\n")
         return
-    from rich.console import Console  # slow to import, and most commands print no table
+    from rich.console import Console  # rich is slow to import, and most commands print no table
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*headings)
     for row in rows:
-        table.add_row(*map(Text, row))  # Text, so that "[b]" in a word is not parsed as markup
+        table.add_row(*(Text(cell) for cell in row))  # Text does not parse "[b]" as markup
     Console(highlight=False).print(table)
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:
-    """Declare an option: help, names (by default from the parameter), and further settings."""
-    # Older versions of Typer convert a value, such as a path, before it is in `context.params` only
-    # if the option has a callback.
+    """Declare an option by its help, its names and further settings of Typer.
+
+    By default, the name is that of the parameter.
+    """
+    # Older versions of Typer convert values (to paths, for example) before they put them into
+    # `context.params` only if the option has a callback.
     settings.setdefault("callback", _same_value)
     return typer.Option(*names, help=help, **settings)
 
 
-def given(context: typer.Context) -> dict[str, Any]:
+def set_by_user(context: typer.Context) -> dict[str, Any]:
     """Return the values of the options that the user has set, by name."""
-    values = context.params.items()
-    # compare the source's name, because str(source) depends on the version of click
-    source = context.get_parameter_source
-    return {n: v for n, v in values if "DEFAULT" not in getattr(source(n), "name", "")}
+    options = {}
+    for name, value in context.params.items():
+        # the source's name, because str(source) depends on the version of click
+        source = getattr(context.get_parameter_source(name), "name", "")
+        if "DEFAULT" not in source:
+            options[name] = value
+    return options
 
 
 def _same_value(value: Any) -> Any:
@@ -208,23 +222,27 @@ def _same_value(value: Any) -> Any:
 
 def _turn_on_log(verbose: bool) -> bool:
     if verbose:
-        form = "%(asctime)s : %(levelname)s : %(message)s"  # the format of gensim's documentation
-        logging.basicConfig(format=form, level=logging.INFO, stream=sys.stderr, force=True)
+        line = "%(asctime)s : %(levelname)s : %(message)s"  # as in gensim's documentation
+        logging.basicConfig(format=line, level=logging.INFO, stream=sys.stderr, force=True)
         logging.getLogger("gensim_tfw2v").setLevel(logging.DEBUG)
     return verbose
 
 
-#: Option of every command.
+#: The option --verbose, which every command has.
 Verbose = Annotated[
     bool,
     option(
         "Log to stderr in gensim's format, with a traceback on failure.",
-        *("--verbose", "-v"),
+        "--verbose",
+        "-v",
         callback=_turn_on_log,
     ),
 ]
 
+#: End of the help of an argument for models.
 READABLE = "or vectors, in any format that `evaluate` reads."
+
+# Arguments and options of several commands.
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {READABLE}")]
 Output = Annotated[Path, option("Where to save the model (gensim's format).", "--output", "-o")]
 Vectors = Annotated[

@@ -1,4 +1,4 @@
-"""``tfw2v train --init``: further training of a saved model on a new corpus."""
+"""Further training of a saved model on a new corpus, for ``tfw2v train --init``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def continue_model(
 ) -> TFWord2Vec:
     """Load a model or vectors, add the new words of a corpus, and train on it.
 
-    `options` are those that the user has set; they override the model's. If the file contains only
-    vectors, a new model is made, in which the remaining options have their defaults.
+    `options` contains the options that the user has set, which override the model's. If the file
+    contains only vectors, a new model is made, in which the remaining options have their defaults.
 
     Raises
     ------
@@ -45,17 +45,24 @@ def continue_model(
         _set_options(model, options, path)
     else:
         model = _new_model(model, options, path)
-    if model.has_documents and hasattr(sentences, "column"):  # a table
+    is_table = hasattr(sentences, "column")
+    if model.has_documents and is_table:
         sentences = sentences.documents()
     model.total_train_time = 0.0
     model.min_alpha_yet_reached = model.alpha
-    rates = model.alpha, model.min_alpha
-    model.partial_fit(sentences, corpus_file, model.epochs, *rates, callbacks=callbacks)
+    model.partial_fit(
+        sentences,
+        corpus_file,
+        model.epochs,
+        model.alpha,
+        model.min_alpha,
+        callbacks=callbacks,
+    )
     return model
 
 
 def _set_options(model: TFWord2Vec, options: Mapping[str, Any], path: Path) -> None:
-    """Set the options of a whole model; raise for those that are not its attributes."""
+    """Set the options of a full model; raise for options that it does not have."""
     from gensim_tfw2v.options.option import Use
     from gensim_tfw2v.options.table import option_names
 
@@ -63,8 +70,9 @@ def _set_options(model: TFWord2Vec, options: Mapping[str, Any], path: Path) -> N
     kind = {"fasttext": model.has_subwords, "doc2vec": model.has_documents, "dm": not model.sg}
     _check_unchanged(options, fixed, vars(model.wv) | vars(model) | kind, path)
     settable = {*model._kinds, "compute_loss"}
-    if unusable := options.keys() - settable - {*fixed}:
-        raise _unusable(options, unusable)
+    unusable = options.keys() - settable - {*fixed}
+    if unusable:
+        raise _useless_options(options, unusable)
     if options.get("dbow_words") and not model.sg:
         raise BadInput(f"--dbow-words: works only with --dbow, but {path} was trained with --dm")
     model.__dict__.update({name: options[name] for name in settable & options.keys()})
@@ -76,8 +84,8 @@ def _new_model(vectors: Any, options: Mapping[str, Any], path: Path) -> TFWord2V
 
     fixed = ("fasttext", "doc2vec", "vector_size")
     _check_unchanged(options, fixed, vars(vectors), path)
-    if unusable := options.keys() & {"sorted_vocab"}:
-        raise _unusable(options, unusable)
+    if "sorted_vocab" in options:
+        raise _useless_options(options, ["sorted_vocab"])
     arguments = {name: value for name, value in options.items() if name not in fixed}
     return TFWord2Vec.from_vectors(vectors, **arguments)
 
@@ -87,16 +95,19 @@ def _check_unchanged(
 ) -> None:
     """Raise for an option in `fixed` that differs from the state of a model or of vectors."""
     for name in fixed:
-        before = state.get(name)
-        after = options.get(name, before)
-        if after != before and not (name == "negative" and after and before):  # both above 0
+        saved_value = state.get(name)
+        value = options.get(name, saved_value)
+        # the arrays do not depend on the number of negative samples, only on whether there are any
+        is_compatible = name == "negative" and value and saved_value
+        if value != saved_value and not is_compatible:
             raise BadInput(
-                f"{flag(name, after)} cannot change when training continues: {path} has {before}; "
-                "leave it out, or train a new model"
+                f"{flag(name, value)} cannot change when training continues: {path} has "
+                f"{saved_value}; leave it out, or train a new model"
             )
 
 
-def _unusable(options: Mapping[str, Any], names: Iterable[str]) -> BadInput:
+def _useless_options(options: Mapping[str, Any], names: Iterable[str]) -> BadInput:
+    """Return the error for options that have no effect in further training."""
     return BadInput(
         f"{flags(options, names)}: has no effect when training continues; leave it out, or train a "
         "new model"

@@ -1,11 +1,11 @@
-"""``tfw2v evaluate`` scores models by word pairs, analogies and a text."""
+"""Command ``tfw2v evaluate``, which scores models by word pairs, analogies and a text."""
 
 from __future__ import annotations
 
 import shlex
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,18 +17,15 @@ from gensim_tfw2v.cli.model_files import (
     has_integers,
     is_model,
     load_saved,
-    of_another_kind,
     trained_vectors,
+    wrong_kind_error,
 )
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.monitor.progress import phase
 
-if TYPE_CHECKING:
-    pass
-
-#: Kinds of analogy questions, each with its own accuracy.
-KINDS = ("total", "semantic", "syntactic")
+#: Accuracies on analogies, by the name of their attribute of `AnalogyScore`.
+ACCURACIES = ("total", "semantic", "syntactic")
 
 
 def evaluate(
@@ -84,22 +81,22 @@ def evaluate(
     and on all questions, where an unknown word makes the answer wrong. Several models are compared
     in one table. To a file or pipe, tables are printed as tab-separated values.
     """
-    models = [path for path in dict.fromkeys(paths) if path == paths[0] or is_model(path)]
-    if run is not None and (log_dir is None or len(models) > 1):
+    model_paths = [path for path in dict.fromkeys(paths) if path == paths[0] or is_model(path)]
+    if run is not None and (log_dir is None or len(model_paths) > 1):
         raise BadInput("--run names the TensorBoard run of a single MODEL, and needs --log-dir")
     if text is None and (column is not None or recursive):
         raise BadInput("--column and --recursive describe a text: give --text")
     dialect = dialect_options.dialect_arguments(locals())
     if column is None and dialect:
         raise BadInput("options of tables need the name of a column: give --column")
-    if text is not None and len(models) > 1 and is_stream(text):
+    if text is not None and len(model_paths) > 1 and is_stream(text):
         raise BadInput(f"{text}: is needed once per model; write the text to a file")
     if run is not None and (not run or Path(run).is_absolute() or ".." in Path(run).parts):
         raise BadInput(f"--run is {quoted(run)}: give a name, or a path inside the --log-dir")
     if log_dir is not None:
         require("--log-dir", "tensorboard")
         check_folder("log_dir", log_dir)
-        runs = {model: log_dir / (run or model.stem) for model in models}
+        runs = {path: log_dir / (run or path.stem) for path in model_paths}
         if len(set(runs.values())) < len(runs):
             raise BadInput("models of the same name would share a run; evaluate them one by one")
 
@@ -108,40 +105,43 @@ def evaluate(
 
         for folder in runs.values():
             check_run(folder)
-    files = [path for path in paths if path not in models]
+    files = [path for path in paths if path not in model_paths]
     results: dict[str, dict[str, Any]] = {}
     corpus = {}
     if text is not None:
-        command = f"tfw2v evaluate {shlex.quote(str(models[0]))} --text"
+        command = f"tfw2v evaluate {shlex.quote(str(model_paths[0]))} --text"
         corpus = corpus_arguments(text, column, recursive=recursive, command=command, **dialect)
-    for model in models:
-        saved = load_saved(model, encoding)
-        trained = trained_vectors(saved, model)
+    for path in model_paths:
+        saved = load_saved(path, encoding)
+        vectors = trained_vectors(saved, path)
 
         from gensim_tfw2v.evaluation import summary
 
-        loss = {} if text is None else {"held_out_loss": _held_out_loss(saved, model, corpus)}
+        loss = None if text is None else _held_out_loss(saved, path, corpus)
         with phase("comparing with word pairs and analogies", None):
-            result = summary(trained, files, standard=standard) | loss
+            result = summary(vectors, files, standard=standard)
+        if loss is not None:
+            result["held_out_loss"] = loss
         if log_dir is not None:
             from gensim_tfw2v.options.hyperparameters import hyperparameters
 
-            is_whole = hasattr(saved, "wv")
-            made_with = hyperparameters(saved, saved.corpus_total_words) if is_whole else None
+            options = None
+            if hasattr(saved, "wv"):  # a full model
+                options = hyperparameters(saved, saved.corpus_total_words)
             do_without_tensorflow()
-            write_baseline(runs[model], result, made_with)
-        results[str(model)] = result
+            write_baseline(runs[path], result, options)
+        results[str(path)] = result
     if json:
-        typer.echo(dumps(results if len(models) > 1 else result, indent=2, allow_nan=False))
+        typer.echo(dumps(results if len(model_paths) > 1 else result, indent=2, allow_nan=False))
         return
-    if len(models) > 1:
-        rows = [{"model": name} | _measures(result) for name, result in results.items()]
+    if len(model_paths) > 1:
+        rows = [{"model": name} | _scores_row(result) for name, result in results.items()]
         print_table(list(rows[0]), [list(row.values()) for row in rows])
         return
-    print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
-    if loss:
+    print(f"{model_paths[0]}: {result['words']:,} words x {result['vector_size']} dimensions")
+    if text is not None:
         print(
-            f"{text}: held-out loss {loss['held_out_loss']:.4f} nats per prediction (lower is "
+            f"{text}: held-out loss {result['held_out_loss']:.4f} nats per prediction (lower is "
             "better; compare only models with the same vocabulary and options)"
         )
     _print_scores(result)
@@ -150,44 +150,53 @@ def evaluate(
 def _print_scores(result: dict[str, Any]) -> None:
     """Print all scores of one model: a table of word pairs, and a table of analogies."""
     rows = []
-    for name, score in result["pairs"].items():
-        correlations = (_rounded(score[name], 3) for name in ("spearman", "pearson"))
-        used = f"{score['used']:,} of {score['pairs']:,}"
-        rows.append([Path(name).name, *correlations, used, f"{score['oov_ratio']:.1%}"])
+    for file, score in result["pairs"].items():
+        rows.append(
+            [
+                Path(file).name,
+                _round(score["spearman"], 3),
+                _round(score["pearson"], 3),
+                f"{score['used']:,} of {score['pairs']:,}",
+                f"{score['oov_ratio']:.1%}",
+            ]
+        )
     if rows:
         print_table(["word similarity", "Spearman", "Pearson", "pairs", "unknown"], rows)
     rows = []
-    for name, metrics in result["analogies"].items():
+    for file, metrics in result["analogies"].items():
         for metric, score in metrics.items():
-            asked = [Path(name).name, "known" if metric == "gensim" else metric]
-            shares = (f"{score[kind]:.1%}" for kind in KINDS)
-            rows.append([*asked, *shares, f"{score['counted']:,}"])
+            questions = "known" if metric == "gensim" else metric
+            accuracies = [f"{score[name]:.1%}" for name in ACCURACIES]
+            rows.append([Path(file).name, questions, *accuracies, f"{score['counted']:,}"])
     if rows:
-        print_table(["analogies solved", "questions", *KINDS, "number"], rows)
+        print_table(["analogies solved", "questions", *ACCURACIES, "number"], rows)
 
 
-def _measures(result: dict[str, Any]) -> dict[str, str]:
+def _scores_row(result: dict[str, Any]) -> dict[str, str]:
     """Return a model's row in a table of several models: a score per set and metric."""
-    numbers = {name: score["spearman"] for name, score in result["pairs"].items()}
+    scores = {name: score["spearman"] for name, score in result["pairs"].items()}
     for name, metrics in result["analogies"].items():
-        numbers |= {name: metrics["gensim"]["total"], f"{name} (all)": metrics["all"]["total"]}
+        scores[name] = metrics["gensim"]["total"]
+        scores[f"{name} (all)"] = metrics["all"]["total"]
     if "held_out_loss" in result:
-        numbers["held_out_loss"] = result["held_out_loss"]
-    found = {name: _rounded(value, 4) for name, value in numbers.items()}
-    return {name: str(result[name]) for name in ("words", "vector_size")} | found
+        scores["held_out_loss"] = result["held_out_loss"]
+    row = {name: str(result[name]) for name in ("words", "vector_size")}
+    return row | {name: _round(score, 4) for name, score in scores.items()}
 
 
-def _rounded(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
+def _round(score: float | None, digits: int) -> str:
+    """Return a score as text; "-" for an undefined one."""
+    return "-" if score is None else f"{score:.{digits}f}"
 
 
 def _held_out_loss(saved: Any, path: Path, corpus: dict[str, Any]) -> float:
+    """Return the mean loss of a full model's predictions on a text."""
     from gensim_tfw2v import TFFastText, TFWord2Vec
 
     TFFastText.take_over(saved)
     # Doc2Vec models have no vectors for new documents
     if not isinstance(saved, TFWord2Vec) or saved.has_documents:
-        raise of_another_kind(saved, path, "--text needs a full model of Word2Vec or FastText")
+        raise wrong_kind_error(saved, path, "--text needs a full model of Word2Vec or FastText")
     sentences, corpus_file = corpus.get("sentences"), corpus.get("corpus_file")
     if has_integers(saved.wv):
         from gensim.models.word2vec import LineSentence

@@ -1,6 +1,6 @@
 """Keras models of word vectors (``.keras``): written by Keras, and read without running any code.
 
-Such a model is a lookup of V words and their embedding, which has V + 1 rows, the first of them a
+Such a model is a lookup of V words and their embedding. The embedding has V + 1 rows; row 0 is a
 zero vector for unknown words.
 """
 
@@ -18,15 +18,17 @@ from gensim_tfw2v.messages import require, strict_json
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
+#: String that stands for unknown words.
 UNKNOWN = "[UNK]"
 
-#: Parts of a file, which is a ZIP archive.
+# Members of a .keras file, which is a ZIP archive.
 CONFIG = "config.json"
 WEIGHTS = "model.weights.h5"
 
-#: Settings of the layer that looks up words, as `save_keras` makes it, and the settings that
-#: determine the rows of words.
+#: Layers that look up words, with the type of their words.
 LOOKUPS = {"StringLookup": str, "IntegerLookup": int}
+
+#: Settings of a lookup by `save_keras` that determine the rows of words.
 LAYOUT = {"num_oov_indices": 1, "mask_token": None, "output_mode": "int", "invert": False}
 
 
@@ -45,8 +47,8 @@ def save_keras(vectors: KeyedVectors, path: str) -> None:
         lookup = layers.StringLookup(vocabulary=words, oov_token=UNKNOWN)
     else:
         dtype = "int64"
-        known = set(words)
-        unknown = next(number for number in itertools.count(-1, -1) if number not in known)
+        integers = set(words)
+        unknown = next(integer for integer in itertools.count(-1, -1) if integer not in integers)
         lookup = layers.IntegerLookup(vocabulary=np.array(words, np.int64), oov_token=unknown)
     embedding = layers.Embedding(*table.shape, weights=[table])
     tf.keras.Sequential([tf.keras.Input((None,), dtype=dtype), lookup, embedding]).save(path)
@@ -80,7 +82,7 @@ def load_keras(path: Path) -> KeyedVectors:
         words = _read_words(config)
         tables: list[Any] = []
         with h5py.File(io.BytesIO(weights)) as file:
-            # a table that is stored in a different file, by a link, is not read
+            # visititems() does not follow links, so no table in a different file is read
             file.visititems(lambda _, item: _add_table(tables, item))
         [rows] = tables
         if rows.shape[0] != len(words) + 1 or rows.dtype.kind != "f" or rows[0].any():
@@ -108,7 +110,7 @@ def _read_words(config: Any) -> list[Any]:
 
 
 def _add_table(tables: list[Any], item: Any) -> None:
-    """Append the elements of an HDF5 dataset."""
+    """Append the elements of an HDF5 item to `tables` if it is a dataset."""
     import h5py
 
     if isinstance(item, h5py.Dataset):

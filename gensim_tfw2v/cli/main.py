@@ -15,22 +15,53 @@ from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import cluster, common
 from gensim_tfw2v.cli.align import align, changes
 from gensim_tfw2v.cli.common import BadInput, fail, option
+from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.merge import convert, index, merge
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.querying import info, neighbours, similarity, vectors
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
-from gensim_tfw2v.cli.train import demo, train
+from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.processes.children import run_and_exit
 from gensim_tfw2v.processes.threads import defer_interrupts
 
-#: Exceptions of gensim and this library for invalid input and diverged training (ArithmeticError),
-#: and for damaged compressed files. Uncaught, click would treat an EOFError as Ctrl-D.
+#: Exceptions of gensim and this library for invalid input, diverged training (ArithmeticError) and
+#: damaged compressed files (the last three). Uncaught, click would treat an EOFError as Ctrl-D.
 EXPECTED = (
-    *(BadInput, OSError, ValueError, RuntimeError, ImportError, ArithmeticError),
-    *(EOFError, zlib.error, LZMAError),
+    BadInput,
+    OSError,
+    ValueError,
+    RuntimeError,
+    ImportError,
+    ArithmeticError,
+    EOFError,
+    zlib.error,
+    LZMAError,
 )
+
+#: Commands of the tool, in the order in which --help lists them.
+COMMANDS = (
+    train,
+    evaluate,
+    info,
+    neighbours,
+    similarity,
+    vectors,
+    convert,
+    index,
+    merge,
+    align,
+    changes,
+    projector,
+    tensorboard,
+    plan,
+    demo,
+    cluster.task,
+)
+
+#: Hidden names of ``neighbours``.
+ALIASES = ("neighbors", "nn")
 
 
 class CommandsWithClearFailures(Group):
@@ -59,7 +90,7 @@ class CommandsWithClearFailures(Group):
             signal.signal(signal.SIGTERM, _terminate)
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # errors of writing should be raised here, not at exit
+            sys.stdout.flush()  # raise errors of writing here, not at exit
             return result
         except (KeyboardInterrupt, common.Terminated) as error:
             common.fail_stopped(error)
@@ -72,15 +103,16 @@ class CommandsWithClearFailures(Group):
             if isinstance(error, BrokenPipeError) and common.is_unread():
                 raise  # click exits silently with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
-            said = common.failure_message(error)
+            message = common.failure_message(error)
             if not isinstance(error, BadInput):
-                said = re.sub(r"\bmonitor( is|=)", r"--early-stopping\1", said)
-                said = said.replace("--early-stopping=", "--early-stopping ")
-                said = common.naming_options(said, self.commands[ctx.invoked_subcommand])
-            fail(said, status=2)
+                message = re.sub(r"\bmonitor( is|=)", r"--early-stopping\1", message)
+                message = message.replace("--early-stopping=", "--early-stopping ")
+                message = common.name_options(message, self.commands[ctx.invoked_subcommand])
+            fail(message, status=2)
 
 
 def _terminate(*_: object) -> None:
+    """Handle SIGTERM."""
     raise common.Terminated
 
 
@@ -96,8 +128,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(version: bool) -> None:
+    if version:
         typer.echo(f"tfw2v {__version__}")
         raise typer.Exit
 
@@ -110,13 +142,9 @@ def options(version: Annotated[bool, _version] = False) -> None:
     """Declare the options that precede a command."""
 
 
-for command in (
-    *(train, evaluate, info, neighbours, similarity, vectors, convert, index, merge),
-    *(align, changes),
-    *(projector, tensorboard, plan, demo, cluster.task),
-):
+for command in COMMANDS:
     app.command(cls=Command)(command)
-for alias in ("neighbors", "nn"):
+for alias in ALIASES:
     app.command(alias, cls=Command, hidden=True)(neighbours)
 app.add_typer(cluster.app, name="cluster")
 

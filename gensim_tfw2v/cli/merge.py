@@ -89,16 +89,18 @@ def convert(
     if (output := output or out) is None or out not in (None, output):
         raise common.BadInput("give exactly one file to write: tfw2v convert MODEL OUT")
     form = formats.find_format(output, to, "gensim")
-    if half and "half" not in form.uses:
+    if half and not form.can_hold_float16:
         raise common.BadInput("--half works only with --to numpy: the other formats hold float32")
-    if "folder" in form.uses and output.exists():
+    if form.is_folder and output.exists():
         raise common.BadInput(f"{output}: already exists; give a new folder")
     model_files.check_outputs(output, None, False, {model: "is the input"})
     saved = model_files.load_saved(model, encoding, mapped=True)
     held = model_files.vectors_of(saved, model, documents)
     classes = [of.__name__ for of in type(saved).__mro__]
-    if form.needs and (words or documents or form.needs not in classes):
-        raise common.BadInput(f"{form.name} holds only a full {form.needs} model, with all words")
+    if form.model_class and (words or documents or form.model_class not in classes):
+        raise common.BadInput(
+            f"{form.name} holds only a full {form.model_class} model, with all words"
+        )
 
     import numpy as np
 
@@ -108,7 +110,7 @@ def convert(
         rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
-    if "ngrams" in form.uses and hasattr(held, "vectors_ngrams"):
+    if form.keeps_ngrams and hasattr(held, "vectors_ngrams"):
         chosen: Any = first_of_fasttext(held, words)
     else:
         chosen = keyed(held.index_to_key[:words], rows)
@@ -116,7 +118,7 @@ def convert(
         chosen.expandos["count"] = held.expandos["count"][:words]
     formats.check_holds(form, chosen, output)
     model_files.notify(output, model_files.losses(form, saved, output, documents))
-    model_files.save_atomically(output, partial(form.write, saved if form.needs else chosen))
+    model_files.save_atomically(output, partial(form.write, saved if form.model_class else chosen))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
 
 

@@ -1,4 +1,4 @@
-"""Loading of models and vectors in any format, and atomic saving."""
+"""Loading of models and vectors in any format, and atomic saving of them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ from gensim_tfw2v.monitor.progress import phase
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors, Word2Vec
 
+#: Default of --encoding.
 UTF8 = "utf-8"
-CHUNK = 1 << 20
 
-#: Line of an evaluation file for words that are integers: two of them and a rating. A text file of
-#: vectors with two dimensions and without a header can have such a line, too, but is unusual.
+#: Maximum number of bytes that are read of each of the first lines of a file.
+LONGEST_LINE = 1 << 20
+
+#: Line of an evaluation file for words that are integers: two words and a rating. A line of a text
+#: file of vectors can look like this, too, but only in two dimensions.
 INTEGER_PAIR = re.compile(rb"-?[0-9]+[\s,;]+-?[0-9]+[\s,;]+[0-9.eE+-]+")
 
 
 def load_vectors(path: Path, encoding: str = UTF8, documents: bool | None = None) -> KeyedVectors:
-    """Load vectors, or the vectors of a saved model; raise if they are random."""
+    """Load vectors, or the vectors of a saved model; raise if these are random."""
     return trained_vectors(load_saved(path, encoding), path, documents)
 
 
@@ -42,27 +45,28 @@ def vectors_of(saved: Any, path: Path, documents: bool | None = None) -> KeyedVe
     if not documents:
         return getattr(saved, "wv", saved)
     if not hasattr(saved, "dv"):
-        raise of_another_kind(saved, path, "--documents needs a Doc2Vec model")
+        raise wrong_kind_error(saved, path, "--documents needs a Doc2Vec model")
     return keyed(saved.dv.index_to_key, saved.dv.vectors)
 
 
 def trained_vectors(saved: Any, path: Path, documents: bool | None = None) -> KeyedVectors:
-    """Return a model's vectors of words, or of documents; raise if they are random.
+    """Return a model's vectors of words, or of documents; raise if these are random.
 
     `documents` is None in commands that lack the option.
     """
     vectors = vectors_of(saved, path, documents)
-    if reason := random_vectors(saved, documents):
-        cure = "train it first"
+    reason = random_vectors(saved, documents)
+    if reason:
+        advice = "train it first"
         if hasattr(saved, "dv") and saved.train_count:
-            use = "use --documents, or " if documents is not None else ""
-            cure = f"{use}train it with --dbow-words"
-        raise BadInput(f"{path}: {reason}; {cure}")
+            alternative = "use --documents, or " if documents is not None else ""
+            advice = f"{alternative}train it with --dbow-words"
+        raise BadInput(f"{path}: {reason}; {advice}")
     return vectors
 
 
 def random_vectors(saved: Any, documents: bool | None = None) -> str:
-    """Return which vectors of a model are random, and why; "" if none are."""
+    """Describe which vectors of a model are random, and why; return "" if none are."""
     if not hasattr(saved, "wv"):
         return ""
     from gensim_tfw2v.training.untrained import random_vectors_reason
@@ -84,18 +88,19 @@ def losses(
 
     `documents` is None in commands that lack the option.
     """
-    if form.needs:
+    if form.model_class:
         return
-    if reason := random_vectors(saved, documents):
+    reason = random_vectors(saved, documents)
+    if reason:
         yield reason
     if hasattr(saved, "dv") and not documents:
-        cure = "tfw2v convert --documents" if documents is None else "--documents"
-        yield f"only the vectors of words are written; {cure} writes those of documents"
+        option = "tfw2v convert --documents" if documents is None else "--documents"
+        yield f"only the vectors of words are written; {option} writes those of documents"
     elif not documents and not formats.keeps_ngrams(form, getattr(saved, "wv", saved)):
-        able = [of.name for of in formats.FORMATS if "ngrams" in of.uses or of.needs]
+        names = [able.name for able in formats.FORMATS if able.keeps_ngrams or able.model_class]
         yield (
             "only the vectors of whole words are written, and none of n-grams, from which FastText "
-            f"makes those of unknown words; formats that hold both: {', '.join(able)}"
+            f"makes those of unknown words; formats that hold both: {', '.join(names)}"
         )
     if hasattr(saved, "wv") and output.suffix == ".model":
         yield (
@@ -105,13 +110,13 @@ def losses(
 
 
 def has_integers(vectors: KeyedVectors) -> bool:
-    """Return whether words are integers, so that the words of a text must be converted to them."""
+    """Return whether words are integers, so that the words of a text must be converted."""
     from gensim_tfw2v.typed_words import is_integer
 
-    return any(map(is_integer, vectors.index_to_key))
+    return any(is_integer(key) for key in vectors.index_to_key)
 
 
-def of_another_kind(saved: Any, path: Path, needs: str) -> BadInput:
+def wrong_kind_error(saved: Any, path: Path, needs: str) -> BadInput:
     """Return the error for a file that does not contain what an option needs."""
     return BadInput(f"{path}: holds a {type(saved).__name__}; {needs}")
 
@@ -127,10 +132,14 @@ def load_saved(
     `mapped`, arrays that gensim has saved uncompressed in separate files are mapped read-only.
     """
     check_encoding(encoding)
-    formats.find_saved(path)
+    formats.finish_save(path)
     if not path.is_file() and not formats.is_pretrained(path):
-        what = "is a pipe or a device; give a file" if path.exists() else "no such file"
-        raise BadInput(f"{path}: {describe_folder(path) if path.is_dir() else what}")
+        problem = "no such file"
+        if path.is_dir():
+            problem = describe_folder(path)
+        elif path.exists():
+            problem = "is a pipe or a device; give a file"
+        raise BadInput(f"{path}: {problem}")
     notices: list[str] = []
     with phase(f"loading {path}", None):
         import numpy as np
@@ -143,8 +152,9 @@ def load_saved(
         vectors = getattr(saved, "wv", saved)
         if not len(vectors):
             raise BadInput(f"{path}: holds no vectors")
-        if len(bad := np.flatnonzero(~np.isfinite(vectors.vectors).all(axis=1))):
-            word = quoted(vectors.index_to_key[bad[0]])
+        bad_rows = np.flatnonzero(~np.isfinite(vectors.vectors).all(axis=1))
+        if len(bad_rows):
+            word = quoted(vectors.index_to_key[bad_rows[0]])
             raise BadInput(f"{path}: has vectors that are NaN or infinite, the first for {word}")
     notify(path, notices)
     return saved
@@ -164,11 +174,12 @@ def check_encoding(name: str) -> None:
 
 
 def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
+    """Load a file or folder in the format that its content has."""
     try:
         if formats.is_pretrained(path):
             return formats.KNOWN["pretrained"].read(path, encoding, mapped)
         with open_decompressed(path) as file:
-            form = formats.find_marked(file.read(64))
+            form = formats.detect_format(file.read(64))
         return form.read(path, encoding, mapped)
     except (BadInput, ImportError):
         raise
@@ -187,13 +198,13 @@ def is_model(path: Path) -> bool:
         return True
     try:
         with open_decompressed(path) as file:
-            first = file.readline(CHUNK)
-            second = file.readline(CHUNK)
-        form = formats.find_marked(first)
-        rows = first + second
-        if INTEGER_PAIR.fullmatch(first.strip()):
+            first_line = file.readline(LONGEST_LINE)
+            second_line = file.readline(LONGEST_LINE)
+        if INTEGER_PAIR.fullmatch(first_line.strip()):
             return False
-        return bool(form.mark or HEADER.fullmatch(first) or read_text(io.BytesIO(rows), "latin-1"))
+        if formats.detect_format(first_line).mark or HEADER.fullmatch(first_line):
+            return True
+        return bool(read_text(io.BytesIO(first_line + second_line), "latin-1"))
     except Exception:  # missing or damaged: using the file raises a better error
         return False
 
@@ -201,36 +212,44 @@ def is_model(path: Path) -> bool:
 def check_outputs(
     output: Path, vectors: Path | None, binary: bool, inputs: Mapping[Path, str]
 ) -> None:
-    """Raise if --output or --vectors cannot be written, or is one of the inputs."""
+    """Raise if --output or --vectors cannot be written, or is one of the inputs.
+
+    `inputs` contains a description of each input, for the message.
+    """
     if binary and vectors is None:
         raise BadInput("--binary sets the format of --vectors; give --vectors FILE too")
     if vectors is not None:
         vectors_format(vectors, binary)
         if vectors.resolve() == output.resolve():
             raise BadInput(f"{vectors}: is both --output and --vectors; give different files")
-    read = {path.resolve(): what for path, what in inputs.items()}
-    for path in filter(None, (output, vectors)):
+    descriptions = {path.resolve(): description for path, description in inputs.items()}
+    for path in (output, vectors):
+        if path is None:
+            continue
         check_can_save(path)
-        if what := read.get(path.resolve()):
-            raise BadInput(f"{path}: {what}; give the output a different name")
+        if path.resolve() in descriptions:
+            description = descriptions[path.resolve()]
+            raise BadInput(f"{path}: {description}; give the output a different name")
 
 
 def check_can_save(path: Path) -> None:
     """Raise, before hours of training, if `path` cannot be written afterwards."""
     if path.is_dir():
         raise BadInput(f"{path}: is a folder; give the name of a file in it")
-    if (real := atomic.replaceable(path)) is None:
+    target = atomic.replaceable(path)
+    if target is None:
         if not os.access(path, os.W_OK):
             raise BadInput(f"{path}: cannot be written to; give another file")
         return
-    if not real.parent.is_dir():
-        raise BadInput(f"{real.parent}: no such folder; create it first (mkdir -p)")
-    if reason := why_unwritable(real.parent):
-        raise BadInput(f"{real.parent}: cannot be written to ({reason})")
+    if not target.parent.is_dir():
+        raise BadInput(f"{target.parent}: no such folder; create it first (mkdir -p)")
+    reason = why_unwritable(target.parent)
+    if reason:
+        raise BadInput(f"{target.parent}: cannot be written to ({reason})")
 
 
 def vectors_format(vectors: Path, binary: bool) -> formats.Format:
-    """Return the format of --vectors: binary, or else by suffix, or text without a suffix."""
+    """Return the format of --vectors: binary, or that of the suffix, or text without a suffix."""
     return formats.find_format(vectors, "binary" if binary else None, "text")
 
 

@@ -21,15 +21,17 @@ from gensim_tfw2v.cli.model_files import (
     has_integers,
     load_saved,
     load_vectors,
-    of_another_kind,
     trained_vectors,
+    wrong_kind_error,
 )
 from gensim_tfw2v.messages import quoted
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds per word
+#: Number of words, the most frequent ones, whose spelling is compared with an unknown word. A
+#: comparison takes some 10 microseconds.
+SPELLINGS_SEARCHED = 50_000
 
 
 def neighbours(
@@ -41,7 +43,9 @@ def neighbours(
             help="Words to look up; without any, those on standard input, one per line.",
         ),
     ] = None,
-    number: Annotated[int, option("Neighbours per word.", "-n", "--number", "--topn", min=1)] = 10,
+    n_neighbours: Annotated[
+        int, option("Neighbours per word.", "-n", "--number", "--topn", min=1)
+    ] = 10,
     documents: common.Documents = False,
     index: Annotated[
         Path | None, option("Index of these vectors, from `tfw2v index`, for a faster search.")
@@ -60,9 +64,10 @@ def neighbours(
     a terminal, and tab-separated values to a file or pipe. Unknown words are reported with similar
     spellings. If no word is known, the exit status is 2.
     """
-    if both := {*(words or ())} & {*(minus or ())}:
+    cancelled = {*(words or ())} & {*(minus or ())}
+    if cancelled:
         raise BadInput(
-            f"{quoted(min(both))} is a WORD and --minus, which cancel out; leave out one"
+            f"{quoted(min(cancelled))} is a WORD and --minus, which cancel out; leave out one"
         )
     _check_order(model, words or (), "neighbours")
     vectors = load_vectors(model, encoding, documents)
@@ -73,21 +78,26 @@ def neighbours(
         indexer = NeighbourIndex.load(index, vectors)
     look_up = partial(_look_up, vectors, indexer)
     if words or not sys.stdin.isatty():
-        given = words or [*filter(None, map(str.strip, sys.stdin))]
-        look_up(given, minus, number, json)
+        queries = words or [line.strip() for line in sys.stdin if line.strip()]
+        look_up(queries, minus, n_neighbours, json)
         return
     with suppress(EOFError):
         while word := input("word: ").strip():
             try:
-                look_up([word], minus, number, json)
+                look_up([word], minus, n_neighbours, json)
             except BadInput as error:
                 print(f"tfw2v: {error}", file=sys.stderr)
 
 
 def _check_order(model: Path, words: Iterable[str], command: str) -> None:
-    """Raise if MODEL is missing, but a WORD is a file."""
-    if not model.exists() and (path := next(filter(os.path.isfile, words), None)):
-        raise BadInput(f"{model}: no such file; MODEL comes first: tfw2v {command} {path} {model}")
+    """Raise if MODEL is missing, but a WORD is a file: they may have been exchanged."""
+    if model.exists():
+        return
+    for word in words:
+        if os.path.isfile(word):
+            raise BadInput(
+                f"{model}: no such file; MODEL comes first: tfw2v {command} {word} {model}"
+            )
 
 
 def _look_up(
@@ -95,13 +105,13 @@ def _look_up(
     indexer: Any,
     words: list[str],
     minus: list[str] | None,
-    number: int,
+    n_neighbours: int,
     json: bool,
 ) -> None:
-    """Print the neighbours of words; see `neighbours`."""
+    """Print the neighbours of words; raise if none is known, or if `minus` has an unknown one."""
     keys, messages = _find_keys([*words, *(minus or ())], vectors)
-    known = [word for word in words if word in keys]
-    if not known or (minus and messages):
+    known_words = [word for word in words if word in keys]
+    if not known_words or (minus and messages):
         more = f"; and {len(messages) - 5} more" if len(messages) > 5 else ""
         raise BadInput(
             "; ".join(messages[:5]) + more or "give a WORD, as an argument or on standard input"
@@ -109,48 +119,54 @@ def _look_up(
     for message in messages:
         print(f"tfw2v: {message}", file=sys.stderr)
     if minus:
-        query = f"{' + '.join(known)} - {' - '.join(minus)}"
-        positive, negative = ([keys[word] for word in side] for side in (known, minus))
-        found = {query: _nearest(vectors, indexer, number, positive, negative)}
+        query = f"{' + '.join(known_words)} - {' - '.join(minus)}"
+        positive = [keys[word] for word in known_words]
+        negative = [keys[word] for word in minus]
+        results = {query: _nearest(vectors, indexer, n_neighbours, positive, negative)}
     else:
-        found = {word: _nearest(vectors, indexer, number, [keys[word]], []) for word in known}
+        results = {
+            word: _nearest(vectors, indexer, n_neighbours, [keys[word]], []) for word in known_words
+        }
     if json:
         # names in a JSON object are strings, so keys that are integers are printed in pairs
-        is_text = all(isinstance(key, str) for key in vectors.index_to_key)
-        shown = {query: dict(near) if is_text else near for query, near in found.items()}
-        print(dumps(shown, indent=2, default=_plain))
+        if all(isinstance(key, str) for key in vectors.index_to_key):
+            print(_to_json({query: dict(pairs) for query, pairs in results.items()}))
+        else:
+            print(_to_json(results))
     else:
-        common.print_neighbours(found)
+        common.print_neighbours(results)
 
 
 def _nearest(
     vectors: KeyedVectors,
     indexer: Any,
-    number: int,
+    n_neighbours: int,
     positive: list[Any],
     negative: list[Any],
 ) -> list[tuple[Any, float]]:
-    """Return the nearest words; an indexer, if not None, finds the words of the query, too."""
-    asked = {*positive, *negative}
-    found = vectors.most_similar(positive, negative, number + len(asked), indexer=indexer)
-    return [each for each in found if each[0] not in asked][:number]
+    """Return the nearest words, and their similarities, without the words of the query."""
+    inputs = {*positive, *negative}
+    # an indexer, unlike an exact search, returns the words of the query, too
+    n_candidates = n_neighbours + len(inputs)
+    candidates = vectors.most_similar(positive, negative, n_candidates, indexer=indexer)
+    return [(word, score) for word, score in candidates if word not in inputs][:n_neighbours]
 
 
 def similarity(
     model: Model,
     word: Annotated[str, typer.Argument(metavar="WORD", help="First word.")],
-    other: Annotated[str, typer.Argument(metavar="WORD", help="Second word.")],
+    second_word: Annotated[str, typer.Argument(metavar="WORD", help="Second word.")],
     documents: common.Documents = False,
     encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
     """Print the cosine similarity of two words."""
-    _check_order(model, [word, other], "similarity")
+    _check_order(model, [word, second_word], "similarity")
     vectors = load_vectors(model, encoding, documents)
-    keys, messages = _find_keys([word, other], vectors)
+    keys, messages = _find_keys([word, second_word], vectors)
     if messages:
         raise BadInput("; ".join(messages))
-    print(f"{vectors.similarity(keys[word], keys[other]):.6f}")
+    print(f"{vectors.similarity(keys[word], keys[second_word]):.6f}")
 
 
 def vectors(
@@ -176,7 +192,7 @@ def vectors(
         from gensim_tfw2v.typed_words import TypedSentences
 
         if not isinstance(TFDoc2Vec.take_over(saved), TFDoc2Vec):
-            raise of_another_kind(saved, model, "--infer needs a Doc2Vec model")
+            raise wrong_kind_error(saved, model, "--infer needs a Doc2Vec model")
         lines: Any = (line.split() for line in sys.stdin)
         if has_integers(saved.wv):
             lines = TypedSentences(lines, saved.wv)
@@ -185,31 +201,37 @@ def vectors(
         return
     from gensim_tfw2v.typed_words import find_key
 
-    loaded = trained_vectors(saved, model)
-    n_words = n_known = 0
+    vectors = trained_vectors(saved, model)
+    n_words = 0
+    n_known = 0
     for line in sys.stdin:
-        words = [*filter(None, line.split() if sentences else [line.strip()])]
-        keys = [find_key(word, loaded) for word in words]
+        words = line.split()
+        if words and not sentences:
+            words = [line.strip()]  # the key of a phrase can contain blanks
+        keys = [find_key(word, vectors) for word in words]
         for word, key in zip(words, keys, strict=True):
             if key is None:
                 print(f"tfw2v: {quoted(word)} is not in the vocabulary", file=sys.stderr)
-        known = [key for key in keys if key is not None]
+        known_keys = [key for key in keys if key is not None]
         n_words += len(words)
-        n_known += len(known)
+        n_known += len(known_keys)
         if sentences:
-            mean = loaded.get_mean_vector(known) if known else [0.0] * loaded.vector_size
+            mean: Any = [0.0] * vectors.vector_size
+            if known_keys:
+                mean = vectors.get_mean_vector(known_keys)
             print(*_digits(mean))
             continue
-        for key in known:
-            print(key, *_digits(loaded[key]))
+        for key in known_keys:
+            print(key, *_digits(vectors[key]))
     if not n_words:
         raise BadInput("standard input has no words; write one per line, as in: echo WORD | tfw2v")
     if not n_known:
         raise BadInput(f"{model}: has none of the words on standard input; see tfw2v info")
 
 
-def _digits(numbers: Iterable[float]) -> Iterator[str]:
-    return (f"{number:.9g}" for number in numbers)
+def _digits(vector: Iterable[float]) -> Iterator[str]:
+    """Yield the elements of a vector as text from which float32 can be read without loss."""
+    return (f"{element:.9g}" for element in vector)
 
 
 def info(
@@ -217,49 +239,61 @@ def info(
 ) -> None:
     """Describe a model: its class, vocabulary and options."""
     saved = load_saved(model, encoding)
-    held = getattr(saved, "wv", saved)
+    vectors = getattr(saved, "wv", saved)
     from gensim_tfw2v.options.option import Use
     from gensim_tfw2v.options.table import option_names
 
-    found = {"kind": type(saved).__name__, "words": len(held), "vector_size": held.vector_size}
-    found |= {name: getattr(saved, name) for name in option_names(Use.INFO) if hasattr(saved, name)}
+    facts = {
+        "kind": type(saved).__name__,
+        "words": len(vectors),
+        "vector_size": vectors.vector_size,
+    }
+    facts |= {name: getattr(saved, name) for name in option_names(Use.INFO) if hasattr(saved, name)}
     if hasattr(saved, "dv"):
-        found["dm"] = int(not saved.sg)
-        found["dbow_words"] = int(getattr(saved, "dbow_words", 0))
-        found["documents"] = len(saved.dv)
+        facts["dm"] = int(not saved.sg)
+        facts["dbow_words"] = int(getattr(saved, "dbow_words", 0))
+        facts["documents"] = len(saved.dv)
     if hasattr(saved, "corpus_total_words"):
-        found["corpus_words"] = saved.corpus_total_words
-    found["most_frequent"] = held.index_to_key[:10]
+        facts["corpus_words"] = saved.corpus_total_words
+    most_frequent = vectors.index_to_key[:10]
     if json:
-        print(dumps(found, indent=2, default=_plain))
+        print(_to_json(facts | {"most_frequent": most_frequent}))
         return
-    found["most_frequent"] = " ".join(map(str, found["most_frequent"]))
-    common.print_rows((f"{name:<14}", str(value)) for name, value in found.items())
+    facts["most_frequent"] = " ".join(str(key) for key in most_frequent)
+    common.print_rows((f"{name:<14}", str(value)) for name, value in facts.items())
 
 
-def _plain(word: Any) -> int | str:
-    """Return the form in JSON of a word of another type than Python's strings and integers."""
+def _to_json(content: Any) -> str:
+    """Return JSON in which words of NumPy's and other types are integers or strings."""
     from gensim_tfw2v.typed_words import is_integer
 
-    return int(word) if is_integer(word) else str(word)
+    def plain_word(word: Any) -> int | str:
+        return int(word) if is_integer(word) else str(word)
+
+    return dumps(content, indent=2, default=plain_word)
 
 
 def _find_keys(words: list[str], vectors: KeyedVectors) -> tuple[dict[str, Any], list[str]]:
-    """Return the keys of typed words, and a message for each unknown one.
+    """Return the keys of typed words, and a message for each unknown word.
 
-    The message lists known words of similar spelling.
+    Each message lists words of similar spelling.
     """
     from gensim_tfw2v.typed_words import find_key, typed_form
 
     keys = {}
     messages = []
     for word in dict.fromkeys(words):
-        if (key := find_key(word, vectors)) is not None:
+        key = find_key(word, vectors)
+        if key is not None:
             keys[word] = key
             continue
-        known = map(typed_form, reversed(vectors.index_to_key[:SPELLINGS_SEARCHED]))
-        spelled = {candidate.casefold(): candidate for candidate in known if candidate is not None}
-        close = get_close_matches(word.casefold(), spelled, n=3)
-        hint = f" (close: {', '.join(spelled[match] for match in close)})" if close else ""
+        spellings = {}
+        # of several words that differ in case only, the most frequent (first) one remains
+        for known_word in reversed(vectors.index_to_key[:SPELLINGS_SEARCHED]):
+            candidate = typed_form(known_word)
+            if candidate is not None:
+                spellings[candidate.casefold()] = candidate
+        matches = [spellings[m] for m in get_close_matches(word.casefold(), spellings, n=3)]
+        hint = f" (close: {', '.join(matches)})" if matches else ""
         messages.append(f"{quoted(word)} is not in the vocabulary{hint}")
     return keys, messages

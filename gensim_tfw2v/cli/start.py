@@ -25,9 +25,12 @@ def main() -> None:
 
 
 class _NamedStream(io.TextIOWrapper):
-    """Standard stream whose errors contain what it is."""
+    """Standard stream whose errors contain its title."""
 
+    #: Name in errors, such as "standard output".
     title = ""
+
+    #: Stream that this one replaces. It is referenced because its finalizer would close the buffer.
     original: object = None
 
     def write(self, text: str) -> int:
@@ -52,32 +55,33 @@ def _make_printing_safe() -> None:
     escaped.
     """
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
-    for name, title in ("stdout", "standard output"), ("stderr", "standard error"):
+    for name, title in {"stdout": "standard output", "stderr": "standard error"}.items():
         stream = getattr(sys, name) or open(os.devnull, "w")  # noqa: SIM115
         errors = stream.errors
-        keeps_bytes = errors == "surrogateescape"  # for file names, in the C locale
-        if errors == "strict" or (keeps_bytes and stream.encoding.lower() != "utf-8"):
+        # Python's default in the C locale, which writes the bytes of file names unchanged
+        is_escaped = errors == "surrogateescape"
+        if errors == "strict" or (is_escaped and stream.encoding.lower() != "utf-8"):
             errors = "backslashreplace"
-        safe = _NamedStream(
+        safe_stream = _NamedStream(
             stream.buffer,
             stream.encoding,
             errors,
             line_buffering=stream.line_buffering,
             write_through=stream.write_through,
         )
-        safe.title = title
-        safe.original = stream  # which would close the buffer
-        setattr(sys, name, safe)
+        safe_stream.title = title
+        safe_stream.original = stream
+        setattr(sys, name, safe_stream)
 
 
-def end_with_parent() -> None:
+def exit_with_parent() -> None:
     """Send this process SIGTERM when its standard input is closed."""
-    # not sys.stdin, for whose lock the interpreter would wait at exit
+    # sys.stdin has a lock, for which the interpreter would wait at exit
     while os.read(0, 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":
-    threading.Thread(target=end_with_parent, name="tfw2v-parent", daemon=True).start()
+    threading.Thread(target=exit_with_parent, name="tfw2v-parent", daemon=True).start()
     main()

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from gensim_tfw2v.cli.common import BadInput, Verbose, option, print_table
-from gensim_tfw2v.files.temporary import OWNED, PREFIX, locked
+from gensim_tfw2v.files.temporary import OWNED, PREFIX, try_lock
 from gensim_tfw2v.messages import quoted
 
 Name = Annotated[str | None, option("Name as in tfw2v cluster ls; needed if several are running.")]
@@ -135,7 +135,7 @@ def _running() -> dict[str, tuple[Path, list[Any]]]:
     found = {}
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}cluster-*"):
         with contextlib.suppress(OSError), (folder / OWNED).open("r+b") as file:
-            if folder.lstat().st_uid == os.geteuid() and locked(file) is False:
+            if folder.lstat().st_uid == os.geteuid() and try_lock(file) is False:
                 program = json.loads((folder / PROGRAM).read_text("utf-8"))
                 found[folder.name.rpartition("-")[2]] = folder, program
     return found

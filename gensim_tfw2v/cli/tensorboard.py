@@ -1,4 +1,4 @@
-"""``tfw2v tensorboard``, and ``tfw2v projector``, which writes vectors for TensorBoard."""
+"""Commands ``tensorboard``, and ``projector``, which writes vectors for TensorBoard."""
 
 import contextlib
 import shlex
@@ -42,8 +42,8 @@ def tensorboard(
     """Serve the folder DIR with TensorBoard until Ctrl-C."""
     require("tfw2v tensorboard", "tensorboard")
     if not log_dir.is_dir():
-        what = "is a file" if log_dir.exists() else "no such folder"
-        raise BadInput(f"{log_dir}: {what}; give the --log-dir of a training")
+        problem = "is a file" if log_dir.exists() else "no such folder"
+        raise BadInput(f"{log_dir}: {problem}; give the --log-dir of a training")
     if not host:
         raise BadInput("--host is empty: give an address of this machine, such as 127.0.0.1")
 
@@ -54,15 +54,15 @@ def tensorboard(
         print(f"TensorBoard on {log_dir}: {url} (Ctrl-C ends it)", flush=True)
         try:
             threading.Event().wait()
-        except Terminated as error:  # the usual end of a server, without a message
+        except Terminated as error:  # servers are usually stopped this way: print no message
             raise typer.Exit(143) from error
 
 
 def projector(
     model: Model,
     log_dir: Annotated[Path, option("TensorBoard log folder, created if missing.")],
-    words: Annotated[
-        int, option("Number of most frequent words to write.", min=1, max=100_000)
+    n_words: Annotated[
+        int, option("Number of most frequent words to write.", "--words", min=1, max=100_000)
     ] = 10_000,
     encoding: Encoding = UTF8,
     verbose: Verbose = False,
@@ -76,17 +76,22 @@ def projector(
     saved = load_saved(model, encoding)
     vectors = getattr(saved, "wv", saved)
     documents = getattr(saved, "dv", ())
-    if reason := random_vectors(saved):
+    reason = random_vectors(saved)
+    if reason:
         notify(model, [reason])
 
     from gensim_tfw2v.monitor.projector import write_projector
 
-    written = write_projector(vectors, log_dir, words, documents=documents)
-    size = vectors.vector_size
-    shown = f"{min(words, len(documents)):,} of {len(documents):,}" if documents else None
-    first = f"{min(words, len(vectors)):,} of {len(vectors):,} x {size} dimensions"
-    print_rows([("words", first), ("documents", shown)], written)
-    # from 50 dimensions on, the projector centres the vectors by default
-    hint = 'untick "Spherize data" there for the neighbours that tfw2v prints'
-    look = f"tfw2v tensorboard {shlex.quote(str(log_dir))}"
-    print_rows([("look", look), ("hint", hint if size >= 50 else None)])
+    paths = write_projector(vectors, log_dir, n_words, documents=documents)
+    words_result = (
+        f"{min(n_words, len(vectors)):,} of {len(vectors):,} x {vectors.vector_size} dimensions"
+    )
+    documents_result = None
+    if documents:
+        documents_result = f"{min(n_words, len(documents)):,} of {len(documents):,}"
+    print_rows([("words", words_result), ("documents", documents_result)], paths)
+    hint = None
+    if vectors.vector_size >= 50:  # the projector then centres vectors by default
+        hint = 'untick "Spherize data" there for the neighbours that tfw2v prints'
+    command = f"tfw2v tensorboard {shlex.quote(str(log_dir))}"
+    print_rows([("look", command), ("hint", hint)])

@@ -26,17 +26,35 @@ USAGE_ERROR: Any = typer.BadParameter.__bases__[0]
 #: Settings of the tool and of separately parsed commands; groups pass them to their commands.
 HELP = {"help_option_names": ["--help", "-h"]}
 
-#: Names in word2vec.c, fastText, older gensim and other tools, and the options that they stand for.
+#: Options of the tool by their names in word2vec.c, fastText, older gensim and other tools.
 SYNONYMS = {
-    **dict.fromkeys(("size", "dim", "dimensions"), "--vector-size"),
-    **dict.fromkeys(("iter", "iterations", "epoch"), "--epochs"),
-    **dict.fromkeys(("thread", "threads", "jobs"), "--workers"),
-    **dict.fromkeys(("lr", "learning-rate"), "--alpha"),
-    **dict.fromkeys(("top", "topk", "top-k", "k"), "--topn"),
-    **dict.fromkeys(("skipgram", "skip-gram"), "--sg"),
-    **dict.fromkeys(("neg", "negatives"), "--negative"),
-    **{"ws": "--window", "minn": "--min-n", "maxn": "--max-n", "mincount": "--min-count"},
-    **{"out": "--output", "save": "--output", "format": "--to", "word": "--minus"},
+    "size": "--vector-size",
+    "dim": "--vector-size",
+    "dimensions": "--vector-size",
+    "iter": "--epochs",
+    "iterations": "--epochs",
+    "epoch": "--epochs",
+    "thread": "--workers",
+    "threads": "--workers",
+    "jobs": "--workers",
+    "lr": "--alpha",
+    "learning-rate": "--alpha",
+    "top": "--topn",
+    "topk": "--topn",
+    "top-k": "--topn",
+    "k": "--topn",
+    "skipgram": "--sg",
+    "skip-gram": "--sg",
+    "neg": "--negative",
+    "negatives": "--negative",
+    "ws": "--window",
+    "minn": "--min-n",
+    "maxn": "--max-n",
+    "mincount": "--min-count",
+    "out": "--output",
+    "save": "--output",
+    "format": "--to",
+    "word": "--minus",
 }
 
 #: Characters that look like the "-" with which options begin.
@@ -84,26 +102,31 @@ def _check_values(command: Any, typed: Sequence[str], values: dict[str, Any]) ->
     """Raise for values of options and arguments that their declarations do not allow."""
     if command.callback is None:
         return
-    declared = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+    hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
     for param in command.params:
         value = values.get(param.name)
-        shown = _shown(param, typed)
+        label = _label(param, typed)
         if value is None and isinstance(param.envvar, str):
-            value = os.environ.get(param.envvar) or None  # as Typer, which ignores empty ones
-            shown = param.envvar
+            value = os.environ.get(param.envvar) or None  # Typer ignores empty variables, too
+            label = param.envvar
+        # the hint is Annotated[type, settings]
+        annotation = get_args(hints.get(param.name))
+        if len(annotation) < 2 or not isinstance(annotation[1], ParameterInfo):
+            continue
         for text in value if isinstance(value, list | tuple) else [value]:
             if isinstance(text, str):
-                type_, settings, *_ = (*get_args(declared.get(param.name)), None, None)
-                if isinstance(settings, ParameterInfo):
-                    check_value(shown, text, type_, settings)
+                check_value(label, text, annotation[0], annotation[1])
 
 
-def _shown(param: Any, typed: Sequence[str] = ()) -> str:
-    """Return an option as it was typed, or by its longest name; an argument by its metavar."""
+def _label(param: Any, typed: Sequence[str] = ()) -> str:
+    """Return an option as it was typed, or its longest name; the metavar of an argument."""
     if param.param_type_name == "argument":
         return (param.metavar or param.name.upper()).split()[0].strip("[].")
-    names = [name for name in param.opts if any(word.split("=")[0] == name for word in typed)]
-    return next(iter(names), max(param.opts, key=len))
+    typed_names = [word.split("=")[0] for word in typed]
+    for name in param.opts:
+        if name in typed_names:
+            return name
+    return max(param.opts, key=len)
 
 
 def _explain(command: Any, ctx: Any, typed: Sequence[str], error: Any) -> str:
@@ -117,38 +140,42 @@ def _explain(command: Any, ctx: Any, typed: Sequence[str], error: Any) -> str:
         word = next(word for word in typed if word.startswith(f"{name}="))
         return f"{quoted(word)}: {name} takes no value; leave out what follows it"
     if kind == "BadOptionUsage":
-        param = next(one for one in command.params if name in one.opts)
+        param = next(param for param in command.params if name in param.opts)
         return f"{name} needs a value: {param.help}"
     if kind == "MissingParameter" and param is not None:
-        return f"{_name(ctx)} needs {_shown(param)}: {param.help}"
+        return f"{_name(ctx)} needs {_label(param)}: {param.help}"
     return f"{error.format_message().rstrip('.')}; see {ctx.command_path} --help"
 
 
 def _name(ctx: Any) -> str:
-    """Return a command's name as it is typed after ``tfw2v``; that name for the tool itself."""
+    """Return a command's name as it is typed after ``tfw2v``; "tfw2v" for the tool itself."""
     return ctx.command_path.partition(" ")[2] or ctx.command_path
 
 
 def _explain_option(command: Any, ctx: Any, typed: Sequence[str], name: str) -> str:
     """Return the message for an unknown option, with similar ones and commands that have it."""
-    if not name.startswith("--"):  # one letter of a word such as -epochs
+    if not name.startswith("--"):  # the parser names only one letter of a word such as -epochs
         words = (word for word in typed if word[0:1] == "-" != word[1:2] and name[1] in word)
         name = next(words, name)
     name = name.split("=")[0]
-    known = {option.lstrip("-"): option for option in _option_names(command.get_params(ctx))}
+    options = {option.lstrip("-"): option for option in _option_names(command.get_params(ctx))}
     word = name.lstrip("-").replace("_", "-")
     synonym = SYNONYMS.get(word.casefold(), f"--{word}")
-    similar = get_close_matches(word.casefold(), known, 2)
-    close = [synonym] if synonym in known.values() else [known[one] for one in similar]
+    if synonym in options.values():
+        suggestions = [synonym]
+    else:
+        suggestions = [options[match] for match in get_close_matches(word.casefold(), options, 2)]
     message = f"{_name(ctx)} has no option {name if len(name) < 80 else quoted(name)}"
-    if close:
-        return f"{message}. Did you mean {' or '.join(close)}?"
-    having = [path for path, one in _commands(ctx) if name in _option_names(one.params)]
-    elsewhere = f", which is an option of {', '.join(having[:2])}" if having else ""
-    return f"{message}{elsewhere}; see {ctx.command_path} --help"
+    if suggestions:
+        return f"{message}. Did you mean {' or '.join(suggestions)}?"
+    paths = [path for path, command in _commands(ctx) if name in _option_names(command.params)]
+    if paths:
+        message += f", which is an option of {', '.join(paths[:2])}"
+    return f"{message}; see {ctx.command_path} --help"
 
 
 def _option_names(params: Iterable[Any]) -> Iterator[str]:
+    """Yield the names of the options among the parameters of a command."""
     for param in params:
         if param.param_type_name == "option":
             yield from (*param.opts, *param.secondary_opts)
@@ -158,18 +185,21 @@ def _explain_extra(
     command: Any, ctx: Any, typed: Sequence[str], values: dict[str, Any], extra: Sequence[str]
 ) -> str:
     """Return the message for arguments that no parameter takes."""
-    arguments = [_shown(one) for one in command.params if one.param_type_name == "argument"]
-    takes = f"only {' and '.join(arguments)}" if arguments else "no arguments"
-    message = f"{_name(ctx)} takes {takes}, but got {quoted(extra[0])}{' too' * bool(arguments)}"
-    before = typed[typed.index(extra[0]) - 1]  # the last word if there is none
-    if before in _option_names(command.params):  # the parser has not used up the value
-        return f"{message}: {before} takes no value; leave it out"
+    arguments = [_label(param) for param in command.params if param.param_type_name == "argument"]
+    message = f"{_name(ctx)} takes no arguments, but got {quoted(extra[0])}"
+    if arguments:
+        allowed = " and ".join(arguments)
+        message = f"{_name(ctx)} takes only {allowed}, but got {quoted(extra[0])} too"
+    # an option before the extra word has no value, or the parser would have used the word up
+    previous_word = typed[typed.index(extra[0]) - 1]
+    if previous_word in _option_names(command.params):
+        return f"{message}: {previous_word} takes no value; leave it out"
     if extra[0].startswith(tuple(DASHES)):
         return f"{message}: options begin with --, as in --{extra[0].lstrip(DASHES + '-')}"
-    needed = (one for one in command.params if one.required and one.name not in values)
-    named = (one for one in command.params if one.name == "name")
-    for param in (*needed, *named):
-        return f"{message}: write {_shown(param)} before it if that was meant"
+    missing = [param for param in command.params if param.required and param.name not in values]
+    missing += [param for param in command.params if param.name == "name"]
+    if missing:
+        return f"{message}: write {_label(missing[0])} before it if that was meant"
     return f"{message}; see {ctx.command_path} --help"
 
 
@@ -181,11 +211,11 @@ def _explain_command(ctx: Any, name: str) -> str:
     paths: dict[str, list[str]] = {}
     for path, _ in _commands(ctx):
         paths.setdefault(path.rpartition(" ")[2], []).append(path)
-    close = [
+    suggestions = [
         path for word in get_close_matches(name.casefold(), paths, 2, 0.7) for path in paths[word]
     ]
-    if close:
-        return f"{message}. Did you mean {' or '.join(close)}?"
+    if suggestions:
+        return f"{message}. Did you mean {' or '.join(suggestions)}?"
     return f"{message}; see {ctx.command_path} --help"
 
 

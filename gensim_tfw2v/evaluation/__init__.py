@@ -66,20 +66,21 @@ def summary(
         If a file cannot be read.
     """
     vectors = with_keys(vectors)
-    sets: dict[str, list[str]] = {"pairs": [], "analogies": []}
-    if standard:
-        sets = {"pairs": [*NAMED_SETS], "analogies": [*analogies.NAMED_SETS]}
+    pair_sets = list(NAMED_SETS) if standard else []
+    analogy_sets = list(analogies.NAMED_SETS) if standard else []
     for file in files:
-        sets[file_kind(file)].append(os.fspath(file))
-    return dict(
-        words=len(vectors),
-        vector_size=vectors.vector_size,
-        pairs={name: evaluate_pairs(vectors, name).to_dict() for name in sets["pairs"]},
-        analogies={
-            name: {
-                metric: evaluate_analogies(vectors, name, metric=metric).to_dict()
-                for metric in ("gensim", "all")
-            }
-            for name in sets["analogies"]
-        },
-    )
+        sets = analogy_sets if file_kind(file) == "analogies" else pair_sets
+        sets.append(os.fspath(file))
+    pair_scores = {name: evaluate_pairs(vectors, name).to_dict() for name in pair_sets}
+    analogy_scores: dict[str, dict[str, Any]] = {}
+    for name in analogy_sets:
+        analogy_scores[name] = {
+            "gensim": evaluate_analogies(vectors, name, metric="gensim").to_dict(),
+            "all": evaluate_analogies(vectors, name, metric="all").to_dict(),
+        }
+    return {
+        "words": len(vectors),
+        "vector_size": vectors.vector_size,
+        "pairs": pair_scores,
+        "analogies": analogy_scores,
+    }

@@ -16,28 +16,29 @@ from gensim_tfw2v.typed_words import typed_form
 Metric = Literal["gensim", "all"]
 
 NAMED_SETS = {"questions-words": "questions-words.txt"}
-"""Sets that come with gensim, by name: the questions of Mikolov et al. (2013)."""
+"""Files of the sets that come with gensim, by name: the questions of Mikolov et al. (2013)."""
 
+#: Number of words that gensim searches by default.
 GENSIM_RESTRICT_VOCAB = 30_000
 
 #: Maximum size of a block of scores, in bytes.
 BLOCK_BYTES = 64 * 2**20
 
-#: Number of nearest words among which gensim searches for one that is not an input word.
+#: Number of nearest words among which gensim searches for a word that is not an input.
 CANDIDATES = 5
 
 
 @dataclass(frozen=True)
 class SectionScore:
-    """Counts of questions in one section of a file.
+    """Counts of questions in a section of a file.
 
     Attributes
     ----------
     name : str
         Name of the section.
     questions, known, correct : int
-        Numbers of questions in the section, of questions whose four words are known, and of correct
-        answers.
+        Numbers of all questions in the section, of questions whose four words are known, and of
+        correct answers.
     """
 
     name: str
@@ -74,7 +75,7 @@ class AnalogyScore:
     @property
     def counted(self) -> int:
         """Number of questions that the total accuracy divides by."""
-        return self._counted(self.sections)
+        return self._count(self.sections)
 
     @property
     def total(self) -> float:
@@ -93,20 +94,29 @@ class AnalogyScore:
 
     def to_dict(self) -> dict[str, object]:
         """Return all values for JSON."""
-        names = ("total", "semantic", "syntactic", "correct", "counted")
-        sections = {
-            s.name: {
-                "accuracy": self._accuracy([s]), "correct": s.correct, "counted": self._counted([s])
-            }
-            for s in self.sections
-        }  # fmt: skip
-        return {name: getattr(self, name) for name in names} | {"sections": sections}
+        return {
+            "total": self.total,
+            "semantic": self.semantic,
+            "syntactic": self.syntactic,
+            "correct": self.correct,
+            "counted": self.counted,
+            "sections": {
+                section.name: {
+                    "accuracy": self._accuracy([section]),
+                    "correct": section.correct,
+                    "counted": self._count([section]),
+                }
+                for section in self.sections
+            },
+        }
 
-    def _counted(self, sections: Iterable[SectionScore]) -> int:
+    def _count(self, sections: Iterable[SectionScore]) -> int:
+        """Return the number of questions in sections that the metric counts."""
         return sum(s.known if self.metric == "gensim" else s.questions for s in sections)
 
     def _accuracy(self, sections: Sequence[SectionScore]) -> float:
-        return sum(s.correct for s in sections) / max(1, self._counted(sections))
+        """Return the fraction of counted questions in sections that are answered correctly."""
+        return sum(s.correct for s in sections) / max(1, self._count(sections))
 
 
 def evaluate_analogies(
@@ -163,62 +173,69 @@ def evaluate_analogies(
         restrict_vocab = GENSIM_RESTRICT_VOCAB
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
-    searched = [
-        word if (form := typed_form(word)) is None else fold(form)  # None: no question contains it
-        for word in vectors.index_to_key[: restrict_vocab or None]
-    ]
-    vocabulary = set(searched)
-    known = {
-        name: [q for q in (tuple(map(fold, q)) for q in asked) if vocabulary.issuperset(q)]
-        for name, asked in sections.items()
-    }
-    answers = _answers(vectors, searched, [q for asked in known.values() for q in asked])
+    words = []
+    for key in vectors.index_to_key[: restrict_vocab or None]:
+        form = typed_form(key)
+        words.append(key if form is None else fold(form))  # None: no question contains the key
+    vocabulary = set(words)
+    known_questions: dict[str, list[Question]] = {}
+    for name, section in sections.items():
+        folded = [tuple(fold(word) for word in question) for question in section]
+        known_questions[name] = [q for q in folded if vocabulary.issuperset(q)]
+    all_questions = [question for section in known_questions.values() for question in section]
+    answers = _answer(vectors, words, all_questions)
     scores = []
-    for name, asked in known.items():
-        correct = sum(next(answers) == question[3] for question in asked)
-        scores.append(SectionScore(name, len(sections[name]), len(asked), correct))
+    for name, section in known_questions.items():
+        n_correct = sum(next(answers) == question[3] for question in section)
+        scores.append(SectionScore(name, len(sections[name]), len(section), n_correct))
     return AnalogyScore(metric, tuple(scores))
 
 
-def _answers(
-    vectors: KeyedVectors, searched: Sequence[str], questions: Sequence[Question]
+def _answer(
+    vectors: KeyedVectors, words: Sequence[str], questions: Sequence[Question]
 ) -> Iterator[str | None]:
-    """Yield gensim's answer to each question, from the words that are searched.
+    """Yield gensim's answer to each question.
+
+    `words` contains the form, as it is in questions, of the first keys of `vectors`, which are
+    searched.
 
     The scores of a block of questions are one matrix product. gensim reads all vectors for each
     question, which takes 5 to 30 times as long. Its code is called only if the two highest scores
     differ by less than rounding errors, or if many variants of the input words exist.
     """
     rows: dict[str, list[int]] = {}
-    for row, word in enumerate(searched):
+    for row, word in enumerate(words):
         rows.setdefault(word, []).append(row)
     vectors.fill_norms()
-    norms = vectors.norms[: len(searched)]
-    with np.errstate(invalid="ignore"):  # gensim decides about NaN scores
-        unit = (vectors.vectors[: len(searched)] / norms[:, None]).astype(np.float32)
-    # bound on rounding errors: 64 eps, times 3 because b - a + c has a norm of up to 3
+    norms = vectors.norms[: len(words)]
+    with np.errstate(invalid="ignore"):  # NaN scores fail the comparison with `margin` below
+        unit = (vectors.vectors[: len(words)] / norms[:, None]).astype(np.float32)
+    # The bound on rounding errors is 64 eps, times 3 because b - a + c has a norm of up to 3.
     margin = 3 * 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
-    size = max(1, BLOCK_BYTES // (4 * max(1, len(searched))))
-    for start in range(0, len(questions), size):
-        block = questions[start : start + size]
+    block_size = max(1, BLOCK_BYTES // (4 * max(1, len(words))))
+    for start in range(0, len(questions), block_size):
+        block = questions[start : start + block_size]
         a, b, c = np.array([[rows[word][0] for word in question[:3]] for question in block]).T
-        scores = (unit[b] + unit[c] - unit[a]) @ unit.T  # [Q, searched]
+        scores = (unit[b] + unit[c] - unit[a]) @ unit.T  # [questions, words]
         scores[:, norms == 0] = -np.inf
-        for (*asked, _), scored in zip(block, scores, strict=True):
-            inputs = [row for word in {*asked} for row in rows[word]]
-            scored[inputs] = -np.inf
-            best = int(scored.argmax())
-            highest = float(scored[best])
-            scored[best] = -np.inf
+        for question, row_scores in zip(block, scores, strict=True):
+            inputs = question[:3]
+            input_rows = [row for word in set(inputs) for row in rows[word]]
+            row_scores[input_rows] = -np.inf
+            best_row = int(row_scores.argmax())
+            highest = float(row_scores[best_row])
+            row_scores[best_row] = -np.inf
             # gensim considers only five candidates, which may all be variants of the inputs
-            if highest - float(scored.max()) > margin and len(inputs) - 3 < CANDIDATES:
-                yield searched[best]
+            n_variants = len(input_rows) - 3
+            if highest - float(row_scores.max()) > margin and n_variants < CANDIDATES:
+                yield words[best_row]
                 continue
-            # keys, because gensim takes a row number for the integer, if that is a word
-            subtracted, *added = (vectors.index_to_key[rows[word][0]] for word in asked)
-            similar = vectors.most_similar(
-                added, [subtracted], topn=CANDIDATES, restrict_vocab=len(searched)
+            # keys rather than rows, which gensim would take for keys if keys are integers
+            key_a, key_b, key_c = (vectors.index_to_key[rows[word][0]] for word in inputs)
+            neighbours = vectors.most_similar(
+                [key_b, key_c], [key_a], topn=CANDIDATES, restrict_vocab=len(words)
             )
-            near = [searched[vectors.get_index(word)] for word, _ in similar]
-            yield next((word for word in near if word not in asked), near[-1] if near else None)
+            candidates = [words[vectors.get_index(key)] for key, _ in neighbours]
+            last_candidate = candidates[-1] if candidates else None
+            yield next((word for word in candidates if word not in inputs), last_candidate)

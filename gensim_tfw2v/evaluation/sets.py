@@ -10,10 +10,15 @@ import gensim
 from gensim_tfw2v import messages
 from gensim_tfw2v.messages import damage, open_decompressed, undecodable
 
+#: Two words and their rating.
 Pair = tuple[str, str, float]
-Question = tuple[str, ...]  # four words
+
+#: Four words.
+Question = tuple[str, ...]
+
 Path = str | os.PathLike[str]
 
+#: Name of the section of questions before the first section header.
 UNNAMED_SECTION = "(no section)"
 
 
@@ -40,9 +45,12 @@ def file_kind(path: Path) -> Literal["pairs", "analogies"]:
         If the file cannot be read.
     """
     _, line = _lines(path)[0]
-    # column names such as "Word 1,Word 2,Human (mean)" are four words, but three fields
-    is_question = len(line.split()) == len(_split(line)) == 4 and not _is_number(_split(line)[2])
-    return "analogies" if line.startswith(":") or is_question else "pairs"
+    if line.startswith(":"):
+        return "analogies"
+    # column names such as "Word 1,Word 2,Human (mean)" can be four words, but three fields
+    fields = _split_fields(line)
+    is_question = len(line.split()) == len(fields) == 4 and not _is_number(fields[2])
+    return "analogies" if is_question else "pairs"
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -73,16 +81,18 @@ def read_pairs(path: Path) -> list[Pair]:
         If the file cannot be read.
     """
     pairs: list[Pair] = []
-    for position, (number, line) in enumerate(_lines(path)):
-        fields = _split(line)
-        if not position and len(fields) >= 3 and not _is_number(fields[2]):
-            continue  # column names
+    for index, (line_number, line) in enumerate(_lines(path)):
+        fields = _split_fields(line)
+        has_column_names = index == 0 and len(fields) >= 3 and not _is_number(fields[2])
+        if has_column_names:
+            continue
         try:
             first, second, rating = fields[:3]
             pairs.append((first, second, messages.number(rating)))
         except ValueError:
             raise EvaluationFileError(
-                f"{path}, line {number}: expected two words and a finite number, got {line[:80]!r}"
+                f"{path}, line {line_number}: expected two words and a finite number, got "
+                f"{line[:80]!r}"
             ) from None
     if not pairs:
         raise EvaluationFileError(f"{path}: contains column names but no pair of words")
@@ -108,7 +118,7 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
     """
     sections: dict[str, list[Question]] = {}
     section = UNNAMED_SECTION
-    for number, line in _lines(path):
+    for line_number, line in _lines(path):
         words = line.split()
         if line.startswith(":"):
             section = line.lstrip(": ").strip()
@@ -117,7 +127,7 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
             sections.setdefault(section, []).append(tuple(words))
         else:
             raise EvaluationFileError(
-                f"{path}, line {number}: expected four words or ': section', got {line[:80]!r}"
+                f"{path}, line {line_number}: expected four words or ': section', got {line[:80]!r}"
             )
     if not any(sections.values()):
         raise EvaluationFileError(f"{path}: contains section names but no question")
@@ -129,9 +139,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
     try:
         with open_decompressed(path) as file:
             text = file.read().decode().removeprefix("\ufeff")
-        lines = [
-            (number, line.strip()) for number, line in enumerate(io.StringIO(text, None), start=1)
-        ]
+        lines = [line.strip() for line in io.StringIO(text, None)]
     except UnicodeDecodeError as error:
         raise EvaluationFileError(f"{path}: {undecodable(error, error.start)}") from error
     except Exception as error:
@@ -141,14 +149,19 @@ def _lines(path: Path) -> list[tuple[int, str]]:
             f"{path}: is damaged, truncated, or not of the type of its suffix ({error}); create or "
             "copy it again"
         ) from error
-    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
-    if not lines:
+    numbered_lines = [
+        (line_number, line)
+        for line_number, line in enumerate(lines, start=1)
+        if line and not line.startswith("#")
+    ]
+    if not numbered_lines:
         raise EvaluationFileError(f"{path}: contains no line to evaluate")
-    return lines
+    return numbered_lines
 
 
-def _split(line: str) -> list[str]:
-    delimiter = next((mark for mark in "\t;," if line.count(mark) >= 2), None)
+def _split_fields(line: str) -> list[str]:
+    """Return the fields of a line: see `read_pairs` for the separators."""
+    delimiter = next((character for character in "\t;," if line.count(character) >= 2), None)
     return [field.strip() for field in line.split(delimiter)]
 
 

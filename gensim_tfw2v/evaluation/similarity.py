@@ -95,20 +95,25 @@ def evaluate_pairs(
     OSError
         If the file cannot be read.
     """
-    rated = read_pairs(shipped(NAMED_SETS, pairs))
+    rated_pairs = read_pairs(shipped(NAMED_SETS, pairs))
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
-    searched = reversed(vectors.index_to_key[:restrict_vocab])
-    words = {fold(form): word for word in searched if (form := typed_form(word)) is not None}
-    folded = [(fold(first), fold(second), rating) for first, second, rating in rated]
-    known = [pair for pair in folded if pair[0] in words and pair[1] in words]
-    if len(known) < 2:
-        return PairScore(math.nan, math.nan, len(rated), len(known))
-    human = [rating for *_, rating in known]
-    cosines = [vectors.similarity(words[first], words[second]) for first, second, _ in known]
-    spearman = stats.spearmanr(human, cosines)[0]
-    pearson = stats.pearsonr(human, cosines)[0]
-    return PairScore(float(spearman), float(pearson), len(rated), len(known))
+    keys = {}
+    for key in reversed(vectors.index_to_key[:restrict_vocab]):  # the first of variants remains
+        form = typed_form(key)
+        if form is not None:
+            keys[fold(form)] = key
+    ratings = []
+    cosines = []
+    for first, second, rating in rated_pairs:
+        if fold(first) in keys and fold(second) in keys:
+            ratings.append(rating)
+            cosines.append(vectors.similarity(keys[fold(first)], keys[fold(second)]))
+    if len(ratings) < 2:
+        return PairScore(math.nan, math.nan, len(rated_pairs), len(ratings))
+    spearman = stats.spearmanr(ratings, cosines)[0]
+    pearson = stats.pearsonr(ratings, cosines)[0]
+    return PairScore(float(spearman), float(pearson), len(rated_pairs), len(ratings))
 
 
 @dataclass(frozen=True)
@@ -174,26 +179,28 @@ def neighbour_agreement(
     """
     first = with_keys(first)
     second = with_keys(second)
-    searched = min(len(first), len(second), restrict_vocab or len(first))
-    if not 1 <= k < searched:
-        raise ValueError(f"k must be from 1 to {searched - 1} (words searched, less one), got {k}")
+    n_words = min(len(first), len(second), restrict_vocab or len(first))
+    if not 1 <= k < n_words:
+        raise ValueError(f"k must be from 1 to {n_words - 1} (words searched, less one), got {k}")
     if isinstance(words, str):
         raise ValueError(f"words must be a list of words, got the string {quoted(words)}")
     if words is None:
-        shared = [word for word in first.index_to_key[:FREQUENT] if has_key(second, word)]
-        spread = np.linspace(0, len(shared) - 1, min(DEFAULT_PROBES, len(shared))).astype(int)
-        words = [shared[index] for index in spread]
+        shared_words = [word for word in first.index_to_key[:FREQUENT] if has_key(second, word)]
+        n_probes = min(DEFAULT_PROBES, len(shared_words))
+        indices = np.linspace(0, len(shared_words) - 1, n_probes).astype(int)
+        words = [shared_words[index] for index in indices]
     probes = tuple(word for word in words if has_key(first, word) and has_key(second, word))
     if not probes:
         raise ValueError("no probe word is in both vocabularies")
 
-    def near(vectors: KeyedVectors, probe: str) -> set[str]:
-        found = vectors.most_similar(probe, topn=k, restrict_vocab=restrict_vocab)
-        return {word for word, _ in found}
+    def find_neighbours(vectors: KeyedVectors, probe: str) -> set[str]:
+        neighbours = vectors.most_similar(probe, topn=k, restrict_vocab=restrict_vocab)
+        return {word for word, _ in neighbours}
 
-    shares = [len(near(first, probe) & near(second, probe)) for probe in probes]
-    overlaps = np.array(shares) / k
-    # jaccard: the union of two sets of k elements with s in common has 2k - s elements
-    return NeighbourAgreement(
-        float(overlaps.mean()), float((overlaps / (2 - overlaps)).mean()), k, probes
-    )
+    n_shared = [
+        len(find_neighbours(first, probe) & find_neighbours(second, probe)) for probe in probes
+    ]
+    overlaps = np.array(n_shared) / k
+    # the union of two sets of k elements with s shared elements has 2k - s elements
+    jaccards = overlaps / (2 - overlaps)
+    return NeighbourAgreement(float(overlaps.mean()), float(jaccards.mean()), k, probes)

@@ -1,4 +1,4 @@
-"""Files and folders that are not what a loader expects: what they are, and what loads them."""
+"""Descriptions of files and folders that a loader does not expect, with what loads them."""
 
 import contextlib
 import json
@@ -18,6 +18,8 @@ OWN_PART = "gensim_tfw2v"
 #: File by which sentence-transformers marks its folders.
 SENTENCE_TRANSFORMERS = "config_sentence_transformers.json"
 
+# Descriptions of files, with advice. The placeholders are those of `describe_file`.
+
 _ONLY_VECTORS = (
     "contains only vectors: convert them with `tfw2v convert {path} vectors.kv`, and make a model "
     "of them with TFWord2Vec.from_vectors(KeyedVectors.load('vectors.kv'))"
@@ -32,8 +34,8 @@ _ALONE = (
     "pass their folder to {loader}.from_pretrained"
 )
 
-#: First bytes (regular expressions) of files that are no pickles, with what loads them.
-_KINDS = {
+#: Descriptions of files that are not pickles, by a regular expression for their first bytes.
+_DESCRIPTIONS = {
     rb"PK\x03\x04": _ONLY_VECTORS,  # .npz or .keras
     rb"\xba\x16O/": "is a model of fastText: load it with TFFastText.load_facebook_model({path!r})",
     rb".{7}\0\{|\s*\{": _IN_FOLDER,  # safetensors or JSON
@@ -44,14 +46,14 @@ _KINDS = {
 
 
 def describe_file(path: Path, loader: str = "TFWord2Vec") -> str:
-    """Return what a file that is not a model's is, and what loads it; "" if it is not recognized.
+    """Describe a file that is not a model's, with what loads it; return "" for unknown files.
 
     `loader` is the name of the class that the user has called.
     """
     try:
         with open_decompressed(path) as file:
             start = file.read(4096)
-    except Exception:  # loading it raises a better error
+    except Exception:  # loading the file raises a better error
         return ""
     names = {"path": str(path), "folder": str(path.parent), "loader": loader}
     if start.startswith(PICKLE):
@@ -59,18 +61,18 @@ def describe_file(path: Path, loader: str = "TFWord2Vec") -> str:
             "is a file that save() has written: load a model with {loader}.load({path!r}), and "
             "vectors with KeyedVectors.load({path!r})"
         ).format(**names)
-    for magic, text in _KINDS.items():
-        if re.match(magic, start, re.DOTALL):
-            if text is _IN_FOLDER and not (path.parent / "config.json").is_file():
-                text = _ALONE
-            return text.format(**names)
+    for pattern, description in _DESCRIPTIONS.items():
+        if re.match(pattern, start, re.DOTALL):
+            if description is _IN_FOLDER and not (path.parent / "config.json").is_file():
+                description = _ALONE
+            return description.format(**names)
     if Path(f"{path}.json").is_file():
         return f"is an index of neighbours: load it with NeighbourIndex.load({str(path)!r})"
     return ""
 
 
 def describe_folder(path: Path) -> str:
-    """Return what a folder is, and what loads it."""
+    """Describe a folder, with what loads it."""
     config = read_config(path)
     if is_resaved(path):
         return (
@@ -78,8 +80,9 @@ def describe_folder(path: Path) -> str:
             "options and output layer of a model; read its words and vectors with: "
             f"tfw2v convert {path} vectors.kv"
         )
-    if isinstance(own := config.get(OWN_PART), dict):
-        name = own.get("class")
+    model_config = config.get(OWN_PART)
+    if isinstance(model_config, dict):
+        name = model_config.get("class")
         if name == "KeyedVectors":
             return "is a folder that " + _ONLY_VECTORS.format(path=path)
         loader = f"TF{name}.from_pretrained({str(path)!r})"
@@ -96,8 +99,9 @@ def describe_folder(path: Path) -> str:
         )
     if _contains(path, "events.out.tfevents.*"):
         return f"is a folder of logs: show it with: tfw2v tensorboard {path}"
-    models = ", ".join(repr(str(file)) for file in _pickles(path))
-    return f"is a folder; pass the file of a model{models and f', such as {models}'}"
+    models = ", ".join(repr(str(file)) for file in _find_pickles(path))
+    examples = f", such as {models}" if models else ""
+    return f"is a folder; pass the file of a model{examples}"
 
 
 def is_resaved(folder: Path) -> bool:
@@ -115,8 +119,9 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file; empty if it is missing or invalid."""
     try:
-        if not path.is_file():  # reading a pipe would not return
+        if not path.is_file():  # reading a pipe could block forever
             return {}
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -129,8 +134,8 @@ def _contains(folder: Path, pattern: str) -> bool:
     return any(any(folder.glob(prefix + pattern)) for prefix in ("", "*/", "*/*/"))
 
 
-def _pickles(folder: Path, n_files: int = 2) -> Iterator[Path]:
-    """Yield the first files of a folder that start as pickles."""
+def _find_pickles(folder: Path, n_files: int = 2) -> Iterator[Path]:
+    """Yield the first `n_files` files of a folder that start like pickles."""
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         with contextlib.suppress(PermissionError), path.open("rb") as file:
             if file.read(1) == PICKLE:

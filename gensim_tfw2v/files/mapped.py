@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
     """Make an array of zeros in a new ``.npy`` file, with all of its disk space allocated.
 
-    If the disk is full, it raises an OSError and leaves no file. Without the allocation, a signal
+    If the disk is full, an OSError is raised, and no file is left. Without the allocation, a signal
     would kill the process at a later write to the array. An older file is replaced; processes that
     have mapped it keep its content.
     """
@@ -24,13 +24,13 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32)
     try:
         array = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
         with open(path, "r+b", buffering=0) as file:
-            _take_room(file, path.stat().st_size - array.nbytes, array.nbytes)
+            _allocate(file, path.stat().st_size - array.nbytes, array.nbytes)
     except OSError as error:
         path.unlink(missing_ok=True)
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize / 1e6
         advice = f"{path.name} needs {size:,.1f} MB; free space there, or use a different folder"
-        what = f"{error.strerror or error}: {advice}"
-        raise OSError(error.errno, what, str(path.parent)) from error
+        message = f"{error.strerror or error}: {advice}"
+        raise OSError(error.errno, message, str(path.parent)) from error
     return array
 
 
@@ -39,19 +39,20 @@ def save_array(path: Path, array: np.ndarray) -> None:
     new_array(path, array.shape, array.dtype)[:] = array
 
 
-def _take_room(file: IO[bytes], first: int, size: int) -> None:
-    """Allocate disk space for zeros in a file."""
+def _allocate(file: IO[bytes], offset: int, size: int) -> None:
+    """Allocate disk space for `size` zeros in a file."""
     if not size:
         return
     try:
-        os.posix_fallocate(file.fileno(), first, size)
+        os.posix_fallocate(file.fileno(), offset, size)
         return
-    except AttributeError:  # macOS
+    except AttributeError:  # macOS has no posix_fallocate
         pass
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # not supported by the file system
+        is_unsupported = error.errno in (errno.EINVAL, errno.EOPNOTSUPP)
+        if not is_unsupported:
             raise
-    file.seek(first)
+    file.seek(offset)
     zeros = bytes(1 << 20)
     while size > 0:
         size -= file.write(zeros[:size])

@@ -1,4 +1,4 @@
-"""Files in the safetensors format: named arrays, written by pieces and read strictly.
+"""Files in the safetensors format: named arrays, written in chunks of rows and read strictly.
 
 A file contains the header's length (8 bytes, little-endian), the header (JSON) and the elements.
 """
@@ -14,11 +14,20 @@ import numpy as np
 
 from gensim_tfw2v.messages import quoted, strict_json
 
-#: NumPy's types of the format's types.
+#: NumPy's types by the format's names of them.
 DTYPES = {
-    **{"F16": "<f2", "F32": "<f4", "F64": "<f8", "BOOL": "|b1"},
-    **{"I8": "|i1", "I16": "<i2", "I32": "<i4", "I64": "<i8"},
-    **{"U8": "|u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"},
+    "BOOL": "|b1",
+    "F16": "<f2",
+    "F32": "<f4",
+    "F64": "<f8",
+    "I8": "|i1",
+    "I16": "<i2",
+    "I32": "<i4",
+    "I64": "<i8",
+    "U8": "|u1",
+    "U16": "<u2",
+    "U32": "<u4",
+    "U64": "<u8",
 }
 
 #: Number of rows that are converted and written at a time.
@@ -27,8 +36,8 @@ ROWS_AT_A_TIME = 1 << 14
 #: Key of the metadata in the header.
 METADATA = "__metadata__"
 
-#: Limit of the format, in bytes.
-LONGEST_HEADER = 100_000_000
+#: Maximum size in bytes that the format allows for a header.
+MAX_HEADER_BYTES = 100_000_000
 
 
 def write_tensors(
@@ -36,11 +45,15 @@ def write_tensors(
     tensors: Mapping[str, tuple[str, Sequence[np.ndarray]]],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write tensors to a new file: the type of each, and arrays whose rows follow one another."""
+    """Write tensors to a new file.
+
+    `tensors` contains the type of each tensor, and arrays whose rows are concatenated.
+    """
     header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
     end = 0
     for name, (dtype, arrays) in tensors.items():
-        header[name] = _entry(dtype, [sum(map(len, arrays)), *arrays[0].shape[1:]], end)
+        n_rows = sum(len(array) for array in arrays)
+        header[name] = _entry(dtype, [n_rows, *arrays[0].shape[1:]], end)
         end = header[name]["data_offsets"][1]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -67,22 +80,23 @@ def read_tensors(
         If the header is invalid or does not match the file's size.
     """
     with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        size = os.fstat(file.fileno()).st_size - 8 - length
-        if length > LONGEST_HEADER or size < 0:
+        header_bytes = int.from_bytes(file.read(8), "little")
+        data_bytes = os.fstat(file.fileno()).st_size - 8 - header_bytes
+        if header_bytes > MAX_HEADER_BYTES or data_bytes < 0:
             raise ValueError("is truncated or not in the safetensors format")
-        header = strict_json(file.read(length))
+        header = strict_json(file.read(header_bytes))
         check_metadata(header.pop(METADATA, {}))
-        if unknown := header.keys() - dtypes.keys():
-            raise ValueError(f"has unknown tensors: {quoted(unknown)}")
+        unknown_names = header.keys() - dtypes.keys()
+        if unknown_names:
+            raise ValueError(f"has unknown tensors: {quoted(unknown_names)}")
         end = 0
         for name, entry in header.items():
-            wanted = _entry(dtypes[name], entry["shape"], end)
-            if entry != wanted:
-                raise ValueError(f"{name} is {quoted(entry)}, expected {quoted(wanted)}")
-            end = wanted["data_offsets"][1]
-        if end != size:
-            raise ValueError(f"has {size:,} bytes of elements, expected {end:,}")
+            expected_entry = _entry(dtypes[name], entry["shape"], end)
+            if entry != expected_entry:
+                raise ValueError(f"{name} is {quoted(entry)}, expected {quoted(expected_entry)}")
+            end = expected_entry["data_offsets"][1]
+        if end != data_bytes:
+            raise ValueError(f"has {data_bytes:,} bytes of elements, expected {end:,}")
         shapes = {name: entry["shape"] for name, entry in header.items()}
         return {
             name: np.fromfile(file, DTYPES[dtypes[name]], math.prod(shape)).reshape(shape)

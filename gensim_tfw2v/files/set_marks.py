@@ -1,8 +1,8 @@
 """Marks that show which save a model's files of arrays belong to.
 
-gensim saves large arrays to files of their own next to the main file. Files of two saves can be
-mixed, although `file_set` never leaves a mixture: by copies of single files, by two processes that
-save at the same time, or by a save while a different process loads.
+gensim saves large arrays to files of their own next to the main file. `set_replacement` never
+leaves a mixture of files of two saves. But copies of single files, two processes that save at the
+same time, or a save while a different process loads can mix them.
 
 The law: every file of arrays ends with a mark that contains a random id of its save, and a checksum
 of the main file. Loading compares the marks of all files with each other and with the main file. A
@@ -23,28 +23,35 @@ from gensim_tfw2v.files.file_set import FileSetError, file_version, load_set
 
 T = TypeVar("T")
 
+#: Start of a mark.
 MAGIC = b"\0tfw2v-save"
 
-#: Sizes in bytes of the id and of the checksum.
+#: Size in bytes of the id of a save.
 ID_SIZE = 16
+
+#: Size in bytes of the checksum of the main file.
 SUM_SIZE = 4
+
+#: Size in bytes of a mark.
 SIZE = len(MAGIC) + ID_SIZE + SUM_SIZE
 
 #: Suffixes of gensim's files of arrays.
-ARRAYS = (".npy", ".npz")
+ARRAY_SUFFIXES = (".npy", ".npz")
 
+#: Number of bytes that are read at a time.
 CHUNK = 1 << 20
 
 
-def mark_arrays(main: Path, others: Sequence[Path]) -> None:
+def mark_arrays(main: Path, other_files: Sequence[Path]) -> None:
     """Append marks to gensim's files of arrays, if all other files of a set are such files."""
     are_arrays = [
-        path.name.startswith(f"{main.name}.") and path.suffix in ARRAYS for path in others
+        path.name.startswith(f"{main.name}.") and path.suffix in ARRAY_SUFFIXES
+        for path in array_files
     ]
-    if not others or not all(are_arrays):  # `main` may be a folder if it is alone
+    if not array_files or not all(are_arrays):  # `main` may be a folder if it is alone
         return
     mark = MAGIC + secrets.token_bytes(ID_SIZE) + _checksum(main)
-    for path in others:
+    for path in array_files:
         if path.suffix == ".npz":
             with zipfile.ZipFile(path, "a") as archive:
                 archive.comment = mark
@@ -54,9 +61,9 @@ def mark_arrays(main: Path, others: Sequence[Path]) -> None:
 
 
 def load_marked(name: Any, load: Callable[[], T]) -> T:
-    """Return what `load` loads from a main file, after checking that its files are of one save.
+    """Return the result of `load`, after checking that all files it has loaded are of one save.
 
-    See `file_set.load_set`. Names that are not those of local files are not checked.
+    See `file_set.load_set`. Files that are not local are not checked.
 
     Raises
     ------
@@ -75,52 +82,54 @@ def load_marked(name: Any, load: Callable[[], T]) -> T:
         try:
             saved = load()
         except Exception as error:
-            # arrays of two saves may not even fit together
-            if mixture := _mixture_on_disk(path):
+            # a mixture may be the reason, because arrays of two saves can differ in shape
+            mixture = _describe_mixture_on_disk(path)
+            if mixture:
                 raise FileSetError(mixture) from error
             raise
-        if mixture := _mixture(saved, path, version):
+        mixture = _describe_mixture(saved, path, version)
+        if mixture:
             raise FileSetError(mixture)
         return saved
 
     return load_set(path, load_and_check)
 
 
-def _mixture_on_disk(path: Path) -> str:
-    """Describe the mixture in files that could not be loaded; empty without a mixture."""
+def _describe_mixture_on_disk(path: Path) -> str:
+    """Describe the mixture of saves in files that could not be loaded; "" without a mixture."""
     from gensim.utils import unpickle
 
     try:
-        return _mixture(unpickle(str(path)), path, file_version(path))
+        return _describe_mixture(unpickle(str(path)), path, file_version(path))
     except Exception:  # a file is damaged or missing
         return ""
 
 
-def _mixture(saved: Any, path: Path, version: tuple[int, ...]) -> str:
-    """Describe which files of a loaded object are of different saves; empty if all are of one.
+def _describe_mixture(saved: Any, path: Path, version: tuple[int, ...]) -> str:
+    """Describe which files of a loaded object are of different saves; "" if all are of one save.
 
     `version` is the `file_version` of the main file before it was loaded.
     """
-    marks = {file: _mark(file) for file in _array_files(saved, str(path))}
+    marks = {file: _read_mark(file) for file in _find_array_files(saved, str(path))}
     if marks and file_version(path) != version:
         return f"{path}: was saved again while it was loaded; load it again"
     if not any(marks.values()):
         return ""
     checksum = _checksum(path)
-    wrong = [file for file, mark in marks.items() if not mark.endswith(checksum)]
-    if not wrong and len({*marks.values()}) > 1:
-        wrong = list(marks)
-    if not wrong:
+    foreign_files = [file for file, mark in marks.items() if not mark.endswith(checksum)]
+    if not foreign_files and len(set(marks.values())) > 1:
+        foreign_files = list(marks)
+    if not foreign_files:
         return ""
-    names = ", ".join(file.name for file in wrong)
+    names = ", ".join(file.name for file in foreign_files)
     return (
         f"{path}: loading it would mix two saves, because {names} and {path.name} are not of the "
         "same save; restore all of its files from one backup, or save the model again"
     )
 
 
-def _array_files(saved: Any, name: str) -> Iterator[Path]:
-    """Yield the files of arrays that gensim loads for an object, and for objects in it."""
+def _find_array_files(saved: Any, name: str) -> Iterator[Path]:
+    """Yield the files of arrays that gensim loads for an object and for its attributes."""
     suffix = ".npz" if name.endswith((".gz", ".bz2")) else ".npy"
 
     def visit(holder: Any, prefix: str) -> Iterator[Path]:
@@ -133,15 +142,16 @@ def _array_files(saved: Any, name: str) -> Iterator[Path]:
     yield from visit(saved, name)
 
 
-def _mark(path: Path) -> bytes:
+def _read_mark(path: Path) -> bytes:
     """Return the mark at the end of a file; empty if it has none."""
     with path.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - SIZE))
-        end = file.read(SIZE)
-    return end if end.startswith(MAGIC) else b""
+        last_bytes = file.read(SIZE)
+    return last_bytes if last_bytes.startswith(MAGIC) else b""
 
 
 def _checksum(path: Path) -> bytes:
+    """Return the checksum of a file's content."""
     checksum = 0
     with path.open("rb") as file:
         while data := file.read(CHUNK):

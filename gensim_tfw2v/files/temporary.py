@@ -28,14 +28,14 @@ except ImportError:  # not a POSIX system: folders of killed processes are kept
 
 logger = logging.getLogger(__name__)
 
-#: Prefix of the names of all folders, after an optional dot.
+#: Prefix of the names of all temporary folders, after an optional dot.
 PREFIX = "tfw2v-"
 
 #: Name of the locked file. It differs between machines, because a shared file system may not share
 #: locks between them.
 OWNED = f".owned-on-{quote(platform.node(), safe='')}"
 
-#: Name of a file that keeps a folder, and its content, from being removed: see `file_set`.
+#: Name of a file that keeps a folder, and its content, from being removed: see `set_replacement`.
 KEPT = "kept.json"
 
 
@@ -50,13 +50,13 @@ class TemporaryFolder:
     def __init__(
         self, kind: str, parent: str | os.PathLike[str] | None = None, is_hidden: bool = False
     ) -> None:
-        # absolute, because other processes have different working directories
-        place = Path(parent or tempfile.gettempdir()).absolute()
-        _remove_abandoned(place)
-        prefix = f"{'.' * is_hidden}{PREFIX}{kind}-"
-        self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        # The path is absolute, because other processes have different working directories.
+        parent = Path(parent or tempfile.gettempdir()).absolute()
+        _remove_abandoned(parent)
+        prefix = f".{PREFIX}{kind}-" if is_hidden else f"{PREFIX}{kind}-"
+        self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         lock = _own(self.folder)
-        self._finalizer = weakref.finalize(self, _end, self.folder, os.getpid(), lock)
+        self._finalizer = weakref.finalize(self, _finalize, self.folder, os.getpid(), lock)
 
     @defer_interrupts()  # an interrupted finalizer isn't called again
     def close(self) -> None:
@@ -78,18 +78,20 @@ def check_folder(name: str, folder: str | os.PathLike[str]) -> None:
     OSError
         If the folder cannot be used; the message contains the argument, the folder and the reason.
     """
-    if reason := why_unwritable(folder):
-        said = f"{name}={os.fspath(folder)!r}: cannot be written to ({reason})"
-        raise OSError(f"{said}; use a different folder")
+    reason = why_unwritable(folder)
+    if reason:
+        raise OSError(
+            f"{name}={os.fspath(folder)!r}: cannot be written to ({reason}); use a different folder"
+        )
 
 
 def why_unwritable(folder: str | os.PathLike[str]) -> str:
     """Return the reason why a folder, existing or not, is not writable; empty if it is."""
-    place = Path(folder).absolute()
-    there = next(each for each in (place, *place.parents) if each.exists())
+    path = Path(folder).absolute()
+    existing_folder = next(parent for parent in (path, *path.parents) if parent.exists())
     try:
-        # permission bits are not reliable (read-only mounts, root), so try it
-        TemporaryFolder("trying", there, is_hidden=True).close()
+        # permission bits are not reliable (read-only mounts, root), so make a folder there
+        TemporaryFolder("trying", existing_folder, is_hidden=True).close()
     except OSError as error:
         return error.strerror or str(error)
     return ""
@@ -97,21 +99,22 @@ def why_unwritable(folder: str | os.PathLike[str]) -> str:
 
 def _own(folder: Path) -> BinaryIO | None:
     """Lock a file in a new folder, and return it, to be kept open; None if locks do not work."""
-    fresh = folder / f"{OWNED}.new"
-    lock = fresh.open("wb")
-    with fresh.open("wb") as another:
-        if locked(lock) and not locked(another):
-            fresh.rename(folder / OWNED)  # locked first, so that no process finds it unlocked
-            return lock
+    path = folder / f"{OWNED}.new"
+    lock = path.open("wb")
+    with path.open("wb") as second_file:
+        works = try_lock(lock) and not try_lock(second_file)
+    if works:
+        path.rename(folder / OWNED)  # renamed after locking, so that no process sees it unlocked
+        return lock
     lock.close()
-    fresh.unlink()
+    path.unlink()
     return None
 
 
-def locked(file: BinaryIO | int) -> bool | None:
-    """Lock an open file, or that of a descriptor.
+def try_lock(file: BinaryIO | int) -> bool | None:
+    """Lock an open file, or that of a descriptor, and return whether that was possible.
 
-    Returns False if it is already locked, None if locks are not supported.
+    The result is False if the file is already locked, and None if locks are not supported.
     """
     if fcntl is None:
         return None
@@ -119,14 +122,15 @@ def locked(file: BinaryIO | int) -> bool | None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # not supported by the file system
+    except OSError:  # the file system does not support locks
         return None
     return True
 
 
-def _end(folder: Path, owner: int, lock: BinaryIO | None) -> None:
-    # a forked child must not remove its parent's folder
-    if os.getpid() == owner and not (folder / KEPT).exists():
+def _finalize(folder: Path, owner: int, lock: BinaryIO | None) -> None:
+    """Remove a folder if this is its owner's process, and release its lock."""
+    is_owner = os.getpid() == owner  # a forked child must not remove its parent's folder
+    if is_owner and not (folder / KEPT).exists():
         with contextlib.suppress(OSError):  # renamed, so that writers on remote machines fail
             folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
         remove(folder)
@@ -146,7 +150,7 @@ def is_own(folder: Path) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, its lock file last: if killed before, the rest can still be recognized."""
+    """Remove a folder, its lock file last, so that an interrupted removal can be finished."""
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
             if path.is_dir() and not path.is_symlink():
@@ -157,14 +161,14 @@ def remove(folder: Path) -> None:
 
 
 @functools.cache
-def _remove_abandoned(place: Path) -> None:
+def _remove_abandoned(parent: Path) -> None:
     """Remove the folders in a parent whose owners have exited; once per process."""
     with contextlib.suppress(OSError):
-        for folder in [*place.glob(f"{PREFIX}*"), *place.glob(f".{PREFIX}*")]:
+        for folder in [*parent.glob(f"{PREFIX}*"), *parent.glob(f".{PREFIX}*")]:
             with contextlib.suppress(OSError):
                 if not is_own(folder) or (folder / KEPT).exists():
                     continue
                 with (folder / OWNED).open("r+b") as file:
-                    if locked(file):
+                    if try_lock(file):
                         logger.info("removed %s, left by a killed process", folder)
                         remove(folder)

@@ -24,7 +24,7 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.files.temporary import locked
+from gensim_tfw2v.files.temporary import try_lock
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.table import option_names
@@ -69,7 +69,7 @@ def lock_folder(folder: Path) -> BinaryIO:
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / LOCK, "ab")  # noqa: SIM115
-    if locked(file) is False:  # None, on file systems without locks, is accepted
+    if try_lock(file) is False:  # None, on file systems without locks, is accepted
         file.close()
         raise CheckpointError(
             f"{folder}: another training is using this checkpoint_dir; wait until it ends, "

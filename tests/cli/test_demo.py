@@ -1,7 +1,7 @@
 import pytest
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.cli.train import PROBES
+from gensim_tfw2v.cli.demo import PROBES
 
 
 def test_demo_shows_neighbours_and_saves_the_model(tfw2v, tmp_path):

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.cli.common import BadInput, naming_options
+from gensim_tfw2v.cli.common import BadInput, name_options
 from gensim_tfw2v.cli.main import CommandsWithClearFailures, app
 from tests.cli.conftest import ROOT
 
@@ -138,10 +138,10 @@ def test_messages_name_command_line_options(tfw2v, corpus, tmp_path, options, me
     assert not re.search(r"gensim_tfw2v\.|\w\(\w|=(True|False|None)|\bCluster\b", said)
 
 
-def test_naming_options_leaves_paths_and_prose_unchanged():
+def test_name_options_leaves_paths_and_prose_unchanged():
     command = typer.main.get_command(app).commands["train"]
     said = "/x/log_dir: no such; the window is too wide, give another log_dir or log_dir=None"
-    assert naming_options(said, command) == (
+    assert name_options(said, command) == (
         "/x/log_dir: no such; the window is too wide, give another --log-dir or --log-dir None"
     )
 

@@ -13,7 +13,7 @@ from gensim.test.utils import datapath
 from typer.testing import CliRunner
 
 from gensim_tfw2v import TensorBoardLog, TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.cli import train
+from gensim_tfw2v.cli import model_training, train
 from gensim_tfw2v.cli.main import app
 from gensim_tfw2v.model import OWN, RUNNING
 from tests.cli.conftest import ROOT
@@ -42,7 +42,7 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path, un
             del options[ours]
         return TFWord2Vec(**options)
 
-    monkeypatch.setattr(train, "model_class", lambda *_: record)
+    monkeypatch.setattr(model_training, "model_class", lambda *_: record)
     options = {
         "vector_size": 8, "window": 3, "negative": 2, "ns_exponent": 0.5, "sample": 0.01,
         "alpha": 0.05, "min_alpha": 0.001, "epochs": 1, "seed": 7, "min_count": 2,
@@ -181,7 +181,7 @@ def test_log_options_reach_tensorboard_log(tfw2v, monkeypatch, corpus, tmp_path)
         given["log"] = log_dir
         return TFWord2Vec(corpus_file=corpus_file, epochs=1), 1.0
 
-    monkeypatch.setattr(train, "train_model", train_model)
+    monkeypatch.setattr(model_training, "train_model", train_model)
     tfw2v(
         "train", corpus, "-o", tmp_path / "model", "--log-dir", tmp_path / "log",
         "--log-pairs", "ws353", "--log-pairs", datapath("simlex999.txt"),
@@ -337,7 +337,9 @@ def test_standard_input_is_rejected_if_read_twice(tfw2v, tmp_path, arguments, me
 )
 def test_bad_options_are_reported_before_training(tfw2v, monkeypatch, bad, arguments, message):
     monkeypatch.chdir(bad)
-    monkeypatch.setattr(train, "train_model", lambda *_, **__: pytest.fail("training began"))
+    monkeypatch.setattr(
+        model_training, "train_model", lambda *_, **__: pytest.fail("training began")
+    )
     result = tfw2v("train", "corpus.txt", *arguments, status=2)
     assert message in result.stderr
     assert not (bad / "model").exists()

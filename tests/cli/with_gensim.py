@@ -7,11 +7,11 @@ import signal
 
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.cli import train
+from gensim_tfw2v.cli import model_training
 from gensim_tfw2v.cli.main import app
 
 if __name__ == "__main__":
     # a process started in the background by a shell ignores Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    train.model_class = lambda *_: Word2Vec
+    model_training.model_class = lambda *_: Word2Vec
     app(prog_name="tfw2v")

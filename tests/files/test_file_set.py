@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v.files import file_set, temporary
+from gensim_tfw2v.files import set_replacement, temporary
 from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.file_set import find_set, load_set
 from tests.disks import fill, small_disk
@@ -192,9 +192,9 @@ def test_save_whose_new_files_were_removed_is_not_finished(path):
 @pytest.mark.parametrize("reason", ["no locks", "read-only"])
 def test_save_that_cannot_be_finished_is_explained(path, monkeypatch, reason):
     killed_save(path)
-    monkeypatch.setattr(file_set, "MAX_WAIT", 0.05)
+    monkeypatch.setattr(set_replacement, "MAX_WAIT", 0.05)
     if reason == "no locks":
-        monkeypatch.setattr(file_set, "locked", lambda file: None)
+        monkeypatch.setattr(set_replacement, "try_lock", lambda file: None)
     else:
         monkeypatch.setattr(Path, "rename", lambda self, target: raise_error())
     with pytest.raises(
@@ -214,7 +214,7 @@ def test_interrupted_save_of_another_user_is_not_finished(path, monkeypatch):
     if os.geteuid():
         pytest.skip("only root can give away files")
     killed_save(path)
-    monkeypatch.setattr(file_set, "MAX_WAIT", 0.05)
+    monkeypatch.setattr(set_replacement, "MAX_WAIT", 0.05)
     hidden = next(path.parent.glob(".tfw2v-*"))
     os.chown(hidden, 12345, 12345)
     with pytest.raises(FileNotFoundError, match="interrupted"):
@@ -225,7 +225,7 @@ def test_interrupted_save_of_another_user_is_not_finished(path, monkeypatch):
 
 def test_failed_finishing_is_finished_by_the_next_load(path, monkeypatch):
     killed_save(path, number=5)
-    monkeypatch.setattr(file_set, "MAX_WAIT", 0.0)
+    monkeypatch.setattr(set_replacement, "MAX_WAIT", 0.0)
     for number in (1, 2):
         with monkeypatch.context() as patch:
             patch.setattr(Path, "rename", renames_until(number, raise_error))

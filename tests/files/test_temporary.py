@@ -108,7 +108,7 @@ def test_unmarked_foreign_and_linked_folders_are_kept(tmp_path, owner):
 @pytest.mark.parametrize("answer", [True, False], ids=["all locks succeed", "no lock succeeds"])
 def test_unreliable_locks_remove_nothing(tmp_path, monkeypatch, answer):
     with monkeypatch.context() as patch:
-        patch.setattr(temporary, "locked", lambda file: answer)
+        patch.setattr(temporary, "try_lock", lambda file: answer)
         made = TemporaryFolder("corpus", tmp_path)
         assert not list(made.folder.iterdir())
     next_program(tmp_path)
@@ -127,7 +127,7 @@ def test_folder_without_working_locks_is_used_and_removed_by_its_owner(tmp_path,
         patch.setattr(temporary.fcntl, "flock", fail)
         made = TemporaryFolder("corpus", tmp_path)
         with (made.folder / "file").open("w") as file:
-            assert temporary.locked(file) is None
+            assert temporary.try_lock(file) is None
     next_program(tmp_path)
     assert [path.name for path in made.folder.iterdir()] == ["file"]
     made.close()

@@ -10,7 +10,7 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cli import train as cli_train
+from gensim_tfw2v.cli import model_training
 from gensim_tfw2v.training import checkpoints
 
 LEE = datapath("lee_background.cor")
@@ -72,7 +72,7 @@ def test_train_command_reports_the_checkpoint_and_resumes(tmp_path, monkeypatch)
     command += ["--vector-size", "8", "--workers", "1", "--epochs", "4"]
     stopped = functools.partial(TFWord2Vec, callbacks=[Watching(3)])
     with monkeypatch.context() as patched:
-        patched.setattr(cli_train, "model_class", lambda *_: stopped)
+        patched.setattr(model_training, "model_class", lambda *_: stopped)
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 130
     assert result.stderr.endswith(
