@@ -44,14 +44,13 @@ CHUNK = 1 << 20
 
 def mark_arrays(main: Path, other_files: Sequence[Path]) -> None:
     """Append marks to gensim's files of arrays, if all other files of a set are such files."""
-    are_arrays = [
-        path.name.startswith(f"{main.name}.") and path.suffix in ARRAY_SUFFIXES
-        for path in array_files
-    ]
-    if not array_files or not all(are_arrays):  # `main` may be a folder if it is alone
+    if not other_files:  # `main` may be a folder
         return
+    for path in other_files:
+        if not path.name.startswith(f"{main.name}.") or path.suffix not in ARRAY_SUFFIXES:
+            return
     mark = MAGIC + secrets.token_bytes(ID_SIZE) + _checksum(main)
-    for path in array_files:
+    for path in other_files:
         if path.suffix == ".npz":
             with zipfile.ZipFile(path, "a") as archive:
                 archive.comment = mark

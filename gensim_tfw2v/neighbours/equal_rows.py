@@ -18,21 +18,21 @@ def group_equal_rows(
     checksums : numpy.ndarray
         Checksum of each row, [V].
     read_rows : function (numpy.ndarray [n]) -> numpy.ndarray [n, D]
-        Returns the rows of these numbers.
+        Returns the elements of rows, by their indices.
 
     Returns
     -------
     dict of int to list of int
-        The first row of each group of two or more, and the later ones, ascending. A row whose
-        checksum equals that of a different row by chance is in no group.
+        The first row of each group of two or more equal rows, and the later rows of the group,
+        ascending. A row whose checksum equals that of a different row by chance is in no group.
     """
-    _, first, groups = np.unique(checksums, return_index=True, return_inverse=True)
-    first_rows = first[groups.reshape(-1)]
-    later = np.flatnonzero(first_rows != np.arange(len(checksums)))
-    equal: dict[int, list[int]] = {}
-    for start in range(0, len(later), ROWS_PER_COMPARISON):
-        rows = later[start : start + ROWS_PER_COMPARISON]
+    _, first_indices, inverse = np.unique(checksums, return_index=True, return_inverse=True)
+    first_rows = first_indices[inverse.reshape(-1)]  # [V] first row with the same checksum
+    later_rows = np.flatnonzero(first_rows != np.arange(len(checksums)))
+    groups: dict[int, list[int]] = {}
+    for start in range(0, len(later_rows), ROWS_PER_COMPARISON):
+        rows = later_rows[start : start + ROWS_PER_COMPARISON]
         are_equal = (read_rows(rows) == read_rows(first_rows[rows])).all(axis=1)
         for row in rows[are_equal].tolist():
-            equal.setdefault(int(first_rows[row]), []).append(row)
-    return equal
+            groups.setdefault(int(first_rows[row]), []).append(row)
+    return groups

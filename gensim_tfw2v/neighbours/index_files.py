@@ -22,34 +22,34 @@ def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -
         "vectors": checksums.total,
         "keys": check_keys(checksums.keys),
     }
-    if groups := graph.equal_rows:
-        header["equal"] = [[first, *later] for first, later in groups.items()]
+    if graph.equal_rows:
+        header["equal"] = [[first, *later] for first, later in graph.equal_rows.items()]
     data = graph.to_bytes()
     header["checksum"] = _checksum(data, header)
 
-    def write(to: Any) -> None:
-        if not isinstance(to, str):
+    def write(target: Any) -> None:
+        if not isinstance(target, str):  # an open device or pipe
             raise ValueError(f"{path}: is no file; an index is two files, {path} and .json")
-        Path(to).write_bytes(data)
-        Path(f"{to}.json").write_text(json.dumps(header), "utf-8")
+        Path(target).write_bytes(data)
+        Path(f"{target}.json").write_text(json.dumps(header), "utf-8")
 
     save_atomically(path, write)
 
 
-def _header(path: Path) -> Path:
+def _find_header(path: Path) -> Path:
     """Return the path of an index's second file; raise a FileNotFoundError if it is missing."""
-    header = Path(f"{path}.json")
-    if not header.exists():
-        cure = f"missing, so {path} is no index; build one, with: tfw2v index"
-        raise FileNotFoundError(errno.ENOENT, cure, str(header))
-    return header
+    header_path = Path(f"{path}.json")
+    if not header_path.exists():
+        message = f"missing, so {path} is no index; build one, with: tfw2v index"
+        raise FileNotFoundError(errno.ENOENT, message, str(header_path))
+    return header_path
 
 
 def read_index(path: Path) -> tuple[NeighbourGraph, VectorChecksums]:
     """Read the files of an index, and map the graph into memory; see `NeighbourIndex.load`."""
     try:
-        with path.open("rb"):  # names the file if it is missing
-            text = _header(path).read_bytes()
+        with path.open("rb"):  # if the file is missing, the error names it
+            text = _find_header(path).read_bytes()
         data = np.memmap(path, np.uint8, "r")
         header = strict_json(text)
         if header.pop("checksum") != _checksum(data, header):
@@ -73,7 +73,7 @@ def read_index(path: Path) -> tuple[NeighbourGraph, VectorChecksums]:
 
 
 def check_keys(keys: list[Any]) -> list[str | int]:
-    """Return keys as JSON stores them; a TypeError names one that is neither string nor integer."""
+    """Return keys as JSON stores them; raise a TypeError for other types than strings, integers."""
     for key in keys:
         if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
             raise TypeError(
@@ -84,4 +84,5 @@ def check_keys(keys: list[Any]) -> list[str | int]:
 
 
 def _checksum(data: Any, header: dict[str, Any]) -> int:
+    """Return the checksum of a graph's file and of the header without its checksum."""
     return zlib.crc32(json.dumps(header, sort_keys=True).encode(), zlib.crc32(data))

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 #: USearch's names of the types.
 TYPES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "binary": "b1"}
 
-#: Divisors are at least this, so that a vector of zeros stays one.
-LEAST = np.float32(1e-36)
+#: Minimum of a divisor, so that zero vectors remain zero vectors.
+MIN_DIVISOR = np.float32(1e-36)
 
-#: Rows that are added at a time; interrupts are deferred meanwhile.
+#: Number of rows that are added at a time; interrupts are deferred meanwhile.
 ROWS_AT_A_TIME = 1024
 
 
 class NeighbourGraph:
     """Graph of V vectors of D dimensions.
 
-    Equal vectors are one node: a node with many neighbours at a distance of 0 has no edges left to
-    others, so a search would miss them.
+    Equal vectors are one node. As separate nodes, they would use up all of their edges for each
+    other, so a search would miss nodes with different vectors.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class NeighbourGraph:
     equal_rows : dict of int to list of int
         Nodes of several equal vectors, with the other rows of each, ascending.
     data : bytes or numpy.ndarray, optional
-        Memory of the index, if it does not own it: USearch keeps no reference.
+        Memory of the index, if the index does not own it. USearch keeps no reference to it.
     """
 
     def __init__(
@@ -56,23 +56,25 @@ class NeighbourGraph:
         self.size: int = index.ndim  # D
         self.equal_rows = equal_rows
         self.n_nodes = len(index)
-        self.n_rows = self.n_nodes + sum(map(len, equal_rows.values()))
+        self.n_rows = self.n_nodes + sum(len(rows) for rows in equal_rows.values())
 
     @classmethod
     def build(
-        cls, array: np.ndarray, dtype: str, threads: int, progress: bool | None, **options: int
+        cls,
+        array: np.ndarray,
+        dtype: str,
+        n_threads: int,
+        progress: bool | None,
+        **usearch_options: int,
     ) -> NeighbourGraph:
-        """Build a graph of finite vectors, [V, D]; `options` are USearch's.
-
-        Raises KeyboardInterrupt on Ctrl-C.
-        """
+        """Build a graph of finite vectors, [V, D], and raise KeyboardInterrupt on Ctrl-C."""
         from usearch.index import Index
 
         index = Index(
             ndim=array.shape[1],
             metric="hamming" if dtype == "binary" else "cos",
             dtype=TYPES[dtype],
-            **options,
+            **usearch_options,
         )
 
         def read_rows(rows: np.ndarray) -> np.ndarray:
@@ -88,9 +90,9 @@ class NeighbourGraph:
         with progress_bar("building an index", progress, total=len(nodes), unit=" words") as bar:
             for part in _split(nodes):
                 codes = read_rows(part)
-                # USearch would end with a RuntimeError on Ctrl-C, or abort the process
+                # on Ctrl-C, USearch would raise a RuntimeError or abort the process
                 with defer_interrupts():
-                    index.add(part, codes, threads=threads)
+                    index.add(part, codes, threads=n_threads)
                 bar.update(len(part))
         return cls(dtype, index, equal_rows)
 
@@ -103,7 +105,7 @@ class NeighbourGraph:
         equal_rows: dict[int, list[int]],
         view: bool = False,
     ) -> NeighbourGraph:
-        """Restore a graph from what `to_bytes` returned; with `view`, without copying it."""
+        """Restore a graph from the result of `to_bytes`; with `view`, without copying it."""
         from usearch.index import Index
 
         index = Index.restore(data, view=view)
@@ -113,7 +115,7 @@ class NeighbourGraph:
         return cls(dtype, index, equal_rows, data if view else None)
 
     def to_bytes(self) -> bytes:
-        """Return USearch's file of the nodes and edges."""
+        """Return the content of USearch's file of the nodes and edges."""
         return bytes(self._index.save())
 
     def __reduce__(self) -> Any:
@@ -127,7 +129,7 @@ class NeighbourGraph:
         return self._index.expansion_search
 
     def search(
-        self, queries: np.ndarray, n_candidates: int, threads: int, exact: bool = False
+        self, queries: np.ndarray, n_candidates: int, n_threads: int, exact: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Find rows near queries.
 
@@ -137,7 +139,7 @@ class NeighbourGraph:
             Finite vectors, [n, D].
         n_candidates : int
             Number of rows per query, C.
-        threads : int
+        n_threads : int
             Number of threads.
         exact : bool
             Compare all nodes, instead of following edges.
@@ -151,41 +153,41 @@ class NeighbourGraph:
         """
         n_nodes = min(n_candidates, self.n_nodes)
         codes = encode(queries, self.dtype)
-        matches = self._search(codes, n_nodes, threads, exact)
-        if matches is None:  # some nodes cannot be reached
-            matches = self._search(codes, n_nodes, threads, exact=True)
+        matches = self._search(codes, n_nodes, n_threads, exact)
+        if matches is None:  # edges lead to too few nodes
+            matches = self._search(codes, n_nodes, n_threads, exact=True)
         rows = matches.keys.reshape(len(queries), n_nodes).astype(np.int64)
         distances = matches.distances.reshape(rows.shape)
         if self.equal_rows:
             return self._expand(rows, distances, min(n_candidates, self.n_rows))
         return rows, distances
 
-    def _search(self, codes: np.ndarray, n_nodes: int, threads: int, exact: bool) -> Any:
+    def _search(self, codes: np.ndarray, n_nodes: int, n_threads: int, exact: bool) -> Any:
         """Return USearch's matches; None if there are fewer than `n_nodes` for a query."""
         try:
-            if threads == 1:  # deferring takes several percent of the time of a query
+            if n_threads == 1:  # deferring interrupts takes several percent of a query's time
                 matches = self._index.search(codes, n_nodes, threads=1, exact=exact)
             else:
                 with defer_interrupts():
-                    matches = self._index.search(codes, n_nodes, threads=threads, exact=exact)
+                    matches = self._index.search(codes, n_nodes, threads=n_threads, exact=exact)
         except RuntimeError as error:
             if "terminated" in str(error):  # USearch replaces the exception of a signal's handler
                 raise KeyboardInterrupt from error
             raise
         # the result of a single query has no counts
-        n_found = len(matches.keys) if len(codes) == 1 else matches.counts.min()
-        return matches if n_found == n_nodes else None
+        n_matches = len(matches.keys) if len(codes) == 1 else matches.counts.min()
+        return matches if n_matches == n_nodes else None
 
     def cosines(self, query: np.ndarray, distances: np.ndarray) -> np.ndarray:
-        """Return the cosines of a query, [D], and stored vectors at distances.
+        """Return the cosines of a query, [D], and stored vectors at distances from it.
 
-        They are estimated if `dtype` is binary, and 0 if the query is.
+        The cosines are estimated if `dtype` is binary, and 0 if the query is a zero vector.
         """
         if not query.any():
             return np.zeros_like(distances)
         if self.dtype == "binary":
-            # the expected angle of two vectors, if this share of signs differs (Charikar 2002,
-            # "Similarity Estimation Techniques from Rounding Algorithms", section 3)
+            # The fraction of signs that differ estimates the angle of two vectors (Charikar 2002,
+            # "Similarity Estimation Techniques from Rounding Algorithms", section 3).
             return np.cos(np.pi / self.size * distances)
         return 1 - distances
 
@@ -194,29 +196,31 @@ class NeighbourGraph:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Replace nodes by all rows of their vectors, and keep the first `n_rows` per query."""
         rows = np.empty((len(nodes), n_rows), np.int64)
-        repeated = np.empty((len(nodes), n_rows), distances.dtype)
-        for query, (node_list, nearest) in enumerate(zip(nodes.tolist(), distances, strict=True)):
-            first = 0
-            for node, distance in zip(node_list, nearest, strict=True):
-                group = [node, *self.equal_rows.get(node, ())[:n_rows]][: n_rows - first]
-                rows[query, first : first + len(group)] = group
-                repeated[query, first : first + len(group)] = distance
-                first += len(group)
-        return rows, repeated
+        row_distances = np.empty((len(nodes), n_rows), distances.dtype)
+        for query, node_list in enumerate(nodes.tolist()):
+            start = 0
+            for node, distance in zip(node_list, distances[query], strict=True):
+                group = [node, *self.equal_rows.get(node, ())[:n_rows]][: n_rows - start]
+                end = start + len(group)
+                rows[query, start:end] = group
+                row_distances[query, start:end] = distance
+                start = end
+        return rows, row_distances
 
 
 def encode(rows: np.ndarray, dtype: str) -> np.ndarray:
-    """Return vectors, [..., D], as USearch takes them. Their lengths are lost."""
+    """Return vectors, [..., D], in the form that USearch stores, which loses their lengths."""
     if dtype == "binary":
         return np.packbits(rows > 0, axis=-1)
     largest = np.abs(rows).max(axis=-1, keepdims=True)
     if dtype == "int8":
-        # USearch's own scale is the row's length, which leaves most of the 8 bits unused
-        return np.rint(rows * (127 / np.maximum(largest, LEAST))).astype(np.int8)
-    # a power of 2 for each row, because USearch's sums of squares could overflow
+        # USearch scales by the row's length, which leaves most of the 8 bits unused
+        return np.rint(rows * (127 / np.maximum(largest, MIN_DIVISOR))).astype(np.int8)
+    # scaling by powers of 2 keeps USearch's sums of squares from overflowing
     scaled = np.ldexp(rows, -np.frexp(largest)[1]).astype(np.float32, copy=False)
-    return scaled + np.float32(0)  # turns -0 into 0: vectors of zeros are equal
+    return scaled + np.float32(0)  # turns -0 into 0, so that all zero vectors are equal
 
 
 def _split(rows: np.ndarray) -> list[np.ndarray]:
+    """Split rows into parts that are added at a time."""
     return np.array_split(rows, 1 + len(rows) // ROWS_AT_A_TIME)

@@ -1,8 +1,7 @@
-"""An index of nearest neighbours: a graph of vectors, their keys, and searches of both."""
+"""An index of nearest neighbours: a graph of vectors, their keys, and checks for changes."""
 
 from __future__ import annotations
 
-import math
 import operator
 import sys
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from gensim_tfw2v.files.file_set import load_set
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.neighbours.index_files import read_index, write_index
 from gensim_tfw2v.neighbours.neighbour_graph import TYPES, NeighbourGraph
+from gensim_tfw2v.neighbours.row_search import RowSearch, scale_queries
 from gensim_tfw2v.neighbours.vector_checksums import VectorChecksums
 from gensim_tfw2v.options.kinds import OneOf, Whole
 from gensim_tfw2v.processes.threads import usable_cores
@@ -24,25 +24,15 @@ from gensim_tfw2v.processes.threads import usable_cores
 if TYPE_CHECKING:
     import os
 
-#: Elements of the vectors, V * D, up to which 64 candidates are enough; docs/index-of-neighbours.md
-#: has sizes below and above.
-FEW_NUMBERS = 30_000_000
+#: Number of elements of the vectors, V * D, up to which 64 candidates are enough: see
+#: docs/index-of-neighbours.md.
+MANY_ELEMENTS = 30_000_000
 
-#: Queries that are searched at a time; interrupts are deferred meanwhile.
+#: Number of queries that are searched at a time; interrupts are deferred meanwhile.
 QUERIES_AT_A_TIME = 256
 
-#: Cosines that are computed at a time when all vectors are compared.
-COSINES_AT_A_TIME = 1 << 24
-
-#: Rows that are read at a time when all vectors are compared.
+#: Number of rows that are checked at a time.
 ROWS_AT_A_TIME = 1 << 14
-
-#: Vectors that a search of the graph compares per candidate. If those of a search are more than
-#: there are vectors, it compares all instead.
-COMPARISONS_PER_CANDIDATE = 16
-
-#: Minimum of a divisor.
-LEAST = 1e-100
 
 _WHOLE = Whole(1, 1 << 16, exact=True)
 
@@ -103,7 +93,9 @@ class NeighbourIndex:
     _vectors: KeyedVectors | None
     _checksums: VectorChecksums
     _graph: NeighbourGraph
-    _allowed: tuple[np.ndarray, np.ndarray] | None = None  # a subset: rows; [V] whether in it
+
+    #: Rows of a subset, and for each row, [V], whether it is in the subset. None allows all rows.
+    _allowed: tuple[np.ndarray, np.ndarray] | None = None
 
     def __init__(
         self,
@@ -121,18 +113,19 @@ class NeighbourIndex:
         OneOf(tuple(TYPES))("dtype", dtype)
         _WHOLE("expansion_add", expansion_add)
         if expansion_search is None:
-            expansion_search = 64 if array.size <= FEW_NUMBERS else 384
-            expansion_search *= 8 if dtype == "binary" else 1
+            expansion_search = 64 if array.size <= MANY_ELEMENTS else 384
+            if dtype == "binary":
+                expansion_search *= 8
         options = {
             "connectivity": Whole(2, 1 << 10, exact=True)("connectivity", connectivity),
             "expansion_add": _WHOLE("expansion_add", expansion_add),
             "expansion_search": _WHOLE("expansion_search", expansion_search),
         }
-        threads = _threads(workers)
+        n_threads = _count_threads(workers)
         _require_finite(vectors)
         self._vectors = vectors
         self._checksums = VectorChecksums.compute(vectors)
-        self._graph = NeighbourGraph.build(array, dtype, threads, progress, **options)
+        self._graph = NeighbourGraph.build(array, dtype, n_threads, progress, **options)
 
     @property
     def keys(self) -> list[Any]:
@@ -170,17 +163,18 @@ class NeighbourIndex:
         vectors, query_rows = _calling_vectors(sys._getframe(1))
         if vectors is None:
             vectors = self._vectors
-        queries = self._unit_queries(np.asarray(vector)[None])
+        search = RowSearch(self._graph, self._allowed, vectors, n_threads=1)
+        queries = scale_queries(np.asarray(vector)[None], self._graph.size)
         self._require_unchanged(vectors, query_rows, 1)
         if topn is None:
-            return self._all_cosines(queries, vectors, 1)[0]
-        n_keys = min(operator.index(topn), self._n_allowed)
-        if n_keys < 1:
+            return search.all_cosines(queries)[0]
+        n_rows = min(operator.index(topn), search.n_allowed)
+        if n_rows < 1:
             return []
-        [(rows, cosines)] = self._nearest(queries, n_keys, vectors, 1)
+        [(rows, cosines)] = search.find_nearest(queries, n_rows)
         row_list = rows.tolist()
         self._require_unchanged(vectors, row_list)
-        keys = self._names(vectors)
+        keys = self._keys_of(vectors)
         return list(zip([keys[row] for row in row_list], cosines.tolist(), strict=True))
 
     def search(
@@ -216,22 +210,22 @@ class NeighbourIndex:
                 f"queries must be vectors, got {quoted(queries)}: search for the vectors of words, "
                 "such as vectors[words]"
             )
-        queries = self._unit_queries(np.asarray(queries))
-        threads = _threads(workers)
-        n_keys = max(0, min(operator.index(topn), self._n_allowed))
+        queries = scale_queries(np.asarray(queries), self._graph.size)
         vectors = self._vectors
-        names = self._names(vectors)
+        search = RowSearch(self._graph, self._allowed, vectors, _count_threads(workers))
+        n_rows = max(0, min(operator.index(topn), search.n_allowed))
+        all_keys = self._keys_of(vectors)
         keys: list[list[Any]] = []
-        cosines = np.zeros((len(queries), n_keys), np.float32)
-        if not n_keys:
+        cosines = np.zeros((len(queries), n_rows), np.float32)
+        if not n_rows:
             return [[] for _ in queries], cosines
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             part = queries[start : start + QUERIES_AT_A_TIME]
             self._require_unchanged(vectors, [], len(part))
-            nearest = self._nearest(part, n_keys, vectors, threads)
+            nearest = search.find_nearest(part, n_rows)
             self._require_unchanged(vectors, np.unique([rows for rows, _ in nearest]).tolist())
-            cosines[start : start + len(part)] = [values for _, values in nearest]
-            keys += [[names[row] for row in rows.tolist()] for rows, _ in nearest]
+            cosines[start : start + len(part)] = [row_cosines for _, row_cosines in nearest]
+            keys += [[all_keys[row] for row in rows.tolist()] for rows, _ in nearest]
         return keys, cosines
 
     def subset(self, keys: Iterable[Any] | Callable[[Any], bool]) -> NeighbourIndex:
@@ -252,24 +246,24 @@ class NeighbourIndex:
             If a key is not in the index.
         """
         self._require_unchanged(self._vectors, [])
-        names = self._names(self._vectors)
-        is_allowed = np.zeros(len(names), bool)
+        all_keys = self._keys_of(self._vectors)
+        is_allowed = np.zeros(len(all_keys), bool)
         if isinstance(keys, str):
             raise TypeError(f"keys must be a list or a function, got {quoted(keys)}")
         if callable(keys):
-            is_allowed[:] = [bool(keys(name)) for name in names]
+            is_allowed[:] = [bool(keys(key)) for key in all_keys]
         else:
-            rows = {name: row for row, name in enumerate(names)}
+            rows = {key: row for row, key in enumerate(all_keys)}
             for key in keys:
                 if key not in rows:
                     raise KeyError(f"Key {quoted(key)} is not in the index")
                 is_allowed[rows[key]] = True
         if self._allowed is not None:
             is_allowed &= self._allowed[1]
-        made = object.__new__(NeighbourIndex)
-        made.__dict__.update(self.__dict__)
-        made._allowed = np.flatnonzero(is_allowed), is_allowed
-        return made
+        subset = object.__new__(NeighbourIndex)
+        subset.__dict__.update(self.__dict__)
+        subset._allowed = np.flatnonzero(is_allowed), is_allowed
+        return subset
 
     def check(self, vectors: KeyedVectors | None = None) -> None:
         """Compare all keys and vectors with those from which the index was built.
@@ -309,7 +303,7 @@ class NeighbourIndex:
     def load(
         cls, path: str | os.PathLike[str], vectors: KeyedVectors | None = None
     ) -> NeighbourIndex:
-        """Load what `save` has saved; the file is mapped into memory.
+        """Load an index that `save` has saved; its graph is mapped into memory.
 
         Load only files you trust: accidental damage is found, but USearch does not check the graph.
 
@@ -328,48 +322,32 @@ class NeighbourIndex:
             If a file is damaged, or the index was built from other vectors.
         """
         require("an index of neighbours", "usearch")
-        made = object.__new__(cls)
-        made._vectors = None if vectors is None else _keyed_vectors(vectors)
-        made._graph, made._checksums = load_set(Path(path), lambda: read_index(Path(path)))
-        if made._vectors is None:
-            return made
-        if difference := made._checksums.find_difference(made._vectors):
+        index = object.__new__(cls)
+        index._vectors = None if vectors is None else _keyed_vectors(vectors)
+        index._graph, index._checksums = load_set(Path(path), lambda: read_index(Path(path)))
+        if index._vectors is None:
+            return index
+        difference = index._checksums.find_difference(index._vectors)
+        if difference:
             raise ValueError(
                 f"{path}: is an index of other vectors: {difference}; build one of these, with: "
                 "tfw2v index"
             )
-        return made
+        return index
 
-    @property
-    def _n_allowed(self) -> int:
-        return self._graph.n_rows if self._allowed is None else len(self._allowed[0])
-
-    def _names(self, vectors: KeyedVectors | None) -> list[Any]:
-        """Return the keys of the vectors, which may be numbers where a file has their text."""
+    def _keys_of(self, vectors: KeyedVectors | None) -> list[Any]:
+        """Return the keys of vectors, which may be integers where a file of an index has text."""
         return self.keys if vectors is None else vectors.index_to_key
-
-    def _unit_queries(self, queries: np.ndarray) -> np.ndarray:
-        """Return queries, [n, D], divided by their lengths; a ValueError if they are invalid."""
-        size = self._graph.size
-        if queries.ndim != 2 or queries.shape[1] != size:
-            shape = queries.shape[1:] if len(queries) == 1 else queries.shape
-            raise ValueError(f"the query has shape {shape}, the index needs ({size},) for each")
-        queries = queries.astype(np.float64)
-        lengths = _lengths(queries)
-        if not all(map(math.isfinite, lengths.tolist())):
-            raise ValueError(
-                "a query has NaN or infinite elements; gensim makes NaN of a word whose vector is "
-                "all 0"
-            )
-        return queries / lengths[:, None]
 
     def _require_unchanged(
         self, vectors: KeyedVectors | None, rows: list[int], n_uses: int = 0
     ) -> None:
+        """Raise if a change of vectors is found; see `VectorChecksums.find_change`."""
         if vectors is not None:
             self._raise_if(self._checksums.find_change(vectors, rows, n_uses), vectors)
 
     def _raise_if(self, difference: str, vectors: KeyedVectors) -> None:
+        """Raise if the description of a difference between `vectors` and the index is not ""."""
         if difference and vectors is self._vectors:
             raise ValueError(
                 f"the vectors have changed since the index was built: {difference}; build it again"
@@ -380,86 +358,20 @@ class NeighbourIndex:
                 "neighbours in the others by: index.most_similar(vector)"
             )
 
-    def _nearest(
-        self, queries: np.ndarray, n_keys: int, vectors: KeyedVectors | None, threads: int
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the `n_keys` nearest rows of each query and their cosines, the nearest first."""
-        n_candidates = n_ranked = 2 * n_keys
-        if self.dtype == "binary":  # signs rank so roughly that all candidates are ranked again
-            n_candidates = n_ranked = max(n_ranked, self._graph.expansion_search)
-        n_compared = self._graph.n_rows
-        if self._allowed is not None:
-            n_candidates = 2 * n_ranked * self._graph.n_rows // self._n_allowed
-            n_compared = n_compared if vectors is None else self._n_allowed
-        if n_candidates * COMPARISONS_PER_CANDIDATE >= n_compared:
-            return self._compare_all(queries, n_keys, vectors, threads)
-        candidates, distances = self._graph.search(queries, n_candidates, threads)
-        nearest = []
-        for query, rows, row_distances in zip(queries, candidates, distances, strict=True):
-            if self._allowed is not None:
-                is_allowed = self._allowed[1][rows]
-                rows, row_distances = rows[is_allowed][:n_ranked], row_distances[is_allowed]
-                if len(rows) < n_keys:
-                    nearest += self._compare_all(query[None], n_keys, vectors, threads)
-                    continue
-            if vectors is None:
-                cosines = self._graph.cosines(query, row_distances[: len(rows)])
-            else:
-                exact = vectors.vectors[rows].astype(np.float64)
-                cosines = (exact @ query / _lengths(exact)).astype(np.float32)
-            nearest.append(_largest(rows, cosines, n_keys))
-        return nearest
-
-    def _compare_all(
-        self, queries: np.ndarray, n_keys: int, vectors: KeyedVectors | None, threads: int
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the nearest rows of each query and their cosines, without the graph."""
-        nearest = []
-        n_parts = 1 + len(queries) * self._n_allowed // COSINES_AT_A_TIME
-        for part in np.array_split(queries, min(n_parts, len(queries))):
-            for cosines in self._all_cosines(part, vectors, threads):
-                places = np.arange(len(cosines))
-                if n_keys < len(cosines):  # equal cosines stay in the order of rows
-                    places = np.sort(np.argpartition(-cosines, n_keys - 1)[:n_keys])
-                rows = places if self._allowed is None else self._allowed[0][places]
-                nearest.append(_largest(rows, cosines[places], n_keys))
-        return nearest
-
-    def _all_cosines(
-        self, queries: np.ndarray, vectors: KeyedVectors | None, threads: int
-    ) -> np.ndarray:
-        """Return the cosines of all rows allowed, [n, rows]."""
-        rows = np.arange(len(self.keys)) if self._allowed is None else self._allowed[0]
-        if vectors is None:
-            nearest, distances = self._graph.search(queries, len(self.keys), threads, exact=True)
-            every = np.empty(nearest.shape, np.float32)
-            for place, query in enumerate(queries):
-                every[place, nearest[place]] = self._graph.cosines(query, distances[place])
-            return every[:, rows]
-        every = np.empty((len(queries), len(rows)), np.float32)
-        for start in range(0, len(rows), ROWS_AT_A_TIME):
-            part = slice(start, start + ROWS_AT_A_TIME)
-            exact = vectors.vectors[rows[part]].astype(np.float64)
-            every[:, part] = queries @ exact.T / _lengths(exact)
-        return every
-
 
 def _keyed_vectors(vectors: Any) -> KeyedVectors:
     """Return KeyedVectors, or those of a model's words."""
-    found = getattr(vectors, "wv", vectors)
-    if not isinstance(found, KeyedVectors):
+    keyed_vectors = getattr(vectors, "wv", vectors)
+    if not isinstance(keyed_vectors, KeyedVectors):
         raise TypeError(
             f"vectors must be gensim's KeyedVectors or a model with wv, got "
             f"{type(vectors).__name__}"
         )
-    return found
-
-
-def _threads(workers: int | None) -> int:
-    return len(usable_cores()) if workers is None else _WHOLE("workers", workers)
+    return keyed_vectors
 
 
 def _require_finite(vectors: KeyedVectors) -> None:
+    """Raise if there are no vectors, or if a vector has NaN or infinite elements."""
     if not len(vectors):
         raise ValueError("an index needs at least one vector")
     if len(vectors.vectors) != len(vectors):
@@ -474,27 +386,18 @@ def _require_finite(vectors: KeyedVectors) -> None:
             )
 
 
+def _count_threads(workers: int | None) -> int:
+    """Return the number of threads that an argument sets; by default one per core."""
+    return len(usable_cores()) if workers is None else _WHOLE("workers", workers)
+
+
 def _calling_vectors(frame: FrameType) -> tuple[KeyedVectors | None, list[int]]:
     """Return the KeyedVectors whose ``most_similar`` runs in a frame, and the rows of its keys.
 
-    gensim's method passes only a vector to an indexer, which does not show from where it is.
+    gensim's method passes only a vector to an indexer, which cannot know whose vector it is.
     """
     if frame.f_code.co_name == "most_similar":
         caller = frame.f_locals.get("self")
         if isinstance(caller, KeyedVectors):
             return caller, frame.f_locals.get("all_keys", [])
     return None, []
-
-
-def _lengths(rows: np.ndarray) -> np.ndarray:
-    """Return the lengths of vectors, [..., D], of float64: squares may not fit float32.
-
-    They are not 0, so that cosines with a vector of zeros are 0.
-    """
-    return np.maximum(np.sqrt(np.einsum("...d,...d->...", rows, rows)), LEAST)
-
-
-def _largest(rows: np.ndarray, cosines: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows with the `n` largest cosines, and those, the largest first."""
-    order = np.argsort(-cosines, kind="stable")[:n]
-    return rows[order], cosines[order]

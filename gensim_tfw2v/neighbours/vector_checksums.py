@@ -1,4 +1,4 @@
-"""Checksums of vectors, by which something that was computed from them detects later changes."""
+"""Checksums of vectors, by which an index that was built from them detects later changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Rows per block.
 BLOCK = 64
 
-#: Uses after which one block is compared, so that this takes few percent of the time of a search.
+#: Number of uses after which one block is compared, which takes a few percent of a search's time.
 USES_PER_BLOCK = 8
 
 
@@ -45,17 +45,18 @@ class VectorChecksums:
         self.size = size
         self.total = total
         self._rows = array("I")  # CRC-32 of each row, [V]
-        self._prefixes: list[int] = []  # CRC-32 of the rows before each block, and of all
-        self._next_block = self._n_uses = 0
+        self._prefixes: list[int] = []  # CRC-32 of the rows before each block, and of all rows
+        self._next_block = 0
+        self._n_uses = 0
         self._arrays: tuple[weakref.ref[Any], weakref.ref[Any]] | None = None
 
     @classmethod
     def compute(cls, vectors: KeyedVectors) -> VectorChecksums:
         """Compute the checksums of vectors, with a copy of the list of their keys."""
         prefixes = prefix_checksums(vectors.vectors)
-        made = cls(list(vectors.index_to_key), vectors.vectors.shape[1], prefixes[-1])
-        made._remember(vectors, vectors.vectors, prefixes)
-        return made
+        checksums = cls(list(vectors.index_to_key), vectors.vectors.shape[1], prefixes[-1])
+        checksums._remember(vectors, vectors.vectors, prefixes)
+        return checksums
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the references to arrays, which exist in this process only."""
@@ -69,13 +70,13 @@ class VectorChecksums:
         """
         rows = vectors.vectors
         keys = vectors.index_to_key
-        for n, expected, what in (
+        for count, expected, noun in (
             (len(self.keys), len(rows), "words"),
             (len(self.keys), len(keys), "keys"),
             (self.size, rows.shape[1], "dimensions"),
         ):
-            if n != expected:
-                return f"it has {n:,} {what}, expected {expected:,}"
+            if count != expected:
+                return f"it has {count:,} {noun}, expected {expected:,}"
         if self.keys != keys:
             for row, (key, expected_key) in enumerate(zip(self.keys, keys, strict=True), 1):
                 if key != expected_key and str(key) != str(expected_key):
@@ -98,15 +99,17 @@ class VectorChecksums:
         n_uses : int
             Number of uses to count.
         """
-        if self._are_known(vectors):
-            vector_array = vectors.vectors
-            change = self._find_row_change(vector_array, rows)
-            if change := change or self._find_block_change(vector_array, n_uses):
-                self._arrays = None  # compare all from now on
-            return change
-        return self.find_difference(vectors)
+        if not self._are_known(vectors):
+            return self.find_difference(vectors)
+        change = self._find_row_change(vectors.vectors, rows)
+        if not change:
+            change = self._find_block_change(vectors.vectors, n_uses)
+        if change:
+            self._arrays = None  # later calls compare all rows
+        return change
 
     def _find_row_change(self, vectors: Any, rows: list[int]) -> str:
+        """Compare rows of an array; describe the first change, or return "" without one."""
         row_vectors: Iterable[Any] = map(vectors.__getitem__, rows)
         if vectors.strides[1] != vectors.itemsize:
             row_vectors = map(np.ascontiguousarray, row_vectors)
@@ -118,7 +121,7 @@ class VectorChecksums:
         return ""
 
     def _find_block_change(self, vectors: np.ndarray, n_uses: int) -> str:
-        """Count uses, and compare the blocks whose turn it is."""
+        """Count uses, and compare the blocks that are due; describe a change, or return ""."""
         self._n_uses += n_uses
         if self._n_uses < USES_PER_BLOCK:
             return ""
@@ -127,11 +130,11 @@ class VectorChecksums:
         for _ in range(min(n_due, n_blocks)):
             block = self._next_block % n_blocks
             self._next_block = block + 1
-            first = block * BLOCK
-            part = np.ascontiguousarray(vectors[first : first + BLOCK])
+            start = block * BLOCK
+            part = np.ascontiguousarray(vectors[start : start + BLOCK])
             if zlib.crc32(part.data, self._prefixes[block]) != self._prefixes[block + 1]:
-                last = first + len(part)
-                return f"a vector of words {first + 1:,} to {last:,} has changed"
+                end = start + len(part)
+                return f"a vector of words {start + 1:,} to {end:,} has changed"
         return ""
 
     def _are_known(self, vectors: KeyedVectors) -> bool:
@@ -143,9 +146,10 @@ class VectorChecksums:
         return are_same and len(vectors.index_to_key) == len(self.keys)
 
     def _remember(self, vectors: KeyedVectors, rows: np.ndarray, prefixes: list[int]) -> None:
-        """Store what later calls of `find_change` compare with."""
-        with np.errstate(over="ignore"):  # of the norm of a long vector
-            vectors.fill_norms()  # so that the next training or change replaces them
+        """Store the arrays and checksums with which `find_change` compares."""
+        # The next training, or change by gensim's methods, replaces the norms if they are filled.
+        with np.errstate(over="ignore"):  # the norm of a long vector may be infinite
+            vectors.fill_norms()
         self._arrays = weakref.ref(rows), weakref.ref(vectors.norms)
         self._prefixes = prefixes
         if not self._rows:
@@ -154,16 +158,16 @@ class VectorChecksums:
 
 def row_checksums(rows: np.ndarray) -> array[int]:
     """Return the CRC-32 of each of V rows."""
-    sums = array("I")
-    for first in range(0, len(rows), BLOCK):
-        sums.extend(map(zlib.crc32, np.ascontiguousarray(rows[first : first + BLOCK])))
-    return sums
+    checksums = array("I")
+    for start in range(0, len(rows), BLOCK):
+        checksums.extend(map(zlib.crc32, np.ascontiguousarray(rows[start : start + BLOCK])))
+    return checksums
 
 
 def prefix_checksums(rows: np.ndarray) -> list[int]:
     """Return the CRC-32 of the rows before each block, and of all rows."""
-    sums = [0]
-    for first in range(0, len(rows), BLOCK):
-        part = np.ascontiguousarray(rows[first : first + BLOCK])
-        sums.append(zlib.crc32(part.data, sums[-1]))
-    return sums
+    checksums = [0]
+    for start in range(0, len(rows), BLOCK):
+        part = np.ascontiguousarray(rows[start : start + BLOCK])
+        checksums.append(zlib.crc32(part.data, checksums[-1]))
+    return checksums
