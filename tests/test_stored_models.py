@@ -12,6 +12,7 @@ import pytest
 
 import gensim_tfw2v
 from gensim_tfw2v import NeighbourIndex
+from tests.stored import make
 from tests.stored.contents import ARRAYS, describe_contents, find_neighbours, read_attribute
 from tests.stored.manifest import FOLDER, list_versions, load, read_corpus, read_manifest
 
@@ -120,6 +121,14 @@ def test_stored_index_finds_the_same_neighbours(folder, entry):
     model = load(folder, {"path": entry["vectors"], "loader": "TFWord2Vec.load"})
     index = NeighbourIndex.load(folder / entry["path"], model.wv)
     assert_same_neighbours(find_neighbours(model.wv, indexer=index), entry["neighbours"])
+
+
+def test_this_version_can_store_its_models(tmp_path, monkeypatch):
+    pytest.importorskip("h5py")
+    monkeypatch.chdir(tmp_path)
+    newest = read_manifest(list_versions()[-1])
+    made = {entry["path"]: entry.keys() for entry in make.store_all()}
+    assert made == {entry["path"]: entry.keys() for entry in newest}
 
 
 def test_each_release_has_stored_its_models():

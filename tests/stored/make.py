@@ -11,10 +11,6 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-# This precedes the import of the package. Every processor has this kernel, so that the trainings
-# of the stored checkpoints resume with equal rounding everywhere.
-os.environ["TFW2V_ISA"] = "portable"
-
 import numpy as np
 from gensim.models.callbacks import CallbackAny2Vec
 from typer.testing import CliRunner
@@ -168,6 +164,8 @@ def main():
         sys.exit(f"{folder} exists: later versions must read what was stored then")
     folder.mkdir()
     os.chdir(folder)
+    # Every processor has this kernel, so that stored trainings resume with equal rounding.
+    os.environ["TFW2V_ISA"] = "portable"
     try:
         with mock.patch("platform.platform", lambda *_, **__: "Linux"):  # part of a model's history
             write_manifest(folder, list(store_all()))
