@@ -22,17 +22,15 @@ def changing_calls(work: Callable[[], object], folder: Path) -> tuple[list[int],
     to files. A child stops before and after each system call.
     """
     names, writes = [], []
-    before = _names(folder)
-    sizes = _sizes(folder)
+    before = _status(folder)
 
     def stop(number: int) -> bool:
-        nonlocal before, sizes
-        if (now := _names(folder)) != before:
-            names.append(number)
-        elif _sizes(folder) != sizes:
-            writes.append(number)
+        nonlocal before
+        now = _status(folder)
+        if now != before:
+            is_same_set = [entry[:2] for entry in now] == [entry[:2] for entry in before]
+            (writes if is_same_set else names).append(number)
         before = now
-        sizes = _sizes(folder)
         return False
 
     assert _trace(work, stop) == 0, "the child process failed"
@@ -86,20 +84,14 @@ def _trace(work: Callable[[], object], stop: Callable[[int], bool]) -> int:
             number += 1
 
 
-def _entries(folder: Path) -> list[tuple[str, os.stat_result]]:
+def _status(folder: Path) -> list[tuple[str, int, int, int]]:
+    """Return the path, inode, size and mode of a folder and of all files and folders in it."""
     entries = []
     for at, _, files in os.walk(folder):
         for path in [at, *(os.path.join(at, file) for file in files)]:
             try:
-                entries.append((path, os.lstat(path)))
+                status = os.lstat(path)
             except FileNotFoundError:  # the parent lists, the child removes
                 continue
-    return entries
-
-
-def _names(folder: Path) -> list[tuple[str, int]]:
-    return sorted((path, status.st_ino) for path, status in _entries(folder))
-
-
-def _sizes(folder: Path) -> list[tuple[str, int, int]]:
-    return sorted((path, status.st_size, status.st_mode) for path, status in _entries(folder))
+            entries.append((path, status.st_ino, status.st_size, status.st_mode))
+    return sorted(entries)

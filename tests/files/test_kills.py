@@ -1,13 +1,16 @@
 """A process is killed while it saves over older files. The old or the new ones load afterwards."""
 
 import json
+import multiprocessing
 import shutil
 import threading
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -148,8 +151,16 @@ def content(value: Any) -> Any:
     return repr(value)
 
 
-def check_kills(folder: Path, kind: Kind, writes_step: int) -> None:
+@pytest.fixture(scope="module")
+def small_process():
+    """Run functions in a new process, whose forks are fast because it lacks TensorFlow."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        yield lambda function, *arguments: executor.submit(function, *arguments).result()
+
+
+def check_kills(folder: Path, name: str, writes_step: int) -> None:
     """Kill a save over version 0 at all changes of names and some writes, and load the result."""
+    kind = KINDS[name]()
     old, new, trial = (folder / name for name in ("old", "new", "trial"))
     for version, at in enumerate((old, new)):
         at.mkdir()
@@ -192,21 +203,25 @@ def check_kills(folder: Path, kind: Kind, writes_step: int) -> None:
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_killed_save_leaves_the_old_or_the_new_version(tmp_path, name):
-    check_kills(tmp_path, KINDS[name](), 5)
+def test_killed_save_leaves_the_old_or_the_new_version(small_process, tmp_path, name):
+    small_process(check_kills, tmp_path, name, 5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-def test_save_killed_at_any_call_leaves_the_old_or_the_new_version(tmp_path, name):
-    check_kills(tmp_path, KINDS[name](), 1)
+def test_save_killed_at_any_call_leaves_the_old_or_the_new_version(small_process, tmp_path, name):
+    small_process(check_kills, tmp_path, name, 1)
 
 
-def test_killed_checkpoint_leaves_the_old_or_the_new_one(tmp_path, monkeypatch):
-    """A tracer follows one thread, so checkpoints are written in the main one here."""
-    monkeypatch.setattr(threading.Thread, "start", threading.Thread.run)
-    monkeypatch.setattr(threading.Thread, "join", lambda self: None)
-    old, trial = tmp_path / "old", tmp_path / "trial"
+def test_killed_checkpoint_leaves_the_old_or_the_new_one(small_process, tmp_path):
+    small_process(check_kills_of_checkpoints, tmp_path)
+
+
+@mock.patch.object(threading.Thread, "start", threading.Thread.run)
+@mock.patch.object(threading.Thread, "join", lambda thread: None)
+def check_kills_of_checkpoints(folder: Path) -> None:
+    """Kill the writing of a checkpoint, in the main thread here: a tracer follows one thread."""
+    old, trial = folder / "old", folder / "trial"
 
     def save(folder: Path, number: int) -> None:
         arrays = {name: np.full((3, 2), number, np.float32) for name in ("inputs", "outputs")}
