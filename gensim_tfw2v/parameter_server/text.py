@@ -1,7 +1,7 @@
 """Encoded text of work units, which workers read from shared files, or get from the coordinator.
 
 The coordinator sends ids as bytes of a code in which frequent words take one byte (``pack`` in
-``kernel/native/src/text.h``). Without compiled kernels, it sends them as int32.
+``kernel/native/src/text/text.h``). Without compiled kernels, it sends them as int32.
 """
 
 from __future__ import annotations
