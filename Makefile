@@ -29,8 +29,11 @@ UV = UV_HTTP_TIMEOUT=180 $(BIN)/uv --quiet --no-config pip install --python $(@D
 # Reinstalls even if only a source of the kernels has changed.
 EDITABLE = $(UV) --reinstall-package gensim-tfw2v -e
 
+# Folder of the sources in C++.
+CPP := gensim_tfw2v/kernel/native/src
+
 # Files on which an installation depends, besides Python modules.
-SOURCES := pyproject.toml setup.py $(wildcard gensim_tfw2v/kernel/native/src/*)
+SOURCES := pyproject.toml setup.py $(wildcard $(CPP)/*.* $(CPP)/*/*)
 
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev

@@ -17,28 +17,48 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 SOURCES = Path("gensim_tfw2v/kernel/native/src")
-FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wno-psabi"]
+FLAGS = [f"-I{SOURCES}", "-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wno-psabi"]
 LINK = ["-shared", *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-s"])]
 
 #: Target of wheels, such as aarch64-linux-gnu.2.17; empty: this machine.
 TARGET = os.environ.get("TFW2V_TARGET", "")
 MACHINE = TARGET.split("-")[0] or platform.machine()
 
-#: Flags of each instruction set that the kernels are compiled for. One is selected at run time.
-AVX512 = "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512"
-X86 = {"avx2": "-mavx2 -mfma", "avx512": AVX512, "avx512bf16": f"{AVX512} -mavx512bf16"}
-#: In the reverse order of the list in isas.h, so that the baseline is first.
-VARIANTS = {
-    name: X86.get(name, "")
-    for name in reversed(re.findall(r"^  X\((\w+)\)", (SOURCES / "isas.h").read_text(), re.M))
-    if MACHINE == "x86_64" or name not in X86
+#: Rows of the list in isas.h, fastest first: an instruction set, what it extends, added flags.
+ISAS = {
+    name: (base, flags.split())
+    for name, base, flags in re.findall(
+        r'^  X\((\w+), (\w+), "(.*?)",', (SOURCES / "isas.h").read_text(), re.M
+    )
 }
 
-#: Sources of both libraries, besides c_api.cc and the kernels.
-COMMON = ("draws.cc", "text.cc", "strings.cc", "integers.cc", "format.cc")
+
+def architecture(isa: str) -> str:
+    """Return the processor architecture that an instruction set extends; "any" for portable."""
+    base = ISAS[isa][0]
+    return architecture(base) if base in ISAS else base
+
+
+def isa_flags(isa: str) -> list[str]:
+    """Return the compiler flags of an instruction set."""
+    base, flags = ISAS[isa]
+    return [*(isa_flags(base) if base in ISAS else []), *flags]
+
+
+#: The instruction sets of this architecture, the baseline first. One is selected at run time.
+VARIANTS = [isa for isa in reversed(ISAS) if architecture(isa) in ("any", MACHINE)]
+
+#: Sources of both libraries, besides the kernels; c_api.cc lists those that could be compiled.
+COMMON = [
+    "kernels/draws.cc",
+    *(f"text/{name}.cc" for name in ("text", "strings", "integers", "format")),
+]
 
 #: Libraries for ctypes and for TensorFlow, and their sources in addition to the common ones.
-LIBRARIES = {"kernels.so": [], "ops.so": ["tensorflow.cc"]}
+LIBRARIES = {
+    "kernels.so": [],
+    "ops.so": [f"tensorflow/{name}_ops.cc" for name in ("unit", "row", "corpus")],
+}
 
 
 def compiler() -> list[str] | None:
@@ -90,33 +110,31 @@ class BuildKernels(build_ext):
 
     def _build(self, command: list[str], folder: Path, pool: ThreadPoolExecutor) -> None:
         def compiled(source: str, *flags: str, name: str = "") -> str:
-            made = str(folder / f"{name or source}.o")
+            made = str(folder / f"{name or Path(source).stem}.o")
             sources = ["-c", str(SOURCES / source), "-o", made]
             added = os.environ.get("CXXFLAGS", "").split()
             subprocess.run([*command, *FLAGS, *flags, *added, *sources], check=True)
             return made
 
         kernels = {
-            name: pool.submit(
-                compiled, "kernel.cc", *flags.split(), f"-DTFW2V_ISA={name}", name=name
+            isa: pool.submit(
+                compiled, "kernels/kernel.cc", *isa_flags(isa), f"-DTFW2V_ISA={isa}", name=isa
             )
-            for name, flags in VARIANTS.items()
+            for isa in VARIANTS
         }
-        others = {name: pool.submit(compiled, name) for name in (*COMMON, "tensorflow.cc")}
-        for name in list(kernels):
-            if kernels[name].exception() and name != "portable":
-                logging.warning("no kernel for %s: this compiler does not support it", name)
-                del kernels[name]
-        fastest_first = " ".join(f"X({name})" for name in reversed(kernels))
+        sources = [*COMMON, *(source for added in LIBRARIES.values() for source in added)]
+        others = {source: pool.submit(compiled, source) for source in sources}
+        for isa in VARIANTS:
+            if kernels[isa].exception() and isa != "portable":
+                logging.warning("no kernel for %s: this compiler does not support it", isa)
+                del kernels[isa]
+        fastest_first = " ".join(f"X({isa})" for isa in reversed(kernels))
         c_api = compiled("c_api.cc", f"-DTFW2V_COMPILED(X)={fastest_first}")
-        for output, sources in zip(self.get_outputs(), LIBRARIES.values(), strict=True):
+        for output, added in zip(self.get_outputs(), LIBRARIES.values(), strict=True):
             Path(output).parent.mkdir(parents=True, exist_ok=True)
             # Baseline first: of functions that several objects define, like those of std::vector,
             # the linker uses the first definition. Later objects need newer processors.
-            objects = [
-                c_api,
-                *(others[source].result() for source in (*COMMON, *sources)),
-            ]
+            objects = [c_api, *(others[source].result() for source in (*COMMON, *added))]
             objects += [made.result() for made in kernels.values()]
             subprocess.run([*command, *LINK, *objects, "-o", output], check=True)
 
@@ -131,7 +149,7 @@ class BuildKernels(build_ext):
 
     def get_source_files(self) -> list[str]:
         """Return the sources, which source distributions include."""
-        return sorted(map(str, SOURCES.iterdir()))
+        return sorted(str(path) for path in SOURCES.rglob("*") if path.is_file())
 
 
 class WheelOfAnyPython(bdist_wheel):

@@ -61,7 +61,7 @@ class Unit(NamedTuple):
     inputs: Any  # [n] rows of the inputs, or words if they have subwords
     targets: Any  # [n] rows of the outputs, and indices of paths
     reaches: Any  # [n, 2] numbers of positions in the window, before and after its centre
-    negatives: Any  # [blocks, C] rows of the outputs
+    negatives: Any  # [blocks, Kn] rows of the outputs
     shards: Any  # [n] shard of the target's negatives; [0] with one shard
     documents: Any  # [n] document of the position; [0] without documents
     first_tags: Any  # [documents + 1] index in `tags` of each document's first tag
@@ -92,7 +92,7 @@ CLists = _struct("Tfw2vLists", first=Ints, entries=Ints)
 COptions = _struct("Tfw2vOptions", **dict.fromkeys(Options._fields, ctypes.c_int32))
 NoiseTable = _struct("Tfw2vNoiseTable", keep=Floats, noise=Ints)
 CUnit = _struct("Tfw2vUnit", **dict.fromkeys(Unit._fields, Ints))
-Table = _struct("Tfw2vTable", rows=FloatPointer, number=NUMBER)
+Table = _struct("Tfw2vTable", rows=FloatPointer, n_rows=NUMBER)
 CTables = _struct(
     "Tfw2vTables",
     inputs=Table,

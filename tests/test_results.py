@@ -48,7 +48,7 @@ def test_each_page_of_results_has_a_study():
     ids=["comment", "code", "string"],
 )
 def test_hash_of_kernels_ignores_comments_and_layout(tmp_path, change, is_same):
-    text = (KERNEL / "native/src/draws.h").read_text(encoding="utf-8")
+    text = (KERNEL / "native/src/kernels/draws.h").read_text(encoding="utf-8")
     for name, of_file in (("old", text), ("new", change(text))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "draws.h").write_text(of_file)

@@ -26,7 +26,7 @@ class Corpus:
 
     @property
     def text_bytes(self) -> int:
-        """Bytes of the encoded text; see ``pack`` in ``kernel/native/src/text.h``."""
+        """Bytes of the encoded text; see ``pack`` in ``kernel/native/src/text/text.h``."""
         limits = [127, (1 << 14) - 1, (1 << 21) - 1]
         sizes = 1 + np.searchsorted(limits, np.arange(len(self.counts)), "right")
         return int(sizes @ np.array(self.counts)) + self.sentences

@@ -1,6 +1,6 @@
 """Interface to the compiled scanner, which writes text as ids to files without holding the GIL.
 
-The source is ``kernel/native/src/text.cc``, which is compiled into the library of the kernels.
+The source is ``kernel/native/src/text/text.cc``, which is compiled into the library of the kernels.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Conversion of Python's strings to UTF-8 by compiled code, which calls Python's stable C API.
 
-The source is ``kernel/native/src/strings.cc``.
+The source is ``kernel/native/src/text/strings.cc``.
 """
 
 import ctypes

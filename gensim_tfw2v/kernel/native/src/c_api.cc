@@ -7,14 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "draws.h"
+#include "kernels/draws.h"
 #include "guard.h"
-#include "kernel.h"
-#include "thread_pool.h"
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+#include "kernels/kernel.h"
+#include "kernels/thread_pool.h"
 
 namespace tfw2v {
 
@@ -27,49 +23,26 @@ struct Kernel {
   const RowKernel* rows;
 };
 
-// Instruction sets that the processor and the operating system support.
-struct Features {
-#define TFW2V_FEATURE(isa) bool isa = false;
-  TFW2V_ISAS(TFW2V_FEATURE)
-  Features() {
-    portable = true;
-#if defined(__x86_64__)
-    // Zig's __builtin_cpu_supports always returns 0, so CPUID and XCR0 are read directly.
-    unsigned a, b, c, d, saved, upper;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA)) return;
-    // XCR0: registers that the system saves. 0x06: XMM and YMM. 0xE6: opmask and ZMM, too.
-    __asm__("xgetbv" : "=a"(saved), "=d"(upper) : "c"(0));
-    if ((saved & 0x06) != 0x06 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return;
-    const unsigned needed = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
-    avx2 = b & bit_AVX2;
-    avx512 = avx2 && (saved & 0xE6) == 0xE6 && (b & needed) == needed;
-    // bit 5 of EAX of CPUID leaf 7, subleaf 1: AVX512_BF16
-    avx512bf16 = avx512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
-#endif
-  }
-};
-
-#define TFW2V_NAME(isa) #isa " "
+#define TFW2V_NAME(isa, base, flags, supported) #isa " "
 constexpr char kIsas[] = TFW2V_ISAS(TFW2V_NAME);
 
-// The kernels that are compiled and that this processor supports, fastest first, and their names.
+// The kernels that are compiled and that this machine supports, fastest first, and their names.
 struct Usable {
-  std::array<Kernel, sizeof kIsas> kernels;  // only the first `number`
-  int number = 0;
+  std::array<Kernel, sizeof kIsas> kernels;  // only the first n_kernels
+  int n_kernels = 0;
   char names[sizeof kIsas] = "";  // each followed by a blank
 
   Usable() {
-    const Features has;
-#define TFW2V_USE(isa)                                                              \
-  if (has.isa) {                                                                    \
-    kernels[number++] = {#isa, isa::train, isa::infer, isa::rows};                  \
-    std::strcat(names, #isa " ");                                                   \
+#define TFW2V_USE(isa)                                             \
+  if (Supports::isa()) {                                           \
+    kernels[n_kernels++] = {#isa, isa::train, isa::infer, isa::rows}; \
+    std::strcat(names, #isa " ");                                  \
   }
     TFW2V_COMPILED(TFW2V_USE)
   }
 
   // Returns the kernel of this name, or null. Ignores the case of letters and white space.
-  const Kernel* named(const char* name) const {
+  const Kernel* find(const char* name) const {
     const auto is_name = [name](const char* kernel) {
       for (const char* text = name; *text; ++text)
         if (!std::isspace(static_cast<unsigned char>(*text)) &&
@@ -77,22 +50,22 @@ struct Usable {
           return false;
       return !*kernel;
     };
-    for (int i = 0; i < number; ++i)
+    for (int i = 0; i < n_kernels; ++i)
       if (is_name(kernels[i].name)) return &kernels[i];
     return nullptr;
   }
 };
 
 const Usable& usable() {
-  static const Usable found;
-  return found;
+  static const Usable kernels;
+  return kernels;
 }
 
 // Returns the kernel that TFW2V_ISA names, or the fastest if it names none that is usable.
 const Kernel& default_kernel() {
   static const Kernel* const kernel = [] {
     const char* name = std::getenv("TFW2V_ISA");
-    return name ? usable().named(name) : nullptr;
+    return name ? usable().find(name) : nullptr;
   }();
   return kernel ? *kernel : usable().kernels[0];
 }
@@ -100,8 +73,9 @@ const Kernel& default_kernel() {
 // Returns the kernel that the option `kernel` selects, or null if it is not usable here.
 const Kernel* kernel_of(const Tfw2vOptions& options) {
   if (!options.kernel) return &default_kernel();
-  int32_t number = 0;
-#define TFW2V_SELECT(isa) if (++number == options.kernel) return usable().named(#isa);
+  int32_t kernel = 0;
+#define TFW2V_SELECT(isa, base, flags, supported) \
+  if (++kernel == options.kernel) return usable().find(#isa);
   TFW2V_ISAS(TFW2V_SELECT)
   return nullptr;
 }
@@ -134,11 +108,11 @@ const char* check_options(const Tfw2vOptions& o) {
   return message.c_str();
 }
 
-// Returns whether any number is not in 0 .. limit - 1.
-bool outside(Tfw2vInts numbers, int64_t limit) {
+// Returns whether an integer is not in 0 .. limit - 1.
+bool outside(Tfw2vInts integers, int64_t limit) {
   const uint32_t above = static_cast<uint32_t>(std::min(limit, int64_t{1} << 31));
   uint32_t bad = 0;  // negative numbers are 2^31 or more as uint32_t
-  for (int64_t i = 0; i < numbers.size; ++i) bad |= static_cast<uint32_t>(numbers[i]) >= above;
+  for (int64_t i = 0; i < integers.size; ++i) bad |= static_cast<uint32_t>(integers[i]) >= above;
   return bad;
 }
 
@@ -151,11 +125,11 @@ bool is_list(const Tfw2vLists& lists, int64_t i, int64_t limit) {
 
 // is_list for all lists, in two passes over memory: each unit checks the paths of the whole vocabulary.
 bool are_lists(const Tfw2vLists& lists, int64_t limit) {
-  const int64_t number = lists.number();
-  if (!number) return true;
-  const int32_t begin = lists.first[0], end = lists.first[number];
+  const int64_t n_lists = lists.n_lists();
+  if (!n_lists) return true;
+  const int32_t begin = lists.first[0], end = lists.first[n_lists];
   bool ascend = begin >= 0 && end <= lists.entries.size;
-  for (int64_t i = 0; i < number; ++i) ascend &= lists.first[i] <= lists.first[i + 1];
+  for (int64_t i = 0; i < n_lists; ++i) ascend &= lists.first[i] <= lists.first[i + 1];
   return ascend && !outside({lists.entries.data + begin, end - begin}, limit);
 }
 
@@ -167,58 +141,58 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
   const int64_t n = u.targets.size, hidden_rows = std::max(1, o.concatenated);
   if (u.inputs.size != n || u.reaches.size != 2 * n || (u.documents.size && u.documents.size != n) ||
       u.shards.size != (o.negative && o.shards > 1 ? n : 0) || u.counts.size != 2 ||
-      run.alphas.size != 2 || (t.lock.size && t.lock.size != t.inputs.number) ||
-      (t.weights.size && t.weights.size != t.inputs.number))
+      run.alphas.size != 2 || (t.lock.size && t.lock.size != t.inputs.n_rows) ||
+      (t.weights.size && t.weights.size != t.inputs.n_rows))
     return "array sizes do not match. With targets [n]: inputs [n], reaches [n, 2], counts [2], "
            "alphas [2], documents [n] or [0], and shards [n] with several shards of negatives, else [0]. "
            "With i rows of inputs: lock and weights [i] or [0]";
   if (run.first < 0 || run.last > n || run.first > run.last || run.first % o.block ||
       (run.last % o.block && run.last < n))
     return "first and last must be multiples of block with 0 <= first <= last <= n; last may be n";
-  const int64_t words = t.subwords.number();
-  if (outside(u.inputs, words ? words : t.inputs.number))
+  const int64_t n_words = t.subwords.n_lists();
+  if (outside(u.inputs, n_words ? n_words : t.inputs.n_rows))
     return "inputs must be rows of the table of inputs or, with subwords, indices of lists of subwords";
-  std::vector<bool> has_rows(words);
-  for (int64_t a = 0; words && a < n; ++a) {
+  std::vector<bool> has_rows(n_words);
+  for (int64_t a = 0; n_words && a < n; ++a) {
     if (has_rows[u.inputs[a]]) continue;
     has_rows[u.inputs[a]] = true;
     if (t.subwords.first[u.inputs[a]] == t.subwords.first[u.inputs[a] + 1] ||
-        !is_list(t.subwords, u.inputs[a], t.inputs.number))
+        !is_list(t.subwords, u.inputs[a], t.inputs.n_rows))
       return "subwords of each word must be one or more rows of the table of inputs";
   }
   for (int64_t a = 0; a < n; ++a)
     if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) ||
         u.reaches[2 * a + 1] < 0 || u.reaches[2 * a + 1] > std::min<int64_t>(n - 1 - a, o.window))
       return "reaches of a window must be in 0 .. window, and inside of the unit";
-  if (o.concatenated && ((n && !u.documents.size) || o.padding < 0 || o.padding >= t.inputs.number))
+  if (o.concatenated && ((n && !u.documents.size) || o.padding < 0 || o.padding >= t.inputs.n_rows))
     return "concatenated needs documents [n], and padding must be a row of the table of inputs";
-  const int64_t pairs = u.counts[0];
-  if (pairs < 0 || pairs > n) return "(tag, token) pairs, counts[0], must be in 0 .. n";
-  if (pairs && !o.skipgram) return "(tag, token) pairs need skip-gram";
-  if (pairs && u.shards.size && !o.sequential) return "(tag, token) pairs in blocks need shards = 1";
-  for (int64_t i = 2 * (n - pairs); i < 2 * n; ++i)
+  const int64_t n_pairs = u.counts[0];
+  if (n_pairs < 0 || n_pairs > n) return "(tag, token) pairs, counts[0], must be in 0 .. n";
+  if (n_pairs && !o.skipgram) return "(tag, token) pairs need skip-gram";
+  if (n_pairs && u.shards.size && !o.sequential) return "(tag, token) pairs in blocks need shards = 1";
+  for (int64_t i = 2 * (n - n_pairs); i < 2 * n; ++i)
     if (u.reaches[i]) return "reaches of (tag, token) pairs must be 0";
-  if (u.documents.size && (o.skipgram || words || t.weights.size))
+  if (u.documents.size && (o.skipgram || n_words || t.weights.size))
     return "documents need CBOW without subwords and weights";
   const Tfw2vLists tags = {u.first_tags, u.tags};
-  if (outside(u.documents, u.documents.size ? tags.number() : 0))
+  if (outside(u.documents, u.documents.size ? tags.n_lists() : 0))
     return "documents must be indices of lists of tags";
-  if (u.documents.size && !are_lists(tags, t.inputs.number))
+  if (u.documents.size && !are_lists(tags, t.inputs.n_rows))
     return "first_tags must ascend within tags, which must be rows of the table of inputs";
   if (o.negative) {
     if (u.negatives.size < (n + o.block - 1) / o.block * o.shared)
       return "negatives must have a row of `shared` ids for each block";
-    const int64_t outputs = t.outputs.number / hidden_rows;
+    const int64_t outputs = t.outputs.n_rows / hidden_rows;
     if (outside(u.targets, outputs) || outside(u.negatives, outputs))
       return "targets and negatives must be rows of the table of outputs";
     if (outside(u.shards, o.shards)) return "shards of targets must be in 0 .. shards - 1";
   }
   if (o.hierarchical) {
-    if (outside(u.targets, t.paths.number())) return "each target needs a path";
-    if (!are_lists(t.paths, t.nodes.number / hidden_rows * 2))
+    if (outside(u.targets, t.paths.n_lists())) return "each target needs a path";
+    if (!are_lists(t.paths, t.nodes.n_rows / hidden_rows * 2))
       return "ends of paths must ascend, and their nodes must be rows of the table of nodes";
   }
-  if (run.pool && (o.sequential || o.hierarchical || !o.negative || words || pairs || run.first ||
+  if (run.pool && (o.sequential || o.hierarchical || !o.negative || n_words || n_pairs || run.first ||
                    run.last < n))
     return "deterministic training by threads needs a whole unit in blocks, with negative sampling, and "
            "without hierarchical softmax, subwords and (tag, token) pairs";
@@ -252,9 +226,9 @@ const char* check_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vT
   if (const char* wrong = check_options(o)) return wrong;
   if (const char* wrong = tfw2v::check_noise(o, t.noise)) return wrong;
   if (u.documents.size != n) return "array sizes do not match. With targets [n]: documents [n]";
-  if (V > t.inputs.number || (o.negative && V > t.outputs.number) || outside(u.targets, V))
+  if (V > t.inputs.n_rows || (o.negative && V > t.outputs.n_rows) || outside(u.targets, V))
     return "targets must be words, and each word needs a row of inputs and of outputs";
-  if (outside(u.documents, tags.number()) || !are_lists(tags, t.inputs.number))
+  if (outside(u.documents, tags.n_lists()) || !are_lists(tags, t.inputs.n_rows))
     return "documents must be indices of lists of tags, which must be rows of the table of inputs";
   for (int64_t word = 0; word < V && o.negative; ++word)
     if (t.noise.noise[2 * word + 1] < 0 || t.noise.noise[2 * word + 1] >= V)
@@ -289,14 +263,14 @@ const char* check_inference(const Tfw2vOptions& o, const Tfw2vNoiseTable& words,
   if (const char* wrong = tfw2v::check_noise(o, words)) return wrong;
   if (!are_lists(given, V) || outside(given.entries, V))
     return "word ids of documents must be in 0 .. V - 1, with V words";
-  if (t.inputs.number < V || (o.negative && t.outputs.number < V))
+  if (t.inputs.n_rows < V || (o.negative && t.outputs.n_rows < V))
     return "the tables of inputs and outputs need a row for each word";
   if (o.concatenated && (o.padding < 0 || o.padding >= V)) return "padding must be a word id";
   if (o.concatenated && documents.alphas.size && o.concatenated != 2 * int64_t{o.window} + 1)
     return "inference needs concatenated = 2 * window + 1 (one tag)";
-  if (o.hierarchical && paths.number() < V) return "each word needs a path";
+  if (o.hierarchical && paths.n_lists() < V) return "each word needs a path";
   for (int64_t i = 0; i < given.entries.size && o.hierarchical; ++i)
-    if (!is_list(paths, given.entries[i], 2 * t.nodes.number))
+    if (!is_list(paths, given.entries[i], 2 * t.nodes.n_rows))
       return "ends of paths must ascend, and their nodes must be rows of the table of nodes";
   return nullptr;
 }

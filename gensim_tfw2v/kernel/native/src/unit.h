@@ -1,25 +1,24 @@
-// Arguments of the kernels: plain C structs, filled by by_ctypes.py or tensorflow.cc.
+// Arguments of the kernels: plain C structs, filled by by_ctypes.py or unit_ops.cc.
 //
-// Letters, in all sources:
+// Letters, in all sources. V, D, B, K and Kn are those of docs/glossary.md:
+//   V         words of the vocabulary
+//   D         vector size: floats of a row in use
+//   B, nb     positions per block (option `block`); positions of the current block, fewer at the unit's end
+//   K         negatives per prediction (option `negative`)
+//   Kn        negatives drawn for a block and shared by its predictions (option `shared`)
 //   u, o, t   a unit, its options, the tables
 //   n         positions of a unit: tokens after subsampling, then (tag, token) pairs
 //   a, p, c   a position, the first position of a block, a centre
-//   B, nb     positions per block (option `block`); positions of the current block, fewer at the unit's end
 //   w         maximum number of words before, and after, a centre in its window (option `window`)
-//   K         negatives per prediction (option `negative`)
-//   C, Cr     negatives shared by a block (option `shared`); C rounded up to a multiple of W
-//   V         words of the vocabulary
-//   D, S      floats of a row in use; stride: floats from a row to the next
-//   W, N      floats per vector register; vectors that hold D floats
+//   W         floats per vector register, a vector
 //   d, L      first float of a slice of a row; vectors of the slice
-//   H         floats of a hidden layer, an output or a node: S, or S * `concatenated`
 //   m, ld     number of rows x of a product; leading dimension: floats from a row of scores to the next
-//   R, Y      numbers of rows x and rows y of a tile of scores
 //   x, y, h   inputs; outputs or nodes; hidden layers. dx, dy, dh are their updates
 //   z, g      scores, z = h . y; coefficients of the updates: dh = g y, dy = g h
 //
-// Floats [D, S) of every row, in a table or a buffer, are 0 and stay 0. So kernels compute N * W floats
-// per row, where D <= N * W <= S, and copy S. Only inference.h reads rows without such padding.
+// Floats [D, stride) of every row, in a table or a buffer, are 0 and stay 0. So kernels compute n_vectors * W floats
+// per row, where D <= n_vectors * W <= stride, and copy `stride` floats. Only inference.h reads rows without such
+// padding.
 #pragma once
 #include <cstdint>
 
@@ -41,11 +40,11 @@ using Tfw2vFloats = Tfw2vArray<float>;
 
 // Lists of integers, concatenated. List i has the entries with indices [first[i], first[i + 1]).
 #define TFW2V_LISTS(X)                                                                                               \
-  X(Tfw2vInts, first)  /* [number() + 1] index in `entries` at which each list begins, and the last list ends */     \
+  X(Tfw2vInts, first)  /* [n_lists() + 1] index in `entries` at which each list begins, and the last list ends */     \
   X(Tfw2vInts, entries)
 struct Tfw2vLists {
   TFW2V_LISTS(TFW2V_FIELD)
-  int64_t number() const { return first.size ? first.size - 1 : 0; }
+  int64_t n_lists() const { return first.size ? first.size - 1 : 0; }
 };
 
 // Options, equal for all units of a training run, in the order of `Options` in compiled_library.py. Flags are 0 or 1.
@@ -61,7 +60,7 @@ struct Tfw2vLists {
   X(int32_t, window)        /* w */                                                                                  \
   X(int32_t, max_window)    /* with shrink: widths are drawn from 1 .. max_window, then limited to w */              \
   X(int32_t, block)         /* B */                                                                                  \
-  X(int32_t, shared)        /* C */                                                                                  \
+  X(int32_t, shared)        /* Kn */                                                                                 \
   X(int32_t, repeats)       /* skip-gram in blocks: maximum occurrences of an input in a block or part of one */     \
   X(int32_t, span)          /* positions per span of subwords.h, rounded up to whole blocks */                       \
   X(int32_t, sequential)    /* 1: train window by window; 0: in blocks */                                            \
@@ -91,7 +90,7 @@ struct Tfw2vNoiseTable {
   X(inputs)      /* [n] row of inputs per position; with subwords, index in t.subwords of its word */                \
   X(targets)     /* [n] target word per position: row of outputs, and index in t.paths */                            \
   X(reaches)     /* [n, 2] number of positions in the window before and after each position */                       \
-  X(negatives)   /* [blocks, C] rows of outputs */                                                                   \
+  X(negatives)   /* [blocks, Kn] rows of outputs */                                                                   \
   X(shards)      /* [n] shard of each target's negatives; empty with one shard */                                    \
   X(documents)   /* CBOW: [n] index of the document whose tags are in the position's window; or empty */             \
   X(first_tags)  /* [documents + 1] index in `tags` of each document's first tag; last, their end */                 \
@@ -105,11 +104,11 @@ struct UnitOf {
 using Tfw2vUnit = UnitOf<Tfw2vInts>;
 constexpr int kUnitFields = sizeof(UnitOf<char>);  // number of arrays
 
-// A table of rows, each S floats. With o.concatenated, an output or a node consists of that number of
-// consecutive rows: H floats, like a hidden layer.
+// A table of rows, each `stride` floats. With o.concatenated, an output or a node consists of that number of
+// consecutive rows, like a hidden layer.
 #define TFW2V_TABLE(X)                                                                                               \
   X(float*, rows)                                                                                                    \
-  X(int64_t, number)  /* number of rows */
+  X(int64_t, n_rows)
 struct Tfw2vTable {
   TFW2V_TABLE(TFW2V_FIELD)
 };
@@ -122,7 +121,7 @@ struct Tfw2vTable {
   X(Tfw2vFloats, weights)  /* [inputs] number of gensim's rows merged (summed) into each; empty: all 1 */            \
   X(Tfw2vLists, paths)     /* per target, its path from the root of the Huffman tree: entries 2 * node + code */     \
   X(Tfw2vLists, subwords)  /* per word, rows of inputs that compose its input: its own, then its n-grams' */         \
-  X(int64_t, stride)       /* S, a multiple of 16 */                                                                 \
+  X(int64_t, stride)       /* floats from a row to the next, a multiple of 16 */                                     \
   X(int64_t, size)         /* D */                                                                                   \
   X(Tfw2vNoiseTable, noise) /* of units that are drawn in pieces, else not in use: see draws.h */
 struct Tfw2vTables {
@@ -152,7 +151,7 @@ struct Tfw2vResult {
 };
 
 // Documents to infer vectors for. The tables are the model's own arrays, which do not change. If their rows
-// are not padded, stride and size are both D. An output or a node is one row of H floats.
+// are not padded, stride and size are both D. An output or a node is one row, as long as a hidden layer.
 #define TFW2V_INFERENCE(X)                                                                                           \
   X(Tfw2vLists, words)    /* ids of each document's words */                                                         \
   X(Tfw2vFloats, alphas)  /* [epochs] learning rates */                                                              \
@@ -162,7 +161,7 @@ struct Tfw2vInference {
   TFW2V_INFERENCE(TFW2V_FIELD)
 };
 
-// Functions of c_api.cc that tensorflow.cc calls. Each returns an error message, or null on success.
+// Functions of c_api.cc that unit_ops.cc calls. Each returns an error message, or null on success.
 extern "C" {
 TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions*, const Tfw2vNoiseTable*,
                                     const Tfw2vInts* entries, const Tfw2vInts* key,

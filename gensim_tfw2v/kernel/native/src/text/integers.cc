@@ -1,0 +1,99 @@
+#include "text/integers.h"
+
+#include <algorithm>
+
+#include "guard.h"
+#include "text/hash.h"
+#include "text/text.h"
+
+namespace tfw2v {
+
+size_t Integers::home(int64_t value) const { return hash(static_cast<uint64_t>(value)) >> shift_; }
+
+// Returns the slot of an integer, or the empty slot in which it belongs.
+size_t Integers::slot_of(int64_t value) const {
+  size_t slot = home(value);
+  while (slots_[slot].index >= 0 && slots_[slot].value != value) slot = (slot + 1) & (slots_.size() - 1);
+  return slot;
+}
+
+int32_t Integers::find(int64_t value) const {
+  const int32_t index = slots_[slot_of(value)].index;
+  return index < 0 ? kUnknown : index;
+}
+
+int32_t Integers::add(int64_t value) {
+  Slot& slot = slots_[slot_of(value)];
+  if (slot.index >= 0) return slot.index;
+  if (2 * (values_.size() + 1) > slots_.size()) {
+    grow();
+    return add(value);  // its slot has moved
+  }
+  values_.push_back(value);  // may fail for lack of memory, so it precedes the other change
+  slot = {value, static_cast<int32_t>(values_.size() - 1)};
+  return slot.index;
+}
+
+void Integers::grow() {
+  std::vector<Slot> old(2 * slots_.size());
+  old.swap(slots_);
+  --shift_;
+  for (const Slot& slot : old)
+    if (slot.index >= 0) slots_[slot_of(slot.value)] = slot;
+}
+
+int64_t Integers::encode(const int64_t* values, int64_t n_values, const int64_t* lengths,
+                         int64_t n_sentences, int64_t max_words, bool grows, int32_t* entries,
+                         int64_t n_entries) {
+  int64_t left = n_values, ends = 0;
+  for (int64_t i = 0; i < n_sentences; ++i) {
+    if (lengths[i] < 0 || lengths[i] > left) return -1;
+    left -= lengths[i];
+    ends += lengths[i] / max_words + (lengths[i] % max_words != 0);
+  }
+  if (left || n_values + ends != n_entries) return -1;
+  constexpr int64_t kAhead = 16;  // slots are prefetched, because many are not in the processor's cache
+  int64_t at = 0;
+  for (int64_t i = 0; i < n_sentences; ++i) {
+    for (const int64_t stop = at + lengths[i]; at < stop;) {
+      const int64_t end = std::min(at + max_words, stop);
+      for (; at < end; ++at) {
+        if (at + kAhead < n_values) __builtin_prefetch(&slots_[home(values[at + kAhead])]);
+        *entries++ = grows ? add(values[at]) : find(values[at]);
+      }
+      *entries++ = kEnd;
+    }
+  }
+  return n_entries;
+}
+
+}  // namespace tfw2v
+
+namespace {
+
+tfw2v::Integers& integers(void* pointer) { return *static_cast<tfw2v::Integers*>(pointer); }
+
+}  // namespace
+
+extern "C" {
+
+// Without memory, functions that return a pointer return null, and those that return a number return kFailed.
+TFW2V_EXPORT void* tfw2v_integers_new(void) {
+  return tfw2v::guarded<void*>(nullptr, [] { return new tfw2v::Integers; });
+}
+TFW2V_EXPORT void tfw2v_integers_free(void* pointer) { delete &integers(pointer); }
+TFW2V_EXPORT int64_t tfw2v_integers_encode(void* pointer, const int64_t* values, int64_t n_values,
+                                           const int64_t* lengths, int64_t n_sentences,
+                                           int64_t max_words, int32_t grows, int32_t* entries,
+                                           int64_t n_entries) {
+  return tfw2v::guarded(tfw2v::kFailed, [=] {
+    return integers(pointer).encode(values, n_values, lengths, n_sentences, max_words, grows, entries,
+                                    n_entries);
+  });
+}
+TFW2V_EXPORT int64_t tfw2v_integers_number(void* pointer) { return integers(pointer).values().size(); }
+TFW2V_EXPORT const void* tfw2v_integers_values(void* pointer) {
+  return integers(pointer).values().data();
+}
+
+}  // extern "C"
