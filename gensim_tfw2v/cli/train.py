@@ -37,7 +37,7 @@ LOGGED = {
 
 #: Modules whose log is printed: where a training resumes, and which subfolders are left out.
 SESSION = "gensim_tfw2v.training.session"
-TABLES = "gensim_tfw2v.corpus.table_folders"
+TABLES = "gensim_tfw2v.corpus.tables.table_folders"
 
 #: Words whose neighbours `demo` prints.
 PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
