@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.corpus.table_files import TableDocuments, TableSentences
+    from gensim_tfw2v.corpus.tables.table_sentences import TableDocuments, TableSentences
     from gensim_tfw2v.doc2vec import TFDoc2Vec
     from gensim_tfw2v.fasttext import TFFastText
     from gensim_tfw2v.merged import merge_models
@@ -64,8 +64,8 @@ _MODULES = {
     "TFDoc2Vec": "doc2vec",
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
-    "TableDocuments": "corpus.table_files",
-    "TableSentences": "corpus.table_files",
+    "TableDocuments": "corpus.tables.table_sentences",
+    "TableSentences": "corpus.tables.table_sentences",
     "TensorBoardLog": "monitor.tensorboard_log",
     "train_slice": "time_slices",
     "EarlyStopping": "training.early_stopping",

@@ -105,8 +105,8 @@ def _check_is_text(file: Path, command: str) -> None:
 
 def _check_standard_input() -> None:
     """Raise if standard input, redirected from a file, is not a text."""
+    from gensim_tfw2v.corpus.decompression import read_head
     from gensim_tfw2v.corpus.refusals import find_stream_refusal
-    from gensim_tfw2v.corpus.table_streams import read_head
 
     if refusal := find_stream_refusal(read_head(STDIN)):
         raise BadInput(f"standard input {refusal}")

@@ -36,7 +36,9 @@ DIALECT = ("sep", "quotechar", "escapechar", "header", "newlines", "table_encodi
 
 def dialect_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `TableSentences` for values of a command that aren't the defaults."""
-    from gensim_tfw2v.corpus.table_options import DEFAULTS  # not for --help: it imports NumPy
+    from gensim_tfw2v.corpus.tables.table_options import (
+        DEFAULTS,  # not for --help: it imports NumPy
+    )
 
     arguments = {name: values[name] for name in DIALECT if name in values}
     if "header" in arguments:

@@ -36,7 +36,7 @@ LOG_OPTIONS = {
 SESSION_LOG = "gensim_tfw2v.training.session"
 
 #: Module whose log is printed, because it states which subfolders are left out.
-FOLDERS_LOG = "gensim_tfw2v.corpus.table_folders"
+FOLDERS_LOG = "gensim_tfw2v.corpus.tables.table_folders"
 
 #: Epochs without improvement that early stopping allows by default.
 PATIENCE = 2

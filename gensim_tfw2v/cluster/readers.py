@@ -22,10 +22,11 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import prepare_connections, wait_for_tasks
 from gensim_tfw2v.cluster.handshake import device_of, session
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
-from gensim_tfw2v.corpus import encoded_corpus
-from gensim_tfw2v.corpus.encode import Stopped, fresh_folder
-from gensim_tfw2v.corpus.encoded_corpus import EncodedPart, Parent, Shard
+from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus.encode import fresh_folder
+from gensim_tfw2v.corpus.run_readers import Stopped
 from gensim_tfw2v.corpus.scanner import Known
+from gensim_tfw2v.corpus.shard_files import EncodedPart, Parent, Shard
 from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, whole_file
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 from gensim_tfw2v.processes.threads import usable_cores
@@ -120,7 +121,12 @@ class WorkerMachine:
             self._report,
             {
                 self._names: _joined(names),
-                self._numbers: [encoded_corpus.MAX_SENTENCE, encoded_corpus.SHARD, tagged, *ranges],
+                self._numbers: [
+                    shard_files.MAX_SENTENCE,
+                    shard_files.SHARD_ENTRIES,
+                    tagged,
+                    *ranges,
+                ],
             },
             RUN_SECONDS + self.at_once * bytes_of(run) / MIN_SPEED,
             stopped,
@@ -134,7 +140,7 @@ class WorkerMachine:
             Shard(f"{prefix}{number:05}.int32", *made[4 * number : 4 * number + 4])
             for number in range(len(made) // 4)
         ]
-        encoded_corpus.check_shards(written)
+        shard_files.check_shards(written)
         words, counts = (Path(f"{prefix}{what}") for what in ("words", "counts"))
         return EncodedPart(
             written, raw_words, sentences, words.read_bytes(), np.fromfile(counts, np.int64)

@@ -1,60 +1,26 @@
-"""Corpus as ids on disk: shards, which are files of whole sentences, and slices for work units."""
+"""Encoded corpus: word ids in shards on disk, and the slices of shards that are work units."""
 
 import contextlib
-import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus.shard_files import (
+    END,
+    FIRST_TAG,
+    EncodedPart,
+    Ids,
+    Shard,
+    read_ids,
+    read_pieces,
+    save_shard,
+)
 from gensim_tfw2v.files.temporary import TemporaryFolder
-
-Ids = NDArray[np.int32]
-#: Callback with the numbers so far: words, sentences, word types, bytes of files.
-Progress = Callable[[int, int, int, int], object]
-#: Parent of a temporary folder; None for the default of `tempfile` (see TMPDIR).
-Parent = str | os.PathLike[str] | None
-
-ID = np.dtype("<i4")  # an entry on disk, little-endian on all machines
-END = -1  # entry after each sentence
-UNKNOWN = -2  # entry of a word outside the vocabulary
-FIRST_TAG = -3  # FIRST_TAG - number is the entry of a tag, before the words of its document
-SHARD = 1 << 22  # maximum entries of a shard, except for a single longer sentence
-PIECE = 1 << 16  # entries of a shard that are read at a time
-MAX_SENTENCE = 10_000  # maximum words, as in LineSentence; longer lines are cut
-
-
-@dataclass(frozen=True)
-class Shard:
-    """File of whole sentences: raw little-endian int32 ids, with -1 after each sentence.
-
-    A sentence may be a document, whose tags do not count as tokens. After `EncodedCorpus.cut_anew`,
-    the first and the last sentence may be parts of a sentence.
-    """
-
-    path: str
-    entries: int  # number of int32 in the file
-    tokens: int  # number of entries that are words
-    raw_words: int  # number of words in the encoded text, including unknown ones
-    sentences: int  # number of sentences in the encoded text, including empty ones
-
-
-class EncodedPart(NamedTuple):
-    """Shards and counts of one part of a corpus.
-
-    With a known vocabulary, shards contain its ids, and `words` is empty. Otherwise they contain
-    provisional ids: indices of `words`, which are in order of first occurrence.
-    """
-
-    shards: list[Shard]
-    raw_words: int
-    sentences: int
-    words: bytes = b""  # UTF-8, a newline after each word
-    counts: NDArray[np.int64] = np.zeros(0, np.int64)  # occurrences of each of `words`
 
 
 class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
@@ -72,75 +38,6 @@ class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def write_error(number: int | None, folder: Path) -> OSError:
-    """Return an error with this errno, the folder and the bytes written so far, and a remedy."""
-    written = sum(map(_size, folder.glob("**/*")))
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        advice = "free space there, or"
-    elif number in (errno.ENOENT, errno.ENOTDIR):
-        advice = "make the folder first, or"
-    else:
-        advice = "fix that, or"
-    return OSError(
-        number,
-        f"{os.strerror(number or 0)}, after {written:,} bytes of encoded corpus; {advice} "
-        "use a different folder (encoded_dir=…, or TMPDIR in the environment)",
-        str(folder),
-    )
-
-
-def _size(path: Path) -> int:
-    with contextlib.suppress(OSError):  # moved or removed meanwhile
-        if path.is_file():
-            return path.stat().st_size
-    return 0
-
-
-def check_shards(shards: Iterable[Shard]) -> None:
-    """Raise a ValueError if a shard's file is missing or has a wrong length."""
-    for shard in shards:
-        size = os.path.getsize(shard.path) if os.path.exists(shard.path) else 0
-        if size != shard.entries * ID.itemsize:
-            raise ValueError(f"{shard.path} is missing or cut short: encode the corpus again")
-
-
-def without_unknown(run: Ids) -> Ids:
-    """Drop unknown words from whole sentences, then sentences without words."""
-    run = run[run != UNKNOWN]
-    ends = np.flatnonzero(run == END)
-    words = np.diff(np.cumsum(run >= 0)[ends], prepend=0)
-    return run[np.repeat(words > 0, np.diff(ends, prepend=-1))]
-
-
-def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
-    """Write ids to a file; if that fails, raise the OSError of `write_error`."""
-    try:
-        with path.open(mode) as file:
-            file.write(np.ascontiguousarray(ids, ID))
-    except OSError as error:
-        raise write_error(error.errno, path.parent) from error
-
-
-def save_shard(path: Path, runs: Iterable[Ids], raw_words: int, sentences: int) -> Shard:
-    """Write runs of sentences to a shard; `raw_words`, `sentences`: their counts in the text."""
-    entries = 0
-    tokens = 0
-    save_ids(path, np.zeros(0, ID))
-    for run in runs:
-        save_ids(path, run, "ab")
-        entries += len(run)
-        tokens += int(np.count_nonzero(run >= 0))
-    return Shard(str(path), entries, tokens, raw_words, sentences)
-
-
-def read_ids(path: str, start: int, stop: int) -> Ids:
-    """Read a slice of a shard: int32, [stop - start]."""
-    ids = np.fromfile(path, ID, stop - start, offset=start * ID.itemsize)
-    if len(ids) != stop - start:
-        raise ValueError(f"{path} is cut short: encode the corpus again")
-    return ids.astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True)
@@ -188,30 +85,32 @@ class EncodedCorpus(OnDisk):
         self.total_raw_words = 0
         self.total_sentences = 0
         shards = list[Shard]()
-        words = [0]
-        sentences = [0]
+        word_edges = [0]
+        sentence_edges = [0]
         for part in parts:
-            self.total_raw_words += part.raw_words
-            self.total_sentences += part.sentences
+            self.total_raw_words += part.n_raw_words
+            self.total_sentences += part.n_sentences
             for shard in part.shards:
                 shards.append(shard)
-                words.append(words[-1] + shard.raw_words)
-                sentences.append(sentences[-1] + shard.sentences)
-                self.total_tokens += shard.tokens
+                word_edges.append(word_edges[-1] + shard.n_raw_words)
+                sentence_edges.append(sentence_edges[-1] + shard.n_sentences)
+                self.total_tokens += shard.n_tokens
         # counts of shards already add up to the text's totals, unless a run of text resulted in no
         # shard, or sentences were empty or cut
-        self._share_out(shards, words, sentences)
+        self._distribute_totals(shards, word_edges, sentence_edges)
 
-    def _share_out(self, shards: list[Shard], words: list[int], sentences: list[int]) -> None:
+    def _distribute_totals(
+        self, shards: list[Shard], word_edges: list[int], sentence_edges: list[int]
+    ) -> None:
         """Set the shards, and distribute the text's totals over them.
 
-        Shares are in proportion to the gaps in `words` and `sentences`, [shards + 1] each.
+        Shares are in proportion to the gaps between edges, [shards + 1] each.
         """
-        of_words = shares(self.total_raw_words, words)
-        of_sentences = shares(self.total_sentences, sentences)
+        n_raw_words = shares(self.total_raw_words, word_edges)
+        n_sentences = shares(self.total_sentences, sentence_edges)
         self._shards = [
-            replace(shard, raw_words=of_words[place], sentences=of_sentences[place])
-            for place, shard in enumerate(shards)
+            replace(shard, n_raw_words=n_raw_words[index], n_sentences=n_sentences[index])
+            for index, shard in enumerate(shards)
         ]
 
     def units(self, size: int) -> list[WorkUnit]:
@@ -233,39 +132,42 @@ class EncodedCorpus(OnDisk):
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
         for shard in self._shards:
-            ends, others = _ends(shard)
-            edges = unit_edges(ends, shard.entries, size, self._whole)
-            ended = np.searchsorted(ends, edges, "right").tolist()
-            tokens = (np.diff(edges) - np.diff(np.searchsorted(others, edges))).tolist()
-            raw_words = shares(shard.raw_words, edges)
-            sentences = shares(shard.sentences, ended)
-            for cut in zip(edges, edges[1:], tokens, raw_words, sentences, strict=False):
-                units.append(WorkUnit(len(units), shard.path, *cut))
+            sentence_stops, no_words = _find_ends(shard)
+            edges = unit_edges(sentence_stops, shard.n_entries, size, self._whole)
+            ended = np.searchsorted(sentence_stops, edges, "right").tolist()
+            n_tokens = (np.diff(edges) - np.diff(np.searchsorted(no_words, edges))).tolist()
+            n_raw_words = shares(shard.n_raw_words, edges)
+            n_sentences = shares(shard.n_sentences, ended)
+            slices = zip(edges, edges[1:], n_tokens, n_raw_words, n_sentences, strict=False)
+            for start, stop, *counts in slices:
+                units.append(WorkUnit(len(units), shard.path, start, stop, *counts))
         return units
 
-    def cut_anew(self) -> None:
-        """Cut the text into new shards of `SHARD` entries, independent of how it was read.
+    def recut(self) -> None:
+        """Cut the text into new shards of `SHARD_ENTRIES`, independent of how it was read.
 
         Sentences may be cut, but documents are not. The text's words and sentences are distributed
         over shards in proportion to their entries.
         """
-        old = iter(self._shards)
-        left = np.zeros(0, np.int32)
-        cut = list[Shard]()
-        entries = [0]
+        max_entries = shard_files.SHARD_ENTRIES
+        old_shards = iter(self._shards)
+        entries = np.zeros(0, np.int32)  # read, but not written yet
+        new_shards = list[Shard]()
+        edges = [0]
         while True:
-            while len(left) < SHARD and (shard := next(old, None)):
-                left = np.concatenate([left, read_ids(shard.path, 0, shard.entries)])
+            while len(entries) < max_entries and (shard := next(old_shards, None)):
+                entries = np.concatenate([entries, read_ids(shard.path, 0, shard.n_entries)])
                 os.remove(shard.path)
-            if not len(left):
+            if not len(entries):
                 break
-            stop = SHARD
-            if self._whole and len(left) > SHARD:
-                stop = int(np.flatnonzero(left[:SHARD] == END)[-1]) + 1
-            run, left = np.split(left, [stop])
-            cut.append(save_shard(self.folder / f"cut{len(cut):05}.int32", [run], 0, 0))
-            entries.append(entries[-1] + len(run))
-        self._share_out(cut, entries, entries)
+            stop = max_entries
+            if self._whole and len(entries) > max_entries:
+                stop = int(np.flatnonzero(entries[:max_entries] == END)[-1]) + 1
+            run, entries = np.split(entries, [stop])
+            path = self.folder / f"cut{len(new_shards):05}.int32"
+            new_shards.append(save_shard(path, [run], 0, 0))
+            edges.append(edges[-1] + len(run))
+        self._distribute_totals(new_shards, edges, edges)
 
     @property
     def longest_sentence(self) -> int:
@@ -274,64 +176,50 @@ class EncodedCorpus(OnDisk):
         for shard in self._shards:
             for run in read_pieces(shard):
                 stops = np.append(np.flatnonzero(run == END), len(run) - 1)
-                words = np.diff(np.cumsum(run >= 0)[stops], prepend=0)
-                longest = max(longest, int(words.max()))
+                n_words = np.diff(np.cumsum(run >= 0)[stops], prepend=0)
+                longest = max(longest, int(n_words.max()))
         return longest
 
-    def tag_counts(self, number: int) -> NDArray[np.int64]:
-        """Count the documents with each of `number` tags: [number]."""
-        counts = np.zeros(number, np.int64)
+    def tag_counts(self, n_tags: int) -> NDArray[np.int64]:
+        """Count the documents with each of `n_tags` tags: [n_tags]."""
+        counts = np.zeros(n_tags, np.int64)
         for shard in self._shards:
             for run in read_pieces(shard):
                 np.add.at(counts, FIRST_TAG - run[run <= FIRST_TAG], 1)
         return counts
 
 
-def read_pieces(shard: Shard) -> Iterator[Ids]:
-    """Read a shard in runs of whole sentences, of about `PIECE` entries; the last may be cut."""
-    left = np.zeros(0, np.int32)
-    for start in range(0, shard.entries, PIECE):
-        more = read_ids(shard.path, start, min(start + PIECE, shard.entries))
-        whole = np.concatenate([left, more])
-        last = len(whole) - 1 - int(np.argmax(whole[::-1] == END))
-        if whole[last] == END:
-            run, left = np.split(whole, [last + 1])
-            yield run
-        else:
-            left = whole
-    if len(left):
-        yield left
-
-
-def _ends(shard: Shard) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _find_ends(shard: Shard) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the index behind the end of each sentence, and of each entry that is not a word."""
     first = 0
-    ends = list[NDArray[np.int64]]()
-    others = list[NDArray[np.int64]]()
+    sentence_stops = list[NDArray[np.int64]]()
+    no_words = list[NDArray[np.int64]]()
     for run in read_pieces(shard):
-        places = np.flatnonzero(run < 0)
-        ends.append(first + places[run[places] == END] + 1)
-        others.append(first + places)
+        indices = np.flatnonzero(run < 0)
+        sentence_stops.append(first + indices[run[indices] == END] + 1)
+        no_words.append(first + indices)
         first += len(run)
-    return np.concatenate(ends), np.concatenate(others)
+    return np.concatenate(sentence_stops), np.concatenate(no_words)
 
 
-def unit_edges(ends: NDArray[np.int64], entries: int, size: int, whole: bool = False) -> list[int]:
-    """Return where to cut a shard, whose sentences end at `ends`, into units: 0, …, entries.
+def unit_edges(
+    sentence_stops: NDArray[np.int64], n_entries: int, size: int, whole: bool = False
+) -> list[int]:
+    """Return the indices at which a shard is cut into units: 0, …, n_entries.
 
     Units are about equal and have at most `size` entries. A cut is moved back to the end of a
     sentence unless that would halve the unit. With `whole` sentences, a cut is always at an end, if
     necessary the next one.
     """
     edges = [0]
-    while (start := edges[-1]) < entries:
-        units = -(-(entries - start) // size)
-        stop = start + -(-(entries - start) // units)
-        last = int(np.searchsorted(ends, stop, "right")) - 1
-        if last >= 0 and ends[last] - start > (0 if whole else (stop - start) // 2):
-            stop = int(ends[last])
+    while (start := edges[-1]) < n_entries:
+        n_units = -(-(n_entries - start) // size)
+        stop = start + -(-(n_entries - start) // n_units)
+        last = int(np.searchsorted(sentence_stops, stop, "right")) - 1
+        if last >= 0 and sentence_stops[last] - start > (0 if whole else (stop - start) // 2):
+            stop = int(sentence_stops[last])
         elif whole:
-            stop = int(ends[last + 1])
+            stop = int(sentence_stops[last + 1])
         edges.append(stop)
     return edges
 
@@ -342,10 +230,5 @@ def shares(total: int, edges: list[int]) -> list[int]:
     >>> shares(10, [0, 1, 2, 3])
     [3, 3, 4]
     """
-    shared = list[int]()
-    before = 0
-    for edge in edges[1:]:
-        upto = total * edge // max(edges[-1], 1)
-        shared.append(upto - before)
-        before = upto
-    return shared
+    upto = [total * edge // max(edges[-1], 1) for edge in edges]
+    return [stop - start for start, stop in pairwise(upto)]

@@ -17,7 +17,7 @@ from gensim_tfw2v.corpus.file_marks import (
     json_shape,
     zip_with,
 )
-from gensim_tfw2v.corpus.table_formats import format_of_content, format_of_name
+from gensim_tfw2v.corpus.tables.table_formats import format_of_content, format_of_name
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
 TEXT = "a corpus is UTF-8 text with a sentence per line"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.integer_sentences import BATCH, Integers, has_int64s, is_tensor, to_list
+from gensim_tfw2v.corpus.sentence_corpus import BatchedCorpus, IntegerCorpus, open_sentences
 
 #: Number of lists of objects that are converted at a time.
 ROWS = 1024
@@ -17,7 +18,7 @@ class Rows(NamedTuple):
     """Sentences in one block of memory."""
 
     offsets: Integers  # [sentences + 1] index of each sentence's first word
-    read: Callable[[int, int], NDArray[Any]]  # (i, j) to the words of the sentences [i, j)
+    words_between: Callable[[int, int], NDArray[Any]]  # (i, j) to the words of the sentences [i, j)
 
     @property
     def n_rows(self) -> int:
@@ -47,12 +48,12 @@ class IntegerArrays:
 
     def integer_batches(self) -> Iterator[tuple[Integers, Integers]]:
         """Yield the words of some sentences, about `BATCH`, and the lengths of these sentences."""
-        for offsets, read in self._blocks:
+        for offsets, words_between in self._blocks:
             first = 0
             while first < len(offsets) - 1:
                 last = int(np.searchsorted(offsets, offsets[first] + BATCH, "right")) - 1
                 last = max(last, first + 1)
-                values = read(first, last).astype(np.int64, order="C", copy=False)
+                values = words_between(first, last).astype(np.int64, order="C", copy=False)
                 yield values.ravel(), np.diff(offsets[first : last + 1])
                 first = last
 
@@ -89,8 +90,21 @@ def lists_for_gensim(source: Any) -> Any:
     gensim's own code accepts no arrays: its training threads fail, and `train` waits for ever.
     """
     is_rows = type(source) in (list, tuple) and any(map(_is_row, source[:1]))
-    opened = open_arrays(source)
-    return RowLists(opened) if is_rows and opened is source else opened
+    arrays = open_arrays(source)
+    return RowLists(arrays) if is_rows and arrays is source else arrays
+
+
+def open_array_corpus(source: Any, tagged: bool) -> BatchedCorpus | None:
+    """Open arrays of sentences; None for any other source.
+
+    Errors are those of `open_arrays`.
+    """
+    arrays = source if tagged else open_arrays(source)
+    if arrays is source:
+        return None
+    if isinstance(arrays, IntegerArrays):
+        return IntegerCorpus(arrays.integer_batches(), len(arrays))
+    return open_sentences(arrays, tagged)
 
 
 def open_arrays(source: Any) -> Any:
@@ -166,7 +180,7 @@ def _from_arrow(source: Any) -> Any:
     if not pa.types.is_integer(words):
         return ArrowLists(chunks)
     blocks = list(map(_rows_of, chunks))
-    if not all(has_int64s(block.read(0, block.n_rows)) for block in blocks):
+    if not all(has_int64s(block.words_between(0, block.n_rows)) for block in blocks):
         return ArrowLists(chunks)
     return IntegerArrays(blocks)
 

@@ -1,9 +1,4 @@
-"""Sentences of integers, in batches without an object per word.
-
-A corpus of integers has a method ``integer_batches()``, or it is an iterable of sentences. The
-method returns an iterator of (words of all sentences, int64 [n]; number of words of each sentence,
-int64 [sentences]), or None if the words are not integers.
-"""
+"""Sentences of integers, in batches without an object per word."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
@@ -12,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus import encoded_corpus
+from gensim_tfw2v.corpus import shard_files
 
 Integers = NDArray[np.int64]
 B = TypeVar("B", bound=Any)
@@ -32,49 +27,58 @@ class IntegerBatch(NamedTuple):
 
     values: Integers  # words of all sentences
     lengths: Integers  # number of words of each sentence
-    items: int  # number of sentences of the corpus so far
+    n_items: int  # sentences of the corpus so far
 
     def ends(self) -> Integers:
         """Return the index behind the last word of each sentence; if it is long, of its parts."""
-        longest = encoded_corpus.MAX_SENTENCE
+        max_words = shard_files.MAX_SENTENCE
         stops = np.cumsum(self.lengths)
-        n_parts = -(-self.lengths // longest)
+        n_parts = -(-self.lengths // max_words)
         parts_before = np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
-        numbers = np.arange(1, len(parts_before) + 1) - parts_before
+        ordinals = np.arange(1, len(parts_before) + 1) - parts_before  # within a sentence, from 1
         starts = np.repeat(stops - self.lengths, n_parts)
-        return np.minimum(starts + numbers * longest, np.repeat(stops, n_parts))
+        return np.minimum(starts + ordinals * max_words, np.repeat(stops, n_parts))
 
 
-def batches(documents: Any, objects: Callable[[Iterable[Any]], Iterator[B]]) -> Iterator[Any]:
-    """Yield the sentences of a corpus in batches: of integers, or the batches of `objects`.
+#: A corpus has at least one batch.
+NO_WORDS = IntegerBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 
-    Once a sentence contains anything but integers of 64 bits, `objects` makes all further batches.
+
+def batch_integers(arrays: Iterable[tuple[Integers, Integers]]) -> Iterator[IntegerBatch]:
+    """Yield pairs of arrays as batches, the words of some sentences and the sentences' lengths."""
+    n_items = 0
+    for values, lengths in arrays:
+        n_items += len(lengths)
+        yield IntegerBatch(values, lengths, n_items)
+    yield NO_WORDS._replace(n_items=n_items)
+
+
+def batch_sentences(
+    documents: Any, batch_objects: Callable[[Iterable[Any]], Iterator[B]]
+) -> Iterator[IntegerBatch | B]:
+    """Yield the sentences of an iterable in batches of integers.
+
+    Once a sentence contains anything but integers of 64 bits, `batch_objects` makes all further
+    batches.
     """
-    no_words = IntegerBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)  # at least one batch
-    columns = documents.integer_batches() if hasattr(documents, "integer_batches") else None
-    if columns is not None:
-        items = 0
-        for values, lengths in columns:
-            items += len(lengths)
-            yield IntegerBatch(values, lengths, items)
-        yield no_words._replace(items=items)
-        return
     # an iterable may yield the same list or array again, with different words
     keeps_items = type(documents) in LISTS
     sentences = iter(documents)
-    items = 0
+    n_items = 0
     while group := _next_group(sentences, keeps_items):
-        batch = to_batch(group, items + len(group))
+        batch = to_batch(group, n_items + len(group))
         if batch is None:
-            # `objects` is faster with the corpus itself, unless an iterator in it has been read
-            is_unread = keeps_items and not items and {*map(type, documents[: len(group)])} <= LISTS
-            left = documents if is_unread else chain(group, sentences)
-            for more in objects(left):
-                yield more._replace(items=items + more.items)
+            # the corpus itself is faster to read, unless an iterator in it has been read
+            is_unread = (
+                keeps_items and not n_items and {*map(type, documents[: len(group)])} <= LISTS
+            )
+            unbatched = documents if is_unread else chain(group, sentences)
+            for object_batch in batch_objects(unbatched):
+                yield object_batch._replace(n_items=n_items + object_batch.n_items)
             return
-        items = batch.items
+        n_items = batch.n_items
         yield batch
-    yield no_words._replace(items=items)
+    yield NO_WORDS._replace(n_items=n_items)
 
 
 def _next_group(sentences: Iterator[Any], keeps_items: bool) -> list[Any]:
@@ -117,7 +121,7 @@ def to_list(item: Any) -> list[Any]:
     return list(item)
 
 
-def to_batch(sentences: list[Any], items: int) -> IntegerBatch | None:
+def to_batch(sentences: list[Any], n_items: int) -> IntegerBatch | None:
     """Return sentences as a batch; None if not all of their words are integers of 64 bits.
 
     Booleans are not integers here: in gensim, too, they stay booleans as words.
@@ -132,7 +136,7 @@ def to_batch(sentences: list[Any], items: int) -> IntegerBatch | None:
             values = np.fromiter(words, np.int64, int(lengths.sum()))
         except OverflowError:
             return None
-    return IntegerBatch(values, lengths, items)
+    return IntegerBatch(values, lengths, n_items)
 
 
 def _concatenate(sentences: list[Any]) -> Integers | None:

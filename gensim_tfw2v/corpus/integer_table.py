@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus import encoded_corpus
-from gensim_tfw2v.corpus.encoded_corpus import ID, UNKNOWN, Ids
+from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.integer_sentences import IntegerBatch
 from gensim_tfw2v.corpus.scanner import library
+from gensim_tfw2v.corpus.shard_files import ID, UNKNOWN, Ids
 
 #: Maximum number of different integers: their indices are int32.
 MAX_WORDS = 2**31 - 1
@@ -52,20 +52,20 @@ class IntegerTable:
         functions = library()
         values = np.ascontiguousarray(batch.values, np.int64)
         lengths = np.ascontiguousarray(batch.lengths, np.int64)
-        longest = encoded_corpus.MAX_SENTENCE
-        entries = np.empty(len(values) + int(-(-lengths // longest).sum()), np.int32)
-        written = functions.tfw2v_integers_encode(
+        max_words = shard_files.MAX_SENTENCE
+        entries = np.empty(len(values) + int(-(-lengths // max_words).sum()), np.int32)
+        n_entries = functions.tfw2v_integers_encode(
             self._pointer,
             values.ctypes.data,
             len(values),
             lengths.ctypes.data,
             len(lengths),
-            longest,
+            max_words,
             add,
             entries.ctypes.data,
             len(entries),
         )
-        if written < 0:
+        if n_entries < 0:
             raise ValueError(
                 f"a batch has {len(values)} integers, but the lengths of its {len(lengths)} "
                 f"sentences add up to {lengths.sum()}, or one is negative"
@@ -90,9 +90,9 @@ class KnownIntegers:
 
     def __init__(self, words: list[Any]) -> None:
         integers = {
-            place: int(word) for place, word in enumerate(words) if not isinstance(word, UNEQUAL)
+            index: int(word) for index, word in enumerate(words) if not isinstance(word, UNEQUAL)
         }
-        keys = {place: key for place, key in integers.items() if -(2**63) <= key < 2**63}
+        keys = {index: key for index, key in integers.items() if -(2**63) <= key < 2**63}
         values = np.fromiter(keys.values(), np.int64, len(keys))
         # the last one stands for index -1 in `encode`
         self._entries = np.array([*keys, UNKNOWN], ID)
@@ -100,7 +100,7 @@ class KnownIntegers:
         self._table.encode(IntegerBatch(values, np.array([len(values)]), 1))
 
     @classmethod
-    def of(cls, words: list[Any]) -> "KnownIntegers | None":
+    def among(cls, words: list[Any]) -> "KnownIntegers | None":
         """Return the integers among `words`; None if other words may be equal to integers."""
         kinds = (*UNEQUAL, int, np.integer)
         types = {*map(type, words)}

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from gensim_tfw2v.corpus.decompression import read_head
 from gensim_tfw2v.corpus.file_kinds import BINARY, TEXT, FileKind, find_kind, find_table
 from gensim_tfw2v.corpus.file_marks import ascii_encoding
-from gensim_tfw2v.corpus.table_streams import read_head
 from gensim_tfw2v.messages import converting
 
 
@@ -70,7 +70,7 @@ def _describe(kind: FileKind, path: str, command: str) -> str:
 
 
 def _describe_table(name: str, path: str, command: str) -> str:
-    from gensim_tfw2v.corpus.table_columns import column_names  # imports pyarrow
+    from gensim_tfw2v.corpus.tables.table_columns import column_names  # imports pyarrow
 
     try:
         columns = f"; its columns are: {column_names(Path(path))}"

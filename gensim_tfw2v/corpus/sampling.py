@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.corpus.encoded_corpus import END, Ids
+from gensim_tfw2v.corpus.shard_files import END, Ids
 
 #: Key of this stream of random numbers, which separates it from a unit's own draws.
 _STREAM = 0x5A4D50

@@ -8,7 +8,7 @@ import ctypes
 import functools
 import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from gensim_tfw2v import compiled_library
 from gensim_tfw2v.compiled_library import ScannerState, ShardCounts
-from gensim_tfw2v.corpus import encoded_corpus
-from gensim_tfw2v.corpus.encoded_corpus import (
+from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus.shard_files import (
     END,
     EncodedPart,
     Ids,
@@ -27,7 +27,8 @@ from gensim_tfw2v.corpus.encoded_corpus import (
     without_unknown,
     write_error,
 )
-from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange, bytes_read, open_text
+from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
+from gensim_tfw2v.corpus.text_streams import bytes_read
 
 BLOCK = 1 << 18  # bytes per read
 
@@ -61,19 +62,24 @@ class WordCounter:
         library().tfw2v_words_add(self.pointer, text, len(text), address, indices.ctypes.data)
         return indices
 
-    def encode(self, text: bytes, number: int, add: bool = True) -> tuple[Ids, Ids] | None:
-        """Return the index of each of `number` words, and the places of the new ones.
+    def encode(self, text: bytes, n_words: int, add: bool = True) -> Ids | None:
+        """Return the index of each of `n_words` words, each followed by a zero byte.
 
-        Each word is followed by a zero byte; None if a word contains one. Words are counted; or, if
-        not `add`, new ones have the index `UNKNOWN`. A table is filled either by this method or by
-        `add`.
+        Returns None if a word contains a zero byte. Words are counted; or, if not `add`, new ones
+        have the index `UNKNOWN`. A table is filled either by this method or by `add`.
         """
-        indices = np.empty(number, np.int32)
-        places = np.empty(number, np.int32)
-        addresses = indices.ctypes.data, places.ctypes.data
-        functions = library()
-        new = functions.tfw2v_words_encode(self.pointer, text, len(text), number, add, *addresses)
-        return None if new < 0 else (indices, places[:new])
+        indices = np.empty(n_words, np.int32)
+        new_words = np.empty(n_words, np.int32)  # scratch space for the compiled function
+        n_new = library().tfw2v_words_encode(
+            self.pointer,
+            text,
+            len(text),
+            n_words,
+            add,
+            indices.ctypes.data,
+            new_words.ctypes.data,
+        )
+        return None if n_new < 0 else indices
 
     def encoded_words(self) -> list[str]:
         """Return the words that `encode` has added, as new strings, which lie close together."""
@@ -85,8 +91,8 @@ def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
     functions = library()
     size = functions.tfw2v_words_size(counter)
     text = ctypes.string_at(functions.tfw2v_words_text(counter), size)
-    number = functions.tfw2v_words_number(counter)
-    counts = ctypes.string_at(functions.tfw2v_words_counts(counter), 8 * number)
+    n_words = functions.tfw2v_words_number(counter)
+    counts = ctypes.string_at(functions.tfw2v_words_counts(counter), 8 * n_words)
     return text, np.frombuffer(counts, np.int64)
 
 
@@ -103,19 +109,19 @@ class Known(WordCounter):
     """
 
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
-        known = {
-            word: number
-            for word, number in key_to_index.items()
+        ids = {
+            word: index
+            for word, index in key_to_index.items()
             if isinstance(word, str) and word and "\n" not in word
         }
         super().__init__()
-        self.add("".join(f"{word}\n" for word in known).encode("utf-8", "surrogatepass"))
-        self.numbers = np.fromiter(known.values(), np.int32, len(known))
+        self.add("".join(f"{word}\n" for word in ids).encode("utf-8", "surrogatepass"))
+        self.ids = np.fromiter(ids.values(), np.int32, len(ids))
 
     def save(self, folder: Path) -> None:
         """Write the vocabulary to files in a folder, for remote machines."""
         (folder / "known-words").write_bytes(words_of(self.pointer)[0])
-        self.numbers.tofile(folder / "known-numbers")
+        self.ids.tofile(folder / "known-numbers")
 
 
 def scan(
@@ -123,52 +129,29 @@ def scan(
     prefix: Path,
     known: Known | None = None,
     tagged: bool = False,
-    tell: Progress | None = None,
+    progress: Progress | None = None,
 ) -> EncodedPart:
     """Write the ids of a run of text to shards, whose paths start with `prefix`.
 
     Without a known vocabulary, words are counted and numbered. In `tagged` text, each line is a
-    document, whose tag is the number of the line in the run. `tell` is called after each block of
-    text. Errors are as in `read_runs`.
+    document, whose tag is the number of the line in the run. `progress` is called after each block
+    of text. Errors are as in `run_readers.read_runs`.
     """
     functions = library()
-    vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)
+    vocabulary = (None, None) if known is None else (known.pointer, known.ids.ctypes.data)
     scanner = functions.tfw2v_scanner_new(
-        os.fsencode(prefix), encoded_corpus.MAX_SENTENCE, encoded_corpus.SHARD, *vocabulary
+        os.fsencode(prefix), shard_files.MAX_SENTENCE, shard_files.SHARD_ENTRIES, *vocabulary
     )
     try:
         if tagged:
             functions.tfw2v_scanner_tag_lines(scanner)
         state = ScannerState.from_address(functions.tfw2v_scanner_state(scanner))
-        first = 0  # bytes of the run before this text
+        n_bytes = 0  # size of the texts before this one
         for text in run:
-            at = text.start  # offset of `rest`
-            before = b""  # last bytes before `rest`, for error messages
-            rest = b""  # bytes that were read, but not scanned yet
-            block = b"\n"
-            with open_text(text) as stream:
-                while block:
-                    # at least as long as the rest, so that a huge word is read in linear time
-                    size = max(BLOCK, len(rest))
-                    if not text.is_stream:
-                        size = min(size, text.stop - at - len(rest))
-                    block = stream.read(size)
-                    rest += block
-                    done = functions.tfw2v_scanner_scan(scanner, rest, len(rest), not block)
-                    if state.bad >= 0:
-                        wrong = rest[state.bad :] + stream.read(24)
-                        _refuse(text.path, at + state.bad, before + rest[: state.bad], wrong)
-                    if state.error:
-                        raise write_error(state.error, prefix.parent)
-                    if done:
-                        before = rest[max(0, done - 24) : done]
-                    at += done
-                    rest = rest[done:]
-                    if tell:
-                        read = bytes_read(stream) if text.is_stream else at + len(rest)
-                        read = min(read, text.stop) - text.start
-                        tell(state.raw_words, state.sentences, state.types, first + read)
-            first += text.stop - text.start
+            for n_read in _scan_text(scanner, state, text, prefix.parent):
+                if progress:
+                    progress(state.raw_words, state.sentences, state.types, n_bytes + n_read)
+            n_bytes += text.stop - text.start
         functions.tfw2v_scanner_finish(scanner)
         if state.error:
             raise write_error(state.error, prefix.parent)
@@ -179,10 +162,10 @@ def scan(
             [
                 Shard(
                     f"{prefix}{n:05}.int32",
-                    entries=shards[n].entries,
-                    tokens=shards[n].tokens,
-                    raw_words=shards[n].raw_words,
-                    sentences=shards[n].sentences,
+                    n_entries=shards[n].entries,
+                    n_tokens=shards[n].tokens,
+                    n_raw_words=shards[n].raw_words,
+                    n_sentences=shards[n].sentences,
                 )
                 for n in range(state.shards)
             ],
@@ -194,23 +177,52 @@ def scan(
         functions.tfw2v_scanner_free(scanner)
 
 
-def _refuse(path: str, offset: int, before: bytes, wrong: bytes) -> None:
-    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text, after `before`."""
+def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Iterator[int]:
+    """Scan a text block by block; yield the number of bytes on disk that were read so far."""
+    scan_block = library().tfw2v_scanner_scan
+    offset = text.start  # offset of `pending`
+    pending = b""  # bytes that were read, but not scanned yet
+    context = b""  # last bytes before `pending`, for error messages
+    block = b"\n"
+    with text.open() as stream:
+        while block:
+            # at least as long as the pending bytes, so that a huge word is read in linear time
+            size = max(BLOCK, len(pending))
+            if not text.is_stream:
+                size = min(size, text.stop - offset - len(pending))
+            block = stream.read(size)
+            pending += block
+            n_scanned = scan_block(scanner, pending, len(pending), not block)
+            if state.bad >= 0:
+                wrong = pending[state.bad :] + stream.read(24)
+                _refuse(text.path, offset + state.bad, context + pending[: state.bad], wrong)
+            if state.error:
+                raise write_error(state.error, folder)
+            if n_scanned:
+                context = pending[max(0, n_scanned - 24) : n_scanned]
+            offset += n_scanned
+            pending = pending[n_scanned:]
+            n_read = bytes_read(stream) if text.is_stream else offset + len(pending)
+            yield min(n_read, text.stop) - text.start
+
+
+def _refuse(path: str, offset: int, context: bytes, wrong: bytes) -> None:
+    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text, after `context`."""
     try:
         wrong.partition(b"\n")[0].decode()
     except UnicodeDecodeError as error:
-        raise CorpusDecodeError(error, path, offset, before.rpartition(b"\n")[2]) from None
+        raise CorpusDecodeError(error, path, offset, context.rpartition(b"\n")[2]) from None
 
 
-def renumber(ids: Ids, numbers: Ids) -> Ids:
-    """Replace each id by ``numbers[id]``, and drop unknown words; `ids` is overwritten.
+def renumber(ids: Ids, new_ids: Ids) -> Ids:
+    """Replace each id by ``new_ids[id]``, and drop unknown words; `ids` is overwritten.
 
     Tags are not changed.
     """
     if (functions := library()) is None:
-        words = np.append(numbers, numbers.dtype.type(END))[np.maximum(ids, END)]
+        words = np.append(new_ids, new_ids.dtype.type(END))[np.maximum(ids, END)]
         return without_unknown(np.where(ids < END, ids, words))
-    left = functions.tfw2v_renumber(ids.ctypes.data, len(ids), numbers.ctypes.data, len(numbers))
-    if left < 0:
+    n_left = functions.tfw2v_renumber(ids.ctypes.data, len(ids), new_ids.ctypes.data, len(new_ids))
+    if n_left < 0:
         raise IndexError("a shard was changed: it holds an id that is out of range")
-    return ids[:left]
+    return ids[:n_left]

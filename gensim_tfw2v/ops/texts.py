@@ -1,6 +1,6 @@
 """Code of the entries that are sent to workers: frequent words take one byte.
 
-The code is defined by ``pack`` in ``kernel/native/src/text.h``.
+The code is defined by ``pack`` in ``kernel/native/src/text/text.h``.
 """
 
 from __future__ import annotations

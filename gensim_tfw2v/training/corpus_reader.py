@@ -1,10 +1,9 @@
 """Reading of a model's corpus: once, both to count its words and to train on it."""
 
 import logging
-import operator
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
-from gensim_tfw2v.corpus.integer_arrays import open_arrays
+from gensim_tfw2v.corpus.opening import open_corpus
+from gensim_tfw2v.corpus.protocol import Corpus
 from gensim_tfw2v.corpus.scanner import release_memory
-from gensim_tfw2v.corpus.text_files import Source, Text, bytes_of, cut_texts, text_files, whole_file
+from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
+from gensim_tfw2v.corpus.text_corpus import TextCorpus, open_paths
+from gensim_tfw2v.corpus.text_files import Source
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 
@@ -24,41 +26,33 @@ if TYPE_CHECKING:  # only models of documents need these
 logger = logging.getLogger(__name__)
 
 
-#: Unit of a progress bar, and the index of its count in the arguments of a `Progress` callback.
-PLACES = {"words": 0, "sentences": 1, "B": 3}
+#: Index of the count in each unit among the arguments of a `Progress` callback.
+COUNTS = {"words": 0, "sentences": 1, "B": 3}
 
 
-def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -> Text:
-    """Find the files or sentences of a corpus, and the cluster's machines that can read its files.
+def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -> Corpus:
+    """Open a corpus, and find the cluster's machines that can read its files.
 
     With `tags`, the corpus consists of documents.
 
     Raises
     ------
     OSError, ValueError
-        See `whole_file`.
+        See `open_corpus`.
     MissingTasks
         See `find_readers`.
     """
     tagged = tags is not None
-    is_table = type(source).__module__ == "gensim_tfw2v.corpus.table_files"  # no subclass of these
-    if is_table and (ranges := source.ranges) is not None:
-        return Text(cut_texts(ranges), (), tagged)
-    if (paths := text_files(source, tagged)) is None:
-        items = open_arrays(source) if tags is None else tags.encoded(source)
-        number = _length(items if tags is None else source)
-        unit = "sentences" if number else "words"
-        return Text(None, items, tagged, unit=unit, total=number or None)
-    machines: Sequence[Any] = ()
-    if isinstance(config.cluster, Cluster):
+    corpus = open_corpus(source, tagged)
+    if isinstance(corpus, TextCorpus) and corpus.paths and isinstance(config.cluster, Cluster):
         from gensim_tfw2v.cluster.readers import find_readers
 
         with phase("waiting for workers that read the corpus", config.progress):
-            machines = find_readers(config.cluster, paths, config.encoded_dir)
-    texts = list(map(whole_file, paths))  # after the wait, in which files may grow
-    size = bytes_of(texts)
-    unit = "B" if size else "words"
-    return Text(cut_texts(texts), (), tagged, machines, unit, size or None)
+            remote_readers = find_readers(config.cluster, corpus.paths, config.encoded_dir)
+        corpus = open_paths(corpus.paths, tagged, remote_readers)  # files may have grown meanwhile
+    if isinstance(corpus, SentenceCorpus) and tags is not None:
+        corpus.sentences = tags.encoded(corpus.sentences)
+    return corpus
 
 
 class CorpusReader:
@@ -80,24 +74,25 @@ class CorpusReader:
         logger.info("collecting all words and their counts")
         item = "sentence" if tags is None else "document"
         identity = _identity_of(source)  # before it is read
-        text = find_text(source, config, tags)
+        corpus = find_corpus(source, config, tags)
         with progress_bar(
-            "counting words", config.progress, unit=text.unit, total=text.total
+            "counting words", config.progress, unit=corpus.unit, total=corpus.total
         ) as bar:
 
-            def progress(*state: int) -> None:
+            def progress(*counts: int) -> None:
+                n_words, n_sentences, n_word_types, _ = counts
                 logger.info(
                     "PROGRESS: at %s #%i, processed %i words, keeping %i word types",
                     item,
-                    state[1],
-                    state[0],
-                    state[2],
+                    n_sentences,
+                    n_words,
+                    n_word_types,
                 )
-                bar.update(state[PLACES[text.unit]] - bar.n)
+                bar.update(counts[COUNTS[corpus.unit]] - bar.n)
 
-            scan = scan_corpus(text, config.encoded_dir, progress)
+            scan = scan_corpus(corpus, config.encoded_dir, progress)
         release_memory()
-        if tags is not None and text.runs is not None:
+        if tags is not None and corpus.has_line_tags:
             tags.ints = scan.corpus_count
         # an iterable may later yield a different corpus
         if isinstance(source, Path) or self.trains_at_once:
@@ -122,33 +117,35 @@ class CorpusReader:
     ) -> EncodedCorpus:
         """Return the corpus: words as ids of the vocabulary, and tags as rows of `tags`."""
         if self._scanned is not None:
-            scan, counted, identity = self._scanned
+            scan, scanned_tags, identity = self._scanned
             self._scanned = None
             is_same = identity == _identity_of(source)
             with closing(scan.temporary):  # provisional ids, which are then removed
                 if is_same:
-                    rows = None if counted is None or tags is None else counted.rows(tags.vectors)
+                    rows = None
+                    if scanned_tags is not None and tags is not None:
+                        rows = scanned_tags.rows(tags.vectors)
                     with phase("encoding the corpus", config.progress):
                         return scan.encode(key_to_index, rows)
         return read_corpus("reading the corpus", source, key_to_index, config, tags)
 
 
 def read_corpus(
-    what: str,
+    label: str,
     source: Source,
     key_to_index: Mapping[str, int],
     config: TrainingConfig,
     tags: "KnownTags | None" = None,
 ) -> EncodedCorpus:
-    """Read and encode a corpus that has not been counted; `what` labels the progress bar."""
-    text = find_text(source, config, tags)
-    rows = None if tags is None or text.runs is None else tags.rows(tags.vectors)
-    with progress_bar(what, config.progress, unit=text.unit, total=text.total) as bar:
+    """Read and encode a corpus that has not been counted; `label` is that of the progress bar."""
+    corpus = find_corpus(source, config, tags)
+    rows = tags.rows(tags.vectors) if tags is not None and corpus.has_line_tags else None
+    with progress_bar(label, config.progress, unit=corpus.unit, total=corpus.total) as bar:
 
-        def progress(*state: int) -> None:
-            bar.update(state[PLACES[text.unit]] - bar.n)
+        def progress(*counts: int) -> None:
+            bar.update(counts[COUNTS[corpus.unit]] - bar.n)
 
-        return encode_corpus(text, key_to_index, config.encoded_dir, progress, rows)
+        return encode_corpus(corpus, key_to_index, config.encoded_dir, progress, rows)
 
 
 def _identity_of(source: Source) -> object:
@@ -160,15 +157,3 @@ def _identity_of(source: Source) -> object:
     if stat.S_ISREG(status.st_mode):  # a pipe's time changes with each byte
         return (*identity, status.st_size, status.st_mtime_ns)
     return identity
-
-
-def _length(source: Any) -> int:
-    """Return the number of sentences for the progress bar; 0 if it is unknown.
-
-    gensim never asks for the length of a corpus, so an error of its `__len__` must not end a
-    training.
-    """
-    try:
-        return operator.length_hint(source, 0)
-    except Exception:
-        return 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.corpus.encoded_corpus import FIRST_TAG, Ids
+from gensim_tfw2v.corpus.shard_files import FIRST_TAG, Ids
 from gensim_tfw2v.messages import quoted
 
 logger = logging.getLogger(__name__)

@@ -42,7 +42,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     counting = threading.Lock()
     with corpus.temporary:
         if config.deterministic:
-            corpus.cut_anew()
+            corpus.recut()
         plan = Plan(config, vocabulary, corpus, loss_every=1)
         units = corpus.units(plan.max_entries)
         seed = 0 if model.seed is None else seed_of(model)

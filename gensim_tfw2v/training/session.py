@@ -98,7 +98,7 @@ class Training:
             self._kernel = ""  # by_ctypes.variant(), unless rows are to have the same bits again
             if config.deterministic:
                 self._kernel = by_ctypes.variant()
-                corpus.cut_anew()
+                corpus.recut()
             self._settings = settings_of(model)
             self.plan = self._plan()
             # a different seed for each call of `train`, or all would have the same draws

@@ -172,7 +172,7 @@ def test_options_without_effect_are_refused(tfw2v, monkeypatch, tables, argument
 @pytest.mark.parametrize("options", [(), ("--column", "text")])
 def test_missing_pyarrow_is_reported(tfw2v, monkeypatch, tables, options):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "gensim_tfw2v.corpus.table_files", raising=False)
+    monkeypatch.delitem(sys.modules, "gensim_tfw2v.corpus.tables.table_sentences", raising=False)
     result = tfw2v("train", tables / "texts.csv", "-o", tables / "model", *options, status=2)
     said = "tfw2v: reading tables needs pyarrow, which is missing. Run: pip install pyarrow\n"
     assert result.stderr == said

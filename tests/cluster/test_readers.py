@@ -21,8 +21,9 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster import MissingTasks, handshake, readers
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.corpus import CorpusDecodeError, encode, text_files
-from gensim_tfw2v.corpus.encoded_corpus import FIRST_TAG, EncodedCorpus
+from gensim_tfw2v.corpus import CorpusDecodeError, run_readers, text_files
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
+from gensim_tfw2v.corpus.shard_files import FIRST_TAG
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.documents import KnownTags, Tags
@@ -148,7 +149,7 @@ def test_corpus_encoded_by_workers_equals_the_text(cluster, shards, tmp_path):
 
 
 def test_all_machines_read_and_each_run_is_read_once(cluster, tmp_path, monkeypatch):
-    by, read, scan = [], readers.WorkerMachine.read, encode.scan
+    by, read, scan = [], readers.WorkerMachine.read, run_readers.scan
 
     def counted(self, run, *arguments):
         part = read(self, run, *arguments)
@@ -163,7 +164,7 @@ def test_all_machines_read_and_each_run_is_read_once(cluster, tmp_path, monkeypa
         return scan(run, *arguments)
 
     monkeypatch.setattr(readers.WorkerMachine, "read", counted)
-    monkeypatch.setattr(encode, "scan", counted_here)
+    monkeypatch.setattr(run_readers, "scan", counted_here)
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     model.build_vocab(corpus_file=LEE)
     names, runs = zip(*by, strict=True)
@@ -294,7 +295,7 @@ def test_reading_is_retried_on_a_restarted_task(launcher, tmp_path, monkeypatch)
         monkeypatch.setattr(readers, "session", session_before)
         run = [text_files.whole_file(LEE)]
         part = machine.read(run, tmp_path / "part-", None, False, threading.Event())
-        assert (part.sentences, len(made)) == (300, 2)
+        assert (part.n_sentences, len(made)) == (300, 2)
 
 
 def test_compressed_files_are_read_locally(cluster, shards, tmp_path, monkeypatch):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v.corpus import encode, scanner, sentences, text_files
+from gensim_tfw2v.corpus import scanner, text_corpus, text_files, word_ids
 from tests.corpus.reference import ODD
 
 
@@ -23,7 +23,7 @@ def reader_kind(request, monkeypatch) -> str:
     if request.param == "several runs":
         monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
     if request.param == "pure Python":
-        for module in (encode, scanner, sentences):
+        for module in (text_corpus, scanner, word_ids):
             monkeypatch.setattr(module, "library", lambda: None)
     elif scanner.library() is None:
         pytest.skip("the compiled library is missing")

@@ -7,7 +7,8 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
-from gensim_tfw2v.corpus.text_files import Text, cut_texts, whole_file
+from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
+from gensim_tfw2v.corpus.text_corpus import TextCorpus, open_paths
 
 LEE = datapath("lee_background.cor")
 
@@ -30,9 +31,8 @@ ODD = {
 }
 
 
-def text_of(paths, tagged=False, machines=()) -> Text:
-    """Return the files as a text, found and cut into runs."""
-    return Text(cut_texts([whole_file(str(path)) for path in paths]), (), tagged, machines)
+def text_of(paths, tagged=False, remote_readers=()) -> TextCorpus:
+    return open_paths([str(path) for path in paths], tagged, remote_readers)
 
 
 def scan_texts(paths, parent=None, progress=None, tagged=False) -> Scan:
@@ -40,7 +40,7 @@ def scan_texts(paths, parent=None, progress=None, tagged=False) -> Scan:
 
 
 def scan_sentences(sentences, parent=None) -> Scan:
-    return scan_corpus(Text(None, sentences), parent)
+    return scan_corpus(SentenceCorpus(sentences), parent)
 
 
 def encode_texts(paths, key_to_index, parent=None) -> EncodedCorpus:
@@ -50,7 +50,7 @@ def encode_texts(paths, key_to_index, parent=None) -> EncodedCorpus:
 
 def encode_sentences(sentences, key_to_index, parent=None) -> EncodedCorpus:
     """Encode token lists as ids of a known vocabulary."""
-    return encode_corpus(Text(None, sentences), key_to_index, parent)
+    return encode_corpus(SentenceCorpus(sentences), key_to_index, parent)
 
 
 def folder_is_empty(folder: Path) -> bool:

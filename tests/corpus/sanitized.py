@@ -21,10 +21,10 @@ if __name__ == "__main__":
 
 from gensim_tfw2v import compiled_library
 from gensim_tfw2v.corpus import (
-    encoded_corpus,
     integer_sentences,
     integer_table,
     scanner,
+    shard_files,
     strings,
 )
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
@@ -53,7 +53,7 @@ def encode_integers(choose):
 
 def main():
     compiled_library.KERNELS = built
-    encoded_corpus.MAX_SENTENCE, encoded_corpus.SHARD = 7, 50
+    shard_files.MAX_SENTENCE, shard_files.SHARD_ENTRIES = 7, 50
     known = scanner.Known({"a": 2, "漢字": 0, "w" * 70: 1, "not there": 3})
     choose, refused = random.Random(5), 0
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +88,7 @@ def main():
                 ids = np.fromfile(shard.path, np.int32)
                 with contextlib.suppress(IndexError):
                     scanner.renumber(ids.copy(), places[: len(places) // 2])
-                scanner.renumber(ids, np.where(places % 3, places, encoded_corpus.UNKNOWN))
+                scanner.renumber(ids, np.where(places % 3, places, shard_files.UNKNOWN))
     print(refused)
 
 

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.corpus import encoded_corpus, scanner, text_files
-from gensim_tfw2v.corpus.encoded_corpus import END, FIRST_TAG, unit_edges
+from gensim_tfw2v.corpus import scanner, shard_files, text_files
+from gensim_tfw2v.corpus.encoded_corpus import unit_edges
 from gensim_tfw2v.corpus.sampling import Sampling
+from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from tests.corpus.reference import LEE, scan_texts
@@ -89,8 +90,8 @@ def expected(documents, vectors, known):
     for document in documents:
         rows = [vectors.get_index(tag) for tag in document.tags if tag in vectors]
         words = [word for word in document.words if word in known]
-        for first in range(0, len(words), encoded_corpus.MAX_SENTENCE):
-            found.append((rows, words[first : first + encoded_corpus.MAX_SENTENCE]))
+        for first in range(0, len(words), shard_files.MAX_SENTENCE):
+            found.append((rows, words[first : first + shard_files.MAX_SENTENCE]))
     return found
 
 
@@ -110,7 +111,7 @@ def assert_encoded(reader, scan, source, items, known=None):
 @pytest.fixture
 def long_lines(monkeypatch):
     """Cut documents after 7 words instead of 10,000."""
-    monkeypatch.setattr(encoded_corpus, "MAX_SENTENCE", 7)
+    monkeypatch.setattr(shard_files, "MAX_SENTENCE", 7)
 
 
 def lines_of(path):
@@ -150,7 +151,7 @@ def test_line_numbers_do_not_depend_on_how_files_are_cut(
 ):
     monkeypatch.setattr(text_files, "BYTES_A_RUN", size)
     monkeypatch.setattr(scanner, "BLOCK", size % 9 + 1)
-    monkeypatch.setattr(encoded_corpus, "SHARD", size)
+    monkeypatch.setattr(shard_files, "SHARD_ENTRIES", size)
     path = tmp_path / "text"
     path.write_text("".join(pieces), "utf-8", newline="")
     items = lines_of(path)

@@ -8,7 +8,7 @@ from gensim.models.word2vec import LineSentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import encoded_corpus, scanner, sentences, text_files
+from gensim_tfw2v.corpus import scanner, sentences, shard_files, text_files
 from tests.corpus.reference import (
     LEE,
     decoded,
@@ -54,7 +54,7 @@ def test_shards_that_are_written_and_read_in_pieces_hold_whole_sentences(
     shard, tmp_path, monkeypatch, reader_kind
 ):
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 30)
-    monkeypatch.setattr(encoded_corpus, "SHARD", shard)
+    monkeypatch.setattr(shard_files, "SHARD_ENTRIES", shard)
     path = tmp_path / "long.txt"
     words = [f"w{n * n % 97}" for n in range(150_000)]
     path.write_text("\n".join(" ".join(words[n : n + 50]) for n in range(0, len(words), 50)))
@@ -66,7 +66,7 @@ def test_shards_that_are_written_and_read_in_pieces_hold_whole_sentences(
     for corpus in corpora:
         with corpus:
             assert decoded(corpus, list(known), 1000) == expected
-            assert all(part.entries <= shard for part in corpus._shards)
+            assert all(part.n_entries <= shard for part in corpus._shards)
             assert len(corpus._shards) == -(-51 * scan.corpus_count // (shard // 51 * 51))
             assert corpus.longest_sentence == max(map(len, expected))
             assert corpus.total_tokens == sum(map(len, expected))
@@ -129,8 +129,8 @@ def test_random_texts_are_decoded_unchanged(
         patch.setattr(scanner, "BLOCK", block)
         if reader_kind == "several runs":
             patch.setattr(text_files, "BYTES_A_RUN", block)
-        patch.setattr(encoded_corpus, "MAX_SENTENCE", longest)
-        patch.setattr(encoded_corpus, "SHARD", shard)
+        patch.setattr(shard_files, "MAX_SENTENCE", longest)
+        patch.setattr(shard_files, "SHARD_ENTRIES", shard)
         with encode_texts([path], known) as corpus:
             units = corpus.units(size)
             assert decoded(corpus, words, size) == kept
@@ -148,8 +148,8 @@ def test_random_texts_are_decoded_unchanged(
 @settings(max_examples=60)
 def test_random_iterables_are_decoded_unchanged(sentences, shard):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoded_corpus, "MAX_SENTENCE", 4)
-        patch.setattr(encoded_corpus, "SHARD", shard)
+        patch.setattr(shard_files, "MAX_SENTENCE", 4)
+        patch.setattr(shard_files, "SHARD_ENTRIES", shard)
         with encode_sentences(sentences, {"a": 0, "b": 1, "\n": 2}) as corpus:
             pieces = [s[i : i + 4] for s in sentences for i in range(0, len(s), 4)]
             kept = [[w for w in piece if w != "c"] for piece in pieces]

@@ -6,14 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.encoded_corpus import (
-    SHARD,
-    Shard,
-    check_shards,
-    save_ids,
-    shares,
-    unit_edges,
-)
+from gensim_tfw2v.corpus.encoded_corpus import shares, unit_edges
+from gensim_tfw2v.corpus.shard_files import SHARD_ENTRIES, Shard, check_shards, save_ids
 from tests.corpus.reference import encode_sentences, encode_texts
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]
@@ -41,11 +35,11 @@ def test_shards_are_bounded_and_hold_whole_sentences(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b a\nb b\n" * 1_800_000)
     with encode_texts([path], KNOWN) as corpus:
-        units = corpus.units(10 * SHARD)
+        units = corpus.units(10 * SHARD_ENTRIES)
         assert len(units) == 4
         for unit in units:
             ids = unit.read()
-            assert ids.dtype == np.int32 and len(ids) <= SHARD and ids[-1] == -1
+            assert ids.dtype == np.int32 and len(ids) <= SHARD_ENTRIES and ids[-1] == -1
             assert unit.tokens == np.count_nonzero(ids >= 0) == unit.raw_words
             assert unit.sentences == np.count_nonzero(ids == -1)
         small = corpus.units(1 << 16)
@@ -58,7 +52,7 @@ def test_unit_size_of_zero_is_rejected():
 
 
 def test_missing_or_truncated_shards_are_rejected(tmp_path):
-    shard = Shard(str(tmp_path / "00000.int32"), entries=3, tokens=2, raw_words=2, sentences=1)
+    shard = Shard(str(tmp_path / "00000.int32"), 3, 2, 2, 1)
     with pytest.raises(ValueError, match="missing"):
         check_shards([shard])
     save_ids(Path(shard.path), np.array([1, 2, -1], np.int32))

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import encoded_corpus, integer_sentences, integer_table, scanner
+from gensim_tfw2v.corpus import integer_sentences, integer_table, scanner, shard_files
 from gensim_tfw2v.corpus.encode import encode_corpus, scan_corpus
-from gensim_tfw2v.corpus.text_files import Text
-from gensim_tfw2v.training.corpus_reader import find_text
+from gensim_tfw2v.corpus.opening import open_corpus
 from tests.corpus.reference import decoded
 
 ROOT = Path(__file__).parents[2]
@@ -45,13 +44,9 @@ def reused_array():
         yield words
 
 
-def text_of(source) -> Text:
-    return find_text(source, SimpleNamespace(cluster=None))
-
-
 def scanned(source) -> tuple[list, list[list], int]:
     """Return (word, count) pairs, all sentences, and the number of items of a corpus."""
-    with scan_corpus(text_of(source)) as scan:
+    with scan_corpus(open_corpus(source)) as scan:
         known = {word: index for index, word in enumerate(scan.raw_vocab)}
         with scan.encode(known) as corpus:
             return list(scan.raw_vocab.items()), decoded(corpus, list(known)), scan.corpus_count
@@ -59,7 +54,7 @@ def scanned(source) -> tuple[list, list[list], int]:
 
 def counted(sentences) -> tuple[list, list[list], int]:
     """Return what `scanned` returns, computed by Python."""
-    longest = encoded_corpus.MAX_SENTENCE
+    longest = shard_files.MAX_SENTENCE
     parts = [s[i : i + longest] for s in sentences for i in range(0, len(s), longest)]
     return list(Counter(chain.from_iterable(sentences)).items()), parts, len(sentences)
 
@@ -112,7 +107,7 @@ class Batchless(list):
 @pytest.fixture(params=["compiled", "pure Python"])
 def way(request, monkeypatch) -> str:
     if request.param == "pure Python":
-        monkeypatch.setattr("gensim_tfw2v.corpus.sentences.library", lambda: None)
+        monkeypatch.setattr("gensim_tfw2v.corpus.word_ids.library", lambda: None)
     elif scanner.library() is None:
         pytest.skip("the compiled library is missing")
     return request.param
@@ -134,11 +129,11 @@ def test_integers_are_not_looked_up_as_objects(name, tmp_path, monkeypatch):
     def refuse(*_):
         raise AssertionError("a word became an object")
 
-    monkeypatch.setattr("gensim_tfw2v.corpus.sentences.Numbers.__missing__", refuse)
-    monkeypatch.setattr("gensim_tfw2v.corpus.sentences.KnownNumbers.__missing__", refuse)
+    monkeypatch.setattr("gensim_tfw2v.corpus.word_ids.WordIds.__missing__", refuse)
+    monkeypatch.setattr("gensim_tfw2v.corpus.word_ids.KnownWordIds.__missing__", refuse)
     source = SOURCES[name](tmp_path)
     if "gener" not in name and "iterator" not in name:
-        with encode_corpus(text_of(source), {3: 0, -4: 1, "3": 2}) as corpus:
+        with encode_corpus(open_corpus(source), {3: 0, -4: 1, "3": 2}) as corpus:
             assert decoded(corpus, [3, -4]) == known_words(LISTS, [3, -4])
     assert scanned(source)[2] == 500
 
@@ -152,13 +147,13 @@ def known_words(sentences, words) -> list[list]:
 def test_integers_are_encoded_by_a_vocabulary_with_other_words(keys, way):
     known = {key: index for index, key in enumerate(keys)}
     for source in ARRAY, LISTS:
-        with encode_corpus(text_of(source), known) as corpus:
+        with encode_corpus(open_corpus(source), known) as corpus:
             assert decoded(corpus, keys) == known_words(LISTS, keys)
 
 
 @pytest.mark.parametrize("source", [ARRAY, LISTS, [["a"]]], ids=["array", "lists", "strings"])
 def test_empty_vocabulary_knows_no_word(source, way):
-    with encode_corpus(text_of(source), {}) as corpus:
+    with encode_corpus(open_corpus(source), {}) as corpus:
         assert decoded(corpus, []) == []
 
 
@@ -167,7 +162,7 @@ RAGGED = [[5, 6, 5], [], [7], [5] * 25, [], [-9, 6]]
 
 @pytest.mark.parametrize("source", ["lists", "rows", "ragged", "float rows"])
 def test_long_sentences_are_cut_and_empty_ones_skipped(source, way, monkeypatch):
-    monkeypatch.setattr(encoded_corpus, "MAX_SENTENCE", 10)
+    monkeypatch.setattr(shard_files, "MAX_SENTENCE", 10)
     offsets = np.cumsum([0, *map(len, RAGGED)])
     corpora = {
         "lists": RAGGED,
@@ -247,12 +242,12 @@ def test_kinds_of_sentences_may_change_anywhere(sentences, batch, longest, as_li
     with pytest.MonkeyPatch.context() as patch:
         for module in ("integer_sentences", "sentences"):
             patch.setattr(f"gensim_tfw2v.corpus.{module}.BATCH", batch)
-        patch.setattr(encoded_corpus, "MAX_SENTENCE", longest)
-        patch.setattr(encoded_corpus, "SHARD", 10)
+        patch.setattr(shard_files, "MAX_SENTENCE", longest)
+        patch.setattr(shard_files, "SHARD_ENTRIES", 10)
         expected = counted(lists)
         assert scanned(source) == expected
         known = {word: index for index, (word, _) in enumerate(expected[0][::2])}
-        with encode_corpus(text_of(source), known) as corpus:
+        with encode_corpus(open_corpus(source), known) as corpus:
             assert decoded(corpus, list(known)) == known_words(expected[1], known)
 
 
@@ -265,7 +260,7 @@ def test_iterators_in_a_list_are_read_once(first, way):
 @pytest.mark.parametrize("shape", [(6,), (1, 2, 3), ()])
 def test_arrays_of_other_dimensions_are_refused_with_a_cure(shape):
     with pytest.raises(ValueError, match=r"shape \(.*must have the shape \(sentences, words\): "):
-        text_of(np.zeros(shape, np.int32))
+        open_corpus(np.zeros(shape, np.int32))
 
 
 @pytest.mark.parametrize(
@@ -274,7 +269,7 @@ def test_arrays_of_other_dimensions_are_refused_with_a_cure(shape):
 def test_tuple_of_two_arrays_without_valid_offsets_is_refused_with_both_cures(offsets):
     kind = np.uint64 if offsets[-1:] == [2**64 - 1] else np.int64
     with pytest.raises(ValueError, match=r"pass a list of them; if they are \(values, offsets\)"):
-        text_of((np.arange(3), np.array(offsets, kind)))
+        open_corpus((np.arange(3), np.array(offsets, kind)))
 
 
 def test_list_of_two_arrays_is_two_sentences():
@@ -302,13 +297,12 @@ MEMORY = """
 import resource, sys
 import numpy as np
 from gensim_tfw2v.corpus.encode import scan_corpus
-from gensim_tfw2v.corpus.text_files import Text
-from gensim_tfw2v.corpus.integer_arrays import open_arrays
+from gensim_tfw2v.corpus.opening import open_corpus
 walks = np.load(sys.argv[1], mmap_mode="r")
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-with scan_corpus(Text(None, open_arrays(walks[:1000]))):
+with scan_corpus(open_corpus(walks[:1000])):
     before = peak()
-with scan_corpus(Text(None, open_arrays(walks))) as scan:
+with scan_corpus(open_corpus(walks)) as scan:
     assert scan.total_words == walks.size
 print(peak() - before)
 """
@@ -326,9 +320,9 @@ def test_memory_of_an_array_on_disk_is_bounded(tmp_path):
 
 
 def test_progress_counts_sentences_and_words(monkeypatch):
-    monkeypatch.setattr(encoded_corpus, "SHARD", 1000)
+    monkeypatch.setattr(shard_files, "SHARD_ENTRIES", 1000)
     states = []
-    text = text_of(ARRAY)
+    text = open_corpus(ARRAY)
     assert (text.unit, text.total) == ("sentences", 500)
     with scan_corpus(text, progress=lambda *state: states.append(state)):
         pass

@@ -1,11 +1,13 @@
-"""Runs read by other machines too: each is read once, even if machines are lost."""
+"""Runs that remote machines read, too: each is read once, even if machines are lost."""
 
 import threading
 import time
 
 import pytest
 
-from gensim_tfw2v.corpus import encode, text_files
+from gensim_tfw2v.corpus import run_readers, text_corpus, text_files
+from gensim_tfw2v.corpus.encode import scan_corpus
+from gensim_tfw2v.corpus.run_readers import read_runs
 from gensim_tfw2v.corpus.scanner import library, scan
 from tests.corpus.reference import LEE, line_sentences, scan_texts, text_of
 
@@ -56,14 +58,18 @@ def test_every_run_is_read_once_though_machines_are_lost(ways, tmp_path, monkeyp
         assert all_called.wait(60)
         return scan(*arguments)
 
-    monkeypatch.setattr(encode, "scan", wait_for_machines)
+    monkeypatch.setattr(run_readers, "scan", wait_for_machines)
     machines = [note(f"host {number}", way) for number, way in enumerate(ways)] * 2
-    text = text_of([LEE], machines=machines)
+    runs = text_files.cut_texts(text_of([LEE]).ranges)
     reports = []
-    parts = list(encode.read_runs(text, tmp_path, None, lambda *state: reports.append(state)))
-    assert len(parts) == len(text.runs) > 10
+
+    def report(*counts):
+        reports.append(counts)
+
+    parts = list(read_runs(runs, tmp_path, remote_readers=machines, progress=report))
+    assert len(parts) == len(runs) > 10
     expected = line_sentences(LEE)
-    assert sum(part.sentences for part in parts) == len(expected)
+    assert sum(part.n_sentences for part in parts) == len(expected)
     assert reports[-1][:2] == (sum(map(len, expected)), len(expected))
     words = dict.fromkeys(word for part in parts for word in part.words.decode().split("\n")[:-1])
     assert list(words) == list(dict.fromkeys(word for sentence in expected for word in sentence))
@@ -83,15 +89,15 @@ def test_error_stops_the_reading_of_other_machines(tmp_path, monkeypatch):
         begun.set()
         assert stopped.wait(60)
         told.set()
-        raise encode.Stopped
+        raise run_readers.Stopped
 
     def failing(*_):
         assert begun.wait(60)
         raise OSError(5, "here")
 
-    monkeypatch.setattr(encode, "scan", failing)
+    monkeypatch.setattr(run_readers, "scan", failing)
     with pytest.raises(OSError, match="here"):
-        list(encode.read_runs(text_of([path], machines=[Host("host", waiting)]), tmp_path))
+        scan_corpus(text_of([path], remote_readers=[Host("host", waiting)]), tmp_path)
     assert told.is_set()
 
 
@@ -99,7 +105,7 @@ def test_threads_have_stopped_reading_when_an_error_is_raised(tmp_path, monkeypa
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000)
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 10_000)
-    scan, reading = encode.scan, []
+    scan, reading = run_readers.scan, []
 
     def slow(*arguments):
         reading.append(arguments)
@@ -112,8 +118,8 @@ def test_threads_have_stopped_reading_when_an_error_is_raised(tmp_path, monkeypa
     def full(*_):
         raise OSError(28, "full")
 
-    monkeypatch.setattr(encode, "scan", slow)
-    monkeypatch.setattr(encode, "save_ids", full)
+    monkeypatch.setattr(run_readers, "scan", slow)
+    monkeypatch.setattr(text_corpus, "save_ids", full)
     with pytest.raises(OSError, match="full"):
         scan_texts([str(path)], tmp_path)
     assert reading == []

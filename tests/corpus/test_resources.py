@@ -26,12 +26,11 @@ ROOT = Path(__file__).parents[2]
 
 SCAN = """
 import os, sys
-from gensim_tfw2v.corpus import encode, text_files, scanner
+from gensim_tfw2v.corpus import encode, sentence_corpus, text_corpus, text_files, scanner
 
 def scan_texts(paths, progress=None):
-    texts = [text_files.whole_file(str(path)) for path in paths]
-    text = text_files.Text(text_files.cut_texts(texts))
-    return encode.scan_corpus(text, progress=progress)
+    corpus = text_corpus.open_paths([str(path) for path in paths], False)
+    return encode.scan_corpus(corpus, progress=progress)
 """
 
 
@@ -135,7 +134,7 @@ def test_garbage_collection_removes_the_files(temporary):
 
 def test_exit_removes_the_files(temporary):
     kept = """
-        scan = encode.scan_corpus(text_files.Text(None, [['a']]))
+        scan = encode.scan_corpus(sentence_corpus.SentenceCorpus([['a']]))
         kept = scan.encode({'a': 0})
         print(kept.folder)
     """
@@ -180,7 +179,7 @@ def test_killed_or_interrupted_program_leaves_no_files(tmp_path, temporary, how)
         assert folder_is_empty(temporary)
     # the next process removes the folder of a killed one when it creates its own
     assert script(
-        "encode.encode_corpus(text_files.Text(None, [['a']]), {'a': 0})"
+        "encode.encode_corpus(sentence_corpus.SentenceCorpus([['a']]), {'a': 0})"
     ).communicate() == (
         "",
         "",

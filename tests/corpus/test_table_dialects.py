@@ -15,6 +15,7 @@ from pyarrow import csv as pyarrow_csv
 from pyarrow import feather, orc, parquet
 
 from gensim_tfw2v import TableDocuments, TableSentences
+from gensim_tfw2v.corpus.tables import list_cells
 from tests.corpus.test_table_files import read_by_library
 
 pandas = pytest.importorskip("pandas")
@@ -369,7 +370,7 @@ def test_tables_are_refused_with_a_cure_that_reads_them(tmp_path, name):
 @pytest.mark.parametrize("n_rows", [0, 3, 2000])
 def test_blocks_that_are_not_plain_are_read_after_plain_ones(tmp_path, monkeypatch, n_rows):
     """pyarrow parses the first blocks, and Python's csv module the rows from an inch mark on."""
-    monkeypatch.setattr("gensim_tfw2v.corpus.table_streams.BLOCK", 1000)
+    monkeypatch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK", 1000)
     texts = [f"{number} a, b" for number in range(n_rows)] + ['5" disk', "c", 'a "b, c"']
     path = write_csv(tmp_path / "t.csv", texts)
     path.write_text(path.read_text().replace('"5"" disk"', '5" disk'))
@@ -382,7 +383,7 @@ def test_blocks_that_are_not_plain_are_read_after_plain_ones(tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
 def test_only_the_type_of_the_column_counts_in_json(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("gensim_tfw2v.corpus.table_streams.BLOCK", 1000)
+    monkeypatch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK", 1000)
     others = [1, "x", None, [1], {"a": 1}, 2.5, [["b"]]]
     rows = [{"o": others[number % 7]} for number in range(1000)] + [{"text": "a b", "o": 1}]
     rows += [{"o": 1, "text": None}, {"text": "c"}]
@@ -515,7 +516,7 @@ def test_random_dialects_are_read_as_they_were_written(tmp_path_factory, rows, d
     if not expected or {*map(len, expected)} != {len(rows[0])}:
         return  # some dialects can't be read back
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.corpus.list_cells.look_like_lists", lambda cells: False)
+        patch.setattr(list_cells, "look_like_lists", lambda cells: False)
         assert words_of(path, column, **options) == [row[-1].split() for row in expected]
 
 
@@ -537,7 +538,7 @@ def test_random_texts_are_read_as_pandas_reads_them_or_refused(
     assume(f"\r{sep}" not in text)  # pandas loses the separator after a blank line
     options = {"sep": sep, "quotechar": quotechar, "escapechar": escapechar, "newlines": newlines}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.corpus.table_streams.BLOCK", block)
+        patch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK", block)
         try:
             words = words_of(path, "y", **options)
         except ValueError:
@@ -576,8 +577,10 @@ def test_random_json_is_read_as_the_json_module_reads_it(
         (folder / "random.json").write_text(json.dumps(rows, indent=indent), encoding="utf-8")
         for name in ("random.jsonl", "random.json"):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("gensim_tfw2v.corpus.table_streams.BLOCK", block)
-                patch.setattr("gensim_tfw2v.corpus.list_cells.look_like_lists", lambda cells: False)
+                patch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK", block)
+                patch.setattr(
+                    "gensim_tfw2v.corpus.tables.list_cells.look_like_lists", lambda cells: False
+                )
                 if any("text" in row for row in rows):
                     assert words_of(folder / name) == words
                 else:

@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +20,11 @@ from hypothesis import strategies as st
 from pyarrow import csv, feather, orc, parquet
 
 from gensim_tfw2v import TableDocuments, TableSentences, TFDoc2Vec, TFWord2Vec
-from gensim_tfw2v.corpus import table_streams
 from gensim_tfw2v.corpus.encode import scan_corpus
-from gensim_tfw2v.corpus.text_files import BYTES_A_RUN, Text, cut_texts
-from gensim_tfw2v.training.corpus_reader import find_text
+from gensim_tfw2v.corpus.opening import open_corpus
+from gensim_tfw2v.corpus.tables import table_streams
+from gensim_tfw2v.corpus.text_corpus import TextCorpus
+from gensim_tfw2v.corpus.text_files import BYTES_A_RUN, cut_texts
 from tests.corpus.reference import LEE, ODD, decoded
 
 ROOT = Path(__file__).parents[2]
@@ -71,8 +71,7 @@ def write(path, rows, kind=None, group=100):
 
 def read_by_library(source):
     """Return what a model reads: the encoded sentences, and their number."""
-    text = find_text(source, SimpleNamespace(cluster=None))
-    with scan_corpus(text) as scan:
+    with scan_corpus(open_corpus(source)) as scan:
         keys = {word: number for number, word in enumerate(scan.raw_vocab)}
         with scan.encode(keys) as corpus:
             return decoded(corpus, list(keys)), scan.corpus_count
@@ -197,7 +196,7 @@ def test_parts_of_a_folder_are_read_in_parallel_and_in_order(tmp_path, monkeypat
     monkeypatch.setattr("gensim_tfw2v.corpus.text_files.BYTES_A_RUN", 10_000)
     runs = cut_texts(ranges)
     assert len(runs) == 3 and BYTES_A_RUN > 10_000
-    with scan_corpus(Text(runs, tagged=True)) as scan:
+    with scan_corpus(TextCorpus(ranges, tagged=True)) as scan:
         assert scan.corpus_count == len(LINES)
         assert list(scan.raw_vocab) == list(
             dict.fromkeys(
@@ -281,8 +280,8 @@ READ = """
 import sys, tracemalloc
 import pyarrow
 from gensim_tfw2v import TableSentences
-from gensim_tfw2v.corpus import table_streams
-from gensim_tfw2v.corpus.table_files import ColumnText
+from gensim_tfw2v.corpus.tables import table_streams
+from gensim_tfw2v.corpus.tables.column_text import ColumnText
 
 table_streams.BLOCK = 1 << 18
 path, options = sys.argv[1], eval(sys.argv[2])

@@ -13,8 +13,8 @@ import pytest
 from pyarrow import feather, parquet
 
 from gensim_tfw2v import TableDocuments, TableSentences, TFWord2Vec
-from gensim_tfw2v.corpus.table_formats import FORMATS, SUFFIXES, find_format
-from gensim_tfw2v.corpus.table_options import TableOptions
+from gensim_tfw2v.corpus.tables.table_formats import FORMATS, SUFFIXES, find_format
+from gensim_tfw2v.corpus.tables.table_options import TableOptions
 from tests.corpus.test_table_files import LINES, ROOT, write
 
 ROWS = [[3, None, 1], None, [], [None], [2, 2**40]]
@@ -68,7 +68,7 @@ def test_folders_and_missing_files_are_not_tables(tmp_path):
 
 RECOGNIZE = """
 import sys
-from gensim_tfw2v.corpus.table_formats import find_format
+from gensim_tfw2v.corpus.tables.table_formats import find_format
 print(*(find_format(path).name for path in sys.argv[1:]), "pyarrow" in sys.modules)
 """
 
@@ -83,7 +83,7 @@ def test_formats_are_recognized_without_pyarrow(tmp_path):
 STOP = """
 import sys
 from gensim_tfw2v import TableSentences
-from gensim_tfw2v.corpus import table_streams
+from gensim_tfw2v.corpus.tables import table_streams
 
 table_streams.BLOCK = 1 << 12
 readers = [iter(TableSentences(path, "text")) for path in sys.argv[1:] * 5]

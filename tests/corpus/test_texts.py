@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import text_files as module
 from gensim_tfw2v.corpus.scanner import library
-from gensim_tfw2v.corpus.text_files import bytes_of, cut_texts, is_pipe, text_files, whole_file
+from gensim_tfw2v.corpus.text_corpus import text_paths
+from gensim_tfw2v.corpus.text_files import bytes_of, cut_texts, is_pipe, whole_file
 from tests.corpus.reference import decoded, encode_texts, line_sentences, scan_texts
 
 LEE = datapath("lee_background.cor")
@@ -100,19 +101,19 @@ def test_empty_vocabulary_encodes_no_tokens(folder, reader_kind):
 
 def test_only_unmodified_gensim_readers_count_as_files(folder):
     path = str(folder / "0")
-    assert text_files(Path(path)) == text_files(LineSentence(path)) == [path]
-    assert text_files(PathLineSentences(str(folder))) == [str(p) for p in sorted(folder.iterdir())]
-    assert text_files(LineSentence(path, limit=3)) is None
-    assert text_files(LineSentence(path, max_sentence_length=9)) is None
-    assert text_files([["a"]]) is None
+    assert text_paths(Path(path)) == text_paths(LineSentence(path)) == [path]
+    assert text_paths(PathLineSentences(str(folder))) == [str(p) for p in sorted(folder.iterdir())]
+    assert text_paths(LineSentence(path, limit=3)) is None
+    assert text_paths(LineSentence(path, max_sentence_length=9)) is None
+    assert text_paths([["a"]]) is None
     with open(path, "rb") as file:
-        assert text_files(LineSentence(file)) is None
+        assert text_paths(LineSentence(file)) is None
 
     class Upper(LineSentence):
         def __iter__(self):
             return ([word.upper() for word in sentence] for sentence in super().__iter__())
 
-    assert text_files(Upper(path)) is None
+    assert text_paths(Upper(path)) is None
 
 
 def test_damaged_files_are_reported_from_threads(folder, reader_kind):

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 from gensim_tfw2v import TFWord2Vec, train_slice
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.monitor.progress import phase, progress_bar
-from gensim_tfw2v.training.corpus_reader import find_text
+from gensim_tfw2v.training.corpus_reader import find_corpus
 from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.training.training_plan import describe_setup
 from tests.cli.conftest import ROOT
@@ -129,12 +129,12 @@ def test_tqdm_write_clears_the_bar(capfd):
     assert "\ra line\n" in capfd.readouterr().err.replace(" ", "").replace("aline", "a line")
 
 
-def test_find_text_returns_unit_and_total(tmp_path):
+def test_find_corpus_returns_unit_and_total(tmp_path):
     config = TFWord2Vec()._current_config()
 
     def extent(source):
-        text = find_text(source, config)
-        return text.unit, text.total
+        corpus = find_corpus(source, config)
+        return corpus.unit, corpus.total
 
     path = tmp_path / "text.txt"
     path.write_text("a b\n" * 10)

@@ -20,7 +20,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(root))
 
 from gensim_tfw2v import compiled_library
-from gensim_tfw2v.corpus.encoded_corpus import FIRST_TAG
+from gensim_tfw2v.corpus.shard_files import FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.models import Model, some_documents
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS, OBJECTIVES, make_case, words_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus.encoded_corpus import END, FIRST_TAG
+from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import alias_table
 from tests.kernel.native.test_kernels import check

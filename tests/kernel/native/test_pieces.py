@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.encoded_corpus import END, FIRST_TAG
+from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists, alias_table
 from tests.kernel.native.units import DEFAULTS, words_of
@@ -134,7 +134,7 @@ def test_unit_in_pieces_is_trained_whole():
 MEMORY = """
 import resource
 import numpy as np
-from gensim_tfw2v.corpus.encoded_corpus import FIRST_TAG
+from gensim_tfw2v.corpus.shard_files import FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.units import DEFAULTS, words_of
 def used():

@@ -13,10 +13,14 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from gensim_tfw2v.corpus import table_streams
-from gensim_tfw2v.corpus.table_blocks import parse_blocks, read_blocks
-from gensim_tfw2v.corpus.table_options import TableOptions
-from gensim_tfw2v.corpus.table_streams import long_row_message, open_utf8, undecodable_message
+from gensim_tfw2v.corpus.tables import table_streams
+from gensim_tfw2v.corpus.tables.table_blocks import parse_blocks, read_blocks
+from gensim_tfw2v.corpus.tables.table_options import TableOptions
+from gensim_tfw2v.corpus.tables.table_streams import (
+    long_row_message,
+    open_utf8,
+    undecodable_message,
+)
 from gensim_tfw2v.messages import quoted
 
 #: Records whose keys are listed as the names of columns.

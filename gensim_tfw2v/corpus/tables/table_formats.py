@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.corpus.arrow_tables import ArrowTable, FeatherTable, OrcTable, ParquetTable
-from gensim_tfw2v.corpus.csv_tables import CsvTable
-from gensim_tfw2v.corpus.json_tables import JsonArrayTable, JsonLinesTable
-from gensim_tfw2v.corpus.table_options import DIALECT
-from gensim_tfw2v.corpus.table_streams import read_head
+from gensim_tfw2v.corpus.decompression import read_head
+from gensim_tfw2v.corpus.tables.arrow_tables import ArrowTable, FeatherTable, OrcTable, ParquetTable
+from gensim_tfw2v.corpus.tables.csv_tables import CsvTable
+from gensim_tfw2v.corpus.tables.json_tables import JsonArrayTable, JsonLinesTable
+from gensim_tfw2v.corpus.tables.table_options import DIALECT
 from gensim_tfw2v.messages import COMPRESSED
 
 #: Options that every format can use.

@@ -1,6 +1,5 @@
 """A column of tables as a corpus: Parquet, Arrow, ORC, CSV and JSON files, read in batches."""
 
-import io
 import os
 from collections import namedtuple
 from collections.abc import Iterator, Sequence
@@ -11,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.encoded_corpus import MAX_SENTENCE
-from gensim_tfw2v.corpus.table_columns import (
+from gensim_tfw2v.corpus.protocol import Corpus, CorpusSource
+from gensim_tfw2v.corpus.sentence_corpus import open_integers, open_sentences
+from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE
+from gensim_tfw2v.corpus.tables.column_text import ColumnRange
+from gensim_tfw2v.corpus.tables.table_columns import (
     find_types,
     flat_items,
     is_integer,
@@ -23,14 +25,13 @@ from gensim_tfw2v.corpus.table_columns import (
     read_column,
     require_pyarrow,
 )
-from gensim_tfw2v.corpus.table_folders import list_tables
-from gensim_tfw2v.corpus.table_options import TableColumn, TableOptions
-from gensim_tfw2v.corpus.text_files import FileRange
+from gensim_tfw2v.corpus.tables.table_folders import list_tables
+from gensim_tfw2v.corpus.tables.table_options import TableColumn, TableOptions
+from gensim_tfw2v.corpus.text_corpus import TextCorpus
 from gensim_tfw2v.messages import quoted
 
 try:
     import pyarrow as pa
-    from pyarrow import compute
 except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
     pass
 
@@ -38,7 +39,7 @@ except ModuleNotFoundError:  # raised when a table is opened: `import *` must wo
 TaggedDocument = namedtuple("TaggedDocument", ["words", "tags"])
 
 
-class TableSentences:
+class TableSentences(CorpusSource):
     r"""Sentences of a column of a table, as an iterable that can be read repeatedly.
 
     A row is a sentence. Strings are split at white space; lists of strings are the words, which may
@@ -160,16 +161,18 @@ class TableSentences:
             for start in range(0, len(words), MAX_SENTENCE):
                 yield words[start : start + MAX_SENTENCE]
 
+    def open_corpus(self, tagged: bool) -> Corpus:
+        """Open the column for one reading by compiled code, if it is one of texts or integers."""
+        if (ranges := self.ranges) is not None:
+            return TextCorpus(ranges, tagged)
+        return open_integers(self, tagged) or open_sentences(self, tagged)
+
     @property
-    def ranges(self) -> list[FileRange] | None:
+    def ranges(self) -> list[ColumnRange] | None:
         """The column as texts that the compiled scanner reads; None for lists."""
         if not all(map(is_text, self.types.values())):
             return None
-        sizes = map(os.path.getsize, self.types)
-        return [
-            FileRange(path, 0, size, is_stream=True, column=self._column)
-            for path, size in zip(self.types, sizes, strict=True)
-        ]
+        return [ColumnRange.whole(path, self._column) for path in self.types]
 
     def integer_batches(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]] | None:
         """Return an iterator over the column in batches of rows; None unless all fit into int64.
@@ -208,37 +211,10 @@ class TableDocuments(TableSentences):
     and errors are those of `TableSentences`.
     """
 
+    def open_corpus(self, tagged: bool) -> Corpus:
+        """Open the column for one reading; if it is one of texts, each line is a document."""
+        return super().open_corpus(tagged)
+
     def __iter__(self) -> Iterator[Any]:
-        for number, words in enumerate(self._rows()):
-            yield TaggedDocument(words, [number])
-
-
-class ColumnText(io.RawIOBase):
-    """A column of strings as a stream of UTF-8 text: a line per row, empty for a null."""
-
-    def __init__(self, path: str, column: TableColumn) -> None:
-        require_pyarrow()
-        self._batches = read_column(path, column, pa.string())
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, into: Any) -> int:
-        """Fill a buffer; return the number of bytes, 0 at the end."""
-        text = pa.large_string()
-        while not self._rest and (column := next(self._batches, None)) is not None:
-            if not len(column):
-                continue
-            column = compute.fill_null(column.cast(text), "")
-            column = compute.replace_substring(column, "\n", " ")
-            ends = pa.scalar("\n", text)
-            lines = compute.binary_join_element_wise(column, ends, pa.scalar("", text))
-            _, offsets, buffer = lines.buffers()
-            stop = np.frombuffer(offsets, np.int64)[len(lines)]  # the buffer may be longer
-            self._rest = memoryview(buffer or b"").cast("B")[:stop]
-        size = min(len(into), len(self._rest))
-        into[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
-        return size
+        for row, words in enumerate(self._rows()):
+            yield TaggedDocument(words, [row])

@@ -5,7 +5,7 @@ import textwrap
 from pathlib import Path
 
 from gensim_tfw2v.corpus.folders import list_files
-from gensim_tfw2v.corpus.table_formats import SUFFIXES, find_format
+from gensim_tfw2v.corpus.tables.table_formats import SUFFIXES, find_format
 
 logger = logging.getLogger(__name__)
 

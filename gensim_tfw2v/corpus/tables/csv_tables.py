@@ -11,11 +11,12 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from gensim_tfw2v.corpus import table_streams
-from gensim_tfw2v.corpus.csv_dialect import Dialect, StrictRows, complete_rows, guess_sep
-from gensim_tfw2v.corpus.table_blocks import parse_blocks, read_blocks
-from gensim_tfw2v.corpus.table_options import TableOptions
-from gensim_tfw2v.corpus.table_streams import open_utf8, undecodable_message
+from gensim_tfw2v.corpus.decompression import HEAD
+from gensim_tfw2v.corpus.tables import table_streams
+from gensim_tfw2v.corpus.tables.csv_dialect import Dialect, StrictRows, complete_rows, guess_sep
+from gensim_tfw2v.corpus.tables.table_blocks import parse_blocks, read_blocks
+from gensim_tfw2v.corpus.tables.table_options import TableOptions
+from gensim_tfw2v.corpus.tables.table_streams import open_utf8, undecodable_message
 
 
 class CsvTable:
@@ -51,7 +52,7 @@ class CsvTable:
     def hint(self) -> str:
         """Return the advice for a table whose cells are separated differently, or ""."""
         with open_utf8(self.path, self.options.encoding) as source:
-            head = source.read(table_streams.HEAD)
+            head = source.read(HEAD)
         if sep := guess_sep(head.decode("utf-8", "replace"), self.dialect):
             return f"; cells look separated by {sep!r}: pass sep={sep!r}"
         return ""

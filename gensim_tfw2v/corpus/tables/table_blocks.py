@@ -9,7 +9,7 @@ from contextlib import closing
 from itertools import repeat
 from typing import Any
 
-from gensim_tfw2v.corpus import table_streams
+from gensim_tfw2v.corpus.tables import table_streams
 from gensim_tfw2v.processes.threads import in_threads
 
 AHEAD = 3  # blocks that are being parsed, or wait for their use

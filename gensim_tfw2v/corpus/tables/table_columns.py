@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus import list_cells
-from gensim_tfw2v.corpus.table_formats import SUFFIXES, TableFormat, find_format
-from gensim_tfw2v.corpus.table_options import TableColumn, TableOptions
-from gensim_tfw2v.corpus.table_streams import read_head
+from gensim_tfw2v.corpus.decompression import read_head
+from gensim_tfw2v.corpus.tables import list_cells
+from gensim_tfw2v.corpus.tables.table_formats import SUFFIXES, TableFormat, find_format
+from gensim_tfw2v.corpus.tables.table_options import TableColumn, TableOptions
 from gensim_tfw2v.messages import COMPRESSED, quoted, require
 
 try:

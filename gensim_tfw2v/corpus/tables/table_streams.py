@@ -1,84 +1,16 @@
-"""Bytes of tables: decompressed, from their start."""
+"""Tables of text as streams of UTF-8."""
 
 import codecs
 import io
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.messages import (
-    COMPRESSED,
-    MAGIC,
-    damage,
-    open_decompressed,
-    quoted,
-    wide_encoding,
-)
+from gensim_tfw2v.corpus.decompression import HEAD, open_bytes
+from gensim_tfw2v.messages import MAGIC, quoted, wide_encoding
 
 BLOCK = 4 << 20  # bytes of a batch; rows of text must be shorter
 ROWS = 4096  # maximum rows of a batch
-HEAD = 1 << 16  # bytes from which the format of a file is recognized
-
-#: Suffixes that pyarrow decompresses, but Python's standard library does not.
-PYARROWS = (".zst", ".lz4")
-
-
-def open_bytes(path: str) -> Any:
-    """Open a file for reading bytes; decompress it if its suffix is one of `COMPRESSED`.
-
-    Raises
-    ------
-    ValueError
-        If the suffix is that of a compression, but the content isn't.
-    """
-    _check_compression(path)
-    if path.lower().endswith(".xz"):
-        return open_decompressed(path)
-    import pyarrow as pa
-
-    return pa.input_stream(path)
-
-
-def _check_compression(path: str) -> None:
-    suffix = Path(path).suffix.lower()
-    with open(path, "rb") as file:
-        head = file.read(8)
-    for magic, (ending, kind) in MAGIC.items():
-        if ending == suffix and head and not head.startswith(magic):
-            raise ValueError(
-                f"contains no {kind} data, unlike its suffix: it begins with {quoted(head)}; "
-                "rename it"
-            )
-
-
-def read_head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
-    """Return the first decompressed bytes of a file; b"" if it can't be decompressed.
-
-    pyarrow, which may be missing, is imported only for suffixes in `PYARROWS` if the package that
-    decompresses them is missing.
-    """
-    name = os.fspath(path)
-    suffix = Path(name).suffix.lower()
-    try:
-        if suffix not in COMPRESSED:
-            with open(name, "rb") as file:
-                return file.read(size)
-        try:
-            source = open_decompressed(name)
-        except ImportError:
-            if suffix not in PYARROWS:
-                raise
-            source = open_bytes(name)
-        with source as file:
-            return bytes(file.read(size))
-    except (ImportError, ValueError):
-        return b""
-    except Exception as error:
-        if damage(error) is None:
-            raise
-        return b""
 
 
 class Utf8Stream(io.RawIOBase):
@@ -88,7 +20,7 @@ class Utf8Stream(io.RawIOBase):
         self._source = source
         self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._rest = b""
+        self._unread = b""
         self._n_read = 0
         self._is_first = True
 
@@ -104,7 +36,7 @@ class Utf8Stream(io.RawIOBase):
         ValueError
             If the source is not in the encoding.
         """
-        while not self._rest:
+        while not self._unread:
             piece = self._source.read(1 << 18)
             try:
                 text = self._decoder.decode(piece, not piece)
@@ -117,12 +49,12 @@ class Utf8Stream(io.RawIOBase):
             if text and self._is_first:
                 text = text.removeprefix("\ufeff")
                 self._is_first = False
-            self._rest = text.encode("utf-8", "surrogatepass")
+            self._unread = text.encode("utf-8", "surrogatepass")
             if not piece:
                 break
-        size = min(len(into), len(self._rest))
-        into[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
+        size = min(len(into), len(self._unread))
+        into[:size] = self._unread[:size]
+        self._unread = self._unread[size:]
         return size
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from gensim_tfw2v.corpus import table_streams
-from gensim_tfw2v.corpus.table_options import TableOptions
+from gensim_tfw2v.corpus.tables import table_streams
+from gensim_tfw2v.corpus.tables.table_options import TableOptions
 
 
 class _BinaryTable:

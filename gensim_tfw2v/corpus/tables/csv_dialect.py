@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.corpus import table_streams
+from gensim_tfw2v.corpus.tables import table_streams
 from gensim_tfw2v.messages import quoted
 
 #: Characters that may separate cells, from the most to the least likely.

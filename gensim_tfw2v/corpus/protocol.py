@@ -1,0 +1,82 @@
+"""The protocol of a corpus: what every kind of corpus can do."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gensim_tfw2v.corpus.shard_files import EncodedPart, Progress
+
+
+class CountedParts(NamedTuple):
+    """A corpus whose words have been counted.
+
+    Attributes
+    ----------
+    words : list
+        Words by provisional id, in order of first occurrence.
+    counts : ndarray of int64
+        Occurrences of each word.
+    parts : list of (EncodedPart, Path or None)
+        Parts with their ids. The Path is None if these are provisional ids. Otherwise the part
+        has numbered its own words, and the Path is a file with the provisional id of each.
+    """
+
+    words: list[Any]
+    counts: NDArray[np.int64]
+    parts: list[tuple[EncodedPart, Path | None]]
+
+
+class Corpus(ABC):
+    """Corpus that is open for one reading.
+
+    Words may be any objects that can be keys. Sentences of more than 10,000 words are cut, while
+    gensim would drop the words beyond 10,000.
+
+    Attributes
+    ----------
+    tagged : bool
+        Whether the corpus consists of documents.
+    has_line_tags : bool
+        Whether the tag of a document is its number. Otherwise documents contain entries of tags.
+    unit : str
+        Unit of progress: "words", "sentences" or "B" for bytes.
+    total : int or None
+        Size of the corpus in this unit, if known.
+    """
+
+    tagged: bool = False
+    has_line_tags: bool = False
+    unit: str = "words"
+    total: int | None = None
+
+    @abstractmethod
+    def count(self, folder: Path, progress: Progress | None) -> CountedParts:
+        """Write the corpus with provisional ids to shards in a folder, and count its words.
+
+        Errors are those of `encode.scan_corpus`.
+        """
+
+    @abstractmethod
+    def encode(
+        self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
+    ) -> list[EncodedPart]:
+        """Write the corpus with the ids of a vocabulary to shards; drop unknown words."""
+
+
+class CorpusSource(ABC):
+    """Object that a user passes as a corpus, and that opens itself.
+
+    A subclass that overrides `__iter__`, but not `open_corpus`, is read as an iterable instead.
+    """
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the sentences or documents."""
+
+    @abstractmethod
+    def open_corpus(self, tagged: bool) -> Corpus:
+        """Open the corpus for one reading; with `tagged`, as documents."""

@@ -1,0 +1,185 @@
+"""Corpora that are read by Python: sentences of objects, and integers in arrays."""
+
+import operator
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus.integer_sentences import (
+    IntegerBatch,
+    Integers,
+    batch_integers,
+    batch_sentences,
+)
+from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
+from gensim_tfw2v.corpus.sentences import Batch, batch_objects
+from gensim_tfw2v.corpus.shard_files import (
+    END,
+    FIRST_TAG,
+    EncodedPart,
+    Ids,
+    Progress,
+    Shard,
+    save_shard,
+)
+from gensim_tfw2v.corpus.word_ids import KnownWordIds, WordIds
+from gensim_tfw2v.processes.threads import in_threads
+
+#: Maximum entries of a shard. It is small because progress is reported only after each shard, and
+#: Python is slow.
+MAX_ENTRIES = 1 << 20
+
+
+class BatchedCorpus(Corpus):
+    """Corpus of batches of words, which are looked up in the tables of `WordIds`.
+
+    Attributes
+    ----------
+    bytes_read : int
+        Number of bytes on disk that were read so far, if the corpus is in files.
+    """
+
+    bytes_read = 0
+
+    @abstractmethod
+    def batches(self, ids: WordIds) -> Iterator[Batch | IntegerBatch]:
+        """Yield the words in batches, at least one."""
+
+    def count(self, folder: Path, progress: Progress | None) -> CountedParts:
+        """Number and count the words."""
+        ids = WordIds()
+        part = self._save(ids, folder, progress)
+        return CountedParts(ids.all_words(), ids.counts, [(part, None)])
+
+    def encode(
+        self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
+    ) -> list[EncodedPart]:
+        """Write the corpus with the ids of a vocabulary."""
+        return [self._save(KnownWordIds(key_to_index), folder, progress)]
+
+    def _save(self, ids: WordIds, folder: Path, progress: Progress | None) -> EncodedPart:
+        """Write the ids of the words to shards; return an `EncodedPart` without words.
+
+        Its `n_sentences` is the number of items, including empty ones.
+        """
+        shards = list[Shard]()
+        n_raw_words = 0
+        n_items = 0
+        for run, n_items in self._runs(ids):  # noqa: B007  the last is returned
+            n_sentences = int(np.count_nonzero(run == END))
+            n_words = int(np.count_nonzero(run > FIRST_TAG)) - n_sentences
+            run = ids.finish(run)
+            if len(run):  # otherwise EncodedCorpus distributes these words over other shards
+                path = folder / f"{len(shards):05}.int32"
+                shards.append(save_shard(path, [run], n_words, n_sentences))
+            n_raw_words += n_words
+            if progress:
+                progress(n_raw_words, n_items, ids.n_words, self.bytes_read)
+        return EncodedPart(shards, n_raw_words, n_items)
+
+    def _runs(self, ids: WordIds) -> Iterator[tuple[Ids, int]]:
+        """Yield the entries of each shard, and the number of items so far."""
+        max_entries = min(shard_files.SHARD_ENTRIES, MAX_ENTRIES)
+        arrays = list[Ids]()  # entries that have not been yielded
+        n_items = 0
+        # one thread, because words are numbered in order
+        for entries, n_items in in_threads(
+            lambda batch, _: (ids.encode(batch), batch.n_items),
+            self.batches(ids),
+            threads=1,
+            ahead=2,
+        ):
+            arrays.append(entries)
+            while sum(map(len, arrays)) > max_entries:
+                run = np.concatenate(arrays)
+                ends = np.flatnonzero(run == END) + 1
+                stop = ends[max(0, int(np.searchsorted(ends, max_entries, "right")) - 1)]
+                yield run[:stop], n_items
+                arrays = [run[stop:]]
+        yield np.concatenate(arrays), n_items
+
+
+class SentenceCorpus(BatchedCorpus):
+    """Sentences of any objects.
+
+    As in gensim, a warning is logged if the first sentence is a string.
+
+    Parameters
+    ----------
+    sentences : iterable
+        Lists of words. Items of a `tagged` corpus are (entries of tags, words).
+    n_sentences : int
+        Number of sentences for the progress bar; 0 if it is unknown.
+    """
+
+    def __init__(
+        self, sentences: Iterable[Any], tagged: bool = False, n_sentences: int = 0
+    ) -> None:
+        self.sentences = sentences
+        self.tagged = tagged
+        if n_sentences:
+            self.unit = "sentences"
+            self.total = n_sentences
+
+    def batches(self, ids: WordIds) -> Iterator[Batch | IntegerBatch]:
+        """Yield integers as long as all words are integers, then any objects."""
+        if self.tagged:
+            return batch_objects(self.sentences, True, ids.join)
+        return batch_sentences(
+            self.sentences, lambda sentences: batch_objects(sentences, False, ids.join)
+        )
+
+
+class IntegerCorpus(BatchedCorpus):
+    """Sentences of integers in arrays, without an object per word.
+
+    Parameters
+    ----------
+    arrays : iterator of (values, lengths)
+        Words of some sentences, int64 [n], and the number of words of each of them, int64
+        [sentences].
+    n_sentences : int
+        Number of sentences for the progress bar; 0 if it is unknown.
+    """
+
+    def __init__(self, arrays: Iterable[tuple[Integers, Integers]], n_sentences: int = 0) -> None:
+        self.arrays = arrays
+        if n_sentences:
+            self.unit = "sentences"
+            self.total = n_sentences
+
+    def batches(self, ids: WordIds) -> Iterator[IntegerBatch]:
+        """Yield a batch for each pair of arrays, and an empty one at the end."""
+        return batch_integers(self.arrays)
+
+
+def open_sentences(source: Any, tagged: bool) -> SentenceCorpus:
+    """Open any iterable of sentences, or of documents."""
+    return SentenceCorpus(source, tagged, count_sentences(source))
+
+
+def open_integers(source: Any, tagged: bool) -> IntegerCorpus | None:
+    """Open an object with a method ``integer_batches()``; None if it has none, or returns None.
+
+    The method returns the `arrays` of an `IntegerCorpus`.
+    """
+    if tagged or not hasattr(source, "integer_batches"):
+        return None
+    arrays = source.integer_batches()
+    return None if arrays is None else IntegerCorpus(arrays, count_sentences(source))
+
+
+def count_sentences(source: Any) -> int:
+    """Return the number of sentences for the progress bar; 0 if it is unknown.
+
+    gensim never asks for the length of a corpus, so an error of its `__len__` must not end a
+    training.
+    """
+    try:
+        return operator.length_hint(source, 0)
+    except Exception:
+        return 0

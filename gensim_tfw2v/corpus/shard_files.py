@@ -1,0 +1,140 @@
+"""Shards: files of word ids on disk, each of whole sentences."""
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
+#: Callback with the counts so far: words, sentences, word types, bytes of files.
+Progress = Callable[[int, int, int, int], object]
+#: Parent of a temporary folder; None for the default of `tempfile` (see TMPDIR).
+Parent = str | os.PathLike[str] | None
+
+ID = np.dtype("<i4")  # an entry on disk, little-endian on all machines
+END = -1  # entry after each sentence
+UNKNOWN = -2  # entry of a word outside the vocabulary
+FIRST_TAG = -3  # FIRST_TAG - n is the entry of tag n, before the words of its document
+SHARD_ENTRIES = 1 << 22  # maximum, except for a single longer sentence
+PIECE_ENTRIES = 1 << 16  # read at a time
+MAX_SENTENCE = 10_000  # maximum words, as in LineSentence; longer lines are cut
+
+
+@dataclass(frozen=True)
+class Shard:
+    """File of whole sentences: raw little-endian int32 ids, with -1 after each sentence.
+
+    A sentence may be a document, whose tags do not count as tokens. After `EncodedCorpus.recut`,
+    the first and the last sentence may be parts of a sentence.
+    """
+
+    path: str
+    n_entries: int  # int32 values in the file
+    n_tokens: int  # entries that are words
+    n_raw_words: int  # words in the encoded text, including unknown ones
+    n_sentences: int  # sentences in the encoded text, including empty ones
+
+
+class EncodedPart(NamedTuple):
+    """Shards and counts of one part of a corpus.
+
+    With a known vocabulary, shards contain its ids, and `words` is empty. Otherwise they contain
+    provisional ids: indices of `words`, which are in order of first occurrence.
+    """
+
+    shards: list[Shard]
+    n_raw_words: int
+    n_sentences: int
+    words: bytes = b""  # UTF-8, a newline after each word
+    counts: NDArray[np.int64] = np.zeros(0, np.int64)  # occurrences of each of `words`
+
+
+def write_error(code: int | None, folder: Path) -> OSError:
+    """Return an error with this errno, the folder, the bytes written so far, and a remedy."""
+    n_bytes = sum(map(_size, folder.glob("**/*")))
+    if code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        advice = "free space there, or"
+    elif code in (errno.ENOENT, errno.ENOTDIR):
+        advice = "make the folder first, or"
+    else:
+        advice = "fix that, or"
+    return OSError(
+        code,
+        f"{os.strerror(code or 0)}, after {n_bytes:,} bytes of encoded corpus; {advice} "
+        "use a different folder (encoded_dir=…, or TMPDIR in the environment)",
+        str(folder),
+    )
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(OSError):  # moved or removed meanwhile
+        if path.is_file():
+            return path.stat().st_size
+    return 0
+
+
+def check_shards(shards: Iterable[Shard]) -> None:
+    """Raise a ValueError if a shard's file is missing or has a wrong length."""
+    for shard in shards:
+        size = os.path.getsize(shard.path) if os.path.exists(shard.path) else 0
+        if size != shard.n_entries * ID.itemsize:
+            raise ValueError(f"{shard.path} is missing or cut short: encode the corpus again")
+
+
+def without_unknown(run: Ids) -> Ids:
+    """Drop unknown words from whole sentences, then sentences without words."""
+    run = run[run != UNKNOWN]
+    ends = np.flatnonzero(run == END)
+    n_words = np.diff(np.cumsum(run >= 0)[ends], prepend=0)
+    return run[np.repeat(n_words > 0, np.diff(ends, prepend=-1))]
+
+
+def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
+    """Write ids to a file; if that fails, raise the OSError of `write_error`."""
+    try:
+        with path.open(mode) as file:
+            file.write(np.ascontiguousarray(ids, ID))
+    except OSError as error:
+        raise write_error(error.errno, path.parent) from error
+
+
+def save_shard(path: Path, runs: Iterable[Ids], n_raw_words: int, n_sentences: int) -> Shard:
+    """Write runs of sentences to a shard; the two counts are those of their text."""
+    n_entries = 0
+    n_tokens = 0
+    save_ids(path, np.zeros(0, ID))
+    for run in runs:
+        save_ids(path, run, "ab")
+        n_entries += len(run)
+        n_tokens += int(np.count_nonzero(run >= 0))
+    return Shard(str(path), n_entries, n_tokens, n_raw_words, n_sentences)
+
+
+def read_ids(path: str, start: int, stop: int) -> Ids:
+    """Read a slice of a shard: int32, [stop - start]."""
+    ids = np.fromfile(path, ID, stop - start, offset=start * ID.itemsize)
+    if len(ids) != stop - start:
+        raise ValueError(f"{path} is cut short: encode the corpus again")
+    return ids.astype(np.int32, copy=False)
+
+
+def read_pieces(shard: Shard) -> Iterator[Ids]:
+    """Read a shard in runs of whole sentences, of about `PIECE_ENTRIES`; the last may be cut."""
+    begun = np.zeros(0, np.int32)  # the start of a sentence whose end has not been read
+    for start in range(0, shard.n_entries, PIECE_ENTRIES):
+        piece = read_ids(shard.path, start, min(start + PIECE_ENTRIES, shard.n_entries))
+        piece = np.concatenate([begun, piece])
+        last = len(piece) - 1 - int(np.argmax(piece[::-1] == END))
+        if piece[last] == END:
+            run, begun = np.split(piece, [last + 1])
+            yield run
+        else:
+            begun = piece
+    if len(begun):
+        yield begun

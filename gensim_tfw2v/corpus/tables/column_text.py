@@ -1,0 +1,65 @@
+"""A column of strings as a text: a line per row."""
+
+import io
+import os
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from gensim_tfw2v.corpus.tables.table_columns import read_column, require_pyarrow
+from gensim_tfw2v.corpus.tables.table_options import TableColumn
+from gensim_tfw2v.corpus.text_files import FileRange
+
+try:
+    import pyarrow as pa
+    from pyarrow import compute
+except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
+    pass
+
+
+@dataclass(frozen=True, order=True)
+class ColumnRange(FileRange):
+    """A whole table, of which one column is read."""
+
+    column: TableColumn = field(kw_only=True)
+
+    @classmethod
+    def whole(cls, path: str, column: TableColumn) -> "ColumnRange":
+        """Return the range of a table."""
+        return cls(path, 0, os.path.getsize(path), is_stream=True, column=column)
+
+    def open(self) -> BinaryIO:
+        """Open the column for reading as lines of text."""
+        return io.BufferedReader(ColumnText(self.path, self.column))
+
+
+class ColumnText(io.RawIOBase):
+    """A column of strings as a stream of UTF-8 text: a line per row, empty for a null."""
+
+    def __init__(self, path: str, column: TableColumn) -> None:
+        require_pyarrow()
+        self._batches = read_column(path, column, pa.string())
+        self._unread = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """Fill a buffer; return the number of bytes, 0 at the end."""
+        text = pa.large_string()
+        while not self._unread and (column := next(self._batches, None)) is not None:
+            if not len(column):
+                continue
+            column = compute.fill_null(column.cast(text), "")
+            column = compute.replace_substring(column, "\n", " ")
+            ends = pa.scalar("\n", text)
+            lines = compute.binary_join_element_wise(column, ends, pa.scalar("", text))
+            _, offsets, buffer = lines.buffers()
+            stop = np.frombuffer(offsets, np.int64)[len(lines)]  # the buffer may be longer
+            self._unread = memoryview(buffer or b"").cast("B")[:stop]
+        size = min(len(into), len(self._unread))
+        into[:size] = self._unread[:size]
+        self._unread = self._unread[size:]
+        return size

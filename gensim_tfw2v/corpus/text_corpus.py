@@ -1,0 +1,128 @@
+"""Corpora of text files, which the compiled scanner reads in parallel."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.corpus.lines import LineCorpus
+from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
+from gensim_tfw2v.corpus.run_readers import RunReader, read_runs
+from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, words_of
+from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, EncodedPart, Progress, save_ids
+from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, cut_texts, whole_file
+from gensim_tfw2v.messages import COMPRESSED
+
+#: Name of gensim's class for the sentences of several files.
+PATHS = "gensim.models.word2vec.PathLineSentences"
+
+
+@dataclass
+class TextCorpus(Corpus):
+    """Lines of text files or of columns of tables.
+
+    Files are in the format of LineSentence: UTF-8, one sentence per line, words separated by white
+    space. They may be compressed, with a suffix that smart_open supports (.gz, .bz2, …). In
+    `tagged` text each line is a document, even an empty one.
+
+    Attributes
+    ----------
+    ranges : sequence of FileRange
+        Whole files.
+    tagged : bool
+    paths : sequence of str
+        Files that remote machines may read, too.
+    remote_readers : sequence of RunReader
+    """
+
+    ranges: Sequence[FileRange]
+    tagged: bool = False
+    paths: Sequence[str] = ()
+    remote_readers: Sequence[RunReader] = ()
+    has_line_tags = True
+
+    def __post_init__(self) -> None:
+        if self.paths and (size := bytes_of(self.ranges)):
+            self.unit = "B"
+            self.total = size
+
+    def count(self, folder: Path, progress: Progress | None) -> CountedParts:
+        """Number and count the words of the files, as if these were concatenated."""
+        runs = cut_texts(self.ranges)
+        if library() is None:
+            return LineCorpus(runs, self.tagged).count(folder, progress)
+        counter = WordCounter()
+        parts = list[tuple[EncodedPart, Path | None]]()
+        remote = self.remote_readers
+        with closing(read_runs(runs, folder, None, self.tagged, remote, progress)) as run_parts:
+            for part in run_parts:  # closing stops all threads after an error
+                ids = folder / f"part{len(parts):05}.ids"
+                save_ids(ids, counter.add(part.words, part.counts))
+                # without its words, to save memory
+                parts.append((EncodedPart(part.shards, part.n_raw_words, part.n_sentences), ids))
+        joined, counts = words_of(counter.pointer)
+        del counter  # its table takes as much memory as the words
+        return CountedParts(joined.decode().split("\n")[:-1], counts, parts)
+
+    def encode(
+        self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
+    ) -> list[EncodedPart]:
+        """Write the files with the ids of a vocabulary."""
+        runs = cut_texts(self.ranges)
+        if library() is None:
+            return LineCorpus(runs, self.tagged).encode(key_to_index, folder, progress)
+        known = Known(key_to_index)
+        remote = self.remote_readers
+        with closing(read_runs(runs, folder, known, self.tagged, remote, progress)) as parts:
+            return list(parts)
+
+
+def open_texts(source: Any, tagged: bool) -> TextCorpus | None:
+    """Open a source that consists of whole files; None for any other source.
+
+    Raises
+    ------
+    OSError, ValueError
+        See `whole_file`.
+    """
+    paths = text_paths(source, tagged)
+    return None if paths is None else open_paths(paths, tagged)
+
+
+def open_paths(
+    paths: Sequence[str], tagged: bool, remote_readers: Sequence[RunReader] = ()
+) -> TextCorpus:
+    """Open files; errors are those of `whole_file`."""
+    return TextCorpus([whole_file(path) for path in paths], tagged, paths, remote_readers)
+
+
+def text_paths(source: Any, tagged: bool = False) -> list[str] | None:
+    """Return the files of a source that consists of whole files; None for any other source.
+
+    Files may be passed as a path, or as gensim's `LineSentence` or `PathLineSentences` with the
+    default limits on number and length of sentences. `tagged` documents may also be a
+    `TaggedLineDocument`.
+    """
+    if isinstance(source, Path):
+        return [str(source)]
+    kind = f"{type(source).__module__}.{type(source).__name__}"
+    if tagged and kind == "gensim.models.doc2vec.TaggedLineDocument":
+        paths = [source.source]
+    elif kind not in ("gensim.models.word2vec.LineSentence", PATHS):
+        return None
+    elif source.max_sentence_length != MAX_SENTENCE or source.limit is not None:
+        return None
+    else:
+        paths = source.input_files if kind == PATHS else [source.source]
+    if not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        return None  # an open file
+    from smart_open.compression import get_supported_extensions
+
+    # formats that the user has registered with smart_open are read by gensim's class
+    custom_formats = set(get_supported_extensions()) - set(COMPRESSED)
+    if custom_formats & {os.path.splitext(path)[1] for path in paths}:
+        return None
+    paths = list(map(os.fspath, paths))
+    return [path if "://" in path else os.path.expanduser(path) for path in paths]

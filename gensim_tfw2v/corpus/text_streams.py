@@ -1,0 +1,58 @@
+"""Texts as streams of bytes: compressed and remote files, and pipes."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader, FileIO
+from typing import Any, BinaryIO
+
+from gensim_tfw2v import messages
+from gensim_tfw2v.corpus.decompression import HEAD
+from gensim_tfw2v.corpus.refusals import find_stream_refusal
+from gensim_tfw2v.messages import COMPRESSED
+
+
+@contextmanager
+def open_stream(path: str) -> Iterator[BinaryIO]:
+    """Open a compressed or remote file or a pipe, and name it in errors until it is closed.
+
+    Raises
+    ------
+    EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, OSError
+        If compressed data are damaged or truncated: the decompressor's type, with an explanation.
+    ValueError
+        If a pipe or a remote file is not a text: see `refusals.find_stream_refusal`.
+    """
+    if not path.lower().endswith(COMPRESSED) and "://" not in path:
+        with BufferedReader(FileIO(path), HEAD) as file:
+            if refusal := find_stream_refusal(file.peek()):
+                raise ValueError(f"{path} {refusal}")
+            yield file
+        return
+    try:
+        with messages.open_decompressed(path) as file:
+            yield _check_remote(path, file) if "://" in path else file
+    except Exception as error:
+        if (kind := messages.damage(error)) is None:
+            raise
+        advice = (
+            f"{path} is damaged, cut short, or not what its name says: {error}. Make or copy it "
+            "again, or rename it if it is not compressed"
+        )
+        raise kind(advice) from error
+
+
+def _check_remote(path: str, file: Any) -> BinaryIO:
+    """Raise a ValueError if a remote file is not a text; return an open file from its start."""
+    peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD)
+    if refusal := find_stream_refusal(peekable.peek(HEAD)[:HEAD], path):
+        raise ValueError(f"{path} {refusal}")
+    return peekable
+
+
+def bytes_read(file: BinaryIO) -> int:
+    """Return the bytes on disk that a stream has read so far; 0 for a pipe or a remote file."""
+    try:
+        return os.lseek(file.fileno(), 0, os.SEEK_CUR)
+    except (AttributeError, OSError):
+        return 0
