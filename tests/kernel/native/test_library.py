@@ -14,9 +14,9 @@ import pytest
 import gensim_tfw2v
 from gensim_tfw2v import TFFastText, TFWord2Vec, compiled_library
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.engines import compiled
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.ops import library
-from gensim_tfw2v.training import training_plan
 from tests.kernel.native.units import KERNELS, kernels_here
 
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
@@ -96,7 +96,7 @@ def test_kernels_contain_prefetches():
 def ops(tmp_path, monkeypatch):
     """Make an empty folder the place of the libraries, and return the path of the ops there."""
     monkeypatch.setattr(library, "OPS", tmp_path / "ops.so")
-    monkeypatch.setattr(training_plan, "load_ops", library.load_ops.__wrapped__)
+    monkeypatch.setattr(compiled, "load_ops", library.load_ops.__wrapped__)
     monkeypatch.setattr(compiled_library, "KERNELS", tmp_path / "kernels.so")
     monkeypatch.setattr(compiled_library, "load", compiled_library.load.__wrapped__)
     monkeypatch.setattr(by_ctypes, "_library", by_ctypes._library.__wrapped__)
