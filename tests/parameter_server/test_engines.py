@@ -41,7 +41,7 @@ if __name__ == "__main__":
 
 
 def problem(made=TFWord2Vec, **options):
-    return Problem(made(**options)._current_config(), n_words=10, tokens=1000, window=5)
+    return Problem(made(**options)._current_config(), n_words=10, tokens=1000, window=5, pairs=6)
 
 
 @compiled

@@ -76,7 +76,7 @@ def test_unusable_kernel_is_refused_before_rows_change(kernel):
 
 
 def options_of(kernel):
-    problem = Problem(TFWord2Vec()._current_config(), n_words=10, tokens=100, window=5)
+    problem = Problem(TFWord2Vec()._current_config(), n_words=10, tokens=100, window=5, pairs=6)
     return choose_kernel_options(replace(problem, kernel=kernel))
 
 
