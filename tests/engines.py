@@ -1,7 +1,35 @@
-"""Training without the compiled kernels."""
+"""Engines with the sizes of a test, and training without the compiled kernels."""
+
+from dataclasses import asdict
+
+from gensim_tfw2v.compiled_library import Options
+from gensim_tfw2v.engines.compiled import CompiledEngine
+from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
+from gensim_tfw2v.graph.step_options import StepOptions
 
 
 def train_by_graph(monkeypatch):
     """Train by the TensorFlow fallback, as if there were no kernels."""
     monkeypatch.setattr("gensim_tfw2v.kernel.native.by_ctypes.is_available", lambda: False)
     monkeypatch.setattr("gensim_tfw2v.engines.ENGINES", ("tensorflow:TensorFlowEngine",))
+
+
+def kernel_options(objective, shape, **options):
+    """Return options of the kernels; `options` replace the defaults of gensim."""
+    defaults = {
+        "skip_targets": True, "shards": 1, "shrink": True, "max_window": shape.window,
+        "documents": False, "train_words": True, "concatenated": 0, "padding": 0,
+        "learn_hidden": True, "kernel": 0,
+    }  # fmt: skip
+    values = Options(**asdict(objective), **asdict(shape), **defaults | options)
+    return Options._make(map(int, values))
+
+
+def compiled_engine(objective, shape, size, loss_every=1, **options):
+    """Return an engine of the compiled kernels; `options` as for `kernel_options`."""
+    return CompiledEngine(kernel_options(objective, shape, **options), size, loss_every)
+
+
+def step_engine(objective, shape, id_bits, with_loss=True, **options):
+    """Return TensorFlow's engine; `options` are those of `StepOptions`."""
+    return TensorFlowEngine(StepOptions(objective, shape, id_bits, with_loss=with_loss, **options))

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gensim_tfw2v.XXX import KernelConfig
 
 from benchmarks.fit import alone_per_second, results
 from gensim_tfw2v._tensorflow import tf
@@ -16,6 +15,7 @@ from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.job import ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.planning import (
@@ -29,7 +29,8 @@ from gensim_tfw2v.planning import (
 from gensim_tfw2v.planning.memory import machine_request
 from gensim_tfw2v.planning.speed import transfer_seconds
 from gensim_tfw2v.planning.workload import column_bytes, distinct_rows, row_bytes
-from gensim_tfw2v.regimes.parameter_server import LAYOUTS
+from gensim_tfw2v.regimes.parameter_server import layout_class
+from tests.engines import step_engine
 from tests.parameter_server.test_job import PROGRAMS, job
 
 VOCABULARY = 3000
@@ -43,14 +44,15 @@ def independent(frequencies, tokens, seed=1):
 
 def counted(frequencies, size, shards, layout, objective, shape, entries):
     """Bytes per token that a job fetches and pushes, by its own counters."""
-    config = KernelConfig(objective, shape, size, 12, len(entries), skip_targets=False)
+    engine = step_engine(objective, shape, 12, with_loss=False, skip_targets=False)
+    config = JobConfig(engine, objective, size, shape.window, len(entries), layout=layout)
     words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise)
-    tables = Tables(*(LAYOUTS[layout][0](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
+    tables = Tables(*(layout_class(layout)(n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
     rates = pair_rates(frequencies.words, 4.0, objective.skipgram, 5, frequencies.noise, None)
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     server = ParameterServer(tables, *constants, push_counter, WorkerVariables())
-    function = PROGRAMS[layout](replace(config, layout=layout), server).function
+    function = PROGRAMS[layout](config, server).function
     result = JobResult.unpacked(function(*job(entries)).numpy())
     return np.array([result.fetched, result.pushed]) / result.units.kept[0]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gensim.test.utils import common_texts, datapath
-from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
+from gensim_tfw2v.graph.step_options import StepOptions
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import NARROW_WINDOW, WIDEST_WINDOW, choose_window
@@ -53,9 +53,9 @@ def test_narrowed_window_draws_the_same_windows(side, shrinks):
     found = []
     for window, max_window in ((40, None), (8, 40)):
         shape = StepShape(32, 8, window, 4, side)
-        config = KernelConfig(Objective(True, 0), shape, 1, 1, 1, shrinks, max_window)
+        options = StepOptions(Objective(True, 0), shape, 1, shrinks, max_window)
         words = word_tensors(WordArrays.of(np.full(9, 0.8)))
-        draws = draw(config, words, tf.constant(entries), tf.constant([1, 2]))
+        draws = draw(options, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)
         if side == "centres":  # only the block's own positions
             windows = windows[:, window : window + shape.block]

@@ -15,8 +15,7 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.messages import require
-from gensim_tfw2v.ops import texts
-from gensim_tfw2v.ops.library import load_ops, why_not
+from gensim_tfw2v.ops import library, texts
 from gensim_tfw2v.ops.units import (
     CompiledUnit,
     draw_unit,
@@ -58,8 +57,8 @@ class CompiledEngine(Engine):
             return False
         if isinstance(options.cluster, LocalTasks) and by_ctypes.is_available():
             return True
-        require(f"{why_not()}. Training without them", "tensorflow")
-        return not tf.config.list_physical_devices("GPU") and load_ops() is not None
+        require(f"{library.why_not()}. Training without them", "tensorflow")
+        return not tf.config.list_physical_devices("GPU") and library.load_ops() is not None
 
     @classmethod
     def from_problem(cls, problem: Problem) -> CompiledEngine:
@@ -73,8 +72,8 @@ class CompiledEngine(Engine):
 
     def check(self) -> None:
         """See `Engine.check`."""
-        if load_ops() is None:
-            raise RuntimeError(why_not())
+        if library.load_ops() is None:
+            raise RuntimeError(library.why_not())
 
     def wire_dtype(self, wire: str) -> str:
         """Return `wire`: the ops convert rows to each type."""

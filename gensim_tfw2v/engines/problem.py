@@ -23,6 +23,8 @@ class Problem:
     window : int
         Maximum number of positions on either side of a window's centre: gensim's `window`, unless
         the longest sentence needs less.
+    pairs : int
+        Mean number of words in a window.
     most_frequent : float
         Fraction of the tokens that are the most frequent word.
     ngram_overlap : float, optional
@@ -43,14 +45,10 @@ class Problem:
     n_words: int
     tokens: int
     window: int
+    pairs: int
     most_frequent: float = 0.0
     ngram_overlap: float | None = None
     padding: int = 0
     locked: bool = False
     loss_every: int = 0
     kernel: str = ""
-
-    @property
-    def pairs(self) -> int:
-        """Mean number of words in a window."""
-        return self.window + 1 if self.options.shrink_windows else 2 * self.window

@@ -21,7 +21,7 @@ from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.ops.library import load_ops, why_not
+from gensim_tfw2v.ops import library
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.parameter_server.engine import Engine
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
@@ -132,5 +132,5 @@ def _why_no_kernels(options: TrainingConfig) -> str:
     option = "deterministic=True" if options.deterministic else "learn_hidden=False"
     subject = f"{name} is" if name else f"{option} models are"
     hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
-    reason = hide if load_ops() is not None else why_not()
+    reason = hide if library.load_ops() is not None else library.why_not()
     return f"{subject} trained only by the compiled kernels, on CPUs, but {reason}"

@@ -98,6 +98,7 @@ class Plan:
             n_words=len(vocabulary.counts),
             tokens=int(self.tokens * vocabulary.kept_share),
             window=self.window,
+            pairs=self.window + 1 if self.options.shrink_windows else 2 * self.window,
             most_frequent=vocabulary.most_frequent,
             ngram_overlap=subwords.ngram_overlap if subwords else None,
             padding=vocabulary.padding,
@@ -114,8 +115,12 @@ class Plan:
         ------
         ValueError
             If `negative_shards` exceeds the number of words.
+        RuntimeError
+            If the compiled kernels are not available.
         """
         self._check_shards()
+        if not self.shares_rows:
+            self.engine.check()  # without kernels, this raises an error with advice
         return choose_kernel_options(self.problem)
 
     @cached_property

@@ -14,7 +14,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, EncodedPart, Shard
 from gensim_tfw2v.corpus.shard_files import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec
-from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, draw_rows
+from gensim_tfw2v.parameter_server.combining import Directions, draw_rows
 from gensim_tfw2v.training.checkpoints import CheckpointError
 from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary
@@ -170,7 +170,7 @@ def test_rates_of_tags_follow_their_documents():
 
 
 @pytest.mark.parametrize(
-    ("made", "options", "averaged", "grows"),
+    ("made", "options", "mean_rows", "grows"),
     [
         (TFWord2Vec, {"sg": 0}, 6, True),
         (TFDoc2Vec, {"dm": 1}, 7, False),
@@ -178,11 +178,11 @@ def test_rates_of_tags_follow_their_documents():
         (TFDoc2Vec, {"dm": 0}, 1, False),
     ],
 )
-def test_documents_average_their_tag_and_keep_the_learning_rate(made, options, averaged, grows):
+def test_documents_average_their_tag_and_keep_the_learning_rate(made, options, mean_rows, grows):
     config = made(**options, cluster="local:ps=1,worker=4")._current_config()
     corpus = SimpleNamespace(total_tokens=1 << 23, longest_sentence=2)
-    program = Plan(config, two_words(), corpus).config
-    assert averaged_words(program) == averaged
+    program = Plan(config, two_words(), corpus).job_config
+    assert program.rows_per_mean == mean_rows
     # no other worker trains a document's rows, so none of their updates are missing
     assert (program.max_growth > 1) == grows
 
@@ -190,8 +190,8 @@ def test_documents_average_their_tag_and_keep_the_learning_rate(made, options, a
 def test_row_trained_by_a_single_job_is_pushed_in_full():
     curvature = tf.linalg.diag(tf.constant([4.0, 1.0, 0.1]))
     rates = tf.constant([-3.0, 0.0, 3.0])
-    share = Directions.of(curvature, tf.constant(4.0)).of_rows(rates)
-    changes = share.of(tf.ones([3, 3]), tf.range(3)).numpy()
+    share = Directions.of(curvature, tf.constant(4.0)).shares(rates)
+    changes = share.apply(tf.ones([3, 3]), tf.range(3)).numpy()
     np.testing.assert_allclose(changes[:2], 1, atol=1e-3)
     np.testing.assert_allclose(changes[2, 0], 1 / 4, atol=1e-3)
     # such rows are still drawn as rows that other rows are predicted with

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
-from gensim_tfw2v.XXX import KernelConfig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -13,6 +12,7 @@ from scipy import stats
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw, in_halos
 from gensim_tfw2v.graph.objectives import WindowBand
+from gensim_tfw2v.graph.step_options import StepOptions
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.objective import Objective
@@ -33,11 +33,9 @@ class Drawn(NamedTuple):
 
 
 def by_graph(entries, key, keep, noise, shape, shrink, shards, max_window):
-    config = KernelConfig(
-        Objective(True, 1), shape, 1, 1, 1, shrink, max_window, negative_shards=shards
-    )
+    options = StepOptions(Objective(True, 1), shape, 1, shrink, max_window, negative_shards=shards)
     words = word_tensors(WordArrays.of(keep)._replace(noise=noise))
-    draws = draw(config, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
+    draws = draw(options, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
     windows, n = draws.windows.numpy().ravel(), int(draws.kept)
     left, right = windows // (shape.window + 1), windows % (shape.window + 1)
     assert not left[n:].any()
@@ -87,7 +85,7 @@ def test_block_inputs_are_its_tokens_and_a_halo():
     entries, shape = tf.constant([*range(10), -1, *range(10, 25), -1]), StepShape(16, 8, 3, 4)
     words = word_tensors(WordArrays.of(np.ones(50), np.ones(50)))
     draws = draw(
-        KernelConfig(Objective(False, 5, mean=True), shape, 1, 1, 1),
+        StepOptions(Objective(False, 5, mean=True), shape, 1),
         words,
         entries,
         tf.constant([1, 2]),
@@ -240,9 +238,9 @@ def test_different_keys_give_different_draws(draws_of, key):
 def test_alias_table_reproduces_the_weights(weights):
     weights = np.array(weights, float)
     table = alias_table(weights)
-    share, other = table[:, 0] / (2**31 - 1), table[:, 1]
-    assert ((share >= 0) & (share <= 1)).all()
-    chance = share + np.bincount(other, 1 - share, minlength=len(weights))
+    prob, alias = table[:, 0] / (2**31 - 1), table[:, 1]
+    assert ((prob >= 0) & (prob <= 1)).all()
+    chance = prob + np.bincount(alias, 1 - prob, minlength=len(weights))
     np.testing.assert_allclose(chance / len(weights), weights / weights.sum(), atol=1e-8)
 
 

@@ -5,19 +5,20 @@ import functools
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
-from gensim_tfw2v.XXX import KernelConfig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph import steps as unit_module
 from gensim_tfw2v.graph.draws import draw
+from gensim_tfw2v.graph.paths import look_up_paths
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
+from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
+from tests.engines import step_engine
 from tests.graph import reference, unit_function
 from tests.graph.unit_function import word_tensors
 
@@ -71,29 +72,27 @@ def run(
     `outputs` are the output rows: of hierarchical softmax with `paths`, else of negative sampling.
     With `slices`, columns are distributed over that number of variables.
     """
-    config = KernelConfig(
-        objective, shape, SIZE, id_bits=6, max_entries=2048, loss_every=1, **options
-    )
+    engine = step_engine(objective, shape, id_bits=6, **options)
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
-    shards = config.negative_shards
+    shards = engine.options.negative_shards
     noise = None if paths else np.ones(VOCABULARY)
     words = word_tensors(WordArrays.of(keep, noise, paths, negative_shards=shards))
     arguments = words, tf.constant(entries), tf.constant(key), tf.constant([alpha] * 2, tf.float32)
     if slices:
-        tables, result = run_sliced(config, tables, slices, arguments)
+        tables, result = run_sliced(engine.options, tables, slices, arguments)
     else:
         tables = [tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in tables]
         tables = Tables(*tables)
-        result = unit_function.concrete_unit_function(config, tables)(tables, *arguments)
+        result = unit_function.concrete_unit_function(engine, tables)(tables, *arguments)
         tables = Tables(*(table.numpy() for table in tables))
     trained = [tables.inputs, tables.nodes if paths else tables.outputs]
-    return trained, result, functools.partial(draw, config, *arguments[:3])
+    return trained, result, functools.partial(draw, engine.options, *arguments[:3])
 
 
-def run_sliced(config, arrays, slices, arguments):
+def run_sliced(options, arrays, slices, arguments):
     """Train a unit on tables sliced into columns; return them as arrays, and the result."""
-    layouts, train = sliced_function(config, tuple(map(len, arrays)), slices)
+    layouts, train = sliced_function(options, tuple(map(len, arrays)), slices)
     for layout, array in zip(layouts, arrays, strict=True):
         layout.load(array)
     result = train(*arguments)
@@ -104,15 +103,15 @@ def run_sliced(config, arrays, slices, arguments):
 
 
 @functools.cache
-def sliced_function(config, rows, slices):
+def sliced_function(options, rows, slices):
     """Tables sliced into columns, and a function that trains a unit on them, traced only once."""
     layouts = [ColumnLayout(number, SIZE, slices) for number in rows]
-    link = layouts[0].link(tf.as_dtype(config.product_dtype))
+    link = layouts[0].link(tf.as_dtype(options.product_dtype))
 
     @tf.function(autograph=False, reduce_retracing=True)
     def train(words, *unit):
-        prepared = prepare_unit(config, words, *unit)
-        return prepared.train(config, Tables(*(SlicedRows(x, link) for x in layouts)), words)
+        prepared = prepare_unit(options, words, *unit, unit_function.MAX_ENTRIES)
+        return prepared.train(options, Tables(*(SlicedRows(x, link) for x in layouts)), words)
 
     return layouts, train
 
@@ -275,7 +274,7 @@ def test_huffman_tree_returns_the_padded_path_of_each_word(words):
     points, codes = huffman_paths(1.3 ** np.arange(words) + 1)
     tree = tf.nest.map_structure(tf.constant, huffman_tree(points, codes))
     centres = np.random.default_rng(5).integers(0, words, (2, 3, 4)).astype(np.int32)
-    nodes, signs = paths_of(tf.constant(centres), tree)
+    nodes, signs = look_up_paths(tf.constant(centres), tree)
     assert nodes.shape == signs.shape == (2, 3, 4 * max(len(codes[word]) for word in centres.flat))
     for word, of_word, signs_of_word in zip(
         centres.flat, np.reshape(nodes, [24, -1]), np.reshape(signs, [24, -1]), strict=True

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.graph.updates import whole_rows
+from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
+#: Maximum entries of a unit.
+MAX_ENTRIES = 2048
 
-def concrete_unit_function(config, tables):
+
+def concrete_unit_function(engine, tables):
     """Return the traced function that trains a unit, for any vocabulary and number of entries.
 
     Parameters
@@ -22,10 +24,10 @@ def concrete_unit_function(config, tables):
     -------
     function (tables, words, entries, key, alphas) -> UnitResult
         It updates the tables in place. Entries [n], int32, are token ids with -1 after each
-        sentence, at most ``config.max_entries``. The key [2], int32, seeds the unit's draws.
+        sentence, at most `MAX_ENTRIES`. The key [2], int32, seeds the unit's draws.
         alphas [2], float32, are the learning rates at its first and last step.
     """
-    return unit_function(config).get_concrete_function(
+    return unit_function(engine).get_concrete_function(
         tables,
         _word_specs(),
         tf.TensorSpec([None], tf.int32),
@@ -35,14 +37,14 @@ def concrete_unit_function(config, tables):
 
 
 @functools.lru_cache(maxsize=32)
-def unit_function(config):
-    """Build the function that `concrete_unit_function` traces, once per config."""
+def unit_function(engine):
+    """Build the function that `concrete_unit_function` traces, once per engine."""
 
     # loops are tf.while_loop: AutoGraph would take as long as everything else together
     @tf.function(autograph=False)
     def train_unit(tables, words, entries, key, alphas):
-        prepared = prepare_unit(config, words, entries, key, alphas)
-        return prepared.train(config, whole_rows(table.handle for table in tables), words)
+        unit = engine.prepare(words, entries, key, alphas, MAX_ENTRIES)
+        return engine.train(unit, Tables(*(table.handle for table in tables)), words)
 
     return train_unit
 

@@ -107,7 +107,7 @@ def test_small_corpus_with_long_steps_trains_one_worker_at_a_time(regime, turns,
     def takes_turns(tokens):
         corpus = SimpleNamespace(total_tokens=tokens, longest_sentence=2)
         options = model._current_config()
-        return Plan(options, Vocabulary.of(model), corpus).config.one_at_a_time
+        return Plan(options, Vocabulary.of(model), corpus).job_config.one_at_a_time
 
     assert takes_turns(100_000) is turns
     assert ("2 workers train one at a time" in caplog.text) is turns

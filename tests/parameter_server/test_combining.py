@@ -12,7 +12,7 @@ from gensim_tfw2v.parameter_server.combining import (
     directions,
     larger_step_sizes,
 )
-from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.scratch import PaddedScratch, Scratch, WorkerVariables
 
 
 def matrix_of(values, seed=1):
@@ -31,8 +31,8 @@ def test_concurrent_jobs_move_rows_as_far_as_sequential_jobs(workers):
     left = np.exp(-steps[:, None] * values)  # remaining fraction of the distance after one job
     change = start @ vectors * (left - 1) @ vectors.T  # the optimum is 0
     along = Directions.of(tf.constant(matrix, tf.float32), tf.constant(float(workers)))
-    share = along.of_rows(tf.constant(steps, tf.float32))
-    moved = workers * share.of(tf.constant(change, tf.float32), tf.range(len(steps))).numpy()
+    share = along.shares(tf.constant(steps, tf.float32))
+    moved = workers * share.apply(tf.constant(change, tf.float32), tf.range(len(steps))).numpy()
     expected = start @ vectors * (left**workers - 1) @ vectors.T
     # steps are rounded by at most 9 % (an eighth of an octave)
     np.testing.assert_allclose(moved, expected, atol=0.09 * np.abs(expected).max())
@@ -42,10 +42,10 @@ def test_remaining_directions_use_their_mean_curvature():
     size = DIRECTIONS + 20
     values = np.concatenate([np.full(20, 0.01), np.linspace(0.1, 1, DIRECTIONS)])
     matrix, vectors = matrix_of(values)
-    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(8.0)).of_rows(
+    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(8.0)).shares(
         tf.constant([16.0])
     )
-    moved = share.of(tf.constant(vectors.T, tf.float32), tf.zeros([size], tf.int32)).numpy()
+    moved = share.apply(tf.constant(vectors.T, tf.float32), tf.zeros([size], tf.int32)).numpy()
     x = 16 * values
     expected = vectors.T * ((1 - np.exp(-8 * x)) / (8 * (1 - np.exp(-x))))[:, None]
     np.testing.assert_allclose(moved, expected, atol=1e-3)
@@ -53,7 +53,7 @@ def test_remaining_directions_use_their_mean_curvature():
 
 def test_pushed_fractions_are_between_mean_and_sum():
     matrix, _ = matrix_of(np.geomspace(1e-4, 1, 30))
-    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(6.0)).of_rows(
+    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(6.0)).shares(
         tf.constant([0.0, 1e-9, 1.0, 1e9])
     )
     of_rows = tf.gather(share.shares, share.levels).numpy()
@@ -94,10 +94,10 @@ def test_compiled_changes_equal_the_tensorflow_fallback(size, dtype):
     places = [tf.constant([3, 1, 40]), tf.constant([0, 49])]
     parts = [tf.gather(known, at) for at in places]
     steps = tf.constant(rng.uniform(0, 50, 50), tf.float32)
-    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(5.0)).of_rows(steps)
+    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(5.0)).shares(steps)
 
-    def changes(native):
-        scratch = Scratch(WorkerVariables(), "test", size, native)
+    def changes(kind):
+        scratch = kind(WorkerVariables(), "test", size)
 
         @tf.function(autograph=False)
         def of_rows():
@@ -106,7 +106,7 @@ def test_compiled_changes_equal_the_tensorflow_fallback(size, dtype):
 
         return of_rows()
 
-    for one, other in zip(changes(True), changes(False), strict=True):
+    for one, other in zip(changes(PaddedScratch), changes(Scratch), strict=True):
         np.testing.assert_allclose(
             tf.cast(one, tf.float32), tf.cast(other, tf.float32), rtol=1e-2, atol=1e-5
         )

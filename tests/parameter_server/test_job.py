@@ -1,11 +1,9 @@
 """A job on a copy of the rows equals training its units on the tables themselves."""
 
 import functools
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.step_shape import StepShape
@@ -14,13 +12,15 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.columns import ColumnJob
 from gensim_tfw2v.parameter_server.combining import (
-    averaged_words,
+    rows_per_mean,
 )
 from gensim_tfw2v.parameter_server.job import ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.rows import RowJob
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
-from gensim_tfw2v.regimes.parameter_server import LAYOUTS
+from gensim_tfw2v.regimes.parameter_server import layout_class
+from tests.engines import step_engine
 from tests.graph.test_objectives import huffman_paths, unit
 from tests.graph.unit_function import concrete_unit_function, word_tensors
 
@@ -42,9 +42,9 @@ def make(
     objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False,
     layout="rows", negative_shards=1,
 ):  # fmt: skip
-    """Return a job's function, its tables, its push counter, and (config, words, arrays)."""
-    config = KernelConfig(
-        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_every=1, locked=lock is not None,
+    """Return a job's function, its tables, its push counter, and (engine, words, arrays)."""
+    engine = step_engine(
+        objective, StepShape(32, 8, 3, 4), 6, locked=lock is not None,
         negative_shards=negative_shards,
     )  # fmt: skip
     paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
@@ -54,7 +54,7 @@ def make(
         np.random.default_rng(number).normal(0, 0.1, (VOCABULARY if used else 0, SIZE))
         for number, used in enumerate((True, objective.negative, objective.hierarchical))
     ))  # fmt: skip
-    tables = Tables(*(LAYOUTS[layout][0](len(array), SIZE, shards) for array in arrays))
+    tables = Tables(*(layout_class(layout)(len(array), SIZE, shards) for array in arrays))
     for table, array in zip(tables, arrays, strict=True):
         table.load(array)
     rates = pair_rates(
@@ -64,8 +64,13 @@ def make(
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     program_of_job = PROGRAMS[layout](
-        replace(
-            config,
+        JobConfig(
+            engine,
+            objective,
+            SIZE,
+            3,
+            1024,
+            rows_per_mean(objective, 4.0, False),
             workers=workers,
             threads=threads,
             wire_dtype=wire_dtype,
@@ -78,7 +83,7 @@ def make(
     def function(*arguments):
         return JobResult.unpacked(program_of_job.function(*arguments).numpy())
 
-    return function, tables, push_counter, (config, word_tensors(words), arrays)
+    return function, tables, push_counter, (engine, word_tensors(words), arrays)
 
 
 def job(*units, places=None, folder=None, replicas=1.0, alpha=0.05):
@@ -124,13 +129,13 @@ def exported(tables):
 )
 def test_single_unit_job_trains_as_the_unit(objective, layout, shards, locked, negative_shards):
     lock = np.linspace(0, 2, VOCABULARY) if locked else None
-    function, tables, push_counter, (config, words, arrays) = make(
+    function, tables, push_counter, (engine, words, arrays) = make(
         objective, 1, shards, lock=lock, layout=layout, negative_shards=negative_shards
     )
     expected = Tables(
         *(tf.Variable(array.astype(np.float32), shape=[None, SIZE]) for array in arrays)
     )
-    train = concrete_unit_function(config, expected)
+    train = concrete_unit_function(engine, expected)
     for number in range(2):
         entries = unit(number, 300, 11)
         alphas = tf.constant([0.05, 0.05])
@@ -216,18 +221,18 @@ def test_units_read_from_files_train_as_units_sent(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("objective", "shrinks", "words"),
+    ("objective", "pairs", "rows"),
     [
-        (Objective(True, 5), True, 1),
-        (Objective(False, 5, mean=True), True, 4),
-        (Objective(False, 5, mean=True), False, 6),
-        (Objective(False, 5), True, 1),
-        (Objective(False, 0, mean=True, hierarchical=True), True, 4),
+        (Objective(True, 5), 4, 1),
+        (Objective(False, 5, mean=True), 4, 4),
+        (Objective(False, 5, mean=True), 6, 6),
+        (Objective(False, 5), 4, 1),
+        (Objective(False, 0, mean=True, hierarchical=True), 4, 4),
     ],
 )
-def test_averaged_words_depend_on_objective_and_window(objective, shrinks, words):
-    config = KernelConfig(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
-    assert averaged_words(config) == words
+def test_rows_per_mean_depend_on_objective_and_window(objective, pairs, rows):
+    assert rows_per_mean(objective, pairs, documents=False) == rows
+    assert rows_per_mean(objective, pairs, documents=True) == rows + objective.mean
 
 
 def test_pushed_fraction_varies_by_direction():

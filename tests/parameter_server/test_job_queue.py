@@ -9,6 +9,8 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
+from gensim_tfw2v.engines.compiled import CompiledEngine
+from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server import job_queue as module
 from gensim_tfw2v.parameter_server.job import Job
@@ -17,6 +19,7 @@ from gensim_tfw2v.parameter_server.job_result import packed_size
 from gensim_tfw2v.parameter_server.text import read_entries
 
 THREADS, ENTRIES = 2, 10
+TENSORFLOW = TensorFlowEngine(None)
 
 
 @pytest.fixture
@@ -33,8 +36,8 @@ def jobs(tmp_path):
     return runs_of(tasks, THREADS)
 
 
-def config(shared=True, native=False):
-    return SimpleNamespace(threads=THREADS, shared_corpus=shared, native=native)
+def config(shared=True, engine=TENSORFLOW):
+    return SimpleNamespace(threads=THREADS, shared_corpus=shared, engine=engine)
 
 
 def reporting(of, fails_at=-1, wait=None):
@@ -83,7 +86,9 @@ def expected(jobs):
     ]
 
 
-@pytest.mark.parametrize("of", [config(False), config(False, native=True), config()], ids=str)
+@pytest.mark.parametrize(
+    "of", [config(False), config(False, CompiledEngine(None, 10)), config()], ids=str
+)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_each_job_is_drawn_once(jobs, of, workers, monkeypatch):
     monkeypatch.setattr(module, "AHEAD_BYTES", 200)  # the texts of two jobs

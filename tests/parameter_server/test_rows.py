@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.parameter_server import layout as layout_module
-from gensim_tfw2v.parameter_server.layout import GraphAccess, NativeAccess
 from gensim_tfw2v.parameter_server.rows import RowLayout, parts_of
+from gensim_tfw2v.parameter_server.shard_ops import CompiledShardOps, TensorFlowShardOps
 
 SIZE = 3
 
 
-@pytest.fixture(params=[GraphAccess, NativeAccess], autouse=True, scope="module")
+@pytest.fixture(params=[TensorFlowShardOps, CompiledShardOps], autouse=True, scope="module")
 def access(request):
     """Run all tests with both implementations of access to rows on the ps."""
-    if request.param is NativeAccess and load_ops() is None:
+    if request.param is CompiledShardOps and load_ops() is None:
         pytest.skip("the compiled kernels are missing")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout_module, "GraphAccess", request.param)
+        patch.setattr(layout_module, "TensorFlowShardOps", request.param)
         yield
 
 

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.engines.compiled import CompiledEngine
+from gensim_tfw2v.ops import library
 from gensim_tfw2v.regimes import coordinated_regime, coordinator
 from gensim_tfw2v.regimes.coordinated_regime import CoordinatedRegime
 
@@ -84,7 +86,8 @@ def test_coordinator_that_stops_reading_is_cluster_lost(tmp_path, monkeypatch):
 
 
 def test_kernels_that_tensorflow_cannot_load_raise_with_advice(monkeypatch):
-    monkeypatch.setattr(coordinator, "load_ops", lambda: None)
-    asked = SimpleNamespace(setup=SimpleNamespace(config=SimpleNamespace(native=True)))
+    monkeypatch.setattr(library, "load_ops", lambda: None)
+    engine = CompiledEngine(None, 10)
+    asked = SimpleNamespace(setup=SimpleNamespace(config=SimpleNamespace(engine=engine)))
     with pytest.raises(RuntimeError, match="cannot be loaded into TensorFlow .* Install"):
         coordinator.make_regime(asked, None)

@@ -20,7 +20,7 @@ from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import downpour
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.downpour import DownpourRegime
-from tests.graph.unit_function import word_tensors
+from tests.graph.unit_function import MAX_ENTRIES, word_tensors
 from tests.regimes.trials import (
     ALPHA,
     ENTRIES,
@@ -70,7 +70,7 @@ def train(regime, trial, units, epoch=0, arrays=None):
 
 def by_adagrad(trial, units, tables, squares, epoch=0):
     """Train units sequentially with Adagrad."""
-    train = adagrad_function(replace(trial.unit_config, adagrad=True))
+    train = adagrad_function(trial.engine.options)
     for unit in units:
         key = tf.constant(unit_key(SEED, epoch, unit.index))
         train(tables, squares, word_tensors(trial.words), tf.constant(unit.read()), key)
@@ -78,16 +78,16 @@ def by_adagrad(trial, units, tables, squares, epoch=0):
 
 
 @functools.lru_cache
-def adagrad_function(config):
+def adagrad_function(options):
     """Return a function that trains a unit on tables with Adagrad; traced once for all units."""
 
     @tf.function(autograph=False, reduce_retracing=True)
     def train_unit(tables, squares, words, entries, key):
-        part = prepare_unit(config, words, entries, key, tf.constant(ALPHA))
+        part = prepare_unit(options, words, entries, key, tf.constant(ALPHA), MAX_ENTRIES)
         rows = whole_rows(table.handle for table in tables)
         sums = Tables(*(table.handle for table in squares))
         begin = part.begin(rows)
-        return part.train_steps(config, rows, words, tf.constant(0), part.steps, begin, sums)
+        return part.train_steps(options, rows, words, tf.constant(0), part.steps, begin, sums)
 
     return train_unit
 
@@ -108,7 +108,7 @@ def by_one_replica(units):
         trial = Trial(objective)
         regime = make(trial, n_fetch, n_push, shards)
         train(regime, trial, units)
-        found = trial.exported(regime), regime.traffic, regime.config.row_bytes
+        found = trial.exported(regime), regime.traffic, regime.job.row_bytes
         regime.close()
         return found
 
@@ -147,7 +147,7 @@ def test_single_replica_with_adagrad_equals_training_on_the_tables(
         assert_equal(trial.exported(regime), tables, atol=1e-4)
         if epoch == 0:  # sums are sent with their rows
             _, *without = by_one_replica(objective, n_fetch, n_push, shards)
-            travelled = rows_that_travel(regime.traffic, regime.config.row_bytes)
+            travelled = rows_that_travel(regime.traffic, regime.job.row_bytes)
             assert travelled == rows_that_travel(*without)
     of_regime = [np.empty((len(array), 1), np.float32) for array in trial.arrays]
     for layout, array, expected in zip(regime.squares, of_regime, squares, strict=True):
@@ -167,7 +167,7 @@ def test_adagrad_step_equals_a_loop_over_rows(short_units, objective):
         moved = trial.by_hand([unit])
         for start, table in zip(trial.arrays, moved, strict=True):
             changes = np.linalg.norm(table.numpy() - start, axis=1)
-            assert np.all(changes < 0.9 * trial.unit_config.max_norm)  # nothing is clipped
+            assert np.all(changes < 0.9 * trial.engine.options.max_norm)  # nothing is clipped
         for start, table, so_far in zip(trial.arrays, moved, sums, strict=True):
             rows = start.astype(np.float64)
             for row, change in enumerate(table.numpy() - rows):
@@ -273,7 +273,9 @@ def test_n_fetch_and_n_push_set_the_traffic(units, by_one_replica):
     words, steps = word_tensors(trial.words), 0
     for unit in units:
         key, entries = tf.constant(unit_key(SEED, 0, unit.index)), tf.constant(unit.read())
-        part = prepare_unit(trial.unit_config, words, entries, key, tf.constant(ALPHA))
+        part = prepare_unit(
+            trial.engine.options, words, entries, key, tf.constant(ALPHA), MAX_ENTRIES
+        )
         steps += int(part.plan.inputs.distinct.edges[-1] + part.plan.outputs.distinct.edges[-1])
     each, late_pushes, late_fetches, _, at_the_ends = (
         rows_that_travel(*by_one_replica(OBJECTIVES[0], *window)[1:]) for window in WINDOWS

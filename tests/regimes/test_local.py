@@ -9,7 +9,6 @@ import time
 
 import numpy as np
 import pytest
-from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.step_shape import StepShape
@@ -20,6 +19,7 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime
 from tests.corpus.reference import encode_sentences
+from tests.engines import kernel_options, step_engine
 from tests.graph.unit_function import unit_function, word_tensors
 
 VOCABULARY, SIZE, ENTRIES = 30, 8, 256
@@ -42,9 +42,10 @@ def tasks(units, alpha=0.01, seed=1, epoch=0):
 def regime(workers=1, objective=None, kind=LocalRegime):
     rng = np.random.default_rng(0)
     trainer = kind(
-        KernelConfig(objective or Objective(True, 5), KERNEL_SHAPE, SIZE, 5, ENTRIES, loss_every=1),
+        kernel_options(objective or Objective(True, 5), KERNEL_SHAPE),
         WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
+        loss_every=1,
     )
     inputs = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
     trainer.load(Tables(inputs, np.zeros_like(inputs), np.zeros((0, SIZE))))
@@ -111,12 +112,12 @@ def test_overflowing_rows_raise_divergence(corpus):
 
 def test_huge_learning_rate_leaves_rows_finite(corpus):
     # the TensorFlow fallback; kernels raise Divergence
-    config = KernelConfig(Objective(True, 5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
+    engine = step_engine(Objective(True, 5), SHAPE, 5)
     words = word_tensors(WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)))
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):
         entries, alphas = tf.constant(task.unit.read()), tf.constant(task.alphas, tf.float32)
-        unit_function(config)(tables, words, entries, tf.constant(task.key), alphas)
+        unit_function(engine)(tables, words, entries, tf.constant(task.key), alphas)
     assert np.isfinite(tables.inputs).all()
     assert np.isfinite(tables.outputs).all()
 

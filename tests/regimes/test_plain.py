@@ -10,6 +10,8 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.engines.compiled import CompiledEngine
+from gensim_tfw2v.kernel.native.padded_rows import stride
 from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.regimes import never
@@ -26,13 +28,15 @@ class ByOps(LocalRegime):
     """Regime that runs the kernels as TensorFlow ops, as workers of a cluster do."""
 
     def load(self, arrays):
-        filling = (0, 0), (0, self.config.row_size - self.config.vector_size)
+        self._size = arrays.inputs.shape[1]
+        filling = (0, 0), (0, stride(self._size) - self._size)
         self._variables = Tables(*(tf.Variable(np.pad(array, filling)) for array in arrays))
         self._tables = self
 
     def train_epoch(self, tasks, report, stop=never):
         for task in tasks:
-            result = unit_function(self.config)(
+            engine = CompiledEngine(self.options, self._size, self.loss_every)
+            result = unit_function(engine)(
                 self._variables,
                 word_tensors(self._words),
                 tf.constant(task.unit.read(), tf.int32),
@@ -44,7 +48,7 @@ class ByOps(LocalRegime):
 
     @property
     def rows(self):
-        return [table.numpy()[:, : self.config.vector_size] for table in self._variables]
+        return [table.numpy()[:, : self._size] for table in self._variables]
 
 
 @pytest.mark.parametrize(

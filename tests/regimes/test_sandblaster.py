@@ -74,7 +74,7 @@ def slow(trial, units):
     loss, gradient, words = 0.0, np.zeros((2, VOCABULARY, SIZE)), word_tensors(trial.words)
     for unit in units:
         key = tf.constant(unit_key(SEED, 0, unit.index))
-        draws = draw(trial.unit_config, words, tf.constant(unit.read()), key)
+        draws = draw(trial.engine.options, words, tf.constant(unit.read()), key)
         for step in range(len(draws.inputs)):
             centres, block_inputs, windows = (
                 x[step].numpy() for x in (draws.centres, draws.inputs, draws.windows)

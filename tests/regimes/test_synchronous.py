@@ -11,7 +11,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.sizes import ROUND_POWER, ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.options.regimes import Deterministic
-from gensim_tfw2v.parameter_server.combining import adasum, averaged_words, directions
+from gensim_tfw2v.parameter_server.combining import adasum, directions
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import synchronous
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
@@ -227,11 +227,11 @@ def test_deterministic_round_adds_fractions_by_direction(units, objective, kind)
             changes[name] = ids, change[ids]
         found = directions(
             *(tf.nest.map_structure(tf.constant, given) for given in (rows, rates)),
-            *(tf.constant(task.key), tf.constant(jobs), averaged_words(config)),
+            *(tf.constant(task.key), tf.constant(jobs), config.rows_per_mean),
         )
         for name, (ids, change) in changes.items():
             steps = ALPHA[0] * task.unit.tokens * rates[name]
-            total[name][ids] += found[name].of_rows(steps).of(change, tf.range(len(ids))).numpy()
+            total[name][ids] += found[name].shares(steps).apply(change, tf.range(len(ids))).numpy()
     for workers in (1, 2):
         regime = Deterministic().make(expected.setup, LocalWorkers(workers))
         regime.warm_units = 0

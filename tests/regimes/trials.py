@@ -1,23 +1,26 @@
 """Small training that any regime can run, and a reference by sequential units."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
+from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_shape import KernelShape
+from gensim_tfw2v.kernel.native.padded_rows import stride
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
+from gensim_tfw2v.parameter_server.combining import rows_per_mean
+from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import Setup
 from tests.corpus.reference import encode_sentences
+from tests.engines import compiled_engine, step_engine
 from tests.graph.test_objectives import huffman_paths
 from tests.graph.unit_function import concrete_unit_function, word_tensors
 
@@ -55,10 +58,12 @@ class Trial:
     def __init__(
         self, objective, workers=1, threads=1, lock=None, folder=Path(), native=False, shards=1
     ):
-        self.unit_config = KernelConfig(
-            *(objective, KernelShape(8, 3, 4) if native else SHAPE, SIZE, 6, 1024),
-            **dict(loss_every=1, locked=lock is not None, negative_shards=shards),
-        )
+        if native:
+            self.engine = compiled_engine(objective, KernelShape(8, 3, 4), SIZE, shards=shards)
+        else:
+            self.engine = step_engine(
+                objective, SHAPE, 6, locked=lock is not None, negative_shards=shards
+            )
         noise = np.arange(1.0, VOCABULARY + 1) if objective.negative else None
         paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
         self.words = WordArrays.of(np.ones(VOCABULARY), noise, paths, lock, shards)
@@ -74,8 +79,10 @@ class Trial:
         ))  # fmt: skip
         self.workers = LocalWorkers(workers)
         self.setup = Setup(
-            replace(
-                self.unit_config, workers=workers, threads=threads, wire_dtype="float32"
+            JobConfig(
+                self.engine, objective, SIZE, SHAPE.window, 1024,
+                rows_per_mean(objective, 4.0, False),
+                workers=workers, threads=threads, wire_dtype="float32",
             ),
             self.words, rates, Tables(*map(len, self.arrays)), 64, SEED, folder,
         )  # fmt: skip
@@ -83,7 +90,7 @@ class Trial:
     def by_hand(self, units, epoch=0, tables=None, read=WorkUnit.read):
         """Train units sequentially, on the initial rows or on `tables`; return the tables."""
         tables = tables or self.tables()
-        train = concrete_unit_function(self.unit_config, tables)
+        train = concrete_unit_function(self.engine, tables)
         for unit in units:
             key = tf.constant(unit_key(SEED, epoch, unit.index))
             train(
@@ -93,7 +100,7 @@ class Trial:
 
     def tables(self):
         """Return the initial rows as variables."""
-        size = self.unit_config.row_size
+        size = stride(SIZE) if isinstance(self.engine, CompiledEngine) else SIZE
         return Tables(*(
             tf.Variable(np.pad(array, ((0, 0), (0, size - SIZE))), shape=[None, size])
             for array in self.arrays

@@ -2,29 +2,26 @@
 
 import numpy as np
 import pytest
-from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.updates import WholeRows, whole_rows
 from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.ops.units import draw_unit
-from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.ops.memory import table_memory
+from gensim_tfw2v.ops.units import draw_unit, train_unit
+from gensim_tfw2v.parameter_server.scratch import PaddedScratch, WorkerVariables
 from gensim_tfw2v.regimes.local import LocalRegime
 from tests.corpus.reference import encode_sentences
+from tests.engines import kernel_options
 from tests.graph.unit_function import word_tensors
 
 VOCABULARY, SIZE = 30, 10
 
 
-def config(objective=None, **options):
-    return KernelConfig(
-        *(objective or Objective(True, 5), KernelShape(16, 3, 8), SIZE, 5, 256),
-        **{"loss_every": 1} | options,
-    )
+def options(objective=None):
+    return kernel_options(objective or Objective(True, 5), KernelShape(16, 3, 8))
 
 
 def words(lock=None):
@@ -34,20 +31,20 @@ def words(lock=None):
 def address(variable):
     """Return the address of the memory that kernels use for a variable."""
     # numpy() would copy it
-    return np.asarray(memoryview(WholeRows(variable.handle).whole())).ctypes.data
+    return np.asarray(memoryview(table_memory(variable.handle))).ctypes.data
 
 
-def train(config, variables, entries):
+def train(options, variables, entries):
     known = word_tensors(words())
     unit = draw_unit(
-        config,
+        options,
         known,
         tf.convert_to_tensor(entries),
         tf.constant([1, 2]),
         tf.constant([0.1, 0.1]),
     )
-    tables = whole_rows(variable.handle for variable in variables)
-    return unit.train(config, tables, known)
+    handles = Tables(*(variable.handle for variable in variables))
+    return train_unit(options, unit, handles, known, SIZE, 1)
 
 
 @pytest.mark.parametrize("traced", [False, True])
@@ -59,7 +56,7 @@ def test_variables_are_trained_in_place(traced):
     addresses = [address(variable) for variable in variables[:2]]
     entries = np.arange(60, dtype=np.int32) % VOCABULARY
     function = tf.function(train, autograph=False) if traced else train
-    result = function(config(), variables, entries)
+    result = function(options(), variables, entries)
     assert float(result.loss) > 0
     assert [address(variable) for variable in variables[:2]] == addresses
     for variable, old in zip(variables[:2], before, strict=False):
@@ -69,12 +66,12 @@ def test_variables_are_trained_in_place(traced):
 def test_rows_are_written_in_place():
     variable = tf.Variable(tf.zeros([5, 16]))
     at = address(variable)
-    load_ops().tfw2v_scatter(WholeRows(variable.handle).whole(), [2, 3], tf.ones([2, SIZE]))
+    load_ops().tfw2v_scatter(table_memory(variable.handle), [2, 3], tf.ones([2, SIZE]))
     assert address(variable) == at
     expected = np.zeros((5, 16))
     expected[2:4, :SIZE] = 1
     np.testing.assert_array_equal(variable.numpy(), expected)
-    whole = WholeRows(variable.handle).whole()
+    whole = table_memory(variable.handle)
     rows = load_ops().tfw2v_fetch(whole, [1, 2, 3], SIZE, dtype=tf.float32)
     np.testing.assert_array_equal(rows, expected[1:4, :SIZE])
     np.testing.assert_array_equal(variable.numpy(), expected)
@@ -86,7 +83,7 @@ def test_rows_are_written_in_place():
 def test_training_continues_in_place_after_export(objective):
     rng = np.random.default_rng(0)
     rows = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
-    regime = LocalRegime(config(objective), words(), 1)
+    regime = LocalRegime(options(objective), words(), 1)
     regime.load(Tables(rows, np.zeros_like(rows), np.zeros((0, SIZE), np.float32)))
     seen, addresses = [rows], []
     sentences = [[str(w) for w in rng.integers(0, VOCABULARY, 20)] for _ in range(40)]
@@ -112,13 +109,12 @@ def test_training_continues_in_place_after_export(objective):
 
 def test_training_on_a_worker_keeps_the_fetched_rows():
     # they are needed again to compute how rows have changed
-    scratch = Scratch(WorkerVariables(), "test", SIZE, native=True)
+    scratch = PaddedScratch(WorkerVariables(), "test", SIZE)
     fetched = tf.random.normal([VOCABULARY, SIZE])
     for rows in (fetched, tf.concat([fetched, tf.zeros([VOCABULARY, 6])], 1)[:, :SIZE]):
         scratch.place([tf.range(VOCABULARY)], [rows])
         before, kept = scratch.read(), rows.numpy().copy()
-        train_all = whole_rows([scratch.handle(), scratch.handle(), scratch.handle()])
-        whole = train_all.inputs.whole()
+        whole = table_memory(scratch.handle())
         load_ops().tfw2v_scatter(whole, tf.range(VOCABULARY), tf.ones([VOCABULARY, SIZE]))
         np.testing.assert_array_equal(rows, kept)
         np.testing.assert_array_equal(before, kept)
@@ -126,7 +122,7 @@ def test_training_on_a_worker_keeps_the_fetched_rows():
 
 
 def test_tables_of_equal_size_do_not_share_memory():
-    scratches = [Scratch(WorkerVariables(), "test", SIZE, native=True) for _ in range(2)]
+    scratches = [PaddedScratch(WorkerVariables(), "test", SIZE) for _ in range(2)]
 
     @tf.function(autograph=False)
     def write():

@@ -1,14 +1,15 @@
 """The option `kernel` selects an instruction set; one that is not usable here is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from gensim_tfw2v.XXX import KernelConfig
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.compiled_library import kernel_number
-from gensim_tfw2v.kernel.kernel_shape import KernelShape
+from gensim_tfw2v.engines.kernel_options import choose_kernel_options
+from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.native.by_ctypes import Options
-from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.models import Model
 from tests.kernel.native.test_interfaces import trained_by_ops
@@ -74,14 +75,14 @@ def test_unusable_kernel_is_refused_before_rows_change(kernel):
         )
 
 
-def config(**changes):
-    shape = KernelShape(block=8, window=5, shared=8)
-    return KernelConfig(Objective(True, 5), shape, 8, id_bits=20, max_entries=100, **changes)
+def options_of(kernel):
+    problem = Problem(TFWord2Vec()._current_config(), n_words=10, tokens=100, window=5, pairs=6)
+    return choose_kernel_options(replace(problem, kernel=kernel))
 
 
-def test_configuration_names_the_kernel():
-    assert Options.of(config()).kernel == 0
-    numbers = [Options.of(config(kernel=name)).kernel for name in KERNELS]
+def test_problem_names_the_kernel():
+    assert options_of("").kernel == 0
+    numbers = [options_of(name).kernel for name in KERNELS]
     assert numbers == list(range(1, len(KERNELS) + 1))
     with pytest.raises(ValueError, match=r"kernel must be one of .*portable, not 'avx1024'"):
-        Options.of(config(kernel="avx1024"))
+        options_of("avx1024")

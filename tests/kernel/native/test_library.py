@@ -16,7 +16,6 @@ from gensim_tfw2v import TFFastText, TFWord2Vec, compiled_library
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.ops import library
-from gensim_tfw2v.training import training_plan
 from tests.kernel.native.units import KERNELS, kernels_here
 
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
@@ -96,7 +95,7 @@ def test_kernels_contain_prefetches():
 def ops(tmp_path, monkeypatch):
     """Make an empty folder the place of the libraries, and return the path of the ops there."""
     monkeypatch.setattr(library, "OPS", tmp_path / "ops.so")
-    monkeypatch.setattr(training_plan, "load_ops", library.load_ops.__wrapped__)
+    monkeypatch.setattr(library, "load_ops", library.load_ops.__wrapped__)
     monkeypatch.setattr(compiled_library, "KERNELS", tmp_path / "kernels.so")
     monkeypatch.setattr(compiled_library, "load", compiled_library.load.__wrapped__)
     monkeypatch.setattr(by_ctypes, "_library", by_ctypes._library.__wrapped__)
@@ -104,20 +103,20 @@ def ops(tmp_path, monkeypatch):
 
 
 def test_missing_library_logs_that_a_compiler_is_needed(ops, caplog):
-    assert library.load_ops.__wrapped__() is None
+    assert library.load_ops() is None
     assert "several times slower" in caplog.text and "Install a C++ compiler" in caplog.text
 
 
 def test_library_that_does_not_load_is_logged(ops, caplog):
     ops.write_bytes(b"of another system")
-    assert library.load_ops.__wrapped__() is None
+    assert library.load_ops() is None
     assert "several times slower" in caplog.text and "ops.so: " in caplog.text
     assert "cannot be loaded into TensorFlow" in caplog.text and "compiler" not in caplog.text
 
 
 def test_missing_ops_with_ctypes_kernels_log_what_is_slower(ops, caplog):
     compiled_library.KERNELS.touch()
-    assert library.load_ops.__wrapped__() is None
+    assert library.load_ops() is None
     assert "on a cluster or by a regime" in caplog.text
 
 
@@ -129,7 +128,7 @@ def test_missing_tensorflow_function_is_named_in_the_log(ops, caplog):
     )
     linked = ["-shared", "-fPIC", *(["-undefined", "dynamic_lookup"] * (sys.platform == "darwin"))]
     subprocess.run(["c++", *linked, source, "-o", ops], check=True)
-    assert library.load_ops.__wrapped__() is None
+    assert library.load_ops() is None
     assert "TF_Gone" in caplog.text and "compiler" not in caplog.text
 
 

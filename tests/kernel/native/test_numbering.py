@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-from gensim_tfw2v.XXX import KernelConfig
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.ops.units import draw_unit, number_rows, reuse_negatives
+from gensim_tfw2v.ops.units import draw_unit, number_rows, reuse_negatives, train_unit
+from tests.engines import kernel_options
 from tests.graph.unit_function import word_tensors
 
 VOCABULARY, TAGS, SIZE = 200, 30, 16
@@ -40,9 +39,10 @@ def test_training_on_renumbered_rows_equals_training_on_the_tables(
     rng = np.random.default_rng(0)
     # blocks of (tag, token) pairs cannot have shards
     windows = bool(documents) and shards > 1
-    config = KernelConfig(
-        *(objective, KernelShape(16, 3, 8, sequential=windows), SIZE, 8, 256),
-        **dict(loss_every=1, negative_shards=shards, locked=locked),
+    options = kernel_options(
+        objective,
+        KernelShape(16, 3, 8, sequential=windows),
+        shards=shards,
         documents=bool(documents),
         **documents,
     )
@@ -56,15 +56,15 @@ def test_training_on_renumbered_rows_equals_training_on_the_tables(
     for entry in entries if documents else ():
         entry[9::10], entry[::10] = -1, -3 - rng.integers(TAGS, size=10)
     units = [
-        draw_unit(config, words, entry, tf.constant([1, key]), tf.constant([0.1, 0.05]))
+        draw_unit(options, words, entry, tf.constant([1, key]), tf.constant([0.1, 0.05]))
         for key, entry in enumerate(entries)
     ]
     rows = rng.normal(0, 0.3, (3, number, SIZE)).astype(np.float32)
 
     def trained(units, words, tables):
         variables = [tf.Variable(table) for table in tables]
-        handles = whole_rows(variable.handle for variable in variables)
-        sums = [unit.train(config, handles, words) for unit in units]
+        handles = Tables(*(variable.handle for variable in variables))
+        sums = [train_unit(options, unit, handles, words, SIZE, 1) for unit in units]
         return [variable.numpy() for variable in variables], sums
 
     expected, sums = trained(units, words, rows)
@@ -104,14 +104,16 @@ def test_reused_negatives_are_the_first_draws_of_words_outside_of_the_text(
 ):
     monkeypatch.setattr("gensim_tfw2v.ops.units.NEGATIVE_USES", uses)
     monkeypatch.setattr("gensim_tfw2v.ops.units.MIN_OTHER_NEGATIVES", 20)
-    config = KernelConfig(
-        Objective(True, 5), KernelShape(16, 3, 12), SIZE, 8, 256, negative_shards=shards
-    )
+    options = kernel_options(Objective(True, 5), KernelShape(16, 3, 12), shards=shards)
     words = word_tensors(WordArrays.of(np.ones(VOCABULARY), np.arange(1, VOCABULARY + 1)))
     rng = np.random.default_rng(2)
     units = [
         draw_unit(
-            config, words, rng.integers(0, 120, 150), tf.constant([1, key]), tf.constant([0.1, 0.1])
+            options,
+            words,
+            rng.integers(0, 120, 150),
+            tf.constant([1, key]),
+            tf.constant([0.1, 0.1]),
         )
         for key in range(2)
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.parameter_server.layout import NativeAccess
+from gensim_tfw2v.parameter_server.shard_ops import CompiledShardOps
 from gensim_tfw2v.parameter_server.wire import decoded
 
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="kernels were not compiled")
@@ -231,7 +231,7 @@ def test_damaged_changes_in_int8_are_rejected_before_a_row_changes():
     ids = np.arange(8)
     known = load_ops().tfw2v_fetch(table, ids, 13, dtype=tf.int8)
     good = load_ops().tfw2v_change(table, ids, known, *ALL, KEY).numpy()
-    ps = NativeAccess()
+    ps = CompiledShardOps()
     shard = tf.Variable(table[:, :13])
     refused = 0
     for _ in range(500):

@@ -10,7 +10,6 @@ from gensim_tfw2v.compiled_library import StaleLibrary
 from gensim_tfw2v.corpus import scanner
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.ops import library
-from gensim_tfw2v.training import training_plan
 
 pytestmark = pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
 
@@ -89,7 +88,6 @@ def test_library_of_other_sources_is_refused(tmp_path, monkeypatch, change):
     with pytest.raises(StaleLibrary, match=said):  # neither trained, nor by the fallback
         TFWord2Vec([["a", "b"]] * 9, min_count=1, epochs=1)
     monkeypatch.setattr(library, "OPS", path)
-    monkeypatch.setattr(training_plan, "load_ops", library.load_ops.__wrapped__)
     with pytest.raises(StaleLibrary, match=said):
         library.load_ops.__wrapped__()
 
