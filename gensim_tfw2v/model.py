@@ -40,6 +40,7 @@ from gensim_tfw2v.training.huffman import as_rows, keep_paths
 from gensim_tfw2v.training.model_arrays import (
     complete_added_words,
     copied_vocabulary,
+    extended_outputs,
     init_weights,
     make_contiguous,
     renew_norms,
@@ -569,7 +570,8 @@ class TFWord2Vec(Word2Vec):
         self._refuse_while_used()
         self._is_new = True
         if self.has_subwords:
-            super().init_weights()
+            with extended_outputs(self):
+                super().init_weights()
         else:
             folder = None if self.tables_dir is None else Path(self.tables_dir)
             where = "" if folder is None else f", in files of {folder}"
@@ -1151,6 +1153,8 @@ def _guarded(name: str) -> Any:
                 call = keep_paths(self.wv)(call)
         if name == "create_binary_tree":
             call = as_rows(self.wv)(call)
+        if name == "update_weights":
+            call = extended_outputs(self)(call)
         if self._user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)
         if name == "create_binary_tree" and not self.learn_hidden:
