@@ -40,6 +40,7 @@ from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.guarded_methods import claim, guard_methods, refuse_while_used
 from gensim_tfw2v.training.model_arrays import (
     complete_added_words,
+    extended_outputs,
     init_weights,
     make_contiguous,
     renew_norms,
@@ -394,7 +395,8 @@ class TFWord2Vec(StoredWord2Vec):
         refuse_while_used(self._state)
         self._state.is_new = True
         if self.has_subwords:
-            super().init_weights()
+            with extended_outputs(self):
+                super().init_weights()
         else:
             folder = None if self.tables_dir is None else Path(self.tables_dir)
             where = "" if folder is None else f", in files of {folder}"

@@ -63,7 +63,7 @@ NODES = WeightArray("syn1", "nodes", "nodes", option="hs")
 #: Arrays of inputs.
 INPUT_LAYER = (VECTORS, OWN_ROWS, NGRAMS, TAGS)
 
-#: Arrays of the output layer, each of which is a table.
+#: Arrays of the output layer. Each is a table.
 OUTPUT_LAYER = (OUTPUTS, NODES)
 
 #: Attributes that are trained arrays, of a model and of its vectors.

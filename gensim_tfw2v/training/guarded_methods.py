@@ -10,7 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from gensim_tfw2v.training.huffman import as_rows, keep_paths
-from gensim_tfw2v.training.model_arrays import complete_added_words, copied_vocabulary
+from gensim_tfw2v.training.model_arrays import (
+    complete_added_words,
+    copied_vocabulary,
+    extended_outputs,
+)
 from gensim_tfw2v.training.model_state import ModelState
 
 #: gensim's methods that change the vocabulary or replace arrays.
@@ -73,6 +77,8 @@ def _guarded_method(class_: type, name: str) -> Any:
                 call = keep_paths(self.wv)(call)
         if name == "create_binary_tree":
             call = as_rows(self.wv)(call)
+        if name == "update_weights":
+            call = extended_outputs(self)(call)
         state = self._state
         if state.user == threading.get_ident():  # called by a method that is itself guarded
             return call(*args, **kwargs)

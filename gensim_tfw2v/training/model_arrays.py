@@ -1,10 +1,12 @@
-"""Trained arrays of a model: initializing, completing and listing them.
+"""Trained arrays of a model: listing, reading as tables, initializing and completing them.
 
 All are in C order, except while the kernels train them in place: see `Weights.move_apart`.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.files.mapped import new_array
 from gensim_tfw2v.kernel.native.padded_rows import new_rows
+from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.training.untrained import DOCUMENTS_SEED
 from gensim_tfw2v.weight_tables import ATTRIBUTES, INPUT_LAYER, OUTPUT_LAYER, WeightArray
 
@@ -63,6 +66,52 @@ def trained_outputs(model: Any) -> dict[WeightArray, Any]:
     return {
         array: attributes.get(array.name) for array in OUTPUT_LAYER if getattr(model, array.option)
     }
+
+
+def as_tables(model: Any, inputs: np.ndarray) -> Tables:
+    """Return the inputs, and the model's output layer, as tables; unused tables have no rows."""
+    size = model.vector_size
+    outputs = dict.fromkeys(Tables._fields[1:], np.zeros((0, size), np.float32))
+    for array, rows in trained_outputs(model).items():
+        # with concatenated inputs, an output or node is several rows
+        outputs[array.table] = rows.reshape(-1, size)
+    return Tables(inputs, **outputs)
+
+
+def join_inputs(model: Any) -> np.ndarray:
+    """Return the vectors of a model's words and of its documents' tags, if any, in one array.
+
+    With tags, the model's own arrays become views of it, so that they take no additional memory.
+    """
+    inputs = find_inputs(model)
+    if inputs is None:
+        words, tags = model.wv.vectors, model.dv.vectors
+        inputs = np.concatenate([words, tags], dtype=np.float32)
+        model.wv.vectors = inputs[: len(words)]
+        model.dv.vectors = inputs[len(words) :]
+    return inputs
+
+
+def find_inputs(model: Any) -> np.ndarray | None:
+    """Return the array of a model's words and tags; None unless they have one memory, in order."""
+    words: np.ndarray = model.wv.vectors
+    if not model.has_documents:
+        return words
+    tags = model.dv.vectors
+    memory = words.base
+    if (
+        isinstance(memory, np.ndarray)
+        and memory is tags.base
+        and memory.flags.c_contiguous
+        # shared memory is not enough: views may select or order its rows differently
+        and tags.ctypes.data - words.ctypes.data == len(words) * words.strides[0]
+        and tags.strides == words.strides
+        and tags.dtype == words.dtype == np.float32
+    ):
+        shape = len(words) + len(tags), model.vector_size
+        first = words.ctypes.data - memory.ctypes.data
+        return np.ndarray(shape, np.float32, memory, first, words.strides)
+    return None
 
 
 def shapes(weights: list[Any]) -> list[tuple[int, ...]]:
@@ -150,6 +199,20 @@ def _init_vectors(keyed: KeyedVectors, seed: Any, vectors: np.ndarray) -> None:
     vectors[: len(prior)] = prior
     keyed.vectors = vectors
     keyed.resize_vectors(seed=seed)  # keeps these rows, and adapts attributes and norms to them
+
+
+@contextlib.contextmanager
+def extended_outputs(model: Any) -> Iterator[None]:
+    """Add the rows that the output layer lacks after gensim's code has added or counted words.
+
+    gensim adds rows to its own arrays only.
+    """
+    yield
+    for array, rows in trained_outputs(model).items():
+        if rows is None:
+            rows = np.zeros((0, model.layer1_size), np.float32)
+        if len(rows) < len(model.wv):
+            setattr(model, array.name, np.pad(rows, ((0, len(model.wv) - len(rows)), (0, 0))))
 
 
 def complete_added_words(model: Any) -> None:

@@ -61,6 +61,7 @@ def check_state(model: Any, config: TrainingConfig) -> None:
     words = len(model.wv)
     _check_indices(model.wv.key_to_index, words)
     inputs = trained_inputs(model)
+    outputs = trained_outputs(model)
     for array, rows in inputs.items():
         _check_rows(array, rows, model, model.vector_size)
     lists = getattr(model.wv, "buckets_word", None)
@@ -75,7 +76,6 @@ def check_state(model: Any, config: TrainingConfig) -> None:
             "hs=1 needs a Huffman tree, which this vocabulary was built without: set hs in the "
             "constructor, or before build_vocab"
         )
-    outputs = trained_outputs(model)
     for array, rows in outputs.items():
         if array.name not in vars(model):
             option = array.option
@@ -191,7 +191,8 @@ def _check_counts(name: str, expandos: dict[str, Any], words: int) -> None:
 def _check_lock(array: WeightArray, model: Any, config: TrainingConfig) -> None:
     """Check the factors of an array's updates, such as ``wv.vectors_lockf``."""
     name = f"{array.name}_lockf"
-    lock = np.asarray(getattr(getattr(model, array.holder), f"{array.attribute}_lockf", 1.0))
+    holder, attribute = name.split(".")
+    lock = np.asarray(getattr(getattr(model, holder), attribute, 1.0))
     if lock.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold numbers, got {lock.dtype}")
     n_keys, keys = _count_keys(array, model)

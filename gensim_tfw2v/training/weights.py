@@ -17,6 +17,9 @@ from gensim_tfw2v.kernel.native.padded_rows import RowMemory, new_rows, stride
 from gensim_tfw2v.kernel.tables import Divergence, Tables
 from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.model_arrays import (
+    as_tables,
+    find_inputs,
+    join_inputs,
     keyed_vectors,
     renew_norms,
     shapes,
@@ -49,7 +52,7 @@ class Weights:
 
     @property
     def are_in_place(self) -> bool:
-        """Whether the model's own arrays are trained, instead of copies."""
+        """True if the model's own arrays are trained, instead of copies."""
         return self._in_place is not None
 
     def tables(self) -> Tables:
@@ -59,12 +62,12 @@ class Weights:
         model's arrays have changed since: gathering them again would round them.
         """
         if self.subwords is None:
-            return _tables(self.model, _inputs(self.model))
+            return as_tables(self.model, join_inputs(self.model))
         vectors = self.model.wv
         if self._subword_rows is None or not self.subwords.are_in(vectors, *self._subword_rows):
             rows = self.subwords.gather(vectors)
             self._subword_rows = rows, self.subwords.merged(vectors, rows)
-        return _tables(self.model, self._subword_rows[0])
+        return as_tables(self.model, self._subword_rows[0])
 
     def load(self, is_local: bool = False) -> Tables:
         """Return the tables to train on: read-only arrays to copy, or memories to train in place.
@@ -176,14 +179,14 @@ class Weights:
                 # a copy unless it is writable float32 in C order
                 attributes[name] = np.require(array, np.float32, ["C", "W"])
         if self.subwords is None:
-            fill(_tables(model, _inputs(model)))
+            fill(as_tables(model, join_inputs(model)))
         else:
             if self._subword_rows is None:
                 self.tables()
             assert self._subword_rows is not None
             _, merged = self._subword_rows
             rows = np.empty((len(self.subwords.weights), model.vector_size), np.float32)
-            fill(_tables(model, rows))
+            fill(as_tables(model, rows))
             self.subwords.scatter(model.wv, rows, merged)
             self._subword_rows = rows, merged
         if are_same:
@@ -218,7 +221,7 @@ class RowsInPlace:
     @classmethod
     def find(cls, model: Any) -> RowsInPlace | None:
         """Return the rows of a model; None if kernels cannot train all of its arrays in place."""
-        inputs = _whole(model) if model.has_documents else model.wv.vectors
+        inputs = find_inputs(model)
         used = {"inputs": inputs}
         used |= {array.table: rows for array, rows in trained_outputs(model).items()}
         memories = {name: RowMemory.of(rows) for name, rows in used.items()}
@@ -264,7 +267,7 @@ class RowsInPlace:
 
 def _make_room(model: Any) -> None:
     """Replace arrays that kernels cannot train in place by copies that they can, one by one."""
-    inputs = _whole(model) if model.has_documents else model.wv.vectors
+    inputs = find_inputs(model)
     if RowMemory.of(inputs) is None:
         holders = keyed_vectors(model)
         whole = new_rows(sum(len(keyed.vectors) for keyed in holders), model.vector_size)
@@ -276,48 +279,3 @@ def _make_room(model: Any) -> None:
             roomy = new_rows(*rows.shape)
             roomy[:] = rows
             setattr(model, array.name, roomy)
-
-
-def _tables(model: Any, inputs: np.ndarray) -> Tables:
-    """Return the inputs, and the model's output layer, as tables; unused tables have no rows."""
-    size = model.vector_size
-    outputs = dict.fromkeys(Tables._fields[1:], np.zeros((0, size), np.float32))
-    for array, rows in trained_outputs(model).items():
-        # with concatenated inputs, an output or node is several rows
-        outputs[array.table] = rows.reshape(-1, size)
-    return Tables(inputs, **outputs)
-
-
-def _inputs(model: Any) -> np.ndarray:
-    """Return the vectors of a model's words and of its documents' tags, if any, in one array.
-
-    With tags, the model's own arrays become views of it, so that they take no additional memory.
-    """
-    if not model.has_documents:
-        return np.asarray(model.wv.vectors)
-    words, tags = parts = model.wv.vectors, model.dv.vectors
-    whole = _whole(model)
-    if whole is None:
-        whole = np.concatenate(parts, dtype=np.float32)
-        model.wv.vectors = whole[: len(words)]
-        model.dv.vectors = whole[len(words) :]
-    return whole
-
-
-def _whole(model: Any) -> np.ndarray | None:
-    """Return the array of a model's words and tags, if they follow each other in one memory."""
-    words, tags = model.wv.vectors, model.dv.vectors
-    memory = words.base
-    if (
-        isinstance(memory, np.ndarray)
-        and memory is tags.base
-        and memory.flags.c_contiguous
-        # shared memory is not enough: views may select or order its rows differently
-        and tags.ctypes.data - words.ctypes.data == len(words) * words.strides[0]
-        and tags.strides == words.strides
-        and tags.dtype == words.dtype == np.float32
-    ):
-        shape = len(words) + len(tags), model.vector_size
-        first = words.ctypes.data - memory.ctypes.data
-        return np.ndarray(shape, np.float32, memory, first, words.strides)
-    return None
