@@ -20,7 +20,7 @@ from gensim import utils
 from gensim.models import KeyedVectors, keyedvectors
 
 from gensim_tfw2v import compiled_library
-from gensim_tfw2v.messages import open_decompressed, quoted, undecodable
+from gensim_tfw2v.messages import decode_error_message, open_decompressed, quoted
 from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
 logger = logging.getLogger(__name__)
@@ -372,4 +372,4 @@ def _decoded(word: bytes, at: int, encoding: str) -> str:
         return word.decode(encoding)
     except UnicodeDecodeError as error:
         cure = "Give its encoding, as in: --encoding latin-1"
-        raise ValueError(undecodable(error, at + error.start, cure)) from error
+        raise ValueError(decode_error_message(error, at + error.start, cure)) from error

@@ -23,7 +23,7 @@ from gensim_tfw2v.files.foreign_paths import SENTENCE_TRANSFORMERS, is_resaved
 from gensim_tfw2v.messages import (
     COMPRESSED,
     MAGIC,
-    converting,
+    conversion_advice,
     open_decompressed,
     quoted,
     wide_encoding,
@@ -434,4 +434,4 @@ def describe(path: Path) -> str:
     if len(start) > 7 and all(1e-12 < abs(number) < 1e4 for (number,) in numbers):
         return "contains 8-byte numbers without words, as GloVe's vectors.bin: use its vectors.txt"
     wide = wide_encoding(start)
-    return wide and f"is not UTF-8 text. {converting(wide)}"
+    return wide and f"is not UTF-8 text. {conversion_advice(wide)}"

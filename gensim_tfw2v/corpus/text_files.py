@@ -55,7 +55,7 @@ class CorpusDecodeError(UnicodeDecodeError):
         self.offset = offset
 
     def __str__(self) -> str:
-        return f"{self.path} {messages.undecodable(self, self.offset)}"
+        return f"{self.path} {messages.decode_error_message(self, self.offset)}"
 
 
 class FileRange(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Literal
 import gensim
 
 from gensim_tfw2v import messages
-from gensim_tfw2v.messages import damage, open_decompressed, undecodable
+from gensim_tfw2v.messages import damage, decode_error_message, open_decompressed
 
 Pair = tuple[str, str, float]
 Question = tuple[str, ...]  # four words
@@ -133,7 +133,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
             (number, line.strip()) for number, line in enumerate(io.StringIO(text, None), start=1)
         ]
     except UnicodeDecodeError as error:
-        raise EvaluationFileError(f"{path}: {undecodable(error, error.start)}") from error
+        raise EvaluationFileError(f"{path}: {decode_error_message(error, error.start)}") from error
     except Exception as error:
         if damage(error) is None:
             raise
