@@ -108,7 +108,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
 
     _gensim_class = Doc2Vec
     _kinds = attributes_of("Doc2Vec")
-    __signature__ = _signature = inspect.Signature([*_gensims_parameters(), *OWN_PARAMETERS])
+    _signature = inspect.Signature([*_gensims_parameters(), *OWN_PARAMETERS])
+    __signature__ = _signature
     has_documents = True
     dv: KeyedVectors
 

@@ -31,14 +31,14 @@ def replace_in_gensim(name: str, old: type, new: type) -> None:
 def _keep(class_: type) -> None:
     """Make gensim's methods look the class up under a private name, which nothing replaces."""
     name = class_.__name__
-    kept = f"_gensims_own_{name}"
+    private_name = f"_gensims_own_{name}"
     for module in (word2vec, fasttext, doc2vec):
-        setattr(module, kept, class_)
+        setattr(module, private_name, class_)
     for member in (member for owner in _CLASSES for member in vars(owner).values()):
         function = getattr(member, "__func__", member)  # a class method's function
         code = getattr(function, "__code__", None)
         if code is not None and name in code.co_names:
-            names = (kept if used == name else used for used in code.co_names)
+            names = (private_name if each == name else each for each in code.co_names)
             function.__code__ = code.replace(co_names=tuple(names))
 
 

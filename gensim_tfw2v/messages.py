@@ -31,7 +31,8 @@ MAGIC = {  # first bytes of compressed files, with suffix and name of the format
 class _Short(reprlib.Repr):
     def __init__(self) -> None:
         super().__init__()
-        self.maxstring = self.maxother = MAX_LENGTH
+        self.maxstring = MAX_LENGTH
+        self.maxother = MAX_LENGTH
 
     def repr_int(self, x: int, level: int) -> str:
         try:
@@ -62,7 +63,8 @@ def whole_number(text: str) -> int:
 
 def number(text: str) -> float:
     """Read a finite decimal number; ValueError if the text is not one."""
-    if not _DECIMAL.fullmatch(text) or math.isinf(value := float(text)):
+    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
+    if math.isinf(value):
         raise ValueError(f"{text!r} is not a finite number")
     return value
 
@@ -71,17 +73,18 @@ def strict_json(text: bytes) -> dict[str, Any]:
     """Read a JSON object; ValueError if it is none, repeats a key, or has non-finite numbers."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(found := dict(pairs)) < len(pairs):
+        values = dict(pairs)
+        if len(values) < len(pairs):
             raise ValueError("has a key twice")
-        return found
+        return values
 
     try:
-        found = json.loads(text, object_pairs_hook=once, parse_float=number, parse_constant=number)
+        value = json.loads(text, object_pairs_hook=once, parse_float=number, parse_constant=number)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise ValueError("is not a JSON object")
-    return found
+    return value
 
 
 _MARKS = {
@@ -92,15 +95,15 @@ _MARKS = {
 }
 
 
-def missing(user: str, package: str) -> ImportError:
-    """Make the error of a missing package that `user` needs, with the command that installs it."""
+def missing_package(user: str, package: str) -> ImportError:
+    """Return the error that `user` needs a missing package, with the command that installs it."""
     return ImportError(f"{user} needs {package}, which is missing. Run: pip install {package}")
 
 
 def require(user: str, package: str, module: str = "") -> None:
-    """Raise that error if a package is missing. The module is named like it by default."""
+    """Raise `missing_package` if a package is missing; `module` is by default named like it."""
     if importlib.util.find_spec(module or package) is None:
-        raise missing(user, package)
+        raise missing_package(user, package)
 
 
 def open_decompressed(path: str | os.PathLike[str]) -> Any:
@@ -115,7 +118,9 @@ def open_decompressed(path: str | os.PathLike[str]) -> Any:
         return smart_open.open(os.fspath(path), "rb")
     except ModuleNotFoundError as error:
         ending = os.path.splitext(path)[1].lower()
-        raise missing(f"{path}: reading {ending} files", f"'smart_open[{ending[1:]}]'") from error
+        raise missing_package(
+            f"{path}: reading {ending} files", f"'smart_open[{ending[1:]}]'"
+        ) from error
 
 
 def damage(error: Exception) -> type[Exception] | None:
@@ -140,27 +145,25 @@ def wide_encoding(text: bytes, first: int = 0) -> str:
     for mark, name in _MARKS.items():
         if not first and text.startswith(mark):
             return name
-    nulls, used = (
-        {(first + place) % 4 for place, byte in enumerate(text) if bool(byte) is is_used}
-        for is_used in (False, True)
-    )
-    if nulls and used:
-        for ending, low in ("LE", {0, 1}), ("BE", {2, 3}):
-            if used <= low:  # the upper two bytes of each character are 0
-                return f"UTF-32{ending}"
-        for ending, high in ("LE", {1, 3}), ("BE", {0, 2}):
-            if nulls <= high:
-                return f"UTF-16{ending}"
+    null_offsets = {(first + index) % 4 for index, byte in enumerate(text) if not byte}
+    text_offsets = {(first + index) % 4 for index, byte in enumerate(text) if byte}
+    if null_offsets and text_offsets:
+        for suffix, low in ("LE", {0, 1}), ("BE", {2, 3}):
+            if text_offsets <= low:  # the upper two bytes of each character are 0
+                return f"UTF-32{suffix}"
+        for suffix, high in ("LE", {1, 3}), ("BE", {0, 2}):
+            if null_offsets <= high:
+                return f"UTF-16{suffix}"
     return ""
 
 
-def converting(encoding: str) -> str:
+def conversion_advice(encoding: str) -> str:
     """Return the advice to convert a file from an encoding to UTF-8."""
     return f"It looks like {encoding}: convert it first, with: iconv -f {encoding} -t UTF-8"
 
 
-def undecodable(error: UnicodeDecodeError, offset: int, cure: str = "") -> str:
-    """Return a message with the place of bytes that cannot be decoded, and with advice.
+def decode_error_message(error: UnicodeDecodeError, offset: int, cure: str = "") -> str:
+    """Return a message with the offset of bytes that cannot be decoded, and with advice.
 
     Parameters
     ----------
@@ -171,10 +174,10 @@ def undecodable(error: UnicodeDecodeError, offset: int, cure: str = "") -> str:
     cure : str
         Advice to the user, a sentence; by default to convert the file to UTF-8.
     """
-    before = min(error.start, 20)
-    near = error.object[error.start - before : error.start + 20]
-    if encoding := wide_encoding(near, offset - before):
-        cure = converting(encoding)
+    n_before = min(error.start, 20)
+    near = error.object[error.start - n_before : error.start + 20]
+    if encoding := wide_encoding(near, offset - n_before):
+        cure = conversion_advice(encoding)
     elif not cure:
         cure = "Convert it first, for example with: iconv -f LATIN1 -t UTF-8"
     name = codecs.lookup(error.encoding).name.upper()

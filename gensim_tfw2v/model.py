@@ -307,9 +307,10 @@ class TFWord2Vec(StoredWord2Vec):
     """
 
     _kinds = attributes_of("Word2Vec")
-    __signature__ = _signature = inspect.Signature(
+    _signature = inspect.Signature(
         [*inspect.signature(Word2Vec).parameters.values(), *OWN_PARAMETERS]
     )
+    __signature__ = _signature
     wv: KeyedVectors
     # Class attributes, set below, so that models of plain gensim have them too.
     cluster: str | Cluster | None
@@ -545,8 +546,8 @@ class TFWord2Vec(StoredWord2Vec):
         refuse_renamed("train()", kwargs)
         for name in ("self", "kwargs", "__class__"):
             del arguments[name]
-        before = vars(self).copy()
-        events = len(before.get("lifecycle_events") or ())
+        attributes = vars(self).copy()
+        n_events = len(attributes.get("lifecycle_events") or ())
         state = self._state
         claim(state, TRAINING)
         try:
@@ -571,9 +572,9 @@ class TFWord2Vec(StoredWord2Vec):
             if state.training is None and not self._overrides:  # nothing was trained
                 for name in CHANGED:
                     self.__dict__.pop(name, None)
-                    if name in before:
-                        self.__dict__[name] = before[name]
-                del (self.lifecycle_events or [])[events:]
+                    if name in attributes:
+                        self.__dict__[name] = attributes[name]
+                del (self.lifecycle_events or [])[n_events:]
             elif not isinstance(error, Exception):  # Ctrl-C, or SystemExit from a signal's handler
                 if state.training is not None:
                     state.training.interrupt()

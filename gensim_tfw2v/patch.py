@@ -62,9 +62,9 @@ def patch_gensim() -> GensimPatch:
     >>> gensim.models.Word2Vec.__name__
     'Word2Vec'
     """
-    made = GensimPatch()
+    patch = GensimPatch()
     with _LOCK:
-        _ACTIVE.add(made)
+        _ACTIVE.add(patch)
         for gensims, ours in _PAIRS:
             replace_in_gensim(gensims.__name__, gensims, ours)
-    return made
+    return patch

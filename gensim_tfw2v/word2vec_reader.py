@@ -12,7 +12,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.keyed import keyed
-from gensim_tfw2v.messages import open_decompressed, quoted, undecodable
+from gensim_tfw2v.messages import open_decompressed, quoted, decode_error_message
 
 #: Bytes per read.
 CHUNK = 1 << 20
@@ -178,4 +178,4 @@ def _decoded(word: bytes, at: int, encoding: str) -> str:
         return word.decode(encoding)
     except UnicodeDecodeError as error:
         cure = "Give its encoding, as in: --encoding latin-1"
-        raise ValueError(undecodable(error, at + error.start, cure)) from error
+        raise ValueError(decode_error_message(error, at + error.start, cure)) from error

@@ -113,9 +113,7 @@ def state(model: Word2Vec) -> dict[str, Any]:
     ours = {
         *OWN,
         "mean_losses",
-        "_training",
-        "_reader",
-        *("_config", "_parsed", "_by_gensim", "_is_new"),
+        "_state",
         "traffic",
         *RUNNING,
     }

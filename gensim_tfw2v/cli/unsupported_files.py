@@ -4,7 +4,7 @@ import re
 import struct
 from pathlib import Path
 
-from gensim_tfw2v.messages import MAGIC, converting, open_decompressed, wide_encoding
+from gensim_tfw2v.messages import MAGIC, conversion_advice, open_decompressed, wide_encoding
 
 #: Advice for files that only the program that wrote them can read.
 _EXPORT = "export words and vectors with the program that wrote it"
@@ -36,4 +36,4 @@ def describe(path: Path) -> str:
     if len(start) > 7 and all(1e-12 < abs(element) < 1e4 for (element,) in elements):
         return "contains 8-byte numbers without words, as GloVe's vectors.bin: use its vectors.txt"
     encoding = wide_encoding(start)
-    return f"is not UTF-8 text. {converting(encoding)}" if encoding else ""
+    return f"is not UTF-8 text. {conversion_advice(encoding)}" if encoding else ""

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from gensim_tfw2v.messages import converting, quoted, require, undecodable, wide_encoding
+from gensim_tfw2v.messages import (
+    conversion_advice,
+    decode_error_message,
+    quoted,
+    require,
+    wide_encoding,
+)
 
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -294,11 +300,11 @@ def read_hosts(path: Path) -> Cluster:
 def _parsed(path: Path) -> Any:
     content = path.read_bytes()
     if encoding := wide_encoding(content[:64]):
-        raise ClusterError(f"is not UTF-8 text. {converting(encoding)}")
+        raise ClusterError(f"is not UTF-8 text. {conversion_advice(encoding)}")
     try:
         text = content.decode("utf-8-sig")  # Notepad and PowerShell write a byte order mark
     except UnicodeDecodeError as error:
-        raise ClusterError(undecodable(error, 0)) from error
+        raise ClusterError(decode_error_message(error, 0)) from error
     if path.suffix.lower() not in {".yaml", ".yml"}:
         try:
             return json.loads(text, object_pairs_hook=_once)

@@ -6,7 +6,7 @@ from pathlib import Path
 from gensim_tfw2v.corpus.decompression import read_head
 from gensim_tfw2v.corpus.file_kinds import BINARY, TEXT, FileKind, find_kind, find_table
 from gensim_tfw2v.corpus.file_marks import ascii_encoding
-from gensim_tfw2v.messages import converting
+from gensim_tfw2v.messages import conversion_advice
 
 
 def find_refusal(path: str | os.PathLike[str], command: str = "") -> str:
@@ -35,7 +35,7 @@ def find_refusal(path: str | os.PathLike[str], command: str = "") -> str:
         advice = "if each of its lines is a sentence, let its name end in .txt"
         return f"{_describe_table(table, path, command)}; {advice}"
     if encoding := ascii_encoding(head):
-        return f"is not UTF-8 text. {converting(encoding)}"
+        return f"is not UTF-8 text. {conversion_advice(encoding)}"
     return _describe(BINARY, path, command) if BINARY.is_content(head) else ""
 
 
@@ -60,7 +60,7 @@ def find_stream_refusal(head: bytes, path: str = "") -> str:
         advice = "write it to a local file, and name the column to train on"
         return f"is a table ({table}), not text: {advice}"
     if encoding := ascii_encoding(head):
-        return f"is not UTF-8 text. {converting(encoding)}"
+        return f"is not UTF-8 text. {conversion_advice(encoding)}"
     return f"{BINARY.description}, not text: {TEXT}" if BINARY.is_content(head) else ""
 
 

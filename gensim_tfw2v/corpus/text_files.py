@@ -51,7 +51,7 @@ class CorpusDecodeError(UnicodeDecodeError):
         self.offset = offset
 
     def __str__(self) -> str:
-        return f"{self.path} {messages.undecodable(self, self.offset)}"
+        return f"{self.path} {messages.decode_error_message(self, self.offset)}"
 
 
 @dataclass(frozen=True, order=True)

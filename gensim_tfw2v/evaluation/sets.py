@@ -8,7 +8,7 @@ from typing import Literal
 import gensim
 
 from gensim_tfw2v import messages
-from gensim_tfw2v.messages import damage, open_decompressed, undecodable
+from gensim_tfw2v.messages import damage, decode_error_message, open_decompressed
 
 #: Two words and their rating.
 Pair = tuple[str, str, float]
@@ -141,7 +141,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
             text = file.read().decode().removeprefix("\ufeff")
         lines = [line.strip() for line in io.StringIO(text, None)]
     except UnicodeDecodeError as error:
-        raise EvaluationFileError(f"{path}: {undecodable(error, error.start)}") from error
+        raise EvaluationFileError(f"{path}: {decode_error_message(error, error.start)}") from error
     except Exception as error:
         if damage(error) is None:
             raise

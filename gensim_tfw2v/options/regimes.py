@@ -98,7 +98,9 @@ class Asynchronous(RegimeOptions):
     """
 
     trained_by = "asynchronous:AsynchronousRegime"
-    has_kernels = combines_by_direction = workers_overlap = True
+    has_kernels = True
+    combines_by_direction = True
+    workers_overlap = True
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ class Synchronous(RegimeOptions):
     """
 
     trained_by = "synchronous:SynchronousRegime"
-    has_kernels = workers_overlap = True
+    has_kernels = True
+    workers_overlap = True
     kinds = {"steps": positive, "combining": OneOf(("adasum", "sum"))}
 
     steps: int = 32
@@ -143,7 +146,9 @@ class Deterministic(RegimeOptions):
     """
 
     trained_by = "synchronous:SynchronousRegime"
-    has_kernels = combines_by_direction = workers_overlap = True
+    has_kernels = True
+    combines_by_direction = True
+    workers_overlap = True
     combining = "direction"
 
 
@@ -216,7 +221,8 @@ class SubModels(RegimeOptions):
     """
 
     trained_by = "sub_models:SubModelsRegime"
-    has_kernels = trains_apart = True
+    has_kernels = True
+    trains_apart = True
     kinds = {
         "models": positive,
         "sampling": OneOf(("shuffle", "random", "equal")),

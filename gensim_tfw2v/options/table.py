@@ -202,11 +202,11 @@ DEFAULTS = {option.name: option.default for option in TABLE}
 
 #: Checks of arguments of `train`; gensim raises an error for missing ones.
 TRAIN_ARGUMENTS: dict[str, Kind] = {
-    "epochs": Whole(none=True, exact=True),
+    "epochs": ARGUMENTS["epochs"],
     "start_alpha": Finite(none=True),
     "end_alpha": Finite(none=True),
     "total_examples": Finite(none=True),
     "total_words": Finite(none=True),
     "report_delay": comparable,
-    "callbacks": callbacks,
+    "callbacks": ARGUMENTS["callbacks"],
 }

@@ -1,20 +1,29 @@
 """The table of options agrees with gensim's classes, and options are parsed once."""
 
-import ast
-import functools
+import collections
 import inspect
 import json
 import re
+import sys
+from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import gensim.models
 import pytest
 from gensim.models import Doc2Vec, FastText, Word2Vec
+from gensim.models.doc2vec import TaggedDocument
+from gensim.test.utils import common_texts
 
+import gensim_tfw2v.options
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.options.table import DEFAULTS, TABLE, Option
+from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.options import config
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.option import Use
+from gensim_tfw2v.options.table import DEFAULTS, TABLE, option_names
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
-from tests.docs.pages import PAGES, ROOT
+from tests.docs.pages import PAGES
 
 #: Parameters without values to check, or checked by gensim.
 UNCHECKED = {
@@ -38,64 +47,114 @@ def test_defaults_equal_gensims(class_):
     assert defaults == {name: DEFAULTS[name] for name in defaults}
 
 
-def test_every_use_is_described():
-    described = re.findall(r"^ +- ([\w, -]+):", str(Option.__doc__), re.MULTILINE)
-    known = {use for uses in described for use in uses.split(", ")}
-    assert {use for option in TABLE for use in option.uses.split()} == known
-
-
-#: Files that name options without using their values.
-LISTS = ("options/table.py", "options/keywords.py", "cli")
+#: Options of the classes that the command ``tfw2v train`` lacks: functions, experiments, and those
+#: of Doc2Vec for which a program is written anyway.
+PYTHON_ONLY = {"trim_rule", "callbacks", "dm_concat", "dm_tag_count"} | {
+    *option_names(Use.EXPERIMENT)
+}
 
 CLASSES = {"": TFWord2Vec, "FastText": TFFastText, "Doc2Vec": TFDoc2Vec}
 
-
-def names_read(paths):
-    """Return the names of variables and attributes whose values are used in Python files."""
-    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text("utf-8")))]
-    read = [node for node in nodes if isinstance(getattr(node, "ctx", None), ast.Load)]
-    return {getattr(node, "attr", getattr(node, "id", None)) for node in read}
+#: Functions that only check options, or convert them for later readers.
+CHECKS = {"_check", "parse"}
 
 
-@functools.cache
-def names_read_here():
-    package = ROOT / "gensim_tfw2v"
-    lists = tuple(str(package / name) for name in LISTS)
-    return names_read(path for path in package.rglob("*.py") if not str(path).startswith(lists))
+def is_gensims(option):
+    class_ = getattr(gensim.models, option.class_name or "Word2Vec")
+    return option.name in inspect.signature(class_).parameters
 
 
-@functools.cache
-def names_read_by_gensim():
-    folder = Path(gensim.models.__file__).parent
-    return names_read(folder / f"{name}.py" for name in ("word2vec", "fasttext", "doc2vec"))
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory):
+    """Train small models of all classes, and return who has read each option meanwhile.
+
+    The result maps the owner of an attribute ("model", "config" or "arguments") and its name to the
+    (file, function) pairs that have read it. Only functions that spell the name count: loops over
+    all options, as for hashes, copies and log files, read options without using them.
+    """
+    found = collections.defaultdict(set)
+
+    def record(patched, class_, owner):
+        get = class_.__getattribute__
+
+        def recording(self, name):
+            code = sys._getframe(1).f_code
+            if name in code.co_names:
+                found[owner, name].add((Path(code.co_filename), code.co_name))
+            return get(self, name)
+
+        patched.setattr(class_, "__getattribute__", recording)
+
+    class Arguments(SimpleNamespace):
+        """Options while they are parsed."""
+
+    folder = tmp_path_factory.mktemp("read")
+    small = {"vector_size": 4, "min_count": 1, "epochs": 1, "workers": 1}
+    folders = {name: str(folder / name) for name in option_names(Use.FOLDER)}
+    (folder / "encoded_dir").mkdir()
+    documents = [TaggedDocument(words, [index]) for index, words in enumerate(common_texts)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(config, "SimpleNamespace", Arguments)
+        record(patched, Arguments, "arguments")
+        record(patched, TrainingConfig, "config")
+        record(patched, TFWord2Vec, "model")
+        TFWord2Vec(common_texts, **small, **folders)
+        TFFastText(common_texts, **small, bucket=10)
+        TFDoc2Vec(documents, **small, dm_concat=1)
+        TFDoc2Vec(documents, **small, dm=0, dbow_words=1)
+    return found
 
 
-def is_of_gensim(option):
-    return (
-        option.name in inspect.signature(getattr(gensim.models, option.of or "Word2Vec")).parameters
-    )
+def is_in(package, path):
+    return Path(inspect.getfile(package)).parent in path.parents
 
 
 @pytest.mark.parametrize("option", TABLE, ids=lambda option: option.name)
-def test_every_option_is_read(option):
-    """An option that only the table, the keywords and the command name would do nothing."""
-    assert option.name in names_read_here() | (
-        names_read_by_gensim() if is_of_gensim(option) else set()
-    )
+def test_every_option_is_read_by_a_training(option, readers):
+    """An option that is declared, but that nobody reads, would be accepted and ignored."""
+    if Use.ARGUMENT in option.uses:
+        assert is_gensims(option)  # no attribute: it is passed on to gensim's constructor
+        return
+    files = {path for owner in ("model", "config") for path, _ in readers[owner, option.name]}
+    trained = {
+        path
+        for path in files
+        if is_in(gensim.models, path)
+        or is_in(gensim_tfw2v, path)
+        and not is_in(gensim_tfw2v.options, path)
+    }
+    # `parse` makes a field of a different name of it, which the next test covers
+    is_converted = "parse" in {function for _, function in readers["arguments", option.name]}
+    is_field = option.name in {field.name for field in fields(TrainingConfig)}
+    assert trained or is_converted and not is_field
+
+
+@pytest.mark.parametrize("field", fields(TrainingConfig), ids=lambda field: field.name)
+def test_every_field_of_the_configuration_is_read_by_a_training(field, readers):
+    functions = {
+        (path, function)
+        for path, function in readers["config", field.name]
+        if is_in(gensim_tfw2v, path)
+    }
+    assert {function for _, function in functions} - CHECKS
 
 
 @pytest.mark.parametrize("option", TABLE, ids=lambda option: option.name)
 def test_every_option_is_documented(option):
-    """Options are in the docstring of their class, and this package's own ones on a page."""
-    texts = {"the docstring": CLASSES[option.of].__doc__}
-    if "experiment" in option.uses.split():
-        texts.clear()  # no argument sets it
-    if not is_of_gensim(option):
-        pages = [path for path in PAGES if path.name != "CHANGELOG.md"]
-        texts["the pages"] = "".join(path.read_text("utf-8") for path in pages)
-    assert texts
-    missing = [name for name, text in texts.items() if not re.search(rf"\b{option.name}\b", text)]
-    assert not missing, f"{missing} must mention {option.name}"
+    """Options are parameters or attributes in the docstring of their class, and are on a page."""
+    pages = "".join(path.read_text("utf-8") for path in PAGES if path.name != "CHANGELOG.md")
+    typed = option.name.replace("_", "-")
+    assert re.search(rf"`{option.name}`|\b{option.name} ?=|--{typed}\b", pages), "on no page"
+    if option.name == "negative_shards":  # an experiment, which only a page describes
+        return
+    docstring = inspect.cleandoc(CLASSES[option.class_name].__doc__)
+    described = re.findall(r"^(\w[\w, ]*) : .+\n    \S", docstring, re.MULTILINE)
+    assert option.name in ", ".join(described).split(", "), "not in the docstring"
+
+
+@pytest.mark.parametrize("option", TABLE, ids=lambda option: option.name)
+def test_every_option_is_one_of_the_command(option):
+    assert (option.name in inspect.signature(train).parameters) == (option.name not in PYTHON_ONLY)
 
 
 @pytest.mark.parametrize("kind", CLASSES)
