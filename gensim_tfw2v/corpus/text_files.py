@@ -90,7 +90,7 @@ class Text(NamedTuple):
     tagged : bool
         Whether the corpus consists of documents. Each line of a file, even an empty one, is then a
         document, whose tag is the number of the line.
-    machines : list of WorkerMachine
+    machines : list of RemoteReader
         Remote machines that also read runs, each listed once per core.
     unit : str
         Unit of progress.
