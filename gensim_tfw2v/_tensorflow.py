@@ -26,15 +26,17 @@ MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
 
 def require(package: str) -> None:
     """Raise an ImportError, with the pip command to run, if the installed version is too old."""
-    needed = MINIMUM[package]
-    wanted = ".".join(map(str, needed))
-    for distribution in (package, f"{package}-cpu", f"{package}-intel"):  # others are not checked
+    minimum = MINIMUM[package]
+    minimum_text = ".".join(map(str, minimum))
+    # distributions of other names are not checked
+    for distribution in (package, f"{package}-cpu", f"{package}-intel"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found = importlib.metadata.version(distribution)
-            if tuple(int(part) for part in found.split(".")[:2]) < needed:
+            version = importlib.metadata.version(distribution)
+            if tuple(int(part) for part in version.split(".")[:2]) < minimum:
                 raise ImportError(
-                    f"gensim-tfw2v needs {package} {wanted} or later, but {package} {found} is "
-                    f"installed. Run: pip install --upgrade '{package}>={wanted}'"
+                    f"gensim-tfw2v needs {package} {minimum_text} or later, but {package} "
+                    f"{version} is installed. Run: pip install --upgrade "
+                    f"'{package}>={minimum_text}'"
                 )
 
 
@@ -43,7 +45,7 @@ def _quiet_stderr() -> Iterator[None]:
     """Discard what TensorFlow's C++ code writes to stderr before it reads its log level."""
     flush_streams()
     try:
-        kept = os.dup(2)
+        stderr_copy = os.dup(2)
     except OSError:
         yield
         return
@@ -52,8 +54,8 @@ def _quiet_stderr() -> Iterator[None]:
             os.dup2(nowhere.fileno(), 2)
             yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr_copy, 2)
+        os.close(stderr_copy)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.keyed import keyed
-from gensim_tfw2v.messages import open_decompressed, quoted, decode_error_message
+from gensim_tfw2v.messages import decode_error_message, open_decompressed, quoted
 
 #: Bytes per read.
 CHUNK = 1 << 20

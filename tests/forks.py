@@ -26,7 +26,7 @@ class SharedLauncher(ProcessLauncher):
     Closing the launcher does not stop forked processes; the caller must stop them.
     """
 
-    def _fork_server(self):
+    def _start_fork_server(self):
         return _shared_server(self._namespace)
 
 
@@ -36,7 +36,7 @@ class OwnLauncher(ProcessLauncher):
     Its import of TensorFlow has been done. All else is as of any other, also where it is killed.
     """
 
-    def _fork_server(self):
+    def _start_fork_server(self):
         shared = _shared_server(self._namespace)
 
         def fork(module, *, launcher, stdin, stdout, **options):
@@ -45,7 +45,7 @@ class OwnLauncher(ProcessLauncher):
             return shared.start_module(*run, environment=os.environ, stdout=stdin, **options)
 
         with mock.patch("gensim_tfw2v.cluster.launcher.start_module", fork):
-            return super()._fork_server()
+            return super()._start_fork_server()
 
 
 def _shared_server(namespace):

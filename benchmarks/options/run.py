@@ -11,7 +11,7 @@ from benchmarks.machine import kernels_hash
 from benchmarks.options.cells import Cell
 from benchmarks.options.corpora import CORPORA
 from benchmarks.options.measure import measure
-from gensim_tfw2v.processes.children import end_with_parent
+from gensim_tfw2v.processes.children import exit_with_parent
 
 
 class Place(NamedTuple):
@@ -57,7 +57,7 @@ def fresh_processes(number: int) -> ProcessPoolExecutor:
 
     On Linux they exit when this process does, even if it is killed.
     """
-    initializer = end_with_parent if sys.platform == "linux" else None
+    initializer = exit_with_parent if sys.platform == "linux" else None
     return ProcessPoolExecutor(number, get_context("spawn"), initializer)
 
 

@@ -200,14 +200,14 @@ def task(
     from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
 
     if hosts is None:
-        cluster, own = from_tf_config(os.environ)
+        cluster, own_task = from_tf_config(os.environ)
     else:
         cluster = read_hosts(hosts)
-        own = cluster.task(role, index)
-    if own.role == "chief":
+        own_task = cluster.task(role, index)
+    if own_task.role == "chief":
         raise BadInput("TF_CONFIG makes this the chief: run the program that trains here")
     require("tfw2v task", "tensorflow")
-    os.environ["TF_CONFIG"] = cluster.tf_config(own.role, own.index)
+    os.environ["TF_CONFIG"] = cluster.tf_config(own_task.role, own_task.index)
     os.environ[LOG_DIR] = log_dir or ""
     if with_parent:
         watch()
@@ -259,7 +259,8 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
             status = process.wait()
         except BaseException as error:
             is_interrupted = isinstance(error, KeyboardInterrupt)
-            if (status := _end(process, signal.SIGINT if is_interrupted else signal.SIGTERM)) > 0:
+            status = _end(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
+            if status > 0:
                 raise typer.Exit(status) from error  # the training has printed what it has kept
             raise
         finally:
@@ -276,9 +277,9 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
     fail(f"the training was killed {RESTARTS + 1} times", status=1)
 
 
-def _end(process: subprocess.Popen[bytes], number: int) -> int:
+def _end(process: subprocess.Popen[bytes], signal_number: int) -> int:
     """Send a signal to a process, or kill it if it does not exit in time; return its status."""
-    process.send_signal(number)
+    process.send_signal(signal_number)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

@@ -41,10 +41,10 @@ def logs(
     """Print the output of a cluster's tasks; each line is preceded by the task's name."""
     from gensim_tfw2v.cluster.started_cluster import is_noise
 
-    folder = _chosen(name)[1]
+    folder = _select(name)[1]
     if not (paths := sorted(folder.glob(f"{task}.log"))):
-        known = ", ".join(sorted(path.stem for path in folder.glob("*.log"))) or "none"
-        raise BadInput(f"TASK is {quoted(task)}, which has no log; tasks with logs: {known}")
+        names = ", ".join(sorted(path.stem for path in folder.glob("*.log"))) or "none"
+        raise BadInput(f"TASK is {quoted(task)}, which has no log; tasks with logs: {names}")
     for path in paths:
         for line in path.read_text("utf-8", "replace").splitlines():
             if not is_noise(line):
@@ -53,7 +53,7 @@ def logs(
 
 def stop(name: Name = None, verbose: Verbose = False) -> None:
     """Stop a cluster and its training, and wait until it has exited; checkpoints are kept."""
-    name, _, (pid, *_, command) = _chosen(name)
+    name, _, (pid, *_, command) = _select(name)
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.kill(pid, signal.SIGTERM)
     while name in _running():
@@ -71,19 +71,19 @@ def print_states(name: str | None, seconds: float) -> bool:
 
     Waits up to `seconds` until they do.
     """
-    names = sorted(_running()) if name is None else [_chosen(name)[0]]
+    names = sorted(_running()) if name is None else [_select(name)[0]]
     deadline = time.monotonic() + seconds
     while True:
         running = _running()
-        states = {one: _states(*running[one]) for one in names if one in running}
-        serve = all(state == "serves" for tasks in states.values() for *_, state in tasks)
-        is_complete = serve and len(states) == len(names)
+        states = {name: _states(*running[name]) for name in names if name in running}
+        all_serve = all(state == "serves" for tasks in states.values() for *_, state in tasks)
+        is_complete = all_serve and len(states) == len(names)
         if is_complete or time.monotonic() >= deadline:
             break
         time.sleep(0.1)
-    for one in names:
-        print(f"{one}: {running[one][1][-1] if one in running else 'has ended'}")
-        for task, pid, state in states.get(one, ()):
+    for cluster in names:
+        print(f"{cluster}: {running[cluster][1][-1] if cluster in running else 'has ended'}")
+        for task, pid, state in states.get(cluster, ()):
             role, _, index = task.rpartition("-")
             print(f"{role:<7}{index:<4}{f'pid {pid}' if pid else '':<24}{state}")
     return is_complete
@@ -96,19 +96,21 @@ def _states(folder: Path, program: list[Any]) -> list[tuple[str, int, str]]:
     """
     from gensim_tfw2v.cluster.started_cluster import TASKS
 
-    started = {}
+    processes = {}
     with contextlib.suppress(OSError):  # no task has been started yet
-        started = json.loads((folder / TASKS).read_text("utf-8"))
-    _, ps, workers, _ = program
-    tasks = [f"ps-{index}" for index in range(ps)] + [f"worker-{i}" for i in range(workers)]
-    return [
-        (task, started.get(task, [0])[0], _state(folder / f"{task}.log", *started.get(task, ())))
-        for task in tasks
-    ]
+        processes = json.loads((folder / TASKS).read_text("utf-8"))
+    _, n_ps, n_workers, _ = program
+    tasks = [f"ps-{index}" for index in range(n_ps)]
+    tasks += [f"worker-{index}" for index in range(n_workers)]
+    states = []
+    for task in tasks:
+        pid, log_start = processes.get(task, (0, 0))
+        states.append((task, pid, _state(folder / f"{task}.log", pid, log_start)))
+    return states
 
 
-def _state(log: Path, pid: int = 0, start: int = 0) -> str:
-    """Return the state of a task from its process and its log, which begins at `start`."""
+def _state(log: Path, pid: int, log_start: int) -> str:
+    """Return the state of a task from its process and its log, which begins at `log_start`."""
     import psutil  # only one command needs it
 
     if not pid:
@@ -119,7 +121,7 @@ def _state(log: Path, pid: int = 0, start: int = 0) -> str:
     except psutil.NoSuchProcess:
         return "has ended"
     with contextlib.suppress(OSError), log.open("rb") as file:
-        file.seek(start)
+        file.seek(log_start)
         if any(line.rstrip().endswith(b") serves") for line in file):
             return "serves"
     return "starting"
@@ -132,25 +134,34 @@ def _running() -> dict[str, tuple[Path, list[Any]]]:
     """
     from gensim_tfw2v.cluster.started_cluster import PROGRAM
 
-    found = {}
+    clusters = {}
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}cluster-*"):
         with contextlib.suppress(OSError), (folder / OWNED).open("r+b") as file:
             if folder.lstat().st_uid == os.geteuid() and try_lock(file) is False:
                 program = json.loads((folder / PROGRAM).read_text("utf-8"))
-                found[folder.name.rpartition("-")[2]] = folder, program
-    return found
+                clusters[folder.name.rpartition("-")[2]] = folder, program
+    return clusters
 
 
-def _chosen(name: str | None) -> tuple[str, Path, list[Any]]:
+def _select(name: str | None) -> tuple[str, Path, list[Any]]:
+    """Return the name, the folder and the program of a running cluster, by default of the only one.
+
+    Raises
+    ------
+    BadInput
+        If no cluster has the name, or several are running and no name is given.
+    """
     running = _running()
     names = list(running) if name is None else [name]
-    asked = "" if name is None else f"--name is {quoted(name)}: "
+    problem = "" if name is None else f"--name is {quoted(name)}: "
     if not running:
         raise BadInput(
-            f"{asked}no cluster is running that tfw2v has started from this machine; tfw2v cluster "
-            "local and tfw2v cluster ssh start one"
+            f"{problem}no cluster is running that tfw2v has started from this machine; tfw2v "
+            "cluster local and tfw2v cluster ssh start one"
         )
     if len(names) != 1 or names[0] not in running:
-        known = ", ".join(running)
-        raise BadInput(f"{asked}give the --name of a running cluster (tfw2v cluster ls): {known}")
+        running_names = ", ".join(running)
+        raise BadInput(
+            f"{problem}give the --name of a running cluster (tfw2v cluster ls): {running_names}"
+        )
     return names[0], *running[names[0]]

@@ -81,13 +81,15 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
             task: stack.enter_context(grpc.insecure_channel(task.address, _OPTIONS))
             for task in tasks
         }
-        waiting = {task: grpc.channel_ready_future(channel) for task, channel in channels.items()}
-        for task, ready in waiting.items():
+        ready_futures = {
+            task: grpc.channel_ready_future(channel) for task, channel in channels.items()
+        }
+        for task, future in ready_futures.items():
             try:
-                ready.result(timeout=max(0.0, deadline - time.monotonic()))
+                future.result(timeout=max(0.0, deadline - time.monotonic()))
             except grpc.FutureTimeoutError:
                 missing.append(task)
-                ready.cancel()
+                future.cancel()
     if missing:
         raise MissingTasks(missing, seconds)
 
@@ -132,7 +134,9 @@ def check_paths(tasks: Sequence[Task]) -> None:
     """
     from gensim_tfw2v.cluster.handshake import is_blocked
 
-    pairs = [(one, ps) for one in tasks for ps in tasks if (one.role, ps.role) == ("worker", "ps")]
+    ps_tasks = [task for task in tasks if task.role == "ps"]
+    worker_tasks = [task for task in tasks if task.role == "worker"]
+    pairs = list(itertools.product(worker_tasks, ps_tasks))
     with ThreadPoolExecutor(PATH_THREADS) as pool:
         for _ in range(2):  # a task may have restarted during the first check
             blocked = pool.map(is_blocked, pairs, itertools.repeat(PATH_SECONDS))
@@ -159,12 +163,12 @@ def prepare_connections(tasks: Iterable[Task]) -> None:
 
 def bypass_proxies(tasks: Iterable[Task]) -> None:
     """Exclude tasks from gRPC's proxy, in ``no_grpc_proxy``, which no other library reads."""
-    if not any(map(os.environ.get, PROXIES)):
+    if not any(os.environ.get(name) for name in PROXIES):
         return
-    excepted = os.environ.get("no_grpc_proxy", os.environ.get("no_proxy", ""))
-    os.environ["no_grpc_proxy"] = ",".join(
-        dict.fromkeys([*filter(None, excepted.split(",")), *(task.host for task in tasks)])
-    )
+    exceptions = os.environ.get("no_grpc_proxy", os.environ.get("no_proxy", ""))
+    hosts = [host for host in exceptions.split(",") if host]
+    hosts += [task.host for task in tasks]
+    os.environ["no_grpc_proxy"] = ",".join(dict.fromkeys(hosts))
 
 
 def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
@@ -200,11 +204,10 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     if missing := hold_presence(cluster.servers(), seconds):
         raise MissingTasks(missing, seconds)
 
+    # without a chief's address, TensorFlow picks a free port
+    own_task = {"task_type": "chief", "task_id": 0} if cluster.chief else {}
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-        tf.train.ClusterSpec(cluster.addresses()),
-        # without a chief's address, TensorFlow picks a free port
-        **({"task_type": "chief", "task_id": 0} if cluster.chief else {}),
-        rpc_layer="grpc",
+        tf.train.ClusterSpec(cluster.addresses()), rpc_layer="grpc", **own_task
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)

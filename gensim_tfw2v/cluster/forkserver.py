@@ -24,8 +24,11 @@ from gensim_tfw2v.processes.process_guards import flush_streams, without_collect
 
 #: Modules that are imported once for all forks, which are mostly tasks. None may start a thread.
 MODULES = (
-    *("gensim_tfw2v._tensorflow", "gensim_tfw2v", "grpc"),
-    *("gensim_tfw2v.cluster.server", "gensim_tfw2v.regimes.coordinator"),
+    "gensim_tfw2v._tensorflow",
+    "gensim_tfw2v",
+    "grpc",
+    "gensim_tfw2v.cluster.server",
+    "gensim_tfw2v.regimes.coordinator",
 )
 
 MAX_REQUEST = 1 << 17  # maximum size of a request in bytes
@@ -44,7 +47,7 @@ def main() -> None:
     running: dict[int, Connection] = {}
     try:
         with contextlib.suppress(ConnectionError):
-            _fork(requests, running)
+            _serve(requests, running)
     finally:
         for pid in running:
             with contextlib.suppress(ProcessLookupError, ChildProcessError):  # it has ended
@@ -52,60 +55,66 @@ def main() -> None:
                 os.waitpid(pid, 0)
 
 
-def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
+def _serve(requests: socket.socket, running: dict[int, Connection]) -> None:
     """Fork for each request, until the socket closes.
 
     `running` maps the id of each running fork to the pipe for its exit status.
     """
-    woken, wake = os.pipe()  # each SIGCHLD writes to the pipe, which wakes up `select`
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake)
+    # each SIGCHLD writes to the pipe, which wakes up `select`
+    wakeup_reader, wakeup_writer = os.pipe()
+    os.set_blocking(wakeup_writer, False)
+    signal.set_wakeup_fd(wakeup_writer)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     ready = selectors.DefaultSelector()
     ready.register(requests, selectors.EVENT_READ)
-    ready.register(woken, selectors.EVENT_READ)
+    ready.register(wakeup_reader, selectors.EVENT_READ)
     while True:
         for key, _ in ready.select():
-            if key.fd == woken:
-                os.read(woken, 1 << 12)
-                _report_ended(running)
+            if key.fd == wakeup_reader:
+                os.read(wakeup_reader, 1 << 12)
+                _report_exits(running)
                 continue
             text, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, 4)
             if not text:
                 return
-            answer, *standard = descriptors
+            answer_pipe, *standard_files = descriptors
             pid = os.fork()
             if not pid:
                 signal.set_wakeup_fd(-1)
-                others = [connection.fileno() for connection in running.values()]
-                for descriptor in (requests.fileno(), woken, wake, answer, *others):
+                other_pipes = [connection.fileno() for connection in running.values()]
+                own_pipes = [requests.fileno(), wakeup_reader, wakeup_writer, answer_pipe]
+                for descriptor in own_pipes + other_pipes:
                     os.close(descriptor)
-                _become(standard, *json.loads(text))
-            for descriptor in standard:
+                _become(standard_files, *json.loads(text))
+            for descriptor in standard_files:
                 os.close(descriptor)
-            running[pid] = Connection(answer, readable=False)
+            running[pid] = Connection(answer_pipe, readable=False)
             with contextlib.suppress(OSError):  # the requester has closed the pipe
                 running[pid].send(pid)
 
 
-def _report_ended(running: dict[int, Connection]) -> None:
-    with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            with running.pop(ended[0]) as answer, contextlib.suppress(OSError):
-                answer.send(os.waitstatus_to_exitcode(ended[1]))
+def _report_exits(running: dict[int, Connection]) -> None:
+    """Send the exit status of each fork that has exited."""
+    with contextlib.suppress(ChildProcessError):  # no fork is left
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            with running.pop(pid) as answer_pipe, contextlib.suppress(OSError):
+                answer_pipe.send(os.waitstatus_to_exitcode(status))
 
 
 def _become(
-    standard: list[int], module: str, arguments: list[str], environment: dict[str, str]
+    standard_files: list[int], module: str, arguments: list[str], environment: dict[str, str]
 ) -> NoReturn:
     """Run the requested module in this fork, then exit."""
     status = 1
     try:
-        children.end_with_parent()
+        children.exit_with_parent()
         os.setsid()  # Ctrl-C must reach only the process that has started the server
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for number, descriptor in enumerate(standard):
-            os.dup2(descriptor, number)
+        for target, descriptor in enumerate(standard_files):
+            os.dup2(descriptor, target)
             os.close(descriptor)
         os.environ.update(environment)
         sys.argv = [module, *arguments]

@@ -53,11 +53,11 @@ def own_versions() -> list[str]:
 class OtherVersion(ConnectionError):
     """Tasks with a different version of TensorFlow, or of this package, than the coordinator's."""
 
-    def __init__(self, versions: dict[Task, str], package: str, own: str) -> None:
-        found = ", ".join(f"{version} on {task}" for task, version in versions.items())
+    def __init__(self, task_versions: dict[Task, str], package: str, version: str) -> None:
+        differences = ", ".join(f"{version} on {task}" for task, version in task_versions.items())
         super().__init__(
-            f"this program has {package} {own}, but the cluster has {found}. Install the same "
-            f"version everywhere, for example: pip install {package.lower()}=={own}"
+            f"this program has {package} {version}, but the cluster has {differences}. Install the "
+            f"same version everywhere, for example: pip install {package.lower()}=={version}"
         )
 
 
@@ -95,50 +95,55 @@ def check_versions(tasks: Iterable[Task]) -> None:
     """
     tensorflow, package, ops = own_versions()
     deadline = time.monotonic() + PUBLISHED_SECONDS
-    others = {}
-    packages = {}
-    unknown = []
-    lacking = []
+    tensorflow_versions = {}
+    package_versions = {}
+    foreign_tasks = []
+    tasks_without_ops = []
     for task in tasks:
-        while (version := _version_of(task)) is None and time.monotonic() < deadline:
+        while (version := _read_version(task)) is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        # old releases publish TensorFlow's version only
-        its_tensorflow, its_package, its_ops = [*(version or "").split(SEPARATOR), "", ""][:3]
         if version is None:
-            unknown.append(str(task))
-        elif _series(its_tensorflow) != _series(tensorflow):
-            others[task] = its_tensorflow
-        elif its_package != package:
-            packages[task] = its_package or "an older one"
-        elif ops and not its_ops:
-            lacking.append(task)
-        elif ops and its_ops != ops:
-            packages[task] = f"{package} with different compiled kernels"
-    if unknown:
-        text = "cannot check for TensorFlow %s in tasks that were not started by tfw2v"
-        logger.warning(f"{text}: %s", tensorflow, ", ".join(unknown))
-    if others:
-        raise OtherVersion(others, "TensorFlow", tensorflow)
-    if packages:
-        raise OtherVersion(packages, "gensim-tfw2v", package)
-    if lacking:
-        raise MissingKernels(lacking)
+            foreign_tasks.append(str(task))
+            continue
+        # old releases publish TensorFlow's version only
+        task_tensorflow, task_package, task_ops = [*version.split(SEPARATOR), "", ""][:3]
+        if _series(task_tensorflow) != _series(tensorflow):
+            tensorflow_versions[task] = task_tensorflow
+        elif task_package != package:
+            package_versions[task] = task_package or "an older one"
+        elif ops and not task_ops:
+            tasks_without_ops.append(task)
+        elif ops and task_ops != ops:
+            package_versions[task] = f"{package} with different compiled kernels"
+    if foreign_tasks:
+        logger.warning(
+            "cannot check for TensorFlow %s in tasks that were not started by tfw2v: %s",
+            tensorflow,
+            ", ".join(foreign_tasks),
+        )
+    if tensorflow_versions:
+        raise OtherVersion(tensorflow_versions, "TensorFlow", tensorflow)
+    if package_versions:
+        raise OtherVersion(package_versions, "gensim-tfw2v", package)
+    if tasks_without_ops:
+        raise MissingKernels(tasks_without_ops)
 
 
-def _version_of(task: Task) -> str | None:
+def _read_version(task: Task) -> str | None:
+    """Return the versions that a task has published; None if it has published none."""
     try:
         with tf.device(device_of(task)):
             resource = _variable()
             if not tf.raw_ops.VarIsInitializedOp(resource=resource):
                 return None
-            found = tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.string).numpy()
+            version = tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.string).numpy()
     except tf.errors.OpError as error:
         raise ConnectionError(f"{task} was lost while its version was read") from error
-    return found.decode()
+    return version.decode()
 
 
 def _variable() -> Any:
-    """Resource of the versions, on the current device."""
+    """Return the resource of the versions, on the current device."""
     return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
 
 
@@ -167,30 +172,30 @@ def session(
         device_filters=[f"/job:{task.role}/task:{task.index}" for task in tasks],
         operation_timeout_in_ms=round(1000 * operation_seconds),
     )
-    opened = tf.compat.v1.Session(target or f"grpc://{tasks[0].address}", graph, config)
+    tf_session = tf.compat.v1.Session(target or f"grpc://{tasks[0].address}", graph, config)
 
-    def run(what: Any, given: Any = None, seconds: float = FOREVER) -> Any:
+    def run(operation: Any, feed: Any = None, seconds: float = FOREVER) -> Any:
         limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
-        return opened.run(what, given, limit)
+        return tf_session.run(operation, feed, limit)
 
     try:
         yield run
     finally:
         with contextlib.suppress(tf.errors.OpError):  # the task is lost
-            opened.close()
+            tf_session.close()
 
 
 def is_blocked(pair: tuple[Task, Task], seconds: float) -> bool:
     """Return whether sending a number from a worker to a ps and back fails or takes too long."""
     worker, ps = pair
     with tf.Graph().as_default() as graph:
-        number = tf.constant(0.0)
+        total = tf.constant(0.0)
         for task in (worker, ps, worker):
             with tf.device(device_of(task)):
-                number = number + tf.random.uniform([])
+                total = total + tf.random.uniform([])
     try:
         with session(pair, graph, operation_seconds=seconds) as run:
-            run(number, seconds=seconds)
+            run(total, seconds=seconds)
     except tf.errors.OpError:
         return True
     return False
@@ -245,17 +250,17 @@ def _hold_presence_at(task: Task, name: str, arrived: threading.Event) -> None:
     # `staying` locks a mutex, announces the training to the task and then to itself, and waits
     # forever for an element of an empty queue; `is_here` waits for the announcement
     with _graph_of(task) as graph:
-        here = _queue(f"{name}-here")
+        arrival_queue = _queue(f"{name}-here")
         lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
         with tf.control_dependencies([lock]):
             announced = _put(_queue(ARRIVALS), name)
         with tf.control_dependencies([announced]):
-            arrival = _put(here, name)
+            arrival = _put(arrival_queue, name)
         with tf.control_dependencies([arrival]):
             never = _take(_queue(f"{name}-never"))
         with tf.control_dependencies([never]):
             staying = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
-        is_here = _take(here)
+        is_here = _take(arrival_queue)
     while True:
         with _log_errors(task), session([task], graph) as run:
             call = threading.Thread(target=_log_errors(task)(run), args=(staying,), daemon=True)
@@ -290,21 +295,21 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
     """
     with _graph_of(task) as graph:
         arrivals = _queue(ARRIVALS)
-        came = _take(arrivals)
-        waiting = tf.raw_ops.QueueSizeV2(handle=arrivals)
+        next_name = _take(arrivals)
+        n_waiting = tf.raw_ops.QueueSizeV2(handle=arrivals)
         close = tf.raw_ops.QueueCloseV2(handle=arrivals)
     # errors of a closed queue: OutOfRange from dequeuing, Cancelled from closing it again
-    ended = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)
-    with session([task], graph, target) as run, ended:
+    queue_is_closed = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)
+    with session([task], graph, target) as run, queue_is_closed:
         while True:
-            name = run(came).decode()
-            with _graph_of(task) as of_one:  # the mutex is free only when the training has left
+            name = run(next_name).decode()
+            with _graph_of(task) as lock_graph:  # the mutex is free when the training has left
                 lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
-                left = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
-            with session([task], of_one, target) as run_of_one:
-                run_of_one(left)
+                lock_and_unlock = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+            with session([task], lock_graph, target) as run_lock:
+                run_lock(lock_and_unlock)
             time.sleep(grace_seconds)
-            if not run(waiting):
+            if not run(n_waiting):
                 run(close)  # later trainings are refused, and retry until this task has restarted
 
 

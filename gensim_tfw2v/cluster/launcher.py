@@ -68,11 +68,11 @@ class Forked:
             self.stdin.close()
         return status
 
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, signal_number: int) -> None:
         """Send a signal, unless the process has ended."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+                os.kill(self.pid, signal_number)
 
     def kill(self) -> None:
         """Kill the process, unless it has ended."""
@@ -120,39 +120,39 @@ class ForkServer:
         was started. `stdout` and `stderr` are as for ``Popen``. ConnectionError is raised if the
         server has ended.
         """
-        answers, answer = Pipe(duplex=False)
-        theirs_in, ours_in = os.pipe()
-        pipes: list[IO[bytes]] = [os.fdopen(ours_in, "wb")]
-        standard = [theirs_in]
-        for number, given in (1, stdout), (2, stderr):
-            if given == subprocess.PIPE:
-                ours, theirs = os.pipe()
-                pipes.append(os.fdopen(ours, "rb"))
-            elif given == subprocess.STDOUT:
-                theirs = os.dup(standard[1])
+        receiver, sender = Pipe(duplex=False)
+        child_stdin, parent_end = os.pipe()
+        pipes: list[IO[bytes]] = [os.fdopen(parent_end, "wb")]
+        child_files = [child_stdin]
+        for descriptor, target in (1, stdout), (2, stderr):
+            if target == subprocess.PIPE:
+                parent_end, child_end = os.pipe()
+                pipes.append(os.fdopen(parent_end, "rb"))
+            elif target == subprocess.STDOUT:
+                child_end = os.dup(child_files[1])
             else:
-                theirs = os.dup(number if given is None else given.fileno())
-            standard.append(theirs)
+                child_end = os.dup(descriptor if target is None else target.fileno())
+            child_files.append(child_end)
         message = json.dumps([module, arguments, dict(environment or {})]).encode()
         try:
-            with answer, contextlib.suppress(OSError):  # the server has ended, see below
-                socket.send_fds(self._requests, [message], [answer.fileno(), *standard])
+            with sender, contextlib.suppress(OSError):  # the server has ended, see below
+                socket.send_fds(self._requests, [message], [sender.fileno(), *child_files])
         finally:
-            for descriptor in standard:
+            for descriptor in child_files:
                 os.close(descriptor)
-        why = f"has not answered for {START_SECONDS:g} s"
-        if answers.poll(START_SECONDS):
+        failure = f"has not answered for {START_SECONDS:g} s"
+        if receiver.poll(START_SECONDS):
             try:
-                forked = Forked(answers.recv(), answers, *pipes)
+                forked = Forked(receiver.recv(), receiver, *pipes)
                 self._has_forked = True
                 return forked
             except EOFError:
-                why = "has ended"
+                failure = "has ended"
         for stream in pipes:
             stream.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(1.0)  # it is ending
-        raise ConnectionError(f"the fork server {why}{last_lines(self._log)}")
+        raise ConnectionError(f"the fork server {failure}{last_lines(self._log)}")
 
     @property
     def is_lost(self) -> bool:
@@ -204,21 +204,21 @@ class ProcessLauncher:
             )
         elif isolated:
             self._namespace = _unshare()
-        self._forks = self._fork_server() if sys.platform == "linux" else None
+        self._fork_server = self._start_fork_server() if sys.platform == "linux" else None
         self._finalizer = weakref.finalize(self, self._cleanup.close)
 
-    def _fork_server(self) -> ForkServer:
+    def _start_fork_server(self) -> ForkServer:
         server = ForkServer(self._namespace)
         return self._cleanup.enter_context(contextlib.closing(server))
 
     def start_module(self, module: str, *arguments: str, **options: Any) -> Process:
         """Run a module of this package in the separate network; see `children.start_module`."""
         with self._lock:
-            if self._forks is not None and self._forks.is_lost:
+            if self._fork_server is not None and self._fork_server.is_lost:
                 logger.warning("the fork server has ended; it is started again")
-                self._forks = self._fork_server()
-            forks = self._forks
-        start = start_module if forks is None else forks.start_module
+                self._fork_server = self._start_fork_server()
+            fork_server = self._fork_server
+        start = start_module if fork_server is None else fork_server.start_module
         return start(module, *arguments, **options)
 
     def close(self) -> None:
@@ -241,7 +241,7 @@ def why_no_namespace() -> str:
     In most containers it is not.
     """
     try:
-        tried = subprocess.run(
+        process = subprocess.run(
             [*_unshare(), *_python(), "-c", ""],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -249,5 +249,7 @@ def why_no_namespace() -> str:
         )
     except OSError as error:
         return str(error)
-    failed = ["no namespace was made"] if tried.returncode else [""]
-    return (tried.stderr.strip().splitlines() or failed)[-1]
+    error_lines = process.stderr.strip().splitlines()
+    if error_lines:
+        return error_lines[-1]
+    return "no namespace was made" if process.returncode else ""

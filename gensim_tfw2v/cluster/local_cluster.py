@@ -14,7 +14,7 @@ from gensim_tfw2v.cluster.launcher import Process, ProcessLauncher
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, LocalTasks, Task
 from gensim_tfw2v.cluster.started_cluster import StartedCluster, TaskEnded, is_noise, prefixed
 from gensim_tfw2v.processes.children import last_lines, start_module
-from gensim_tfw2v.processes.threads import cores_each
+from gensim_tfw2v.processes.threads import cores_per_process
 
 logger = logging.getLogger("gensim_tfw2v.cluster")
 
@@ -74,7 +74,7 @@ class LocalCluster(StartedCluster):
         self._tensorboard_dir = tensorboard_dir
 
     def _start_process(self, task: Task) -> Process:
-        own = {
+        environment = {
             "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
             "CUDA_VISIBLE_DEVICES": "",  # otherwise each task would occupy the GPU
             LOG_DIR: self._tensorboard_dir or "",
@@ -83,11 +83,11 @@ class LocalCluster(StartedCluster):
         # unit's operations from thread to thread only costs time: no core is idle. If the user has
         # set a number, it is kept.
         if task.role == "worker" and OP_THREADS not in os.environ:
-            own[OP_THREADS] = str(cores_each(len(self.cluster.worker)))
+            environment[OP_THREADS] = str(cores_per_process(len(self.cluster.worker)))
         return self.start_module(
             "gensim_tfw2v.cluster.server",
             "--with-parent",
-            environment=own,
+            environment=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -97,9 +97,9 @@ class LocalCluster(StartedCluster):
         if not is_noise(line):
             logger.info("%s", prefixed(task, line))
 
-    def _how(self, task: Task, status: int, last_line: str) -> str:
-        how = f"signal {-status}" if status < 0 else f"exit status {status}"
-        return f"{how}{last_lines(self.log(task))}"
+    def _describe_end(self, task: Task, status: int, last_line: str) -> str:
+        end = f"signal {-status}" if status < 0 else f"exit status {status}"
+        return f"{end}{last_lines(self.log(task))}"
 
     def close(self) -> None:
         """Stop all tasks."""
@@ -108,13 +108,13 @@ class LocalCluster(StartedCluster):
             self._launcher.close()
 
 
-def free_ports(number: int) -> list[int]:
+def free_ports(n_ports: int) -> list[int]:
     """Return different ports of this machine that are currently free."""
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for found in sockets:
-            found.bind(("127.0.0.1", 0))
-        return [found.getsockname()[1] for found in sockets]
+        sockets = [stack.enter_context(socket.socket()) for _ in range(n_ports)]
+        for listener in sockets:
+            listener.bind(("127.0.0.1", 0))
+        return [listener.getsockname()[1] for listener in sockets]
 
 
 class OpenCluster(NamedTuple):
@@ -136,7 +136,7 @@ class OpenCluster(NamedTuple):
 
 @contextlib.contextmanager
 def open_cluster(
-    which: Cluster | LocalTasks,
+    cluster: Cluster | LocalTasks,
     seconds: float = READY_SECONDS,
     process_launcher: ProcessLauncher | None = None,
     log_dir: str | None = None,
@@ -152,28 +152,30 @@ def open_cluster(
     TaskEnded
         If a local task ends during the start.
     """
-    if isinstance(which, Cluster):
-        _warn_of_exposed(which)
-        wait_for_tasks(which.servers(), seconds)
-        yield OpenCluster(which, lambda: None, start_module)
+    if isinstance(cluster, Cluster):
+        _warn_of_exposed(cluster)
+        wait_for_tasks(cluster.servers(), seconds)
+        yield OpenCluster(cluster, lambda: None, start_module)
         return
-    with _start(which, seconds, process_launcher, log_dir) as local, local.restarting():
-        ps = [task for task in local.cluster.tasks() if task.role == "ps"]
-        yield OpenCluster(local.cluster, functools.partial(local.check, ps), local.start_module)
+    with _start(cluster, seconds, process_launcher, log_dir) as local, local.restarting():
+        ps_tasks = [task for task in local.cluster.tasks() if task.role == "ps"]
+        check = functools.partial(local.check, ps_tasks)
+        yield OpenCluster(local.cluster, check, local.start_module)
 
 
 @contextlib.contextmanager
 def _start(
-    which: LocalTasks, seconds: float, process_launcher: ProcessLauncher | None, log_dir: str | None
+    tasks: LocalTasks, seconds: float, process_launcher: ProcessLauncher | None, log_dir: str | None
 ) -> Iterator[LocalCluster]:
     """Start a local cluster; retry with new ports if one was taken before its task had bound it."""
     for attempt in range(1, STARTS + 1):
-        local = LocalCluster(which.ps, which.workers, seconds, process_launcher, log_dir)
+        local = LocalCluster(tasks.ps, tasks.workers, seconds, process_launcher, log_dir)
         try:
             local.__enter__()
             break
         except TaskEnded as error:
-            if attempt == STARTS or not any(said in str(error) for said in PORT_TAKEN):
+            port_is_taken = any(text in str(error) for text in PORT_TAKEN)
+            if attempt == STARTS or not port_is_taken:
                 raise
             logger.info("the port of %s is in use: starting again with new ports", error.task)
     with contextlib.closing(local):

@@ -47,7 +47,8 @@ LOOK_SECONDS = 30.0
 #: Additional seconds for each file to check.
 FILE_SECONDS = 0.01
 
-#: Seconds that a machine has to read a run, plus the time that the storage needs; see `MIN_SPEED`.
+#: Fixed part of the time limit for reading a run, in seconds. The run's bytes / `MIN_SPEED` are
+#: added.
 RUN_SECONDS = 120.0
 
 #: Assumed minimum speed, in bytes per second, of the storage that all machines share.
@@ -63,21 +64,26 @@ ALIVE_SECONDS = 10.0
 UNDECODABLE = -1
 
 
-class WorkerMachine:
-    """A worker's machine, which reads runs with ops of the kernels' library, one at a time.
+class RemoteReader:
+    """Reads runs on a worker's machine, one at a time, with ops of the kernels' library.
 
-    `name` is for messages. `at_once` is the number of runs that all machines read in parallel.
+    Attributes
+    ----------
+    name : str
+        Name of the machine in messages.
+    n_readers : int
+        Number of runs that all machines read in parallel.
     """
 
     def __init__(self, task: Task, ops: Any) -> None:
         self.name = str(task)
-        self.at_once = 1
+        self.n_readers = 1
         self._task = task
         with tf.Graph().as_default() as self._graph, tf.device(device_of(task)):
             self._names = tf.compat.v1.placeholder(tf.uint8, [None])
-            self._numbers = tf.compat.v1.placeholder(tf.int64, [None])
-            self._looks = ops.tfw2v_look(self._names)
-            self._report = ops.tfw2v_read_run(self._names, self._numbers)
+            self._integers = tf.compat.v1.placeholder(tf.int64, [None])
+            self._look_op = ops.tfw2v_look(self._names)
+            self._read_run_op = ops.tfw2v_read_run(self._names, self._integers)
 
     def look(self, sizes: dict[str, int]) -> tuple[str, int]:
         """Return an id of the machine, and its number of cores.
@@ -86,24 +92,26 @@ class WorkerMachine:
         FileNotFoundError is raised if the machine cannot write to the folder, or if a file is
         missing or has a different size there.
         """
-        found, machine, cores = self._asked(
-            self._looks,
-            {self._names: _joined(list(sizes))},
+        remote_sizes, machine_id, n_cores = self._run(
+            self._look_op,
+            {self._names: _encode_names(list(sizes))},
             LOOK_SECONDS + FILE_SECONDS * len(sizes),
             threading.Event(),
         )
-        for (path, size), there in zip(sizes.items(), found, strict=True):
-            if there < 0:
-                raise FileNotFoundError(f"{path} ({os.strerror(-int(there))})")
-            if there != size:
-                raise FileNotFoundError(f"{path} (it has {there:,} bytes there, {size:,} here)")
-        return machine.tobytes().decode(), int(cores[0])
+        for (path, size), remote_size in zip(sizes.items(), remote_sizes, strict=True):
+            if remote_size < 0:  # a negative error number
+                raise FileNotFoundError(f"{path} ({os.strerror(-int(remote_size))})")
+            if remote_size != size:
+                raise FileNotFoundError(
+                    f"{path} (it has {remote_size:,} bytes there, {size:,} here)"
+                )
+        return machine_id.tobytes().decode(), int(n_cores[0])
 
     def read(
         self,
         run: Sequence[FileRange],
         prefix: Path,
-        known: Known | None,
+        vocabulary: Known | None,
         tagged: bool,
         stopped: threading.Event,
     ) -> EncodedPart | None:
@@ -114,82 +122,82 @@ class WorkerMachine:
         """
         if any(text.is_stream for text in run):
             return None
-        vocabulary = "" if known is None else str(prefix.with_name("known-"))
-        names = [str(prefix), vocabulary, *(os.path.abspath(text.path) for text in run)]
-        ranges = [edge for text in run for edge in (text.start, text.stop)]
-        report = self._asked(
-            self._report,
+        vocabulary_prefix = "" if vocabulary is None else str(prefix.with_name("known-"))
+        names = [str(prefix), vocabulary_prefix, *(os.path.abspath(text.path) for text in run)]
+        edges = [edge for text in run for edge in (text.start, text.stop)]
+        report = self._run(
+            self._read_run_op,
             {
-                self._names: _joined(names),
-                self._numbers: [
+                self._names: _encode_names(names),
+                self._integers: [
                     shard_files.MAX_SENTENCE,
                     shard_files.SHARD_ENTRIES,
                     tagged,
-                    *ranges,
+                    *edges,
                 ],
             },
-            RUN_SECONDS + self.at_once * bytes_of(run) / MIN_SPEED,
+            RUN_SECONDS + self.n_readers * bytes_of(run) / MIN_SPEED,
             stopped,
         )
-        error, raw_words, sentences, *made = report.tolist()
+        error, n_raw_words, n_sentences, *shard_fields = report.tolist()
         if error == UNDECODABLE:
             return None
         if error:
             raise OSError(error, os.strerror(error))
-        written = [
-            Shard(f"{prefix}{number:05}.int32", *made[4 * number : 4 * number + 4])
-            for number in range(len(made) // 4)
+        shards = [
+            Shard(f"{prefix}{index:05}.int32", *shard_fields[4 * index : 4 * index + 4])
+            for index in range(len(shard_fields) // 4)
         ]
-        shard_files.check_shards(written)
-        words, counts = (Path(f"{prefix}{what}") for what in ("words", "counts"))
-        return EncodedPart(
-            written, raw_words, sentences, words.read_bytes(), np.fromfile(counts, np.int64)
-        )
+        shard_files.check_shards(shards)
+        words = Path(f"{prefix}words").read_bytes()
+        counts = np.fromfile(f"{prefix}counts", np.int64)
+        return EncodedPart(shards, n_raw_words, n_sentences, words, counts)
 
-    def _asked(self, what: Any, given: dict[Any, Any], seconds: float, stopped: Any) -> Any:
+    def _run(self, op: Any, feed: dict[Any, Any], seconds: float, stopped: threading.Event) -> Any:
         """Run an op on the machine; raise an error if its task is lost or `stopped` is set."""
-        answer: Future[Any] = Future()
+        result: Future[Any] = Future()
 
-        def run() -> Any:
-            with session([self._task], self._graph) as run_there:
-                return run_there(what, given, seconds)
+        def run_op() -> Any:
+            with session([self._task], self._graph) as run:
+                return run(op, feed, seconds)
 
-        def ask() -> None:
+        def set_result() -> None:
             try:
                 try:
-                    found = run()
+                    value = run_op()
                 except tf.errors.AbortedError:
                     # the task restarted, as it does after its last training: run the op again
-                    found = run()
-                answer.set_result(found)
+                    value = run_op()
+                result.set_result(value)
             except Exception as error:
-                answer.set_exception(error)
+                result.set_exception(error)
 
         # in a thread, since TensorFlow retries a call to a lost task until its time limit
-        threading.Thread(target=ask, name="tfw2v-asking", daemon=True).start()
+        threading.Thread(target=set_result, name="tfw2v-reader", daemon=True).start()
         deadline = time.monotonic() + seconds
-        probe = time.monotonic() + PROBE_SECONDS
+        probe_time = time.monotonic() + PROBE_SECONDS
         while True:
             try:
-                return answer.result(0.2)
+                return result.result(0.2)
             except Waited:
                 if stopped.is_set():
                     raise Stopped from None
                 if time.monotonic() > deadline:
                     raise ConnectionError(f"no answer in {seconds:.0f} s") from None
-                if time.monotonic() > probe:
+                if time.monotonic() > probe_time:
                     wait_for_tasks([self._task], ALIVE_SECONDS)
-                    probe = time.monotonic() + PROBE_SECONDS
+                    probe_time = time.monotonic() + PROBE_SECONDS
 
 
-def _joined(names: Sequence[str]) -> Any:
+def _encode_names(names: Sequence[str]) -> Any:
+    """Return the bytes of file names, each followed by a zero byte."""
     return np.frombuffer(b"".join(os.fsencode(name) + b"\0" for name in names), np.uint8)
 
 
 def find_readers(
     cluster: Cluster, paths: Sequence[str], parent: Parent, seconds: float = READY_SECONDS
-) -> Sequence[WorkerMachine]:
-    """Find worker machines that can access a corpus, and the files that this process writes.
+) -> Sequence[RemoteReader]:
+    """Find machines of workers that can access a corpus, and the files that this process writes.
 
     Parameters
     ----------
@@ -203,9 +211,10 @@ def find_readers(
 
     Returns
     -------
-    sequence of WorkerMachine
-        Machines other than this one, each repeated for the number of runs that it can read in
-        parallel. Empty if the corpus is small, or no other machine can read it.
+    sequence of RemoteReader
+        Readers on machines other than this one, each repeated for the number of runs that its
+        machine can read in parallel. Empty if the corpus is small, or only this machine can read
+        it.
 
     Raises
     ------
@@ -215,48 +224,51 @@ def find_readers(
     texts = list(map(whole_file, paths))
     if bytes_of(texts) < MIN_BYTES or tensorflow_is_lost():
         return ()
-    workers = [task for task in cluster.servers() if task.role == "worker"]
-    wait_for_tasks(workers, seconds)
-    prepare_connections(workers)
+    tasks = [task for task in cluster.servers() if task.role == "worker"]
+    wait_for_tasks(tasks, seconds)
+    prepare_connections(tasks)
     from gensim_tfw2v.ops.library import load_ops
 
     if (ops := load_ops()) is None:
         return ()
-    machines = [WorkerMachine(task, ops) for task in workers]
-    with fresh_folder(parent) as made, made as folder:
-        return _select_machines(machines, texts, folder)
+    readers = [RemoteReader(task, ops) for task in tasks]
+    with fresh_folder(parent) as temporary, temporary as folder:
+        return _select_readers(readers, texts, folder)
 
 
-def _select_machines(
-    machines: Sequence[WorkerMachine], texts: Sequence[FileRange], folder: Path
-) -> list[WorkerMachine]:
-    """Query all workers in parallel; return machines as `find_readers` does."""
-    sizes = {str(folder): 0}  # its name is unique, so only shared storage has it
+def _select_readers(
+    candidates: Sequence[RemoteReader], texts: Sequence[FileRange], folder: Path
+) -> list[RemoteReader]:
+    """Query the machines of all workers in parallel; return readers as `find_readers` does."""
+    # A machine that sees this folder, whose name is random, shares our storage.
+    sizes = {str(folder): 0}
     for text in texts:
         if "://" not in text.path:
             sizes[os.path.abspath(text.path)] = text.stop
 
-    def look(machine: WorkerMachine) -> tuple[str, int] | Exception:
+    def look(reader: RemoteReader) -> tuple[str, int] | Exception:
         try:
-            return machine.look(sizes)
+            return reader.look(sizes)
         except Exception as error:
             return error
 
-    with ThreadPoolExecutor(max(1, len(machines))) as threads:
-        answers = list(threads.map(look, machines))
-    known = {this_machine()}
-    readers = list[WorkerMachine]()
-    for machine, found in zip(machines, answers, strict=True):
-        if isinstance(found, Exception):
-            logger.info("%s does not read the corpus: %s", machine.name, found)
-        elif found[0] not in known:
-            known.add(found[0])
-            readers += [machine] * min(found[1], MAX_RUNS)
+    with ThreadPoolExecutor(max(1, len(candidates))) as pool:
+        answers = list(pool.map(look, candidates))
+    machine_ids = {this_machine()}
+    readers = list[RemoteReader]()
+    for reader, answer in zip(candidates, answers, strict=True):
+        if isinstance(answer, Exception):
+            logger.info("%s does not read the corpus: %s", reader.name, answer)
+            continue
+        machine_id, n_cores = answer
+        if machine_id not in machine_ids:
+            machine_ids.add(machine_id)
+            readers += [reader] * min(n_cores, MAX_RUNS)
     if readers:
         names = ", ".join(["this machine", *dict.fromkeys(reader.name for reader in readers)])
-        logger.info("reading the corpus on %d machines: %s", len(known), names)
+        logger.info("reading the corpus on %d machines: %s", len(machine_ids), names)
     for reader in readers:
-        reader.at_once = len(usable_cores()) + len(readers)
+        reader.n_readers = len(usable_cores()) + len(readers)
     return readers
 
 

@@ -67,33 +67,33 @@ def serve(with_parent: bool = False) -> NoReturn:
     name_process(f"tfw2v-{task.role}-{task.index}")
     prepare_environment()
     status = 0
-    ended = threading.Event()
+    end_event = threading.Event()
     is_left = False
     is_serving = False
 
-    def end(number: int, _: object) -> None:
+    def end(signal_number: int, _: object) -> None:
         nonlocal status
-        status = 128 + number
+        status = 128 + signal_number
         if not is_serving:  # not yet, or no longer
             os._exit(status)
-        ended.set()
+        end_event.set()
 
     def wait_for_parent() -> None:
         while os.read(0, 1024):
             pass
-        ended.set()
+        end_event.set()
 
     def beat() -> None:
         with contextlib.suppress(OSError):  # the parent has closed the pipe
             while os.write(1, BEAT):
                 time.sleep(BEAT_SECONDS)
 
-    for number in ENDING:
-        signal.signal(number, end)
+    for signal_number in ENDING:
+        signal.signal(signal_number, end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # blocked during a restart, see below
     if with_parent:
-        for forever in wait_for_parent, beat:
-            threading.Thread(target=forever, daemon=True).start()
+        for run in wait_for_parent, beat:
+            threading.Thread(target=run, daemon=True).start()
     check_port(task)  # TensorFlow's own error names neither the port nor the process that uses it
 
     from gensim_tfw2v._tensorflow import tf
@@ -113,7 +113,7 @@ def serve(with_parent: bool = False) -> NoReturn:
     bypass_proxies(cluster.tasks())
     spec = tf.train.ClusterSpec(cluster.addresses())
     server = tf.distribute.Server(spec, job_name=task.role, task_index=task.index, config=config)
-    if not all(one.is_loopback for one in cluster.tasks()):
+    if not all(member.is_loopback for member in cluster.tasks()):
         keep_alive(None)  # for all connections, since the ports of callers are unknown
     publish_version(server, task)
     log_dir = os.environ.get(LOG_DIR)
@@ -122,13 +122,13 @@ def serve(with_parent: bool = False) -> NoReturn:
     def wait_until_left() -> None:
         nonlocal is_left
         wait_for_trainings(server.target, task, CLOSING_SECONDS if with_parent else 0.0)
-        is_left = not ended.is_set()
-        ended.set()
+        is_left = not end_event.is_set()
+        end_event.set()
 
     threading.Thread(target=wait_until_left, daemon=True).start()
     is_serving = True
     print(SERVES.format(task), flush=True)
-    while not ended.wait(1.0):  # with a timeout: without one Python handles no signals
+    while not end_event.wait(1.0):  # with a timeout: without one Python handles no signals
         pass
     if log is not None:
         log.close()
@@ -136,7 +136,8 @@ def serve(with_parent: bool = False) -> NoReturn:
     if is_left and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         print(f"{task} restarts: the last training has left", flush=True)
-        exec_module("gensim_tfw2v.cluster.server", *[WITH_PARENT] * with_parent)
+        arguments = (WITH_PARENT,) if with_parent else ()
+        exec_module("gensim_tfw2v.cluster.server", *arguments)
     # TensorFlow's server cannot be stopped, and would keep the interpreter from exiting
     os._exit(status)
 

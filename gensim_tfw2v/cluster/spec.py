@@ -96,9 +96,9 @@ class Task:
         """Return whether the address is known to be unreachable from the Internet."""
         return self._host_is("is_private")
 
-    def _host_is(self, what: str) -> bool:
+    def _host_is(self, attribute: str) -> bool:
         try:
-            return getattr(ipaddress.ip_address(self.host), what)
+            return getattr(ipaddress.ip_address(self.host), attribute)
         except ValueError:
             return self.host == "localhost"
 
@@ -129,25 +129,27 @@ class Cluster:
 
     def __post_init__(self) -> None:
         for role in ("ps", "worker"):
-            given = getattr(self, role)
-            if isinstance(given, str) or not isinstance(given, Sequence | None):
+            addresses = getattr(self, role)
+            if isinstance(addresses, str) or not isinstance(addresses, Sequence | None):
                 raise ClusterError(
-                    f"{role} is {quoted(given)}: pass a tuple of addresses, such as "
+                    f"{role} is {quoted(addresses)}: pass a tuple of addresses, such as "
                     "('10.0.0.2:2222',)"
                 )
-            if not getattr(self, role):
+            if not addresses:
                 raise ClusterError(f"the cluster has no {role}: give at least one {role} address")
         by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
-            said = f"{task.role} {task.index} has the address {quoted(task.address)}: write"
+            problem = f"{task.role} {task.index} has the address {quoted(task.address)}: write"
             if not isinstance(task.address, str):
-                raise ClusterError(f"{said} a string, host:port")
+                raise ClusterError(f"{problem} a string, host:port")
             if user := task.address.rpartition("@")[0]:
-                how = f"without a user, and log in as one with --ssh 'ssh -l {user}'"
-                raise ClusterError(f"{said} host:port {how}")
+                raise ClusterError(
+                    f"{problem} host:port without a user, and log in as one with --ssh 'ssh -l "
+                    f"{user}'"
+                )
             if not ADDRESS.fullmatch(task.address) or not 0 < task.port < 1 << 16:
                 raise ClusterError(
-                    f"{said} host:port, with a host's name or address (IPv6 in brackets) and a "
+                    f"{problem} host:port, with a host's name or address (IPv6 in brackets) and a "
                     "port from 1 to 65535"
                 )
             by_address.setdefault(task.address, []).append(task)
@@ -182,8 +184,10 @@ class Cluster:
 
     def addresses(self) -> dict[Role, list[str]]:
         """Return the addresses by role, as TensorFlow's ``ClusterSpec`` accepts them."""
-        found: dict[Role, list[str]] = {"ps": list(self.ps), "worker": list(self.worker)}
-        return found | ({"chief": [self.chief]} if self.chief else {})
+        addresses: dict[Role, list[str]] = {"ps": list(self.ps), "worker": list(self.worker)}
+        if self.chief:
+            addresses["chief"] = [self.chief]
+        return addresses
 
     def tf_config(self, role: Role, index: int) -> str:
         """Return the ``TF_CONFIG`` of one of the tasks, as JSON.
@@ -245,30 +249,29 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
         If ``TF_CONFIG`` is missing, is not in TensorFlow's format, or names a task that the
         cluster lacks.
     """
-    should = f"it should be like {EXAMPLE}"
+    advice = f"it should be like {EXAMPLE}"
     text = environ.get("TF_CONFIG")
     if not text:
-        raise ClusterError(f"TF_CONFIG is not set; {should}")
+        raise ClusterError(f"TF_CONFIG is not set; {advice}")
     try:
         config = json.loads(text, object_pairs_hook=_once)
     except ClusterError as error:
         raise ClusterError(f"TF_CONFIG {error}") from error
     except UNREADABLE as error:
-        raise ClusterError(f"TF_CONFIG is not JSON ({error}); {should}") from error
+        raise ClusterError(f"TF_CONFIG is not JSON ({error}); {advice}") from error
     parts = config if isinstance(config, dict) else {}
     for name in ("cluster", "task"):
         if not isinstance(parts.get(name), dict):
-            raise ClusterError(f"TF_CONFIG has no {name!r}; {should}")
+            raise ClusterError(f"TF_CONFIG has no {name!r}; {advice}")
     cluster = _from_addresses(parts["cluster"], "TF_CONFIG")
-    own = parts["task"]
-    role = own.get("type")
-    index = own.get("index", 0)
+    role = parts["task"].get("type")
+    index = parts["task"].get("index", 0)
     if role not in ROLES:
-        raise ClusterError(f"TF_CONFIG has a task of the type {quoted(role)}; {should}")
+        raise ClusterError(f"TF_CONFIG has a task of the type {quoted(role)}; {advice}")
     if type(index) is not int:
         raise ClusterError(
             f"TF_CONFIG has a task with the index {quoted(index)}, which must be a whole number, "
-            f"without quotes; {should}"
+            f"without quotes; {advice}"
         )
     return cluster, cluster.task(role, index)
 
@@ -353,10 +356,10 @@ def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
             f"{source} has tasks of the type {quoted(min(unknown, key=str))}; known are "
             f"{', '.join(ROLES)}"
         )
-    for role, found in addresses.items():
-        if not isinstance(found, list) or not all(isinstance(address, str) for address in found):
+    for role, hosts in addresses.items():
+        if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
             raise ClusterError(
-                f"{source} has {quoted(found)} for {role}: write a list of addresses"
+                f"{source} has {quoted(hosts)} for {role}: write a list of addresses"
             )
     ps, worker, chiefs = (tuple(addresses.get(role, ())) for role in ROLES)
     if len(chiefs) > 1:

@@ -65,7 +65,7 @@ class SshCluster(StartedCluster):
     def _start_process(self, task: Task) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             self.arguments(task),
-            stdin=subprocess.PIPE,  # closes, like the task's, when this process ends
+            stdin=subprocess.PIPE,  # If this process dies, ssh closes the task's stdin: it exits.
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C does not reach it: the training ends first
@@ -80,18 +80,18 @@ class SshCluster(StartedCluster):
         line = f"{self._command} task --with-parent"
         config = self.cluster.tf_config(task.role, task.index)
         environment = {"TF_CONFIG": config, LOG_DIR: self._tensorboard_dir or ""}
-        given = (f"{name}={value}" for name, value in environment.items())
-        remote = shlex.join(["env", *given, "sh", "-c", line])
-        return [*self._ssh, *OPTIONS, "--", task.host, remote]
+        assignments = (f"{name}={value}" for name, value in environment.items())
+        remote_line = shlex.join(["env", *assignments, "sh", "-c", line])
+        return [*self._ssh, *OPTIONS, "--", task.host, remote_line]
 
     def _show(self, task: Task, line: str) -> None:
         if not is_noise(line):
             self._show_line(task, line)
         super()._show(task, line)
 
-    def _how(self, task: Task, status: int, last_line: str) -> str:
-        said = f"; its last output: {last_line}" if last_line else ""
-        return f"status {status}{_MEANING.get(status, '')}{said}"
+    def _describe_end(self, task: Task, status: int, last_line: str) -> str:
+        output = f"; its last output: {last_line}" if last_line else ""
+        return f"status {status}{_MEANING.get(status, '')}{output}"
 
     def wait(self, tasks: Sequence[Task]) -> None:
         """Wait until tasks report that they serve, and answer calls.

@@ -69,10 +69,10 @@ class TaskEnded(ConnectionError):
         Exit status of its process on this machine; -n if signal n has ended it.
     """
 
-    def __init__(self, task: Task, status: int, how: str) -> None:
+    def __init__(self, task: Task, status: int, description: str) -> None:
         self.task = task
         self.status = status
-        super().__init__(f"{task} ended with {how}")
+        super().__init__(f"{task} ended with {description}")
 
 
 def is_noise(line: str) -> bool:
@@ -132,13 +132,14 @@ class StartedCluster(abc.ABC):
         return self._logs.folder / f"{task.role}-{task.index}.log"
 
     @abc.abstractmethod
-    def _how(self, task: Task, status: int, last_line: str) -> str:
+    def _describe_end(self, task: Task, status: int, last_line: str) -> str:
         """Describe how a task ended; `last_line` is its last output before it served."""
 
     def __enter__(self) -> "StartedCluster":
         if callable(signal.getsignal(signal.SIGTERM)):  # `tfw2v cluster stop` can end this program
-            tasks = len(self.cluster.ps), len(self.cluster.worker)
-            program = json.dumps([os.getpid(), *tasks, shlex.join(sys.argv)])
+            n_ps = len(self.cluster.ps)
+            n_workers = len(self.cluster.worker)
+            program = json.dumps([os.getpid(), n_ps, n_workers, shlex.join(sys.argv)])
             (self._logs.folder / PROGRAM).write_text(program, encoding="utf-8")
         try:
             for task in self.cluster.servers():
@@ -173,10 +174,13 @@ class StartedCluster(abc.ABC):
         TaskEnded, MissingTasks
         """
         deadline = time.monotonic() + self.ready_seconds
-        while waiting := [task for task in tasks if not self._tasks[task].serves.is_set()]:
+        while True:
+            missing = [task for task in tasks if not self._tasks[task].serves.is_set()]
+            if not missing:
+                return
             self.check(tasks)
             if time.monotonic() >= deadline:
-                raise MissingTasks(waiting, self.ready_seconds)
+                raise MissingTasks(missing, self.ready_seconds)
             time.sleep(0.05)
 
     def check(self, tasks: Iterable[Task] | None = None) -> None:
@@ -189,16 +193,18 @@ class StartedCluster(abc.ABC):
         """
         for task in list(self._tasks) if tasks is None else tasks:
             if self._tasks[task].process.poll() is not None:
-                raise self._ended(task)
+                raise self._end_error(task)
 
-    def _ended(self, task: Task) -> TaskEnded:
-        one = self._tasks[task]
-        status = one.process.wait()
-        one.reader.join(1.0)  # reads the last output
-        how = self._how(task, status, one.last_line)
-        if one.is_hung:
-            how = f"SIGKILL because it hung: it gave no sign of life for {HANGING_SECONDS:g} s"
-        return TaskEnded(task, status, how)
+    def _end_error(self, task: Task) -> TaskEnded:
+        started_task = self._tasks[task]
+        status = started_task.process.wait()
+        started_task.reader.join(1.0)  # reads the last output
+        description = self._describe_end(task, status, started_task.last_line)
+        if started_task.is_hung:
+            description = (
+                f"SIGKILL because it hung: it gave no sign of life for {HANGING_SECONDS:g} s"
+            )
+        return TaskEnded(task, status, description)
 
     @contextlib.contextmanager
     def restarting(self) -> Iterator[None]:
@@ -211,13 +217,16 @@ class StartedCluster(abc.ABC):
         def watch() -> None:
             restarts: dict[Task, list[float]] = defaultdict(list)
             while not over.wait(LOOK_SECONDS):
-                for task, one in list(self._tasks.items()):
-                    one.kill_if_hung()
+                for task, started_task in list(self._tasks.items()):
+                    started_task.kill_if_hung()
                     now = time.monotonic()
-                    rested = now - one.started >= self.pause_seconds
-                    has_ended = task.role in self.restarted and one.process.poll() is not None
-                    restarts[task] = [at for at in restarts[task] if now - at < 60.0]
-                    if rested and has_ended and len(restarts[task]) < RESTARTS:
+                    restarts[task] = [earlier for earlier in restarts[task] if now - earlier < 60.0]
+                    if (
+                        task.role in self.restarted
+                        and started_task.process.poll() is not None
+                        and now - started_task.start_time >= self.pause_seconds
+                        and len(restarts[task]) < RESTARTS
+                    ):
                         restarts[task].append(now)
                         self._restart(task)
 
@@ -231,7 +240,7 @@ class StartedCluster(abc.ABC):
 
     def _restart(self, task: Task) -> None:
         try:
-            logger.warning("%s; it is started again", self._ended(task))
+            logger.warning("%s; it is started again", self._end_error(task))
             self.start(task)
         except OSError as error:
             logger.error("%s cannot be started again: %s", task, error)
@@ -242,20 +251,23 @@ class StartedCluster(abc.ABC):
 
     def close(self) -> None:
         """Stop all tasks: close their input; if they still run, send SIGTERM, then SIGKILL."""
-        tasks = list(self._tasks.values())
-        for one in tasks:
-            one.close_input()
-        for seconds, number in ((CLOSING_SECONDS, signal.SIGTERM), (GRACE_SECONDS, signal.SIGKILL)):
-            deadline = time.monotonic() + seconds
-            for one in tasks:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    one.process.wait(max(0.0, deadline - time.monotonic()))
-            for one in tasks:
-                one.send(number)
-        for one in tasks:
-            one.close()
+        for task in self._tasks.values():
+            task.close_input()
+        self._wait_and_send(CLOSING_SECONDS, signal.SIGTERM)
+        self._wait_and_send(GRACE_SECONDS, signal.SIGKILL)
+        for task in self._tasks.values():
+            task.close()
         self._tasks.clear()
         self._logs.close()
+
+    def _wait_and_send(self, seconds: float, signal_number: int) -> None:
+        """Wait until all tasks have exited, and send a signal to those that have not in time."""
+        deadline = time.monotonic() + seconds
+        for task in self._tasks.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                task.process.wait(max(0.0, deadline - time.monotonic()))
+        for task in self._tasks.values():
+            task.send(signal_number)
 
 
 class _StartedTask:
@@ -268,24 +280,24 @@ class _StartedTask:
         show: Callable[[Task, str], None],
     ) -> None:
         self.process = process
-        self.started = time.monotonic()
+        self.start_time = time.monotonic()
         self.serves = threading.Event()
         self.last_line = ""
-        # seconds since the last heartbeat, counted only while this process runs; -inf before the
-        # first heartbeat
+        # Seconds since the last heartbeat, -inf before the first one. Each check adds
+        # LOOK_SECONDS, so the time in which this process is stopped does not count.
         self.silence = -math.inf
         self.is_hung = False
 
         def read() -> None:
             assert process.stdin and process.stdout
-            for written in process.stdout:
-                if written == BEAT:
+            for output in process.stdout:
+                if output == BEAT:
                     self.silence = 0.0
                     with contextlib.suppress(OSError, ValueError):  # the task ends
                         process.stdin.write(BEAT)
                         process.stdin.flush()
                     continue
-                line = written.decode(errors="replace")
+                line = output.decode(errors="replace")
                 with contextlib.suppress(OSError):  # full disk: don't block the task
                     show(task, line)
                 if line.strip() == SERVES.format(task):
@@ -309,11 +321,11 @@ class _StartedTask:
         with contextlib.suppress(OSError):
             self.process.stdin.close()
 
-    def send(self, number: int) -> None:
+    def send(self, signal_number: int) -> None:
         """Send a signal to the process and its children, unless the process has ended."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
+                os.killpg(self.process.pid, signal_number)
 
     def close(self) -> None:
         """Free the resources of a process that has ended."""

@@ -28,8 +28,8 @@ def unshare(flags: int) -> None:
     if function is None:
         raise OSError("this system has no unshare()")
     if function(flags):
-        number = ctypes.get_errno()
-        raise OSError(number, f"unshare: {os.strerror(number)}")
+        error_number = ctypes.get_errno()
+        raise OSError(error_number, f"unshare: {os.strerror(error_number)}")
 
 
 def leave_network() -> None:

@@ -158,13 +158,15 @@ def _on_one_machine(work: Workload, machines: Machines) -> Choice:
 
 
 def _in_rows(work: Workload, tokens: float, machines: Machines) -> Choice:
-    kept = work.frequencies.kept
+    share = work.frequencies.kept  # of the words
     threads = machines.threads
-    job_tokens = choose_unit_entries(int(tokens), machines.workers * threads) * kept * threads
+    job_tokens = choose_unit_entries(int(tokens), machines.workers * threads) * share * threads
     traffic = row_bytes(work, job_tokens)
     trips, transfers = transfer_seconds(job_tokens * sum(traffic), machines)
     seconds = WordSeconds(
-        _computing_seconds(work, machines), trips * kept / job_tokens, transfers * kept / job_tokens
+        cores=_computing_seconds(work, machines),
+        latency=trips * share / job_tokens,
+        network=transfers * share / job_tokens,
     )
     # a worker holds the rows of a job in float32, as they were fetched, and their changes
     row_size = (FLOAT + 2 * ELEMENT) * work.vector_size

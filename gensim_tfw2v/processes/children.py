@@ -41,8 +41,8 @@ def name_process(name: str) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
-def end_with_parent() -> None:
-    """Have Linux kill this process when its parent ends."""
+def exit_with_parent() -> None:
+    """Have Linux kill this process when its parent exits."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
@@ -89,8 +89,8 @@ def python() -> str:
         return sys.executable
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for folder in (os.path.join(sys.prefix, "bin"), os.path.join(sys.base_prefix, "bin"), None):
-        if found := shutil.which(name, path=folder):
-            return found
+        if path := shutil.which(name, path=folder):
+            return path
     raise RuntimeError(
         f"cannot start Python: sys.executable is empty, and no {name} is on the PATH: set "
         "sys.executable to an interpreter of this version"
@@ -113,7 +113,7 @@ def start_module(
     options.setdefault("stdin", subprocess.PIPE)
     return subprocess.Popen(
         [*launcher, python(), "-m", module, *arguments],
-        env=_environment(environment or {}),
+        env=_make_environment(environment or {}),
         start_new_session=True,
         **options,
     )
@@ -125,13 +125,14 @@ def exec_module(module: str, *arguments: str) -> NoReturn:
     The process keeps its id, its parent and its standard streams. All other resources are freed.
     """
     flush_streams()
-    os.execve(python(), [python(), "-m", module, *arguments], _environment({}))
+    os.execve(python(), [python(), "-m", module, *arguments], _make_environment({}))
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
+def _make_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's variables, those that its Python needs, and extra ones."""
     paths = [*sys.path, str(Path(__file__).parents[2])]
-    own = {
+    python_variables = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONSAFEPATH": "1",  # files in the working directory must not shadow modules
     }
-    return os.environ | own | dict(more)
+    return os.environ | python_variables | dict(extra)

@@ -44,10 +44,11 @@ def port_user(port: int) -> str:
     import psutil
 
     with contextlib.suppress(psutil.Error):
-        for one in psutil.net_connections("tcp"):
-            if one.pid and one.laddr and one.laddr.port == port:
-                process = psutil.Process(one.pid)
-                return f" by {process.name()} (process {one.pid}, user {process.username()})"
+        for connection in psutil.net_connections("tcp"):
+            if connection.pid and connection.laddr and connection.laddr.port == port:
+                process = psutil.Process(connection.pid)
+                user = process.username()
+                return f" by {process.name()} (process {process.pid}, user {user})"
     return ""
 
 
@@ -92,25 +93,25 @@ def keep_alive(hosts: Iterable[tuple[str, int]] | None) -> None:
     """
     _hosts.update(hosts or ())
     if sys.platform == "linux":
-        _start_keeping(hosts is None)
+        _start_keepalive_thread(hosts is None)
 
 
 @functools.cache  # one thread is enough
-def _start_keeping(all_hosts: bool) -> None:
-    def keep() -> None:
-        kept: set[str] = set()
+def _start_keepalive_thread(all_hosts: bool) -> None:
+    def keep_new_alive_forever() -> None:
+        names: set[str] = set()
         while True:
-            kept = keep_new_alive(kept, None if all_hosts else _hosts)
+            names = keep_new_alive(names, None if all_hosts else _hosts)
             time.sleep(LOOK_SECONDS)
 
-    threading.Thread(target=keep, name="tfw2v-keepalive", daemon=True).start()
+    threading.Thread(target=keep_new_alive_forever, name="tfw2v-keepalive", daemon=True).start()
 
 
-def keep_new_alive(kept: set[str], hosts: set[tuple[str, int]] | None) -> set[str]:
+def keep_new_alive(old_names: set[str], hosts: set[tuple[str, int]] | None) -> set[str]:
     """Enable keep-alive on new connections to these hosts; None stands for all hosts.
 
-    `kept` contains the names of the connections that have it already. Returns the names of all open
-    connections that have it now.
+    `old_names` contains the names of the connections that have it already. Returns the names of all
+    open connections that have it now.
     """
     options = (
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -122,27 +123,28 @@ def keep_new_alive(kept: set[str], hosts: set[tuple[str, int]] | None) -> set[st
         (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * GIVE_UP_SECONDS),
         (socket.IPPROTO_TCP, _TCP_RTO_MAX_MS, 1000 * RESEND_SECONDS),  # last: old kernels refuse it
     )
-    found = set()
+    names = set()
     for name, connection in own_connections():
         with contextlib.suppress(OSError):  # not connected yet, or no longer
-            if name in kept or _leads_to(connection, hosts):
-                found.add(name)
-            if name in found - kept:
+            if name in old_names:
+                names.add(name)
+            elif _leads_to(connection, hosts):
+                names.add(name)
                 for option in options:
                     connection.setsockopt(*option)
-    return found
+    return names
 
 
 def _leads_to(connection: socket.socket, hosts: set[tuple[str, int]] | None) -> bool:
     if hosts is None:
         return True
     address, port = connection.getpeername()[:2]
-    # resolved each time: a host may come back with a different address
+    # names are resolved each time: a host may come back with a different address
     return any(
-        _plain(address) == _plain(found[4][0])
+        _plain(address) == _plain(socket_address[0])
         for host, host_port in tuple(hosts)
         if host_port == port
-        for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     )
 
 
@@ -160,7 +162,7 @@ class TcpBytes:
     """
 
     def __init__(self) -> None:
-        self._of: dict[str, tuple[int, int]] = {}
+        self._bytes: dict[str, tuple[int, int]] = {}  # sent and received, by connection
 
     def look(self) -> tuple[int, int] | None:
         """Return the bytes sent (acknowledged) and received so far; None on unsupported systems."""
@@ -169,6 +171,7 @@ class TcpBytes:
         for name, connection in own_connections():
             info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
             if len(info) == _INFO_BYTES:  # Linux 4.1 or later
-                self._of[name] = struct.unpack_from("=QQ", info, _BYTES_AT)
-        sent, received = zip((0, 0), *self._of.values(), strict=True)
-        return sum(sent), sum(received)
+                self._bytes[name] = struct.unpack_from("=QQ", info, _BYTES_AT)
+        n_sent = sum(n_bytes for n_bytes, _ in self._bytes.values())
+        n_received = sum(n_bytes for _, n_bytes in self._bytes.values())
+        return n_sent, n_received

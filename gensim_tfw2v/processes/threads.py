@@ -29,9 +29,9 @@ def usable_cores() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def cores_each(processes: int) -> int:
+def cores_per_process(n_processes: int) -> int:
     """Return the number of cores per process, if this many share the machine; at least 1."""
-    return max(1, len(usable_cores()) // processes)
+    return max(1, len(usable_cores()) // n_processes)
 
 
 @contextlib.contextmanager
@@ -50,39 +50,39 @@ def defer_interrupts() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: dict[int, Any] = {}
+    deferred: dict[int, Any] = {}
     # SIGINT last: were it restored first, another Ctrl-C could leave SIGTERM deferred
-    before: dict[int, Any] = {
-        number: handler
-        for number in (signal.SIGTERM, signal.SIGINT)
-        if callable(handler := signal.getsignal(number))
+    handlers: dict[int, Any] = {
+        signal_number: handler
+        for signal_number in (signal.SIGTERM, signal.SIGINT)
+        if callable(handler := signal.getsignal(signal_number))
     }
     try:
-        _deferred.append(came)
-        for number in before:
-            signal.signal(number, came.__setitem__)
+        _deferred_signals.append(deferred)
+        for signal_number in handlers:
+            signal.signal(signal_number, deferred.__setitem__)
         yield
     finally:
         # by identity, because all empty dicts are equal
-        _deferred[:] = [signals for signals in _deferred if signals is not came]
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number, frame in came.items():
-            before[number](number, frame)
+        _deferred_signals[:] = [signals for signals in _deferred_signals if signals is not deferred]
+        for signal_number, handler in handlers.items():
+            signal.signal(signal_number, handler)
+        for signal_number, frame in deferred.items():
+            handlers[signal_number](signal_number, frame)
 
 
 #: Numbers and frames of the signals that each active context of `defer_interrupts` has deferred.
-_deferred: list[dict[int, Any]] = []
+_deferred_signals: list[dict[int, Any]] = []
 
 
 def interrupt_is_pending() -> bool:
     """Return whether `defer_interrupts` has deferred a signal; may be called from any thread."""
-    return any(_deferred)
+    return any(_deferred_signals)
 
 
 def run_threads(
     work: Callable[[threading.Event], None],
-    number: int,
+    n_threads: int,
     name: str,
     check: Callable[[], None] = lambda: None,
     ending_seconds: float = float("inf"),
@@ -94,9 +94,9 @@ def run_threads(
 
     Parameters
     ----------
-    work : function (ended) -> None
+    work : function (stop) -> None
         Returns when nothing is left to do, or soon after the event is set.
-    number : int
+    n_threads : int
         Number of threads.
     name : str
         Prefix of the threads' names.
@@ -112,18 +112,19 @@ def run_threads(
     BaseException
         The first error of a thread, or what `check` raises.
     """
-    ended = threading.Event()
+    stop = threading.Event()
     errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            work(ended)
+            work(stop)
         except BaseException as error:
             errors.append(error)
-            ended.set()
+            stop.set()
 
     threads = [
-        threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
+        threading.Thread(target=run, name=f"{name}-{index}", daemon=True)
+        for index in range(n_threads)
     ]
     try:
         with defer_interrupts():  # an interrupt here would leave started threads running
@@ -134,7 +135,7 @@ def run_threads(
                 thread.join(LOOK_SECONDS)
                 check()
     finally:
-        ended.set()
+        stop.set()
         end()
         deadline = time.monotonic() + ending_seconds
         for thread in filter(threading.Thread.is_alive, threads):
@@ -160,24 +161,24 @@ def in_threads(
     skipped.
     """
     stopped = threading.Event()
-    left = takewhile(lambda _: not stop(), items)
-    most = sys.maxsize if ahead is None else min(ahead, sys.maxsize)
-    waiting = deque[Future[T]]()
+    remaining_items = takewhile(lambda _: not stop(), items)
+    max_futures = sys.maxsize if ahead is None else min(ahead, sys.maxsize)
+    futures = deque[Future[T]]()
     with ThreadPoolExecutor(threads or len(usable_cores()), "tfw2v-thread") as pool:
         try:
             while True:
-                for item in islice(left, most - len(waiting)):
+                for item in islice(remaining_items, max_futures - len(futures)):
                     with defer_interrupts():  # an interrupt would leave a started thread running
-                        waiting.append(pool.submit(work, item, stopped))
-                if not waiting:
+                        futures.append(pool.submit(work, item, stopped))
+                if not futures:
                     break
                 try:
-                    done = waiting[0].result(PAUSE)
+                    result = futures[0].result(PAUSE)
                 except TimeoutError:
                     report()
                     continue
-                waiting.popleft()
-                yield done
+                futures.popleft()
+                yield result
             report()
         finally:
             stopped.set()

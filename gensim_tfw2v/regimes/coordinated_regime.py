@@ -157,14 +157,14 @@ class CoordinatedRegime:
             If the coordinator exits or does not answer in time. It is killed then, so that later
             calls fail immediately.
         """
-        number = self._pipe.send(method, *arguments)
+        request_id = self._pipe.send(method, *arguments)
         try:
-            self._wait(number, stop)
+            self._wait(request_id, stop)
         except ClusterLost:
             self._process.kill()
             raise
 
-    def _wait(self, number: int, stop: Stop) -> None:
+    def _wait(self, request_id: int, stop: Stop) -> None:
         """Process messages until the answer to a request arrives."""
         answer_time = time.monotonic()  # of the last message that shows progress
         message_time = answer_time  # of the last message of any kind
@@ -172,7 +172,7 @@ class CoordinatedRegime:
         is_logged = False
         while True:
             if stop_time is None and stop():
-                self._pipe.send(STOP, number)
+                self._pipe.send(STOP, request_id)
                 stop_time = time.monotonic()
                 answer_time = stop_time
             limit = ANSWER_SECONDS
@@ -194,7 +194,7 @@ class CoordinatedRegime:
                 continue
             answer_time = message_time
             self._process_message(message)
-            if message.kind == "done" and message.request == number:
+            if message.kind == "done" and message.request_id == request_id:
                 return
 
     def _receive(self) -> Message | None:

@@ -1,8 +1,8 @@
 """Pipe between a training program and its coordinator process.
 
 The program sends requests through the coordinator's standard input, and receives messages through
-its standard output. Each request has a number, which the messages about it repeat, so that the
-answer to an abandoned request isn't taken for that of a later one. Both ends read in a thread:
+its standard output. Each request has an id, which the messages about it repeat, so that the answer
+to an abandoned request isn't taken for that of a later one. Both ends read in a thread:
 messages that arrive while nobody waits must not block the sender. Rows are exchanged through files.
 """
 
@@ -22,14 +22,14 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.regimes import Setup
 
-#: Method of the request that ends another request early. Its argument is that request's number.
+#: Method of the request that ends another request early. Its argument is the id of that request.
 STOP = "stop"
 
 
 class Request(NamedTuple):
     """Call of a method of the coordinator."""
 
-    number: int
+    request_id: int
     method: str
     arguments: tuple[Any, ...]
 
@@ -43,13 +43,13 @@ class Message(NamedTuple):
         ``"done"`` or ``"error"`` answers a request, with the traffic so far or an exception as its
         content. ``"report"`` contains a trained unit's `UnitReport`, ``"traffic"`` the traffic so
         far, ``"log"`` a log record. ``"alive"`` is a heartbeat, without content.
-    request : int
-        Number of the request that the coordinator is processing.
+    request_id : int
+        Id of the request that the coordinator is processing.
     content : object
     """
 
     kind: str
-    request: int
+    request_id: int
     content: Any
 
 
@@ -86,7 +86,7 @@ class ProgramEnd:
             threading.Thread(target=run, name="tfw2v-coordinator", daemon=True).start()
 
     def send(self, method: str, *arguments: Any) -> int:
-        """Send a request; return its number."""
+        """Send a request; return its id."""
         self._n_requests += 1
         # pickled here, so that an error is raised here
         self._requests.put(pickle.dumps((self._n_requests, method, arguments)))
@@ -138,13 +138,13 @@ class CoordinatorEnd:
 
     Attributes
     ----------
-    request : int
-        Number of the request that is being processed.
+    request_id : int
+        Id of the request that is being processed.
     """
 
     def __init__(self) -> None:
-        self.request = 0
-        self._stopped_request = 0
+        self.request_id = 0
+        self._stopped_id = 0
         self._receiver = Connection(os.dup(0), writable=False)
         self._sender = Connection(os.dup(1), readable=False)
         os.dup2(2, 1)
@@ -155,24 +155,24 @@ class CoordinatorEnd:
     def next_request(self) -> Request:
         """Wait for the next request."""
         request = self._requests.get()
-        self.request = request.number
+        self.request_id = request.request_id
         return request
 
     def must_stop(self) -> bool:
         """Return whether the current request is to end early."""
-        return self._stopped_request == self.request
+        return self._stopped_id == self.request_id
 
     def send(self, kind: str, content: Any = None) -> None:
         """Send a message; may be called from any thread."""
         with self._lock:
-            self._sender.send((kind, self.request, content))
+            self._sender.send((kind, self.request_id, content))
 
     def _receive_requests(self) -> None:
         try:
             while True:
                 request = Request(*self._receiver.recv())
                 if request.method == STOP:
-                    (self._stopped_request,) = request.arguments
+                    (self._stopped_id,) = request.arguments
                 else:
                     self._requests.put(request)
         except (EOFError, OSError):

@@ -20,7 +20,7 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
-from gensim_tfw2v.processes.threads import cores_each, defer_interrupts
+from gensim_tfw2v.processes.threads import cores_per_process, defer_interrupts
 from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
@@ -170,7 +170,7 @@ class Plan:
             return options.workers, 1
         if isinstance(options.cluster, LocalTasks):
             workers = options.cluster.workers
-            return workers, min(options.workers, cores_each(workers))
+            return workers, min(options.workers, cores_per_process(workers))
         return len(options.cluster.worker), options.workers
 
     @cached_property

@@ -102,6 +102,7 @@ BACK, FORKS = (
 )
 
 
+@pytest.mark.usefixtures("own_forks")
 def test_killed_ps_or_fork_server_resumes_from_the_last_checkpoint(
     monkeypatch, undisturbed, caplog
 ):

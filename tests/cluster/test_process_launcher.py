@@ -38,7 +38,7 @@ def test_killed_fork_server_is_replaced(caplog):
     for _ in range(2):  # killed while it imports, and after it has forked
         (process,) = wait_for_fork_servers()
         process.send_signal(signal.SIGKILL)
-        process_launcher._forks.process.wait(60)
+        process_launcher._fork_server.process.wait(60)
         forked = process_launcher.start_module("tests.forked", "wait")
         assert forked.poll() is None and psutil.pid_exists(forked.pid)
         started.append(forked)

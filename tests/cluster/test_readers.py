@@ -83,13 +83,13 @@ def small(monkeypatch):
 @pytest.fixture(autouse=True)
 def apart(monkeypatch):
     """Make each task appear as a different machine, with different files in `different`."""
-    look = readers.WorkerMachine.look
+    look = readers.RemoteReader.look
 
     def look_apart(self, sizes):
         look(self, {path: size - ("/different/" in path) for path, size in sizes.items()})
         return self.name, 2
 
-    monkeypatch.setattr(readers.WorkerMachine, "look", look_apart)
+    monkeypatch.setattr(readers.RemoteReader, "look", look_apart)
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_corpus_encoded_by_workers_equals_the_text(cluster, shards, tmp_path):
 
 
 def test_all_machines_read_and_each_run_is_read_once(cluster, tmp_path, monkeypatch):
-    by, read, scan = [], readers.WorkerMachine.read, run_readers.scan
+    by, read, scan = [], readers.RemoteReader.read, run_readers.scan
 
     def counted(self, run, *arguments):
         part = read(self, run, *arguments)
@@ -163,7 +163,7 @@ def test_all_machines_read_and_each_run_is_read_once(cluster, tmp_path, monkeypa
         by.append(("here", run))
         return scan(run, *arguments)
 
-    monkeypatch.setattr(readers.WorkerMachine, "read", counted)
+    monkeypatch.setattr(readers.RemoteReader, "read", counted)
     monkeypatch.setattr(run_readers, "scan", counted_here)
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     model.build_vocab(corpus_file=LEE)
@@ -237,13 +237,13 @@ def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, mon
     monkeypatch.setattr(handshake, "OPERATION_SECONDS", 5.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
     monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
-    asked, wait = readers.WorkerMachine._asked, readers.wait_for_tasks
+    run_op, wait = readers.RemoteReader._run, readers.wait_for_tasks
 
     def patient(self, what, given, seconds, stopped):  # the other worker may be slow
         is_lost = self.name.startswith("worker 0") and began.is_set()
-        return asked(self, what, given, seconds if is_lost else 300.0, stopped)
+        return run_op(self, what, given, seconds if is_lost else 300.0, stopped)
 
-    monkeypatch.setattr(readers.WorkerMachine, "_asked", patient)
+    monkeypatch.setattr(readers.RemoteReader, "_run", patient)
     monkeypatch.setattr(
         readers,
         "wait_for_tasks",
@@ -251,7 +251,7 @@ def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, mon
     )
     began = threading.Event()
     with tasks(launcher) as (cluster, processes):
-        read = readers.WorkerMachine.read
+        read = readers.RemoteReader.read
 
         def stop(self, *arguments):
             if self.name.startswith("worker 0") and not began.is_set():
@@ -260,7 +260,7 @@ def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, mon
                 threading.Timer(0.5, processes[1].send_signal, [how]).start()
             return read(self, *arguments)
 
-        monkeypatch.setattr(readers.WorkerMachine, "read", stop)
+        monkeypatch.setattr(readers.RemoteReader, "read", stop)
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
         model.build_vocab(corpus_file=str(text))
         assert (model.corpus_count, began.is_set()) == (3_000, True)

@@ -193,6 +193,7 @@ def test_public_addresses_cause_a_warning(monkeypatch, caplog):
     assert "ps.example.org" in warning and "8.8.8.8" in warning and "192.168" not in warning
 
 
+@pytest.mark.usefixtures("own_forks")
 def test_processes_start_while_words_are_counted():
     model = TFWord2Vec(vector_size=8, epochs=1, cluster="local:ps=1,worker=1", workers=1)
     assert not servers()

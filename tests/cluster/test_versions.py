@@ -166,7 +166,7 @@ def published(monkeypatch):
     def publish(change):
         of_tasks = {"ps": own, "worker": change(*own)}
         monkeypatch.setattr(
-            handshake, "_version_of", lambda task: handshake.SEPARATOR.join(of_tasks[task.role])
+            handshake, "_read_version", lambda task: handshake.SEPARATOR.join(of_tasks[task.role])
         )
         return [Task("ps", 0, "a:1"), Task("worker", 0, "b:1")]
 
@@ -204,10 +204,10 @@ def test_different_versions_are_rejected(published, change, error, message):
 
 def test_late_versions_are_waited_for_and_missing_ones_warned_of(monkeypatch, caplog):
     answers = iter([None, None, handshake.SEPARATOR.join(handshake.own_versions())])
-    monkeypatch.setattr(handshake, "_version_of", lambda task: next(answers))
+    monkeypatch.setattr(handshake, "_read_version", lambda task: next(answers))
     handshake.check_versions([Task("worker", 0, "b:1")])
     assert not caplog.text
-    monkeypatch.setattr(handshake, "_version_of", lambda task: None)
+    monkeypatch.setattr(handshake, "_read_version", lambda task: None)
     monkeypatch.setattr(handshake, "PUBLISHED_SECONDS", 0.0)
     handshake.check_versions([Task("worker", 0, "b:1")])
     assert "cannot check for TensorFlow" in caplog.text and "worker 0" in caplog.text
