@@ -72,8 +72,10 @@ class CbowBlocks : Trainer {
     for (int i = 0; i < kGroup; ++i) n_valid += at[i].valid;
     if (!in_range(n_valid * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
       for (int i = 0; i < kGroup; ++i) {
-        TFW2V_ASSERT(retry_.size() < retry_.capacity());
-        if (at[i].valid) retry_.push_back(at[i].token);
+        if (at[i].valid) {
+          TFW2V_ASSERT(retry_.size() < retry_.capacity());
+          retry_.push_back(at[i].token);
+        }
         sums_.skip(at[i]);
       }
       return;
