@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "../../../gensim_tfw2v/kernel/native/src/draws.h"
+#include "kernels/draws.h"
 
 namespace {
 

@@ -320,7 +320,7 @@ TFW2V_EXPORT void* tfw2v_pool_new(int64_t threads) {
   return tfw2v::guarded<void*>(
       nullptr, [=] { return new tfw2v::ThreadPool(static_cast<int>(threads)); });
 }
-TFW2V_EXPORT void tfw2v_pool_free(void* pool) { delete static_cast<tfw2v::ThreadPool*>(pool); }
+TFW2V_EXPORT void tfw2v_pool_free(void* pool) noexcept { delete static_cast<tfw2v::ThreadPool*>(pool); }
 
 // Infers vectors of documents; see inference.h.
 TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
@@ -333,17 +333,18 @@ TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoi
 }
 
 // Returns the name of the default kernel.
-TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::default_kernel().name; }
+TFW2V_EXPORT const char* tfw2v_variant(void) noexcept { return tfw2v::default_kernel().name; }
 
 // Returns the names of all instruction sets in isas.h, or of the usable ones, each followed by a blank.
-TFW2V_EXPORT const char* tfw2v_isas(void) { return tfw2v::kIsas; }
-TFW2V_EXPORT const char* tfw2v_usable_isas(void) { return tfw2v::usable().names; }
+TFW2V_EXPORT const char* tfw2v_isas(void) noexcept { return tfw2v::kIsas; }
+TFW2V_EXPORT const char* tfw2v_usable_isas(void) noexcept { return tfw2v::usable().names; }
 
 // Returns the names and fields of the structs that Python fills or reads, in order.
-TFW2V_EXPORT const char* tfw2v_layout(void) {
+TFW2V_EXPORT const char* tfw2v_layout(void) noexcept {
 #define TFW2V_FIELD_NAME(type, name) #type " " #name ";"
 #define TFW2V_ARRAY_NAME(name) "Tfw2vInts " #name ";"
 #define TFW2V_LAYOUT(name, fields) #name "{" fields(TFW2V_FIELD_NAME) "}"
+  // clang-format off
   return TFW2V_LAYOUT(Tfw2vLists, TFW2V_LISTS)
       TFW2V_LAYOUT(Tfw2vOptions, TFW2V_OPTIONS)
       TFW2V_LAYOUT(Tfw2vNoiseTable, TFW2V_NOISE_TABLE)
@@ -355,6 +356,7 @@ TFW2V_EXPORT const char* tfw2v_layout(void) {
       TFW2V_LAYOUT(Tfw2vInference, TFW2V_INFERENCE)
       TFW2V_LAYOUT(ScannerState, TFW2V_SCANNER_STATE)
       TFW2V_LAYOUT(Shard, TFW2V_SHARD);
+  // clang-format on
 }
 
 }  // extern "C"

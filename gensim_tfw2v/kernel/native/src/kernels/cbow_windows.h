@@ -126,7 +126,8 @@ class CbowWindows : Windows {
   // Window g of a group has indices [x_ends_[g], x_ends_[g + 1]) of x_; likewise y_ends_ and y_.
   int x_ends_[kMaxWindows + 1] = {}, y_ends_[kMaxWindows + 1] = {};
   float counts_[kMaxWindows];  // number of gensim's rows in each window
-  Buffer scores_, hidden_, delta_;  // scores, then coefficients; [kMaxWindows, stride] h; [stride] dh of update_words()
+  // Scores, then coefficients; [kMaxWindows, stride] h; [stride] dh of update_words().
+  Buffer scores_, hidden_, delta_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -165,8 +165,9 @@ const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2
   for (int64_t e = 0; e < entries.size; ++e) {
     const int32_t word = entries[e];
     if (word < 0) {
-      if (word > kFirstTag) end_sentence();
-      else if (options.documents) {
+      if (word > kFirstTag) {
+        end_sentence();
+      } else if (options.documents) {
         tags.push_back(static_cast<int32_t>(words.keep.size + kFirstTag - word));
         drawn.first_tags.back() = static_cast<int32_t>(tags.size());
       }

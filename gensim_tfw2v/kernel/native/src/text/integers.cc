@@ -81,7 +81,7 @@ extern "C" {
 TFW2V_EXPORT void* tfw2v_integers_new(void) {
   return tfw2v::guarded<void*>(nullptr, [] { return new tfw2v::Integers; });
 }
-TFW2V_EXPORT void tfw2v_integers_free(void* pointer) { delete &integers(pointer); }
+TFW2V_EXPORT void tfw2v_integers_free(void* pointer) noexcept { delete &integers(pointer); }
 TFW2V_EXPORT int64_t tfw2v_integers_encode(void* pointer, const int64_t* values, int64_t n_values,
                                            const int64_t* lengths, int64_t n_sentences,
                                            int64_t max_words, int32_t grows, int32_t* entries,
@@ -91,8 +91,8 @@ TFW2V_EXPORT int64_t tfw2v_integers_encode(void* pointer, const int64_t* values,
                                     n_entries);
   });
 }
-TFW2V_EXPORT int64_t tfw2v_integers_number(void* pointer) { return integers(pointer).values().size(); }
-TFW2V_EXPORT const void* tfw2v_integers_values(void* pointer) {
+TFW2V_EXPORT int64_t tfw2v_integers_number(void* pointer) noexcept { return integers(pointer).values().size(); }
+TFW2V_EXPORT const void* tfw2v_integers_values(void* pointer) noexcept {
   return integers(pointer).values().data();
 }
 

@@ -408,7 +408,7 @@ extern "C" {
 TFW2V_EXPORT void* tfw2v_words_new(void) {
   return tfw2v::guarded<void*>(nullptr, [] { return new tfw2v::Words; });
 }
-TFW2V_EXPORT void tfw2v_words_free(void* pointer) { delete &words(pointer); }
+TFW2V_EXPORT void tfw2v_words_free(void* pointer) noexcept { delete &words(pointer); }
 TFW2V_EXPORT int64_t tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size,
                                      const int64_t* counts, int32_t* indices) {
   return tfw2v::guarded(tfw2v::kFailed, [=] {
@@ -423,10 +423,10 @@ TFW2V_EXPORT int64_t tfw2v_words_encode(void* pointer, const uint8_t* text, int6
     return words(pointer).encode(text, size, n_words, grows, indices, places);
   });
 }
-TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) { return words(pointer).counts().size(); }
-TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) { return words(pointer).text().size(); }
-TFW2V_EXPORT const void* tfw2v_words_text(void* pointer) { return words(pointer).text().data(); }
-TFW2V_EXPORT const void* tfw2v_words_counts(void* pointer) {
+TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) noexcept { return words(pointer).counts().size(); }
+TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) noexcept { return words(pointer).text().size(); }
+TFW2V_EXPORT const void* tfw2v_words_text(void* pointer) noexcept { return words(pointer).text().data(); }
+TFW2V_EXPORT const void* tfw2v_words_counts(void* pointer) noexcept {
   return words(pointer).counts().data();
 }
 
@@ -437,8 +437,8 @@ TFW2V_EXPORT void* tfw2v_scanner_new(const char* prefix, int64_t max_words, int6
                               ids);
   });
 }
-TFW2V_EXPORT void tfw2v_scanner_tag_lines(void* pointer) { scanner(pointer).tag_lines(); }
-TFW2V_EXPORT void tfw2v_scanner_free(void* pointer) { delete &scanner(pointer); }
+TFW2V_EXPORT void tfw2v_scanner_tag_lines(void* pointer) noexcept { scanner(pointer).tag_lines(); }
+TFW2V_EXPORT void tfw2v_scanner_free(void* pointer) noexcept { delete &scanner(pointer); }
 TFW2V_EXPORT int64_t tfw2v_scanner_scan(void* pointer, const uint8_t* text, int64_t size,
                                         int32_t is_last) {
   return tfw2v::guarded(tfw2v::kFailed,
@@ -450,14 +450,14 @@ TFW2V_EXPORT int64_t tfw2v_scanner_finish(void* pointer) {
     return int64_t{0};
   });
 }
-TFW2V_EXPORT const void* tfw2v_scanner_state(void* pointer) { return &scanner(pointer).state(); }
-TFW2V_EXPORT const void* tfw2v_scanner_words(void* pointer) { return &scanner(pointer).words(); }
-TFW2V_EXPORT const void* tfw2v_scanner_shards(void* pointer) {
+TFW2V_EXPORT const void* tfw2v_scanner_state(void* pointer) noexcept { return &scanner(pointer).state(); }
+TFW2V_EXPORT const void* tfw2v_scanner_words(void* pointer) noexcept { return &scanner(pointer).words(); }
+TFW2V_EXPORT const void* tfw2v_scanner_shards(void* pointer) noexcept {
   return scanner(pointer).shards().data();
 }
 
 TFW2V_EXPORT int64_t tfw2v_renumber(int32_t* ids, int64_t size, const int32_t* new_ids,
-                                    int64_t limit) {
+                                    int64_t limit) noexcept {
   return tfw2v::renumber(ids, size, new_ids, limit);
 }
 

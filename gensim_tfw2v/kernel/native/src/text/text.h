@@ -90,15 +90,18 @@ void pack(const int32_t* entries, int64_t size, std::vector<uint8_t>& bytes);
 bool unpack(const uint8_t* bytes, int64_t size, std::vector<int32_t>& entries);
 
 // Counts of one shard, which is a file of entries: see Shard in corpus/encoded_corpus.py.
+// clang-format off
 #define TFW2V_SHARD(X)  \
   X(int64_t, entries)   \
   X(int64_t, tokens)    \
   X(int64_t, raw_words) \
   X(int64_t, sentences)
+// clang-format on
 struct Shard {
   TFW2V_SHARD(TFW2V_FIELD)
 };
 
+// clang-format off
 #define TFW2V_SCANNER_STATE(X)                                                                          \
   X(int64_t, raw_words)                                                                                 \
   X(int64_t, sentences)                                                                                 \
@@ -106,6 +109,7 @@ struct Shard {
   X(int64_t, shards)                                                                                    \
   X(int64_t, bad)    /* offset of the first invalid UTF-8 in the text passed last; -1: none */          \
   X(int64_t, error)  /* errno of a failed write */
+// clang-format on
 struct ScannerState {
   TFW2V_SCANNER_STATE(TFW2V_FIELD)
 };
