@@ -101,8 +101,7 @@ void check_lanes() {
       std::vector<float> columns(n * ld, NAN);
       transpose(x.rows.data(), n_rows, n, columns.data(), ld);
       for (int d = 0; d < n; ++d)
-        for (int r = 0; r < ld; ++r)
-          expect_near("transpose", columns[d * ld + r], r < n_rows ? x.rows[r][d] : 0, 0);
+        for (int r = 0; r < ld; ++r) expect_near("transpose", columns[d * ld + r], r < n_rows ? x.rows[r][d] : 0, 0);
     }
 }
 
@@ -133,7 +132,8 @@ void check_sums() {
       for (int n_terms : {1, 2, 9}) {
         const Rows a(n_rows, 9 / W + 1), y(n_terms, n_vectors), before(n_rows, n_vectors);
         Rows sums = before, added = before;
-        weighted_sum<Single, true>(a.rows[0], a.stride, 1, y.rows.data(), n_terms, sums.rows.data(), n_rows, n_vectors);
+        weighted_sum<Single, true>(a.rows[0], a.stride, 1, y.rows.data(), n_terms, sums.rows.data(), n_rows,
+                                   n_vectors);
         weighted_sum(a.rows[0], a.stride, 1, y.rows.data(), n_terms, added.rows.data(), n_rows, n_vectors);
         for (int r = 0; r < n_rows; ++r)
           for (int d = 0; d < y.stride; ++d) {
@@ -291,8 +291,8 @@ int run(const char* name) {
   const struct {
     const char* name;
     void (*check)();
-  } checks[] = {{"functions", check_functions}, {"lanes", check_lanes},     {"scores", check_scores},
-                {"sums", check_sums},           {"backward", check_backward}, {"block", check_block},
+  } checks[] = {{"functions", check_functions}, {"lanes", check_lanes},          {"scores", check_scores},
+                {"sums", check_sums},           {"backward", check_backward},    {"block", check_block},
                 {"draws", check_draws},         {"assertions", check_assertions}};
   for (const auto& each : checks)
     if (!std::strcmp(each.name, name)) {

@@ -181,9 +181,8 @@ struct Tfw2vInference {
 
 // Functions of c_api.cc that unit_ops.cc calls. Each returns an error message, or null on success.
 extern "C" {
-TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions*, const Tfw2vNoiseTable*,
-                                    const Tfw2vInts* entries, const Tfw2vInts* key,
-                                    int64_t max_pairs, Tfw2vUnit*);
-TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions*, const Tfw2vUnit*, const Tfw2vTables*,
-                                     const Tfw2vRun*, Tfw2vResult*);
+TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions*, const Tfw2vNoiseTable*, const Tfw2vInts* entries,
+                                    const Tfw2vInts* key, int64_t max_pairs, Tfw2vUnit*);
+TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions*, const Tfw2vUnit*, const Tfw2vTables*, const Tfw2vRun*,
+                                     Tfw2vResult*);
 }

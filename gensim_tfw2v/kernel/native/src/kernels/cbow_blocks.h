@@ -22,8 +22,8 @@ namespace tfw2v::TFW2V_ISA {
 class CbowBlocks : Trainer {
  public:
   CbowBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit),
-        negatives_(unit), paths_(unit, windows_.max_outputs()), dh_(kGroup * stride) {
+      : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit), negatives_(unit),
+        paths_(unit, windows_.max_outputs()), dh_(kGroup * stride) {
     retry_.reserve(o.block);
   }
 

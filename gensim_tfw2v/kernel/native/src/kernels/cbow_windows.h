@@ -16,8 +16,8 @@ class CbowWindows : Windows {
  public:
   // `group`: windows per group, limited to kMaxWindows.
   CbowWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int group)
-      : Windows(unit, alphas, result, kMaxWindows), group_(std::min(group, kMaxWindows)),
-        scores_(labels_.size() + W), hidden_(kMaxWindows * stride), delta_(stride) {}
+      : Windows(unit, alphas, result, kMaxWindows), group_(std::min(group, kMaxWindows)), scores_(labels_.size() + W),
+        hidden_(kMaxWindows * stride), delta_(stride) {}
 
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));

@@ -56,8 +56,7 @@ class Strings {
     const bool is_list = python_.is_exactly(sentence, python_.list);
     const int64_t n = is_list ? python_.PyList_Size(sentence) : python_.PyTuple_Size(sentence);
     for (int64_t i = 0; i < n; ++i) {
-      Object* const word =
-          is_list ? python_.PyList_GetItem(sentence, i) : python_.PyTuple_GetItem(sentence, i);
+      Object* const word = is_list ? python_.PyList_GetItem(sentence, i) : python_.PyTuple_GetItem(sentence, i);
       if (!defer(word)) return false;
     }
     return n >= 0;
