@@ -32,6 +32,10 @@ EDITABLE = $(UV) --reinstall-package gensim-tfw2v -e
 # Folder of the sources in C++.
 CPP := gensim_tfw2v/kernel/native/src
 
+CPP_SOURCES = $(wildcard $(CPP)/*.h $(CPP)/*.cc $(CPP)/*/*.h $(CPP)/*/*.cc) $(wildcard tests/kernel/native/*.cc)
+# The version in .venv, because others lay out differently.
+CLANG_FORMAT = test ! -x $(BIN)/clang-format && echo 'sources in C++: $(BIN) has no clang-format' || $(BIN)/clang-format
+
 # Files on which an installation depends, besides Python modules.
 SOURCES := pyproject.toml setup.py $(wildcard $(CPP)/*.* $(CPP)/*/*)
 
@@ -73,6 +77,7 @@ check: lint types test  ## everything CI does: format, lint, types, tests
 lint: $(DEV)  ## check formatting and lint without changes
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
+	@$(CLANG_FORMAT) --dry-run --Werror $(CPP_SOURCES)
 
 types: $(DEV)  ## mypy
 	@$(BIN)/mypy
@@ -85,6 +90,7 @@ compiled: $(DEV)  ## compile what tests import to bytecode
 format: $(DEV)  ## format the sources and apply the fixes of lint
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+	@$(CLANG_FORMAT) -i $(CPP_SOURCES)
 
 docs: $(DEV)  ## build the documentation into site/, and fail on any warning
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

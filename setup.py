@@ -161,8 +161,9 @@ class WheelOfAnyPython(bdist_wheel):
         return "py3", "none", f"manylinux_{glibc}_{MACHINE}" if glibc else super().get_tag()[2]
 
 
-setup(
-    ext_modules=[Extension("gensim_tfw2v.kernel.native.kernels", [])],
-    cmdclass={"build_ext": BuildKernels, "bdist_wheel": WheelOfAnyPython},
-    setup_requires=requirements(),
-)
+if __name__ == "__main__":  # else a test reads the lists of sources and flags
+    setup(
+        ext_modules=[Extension("gensim_tfw2v.kernel.native.kernels", [])],
+        cmdclass={"build_ext": BuildKernels, "bdist_wheel": WheelOfAnyPython},
+        setup_requires=requirements(),
+    )

@@ -15,9 +15,6 @@ from benchmarks.command import at_least, shared_parser
 from benchmarks.process import call
 from benchmarks.report import begin, facts, page, table, unique, write
 
-#: Variants of the kernels, from the widest vectors to the narrowest.
-KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
-
 #: Constructor arguments of each objective.
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "CBOW": {},
@@ -78,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("--rounds", type=at_least(1), default=3, help="number of rounds; the fastest counts (3)")
     add("--objectives", nargs="+", default=[*OBJECTIVES], choices=OBJECTIVES, metavar="NAME")
-    add("--kernels", nargs="+", default=[*KERNELS], choices=KERNELS)
+    add("--kernels", nargs="+", metavar="NAME", help="all that this processor can run")
     add("--out", type=Path, help="folder for kernels.json and kernels.md")
     return made
 
@@ -86,22 +83,25 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Measure, and print the table after each round."""
     given = parser().parse_args()
+    names = call("gensim_tfw2v.kernel.native.by_ctypes:kernel_names", {})[0]
+    kernels = given.kernels or names
+    if wrong := set(kernels) - set(names):
+        raise SystemExit(f"--kernels must be of {', '.join(names)}, not {', '.join(sorted(wrong))}")
     fastest: dict[str, dict[str, dict[str, float]]] = {}
     document = begin() | {"fastest": fastest}
     for _ in range(given.rounds):
         for objective in given.objectives:
-            for kernel in given.kernels:
+            for kernel in kernels:
                 found, _ = call(
                     "benchmarks.kernels:nanoseconds",
                     {"objective": objective, "corpus": str(given.corpus.resolve())},
                     environment={"TFW2V_ISA": kernel},
                 )
-                if (
-                    found.pop("kernel") == kernel
-                ):  # not a fallback, because the processor lacks the kernel
-                    cells = fastest.setdefault(objective, {})
-                    cell = cells.setdefault(kernel, found)
-                    cells[kernel] = {name: min(cell[name], found[name]) for name in cell}
+                if found.pop("kernel") != kernel:
+                    raise RuntimeError(f"{objective} was not trained by the kernel {kernel}")
+                cells = fastest.setdefault(objective, {})
+                cell = cells.setdefault(kernel, found)
+                cells[kernel] = {name: min(cell[name], found[name]) for name in cell}
         text = markdown(document)
         print(text, flush=True)
         if given.out:

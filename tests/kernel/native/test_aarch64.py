@@ -12,13 +12,13 @@ import pytest
 from gensim_tfw2v.kernel import native
 
 SOURCES = Path(native.__file__).with_name("src")
-FLAGS = ["-std=c++17", "-O2", "-static", "-DTFW2V_ISA=portable"]
+FLAGS = [f"-I{SOURCES}", "-std=c++17", "-O2", "-static", "-DTFW2V_ISA=portable"]
 
 
 def results(folder, machine, run):
     """Compile unit.cc for a machine, run it, and return the numbers that it prints."""
     program = folder / machine
-    sources = [SOURCES / name for name in ("kernel.cc", "draws.cc", "c_api.cc")]
+    sources = [SOURCES / name for name in ("kernels/kernel.cc", "kernels/draws.cc", "c_api.cc")]
     command = [sys.executable, "-m", "ziglang", "c++", "-target", f"{machine}-linux-musl"]
     subprocess.run(
         [*command, *FLAGS, Path(__file__).with_name("unit.cc"), *sources, "-o", program],

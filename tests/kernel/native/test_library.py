@@ -16,7 +16,8 @@ from gensim_tfw2v import TFFastText, TFWord2Vec, compiled_library
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.ops import library
-from tests.kernel.native.units import KERNELS, kernels_here
+from tests.kernel.native.sanitizer_build import build_script
+from tests.kernel.native.units import ISAS, KERNELS, kernels_here
 
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
 
@@ -62,14 +63,35 @@ def test_environment_selects_the_variant(variant):
 
 @built
 def test_usable_kernels_are_those_of_the_processor():
+    """Compare the conditions of isas.h with Linux, which names a feature as compilers do."""
     cpu = Path("/proc/cpuinfo")
-    known = re.findall(r"^flags.*", cpu.read_text(), re.M)[0].split() if cpu.exists() else []
-    needs = {"portable": set(), "avx2": {"avx2", "fma"}, "avx512": {"avx512bw", "avx512vl"}}
-    needs["avx512bf16"] = {"avx512_bf16"}
-    assert set(needs) == set(KERNELS)
+    flags = re.findall(r"^flags.*", cpu.read_text(), re.M) if cpu.exists() else []
+    features = {flag.replace("_", "") for flag in flags[0].split()} if flags else set()
+    script = build_script()
+    needs = {}
+    for name in KERNELS:
+        options = [flag for flag in script.isa_flags(name) if "=" not in flag]
+        needs[name] = {flag.removeprefix("-m").replace("_", "") for flag in options}
+        needs[name] |= {script.architecture(name)} - {"any"}
+    runs = [name for name in KERNELS if needs[name] <= features | {platform.machine()}]
     # older compilers do not support avx512bf16
-    runs = [name for name in KERNELS if needs[name] <= set(known)]
     assert kernels_here() in (runs, [name for name in runs if name != "avx512bf16"])
+
+
+def test_instruction_set_precedes_what_it_extends():
+    """Otherwise it would be compiled and never chosen."""
+    isas = build_script().ISAS
+    names = [name for name, _ in re.findall(r"^  X\((\w+)(, \w+)", ISAS.read_text(), re.M)]
+    assert tuple(isas) == KERNELS == tuple(names)
+    for position, (base, _) in enumerate(isas.values()):
+        assert base in KERNELS[position + 1 :] or base not in isas
+    assert KERNELS[-1] == "portable"
+    assert {build_script().architecture(name) for name in KERNELS} == {"x86_64", "any"}
+
+
+def test_all_instruction_sets_are_documented():
+    text = (ROOT / "docs/installation.md").read_text(encoding="utf-8")
+    assert [name for name in KERNELS if not re.search(rf"\b{name}\b", text)] == []
 
 
 @built

@@ -17,7 +17,7 @@ SOURCES = compiled_library.KERNELS.with_name("src")
 
 #: Kernels without content: a stale library is refused before one is called.
 KERNELS = """
-#include "kernel.h"
+#include "kernels/kernel.h"
 namespace tfw2v::portable {
 void train(const Tfw2vOptions&, const Tfw2vUnit&, const Tfw2vTables&, const Tfw2vRun&,
            Tfw2vResult&) {}
@@ -34,7 +34,7 @@ CHANGES = {
                                        "int32_t, hierarchical)": "int32_t, negative)"}),
     "last option missing": ("unit.h", {"X(int32_t, kernel)": ""}),
     "type of a field": ("unit.h", {"X(int64_t, loss_every)": "X(int32_t, loss_every)"}),
-    "counts of shards swapped": ("text.h", {"(int64_t, entries)": "(int64_t, tokens)",
+    "counts of shards swapped": ("text/text.h", {"(int64_t, entries)": "(int64_t, tokens)",
                                             "(int64_t, tokens)": "(int64_t, entries)"}),
 }  # fmt: skip
 
@@ -61,8 +61,8 @@ def compiled(folder, change):
     )
     (folder / "kernels.cc").write_text(KERNELS)
     path = folder / "kernels.so"
-    sources = [folder / name for name in ("c_api.cc", "draws.cc", "text.cc", "kernels.cc")]
-    command = ["c++", "-std=c++17", "-O0", "-shared", "-fPIC", *sources, "-o", path]
+    sources = [folder / name for name in ("c_api.cc", "kernels/draws.cc", "text/text.cc", "kernels.cc")]
+    command = ["c++", f"-I{folder}", "-std=c++17", "-O0", "-shared", "-fPIC", *sources, "-o", path]
     subprocess.run(command, check=True, timeout=300)
     return path
 

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "../../../gensim_tfw2v/kernel/native/src/draws.h"
+#include "kernels/draws.h"
 
 namespace {
 
@@ -37,8 +37,7 @@ void train(bool skipgram) {
   const Tfw2vRun run = {{alphas, 2}, 0, n, n};
   Tfw2vResult result = {};
   if (const char* wrong = tfw2v_train(&options, &unit, &tables, &run, &result)) std::puts(wrong);
-  std::printf("%lld %.9g %.9g %.9g\n", static_cast<long long>(n), result.loss, result.predictions,
-              result.magnitude);
+  std::printf("%lld %.9g %.9g %.9g\n", static_cast<long long>(n), result.loss, result.predictions, result.magnitude);
   for (const auto* rows : {&inputs, &outputs})
     for (float number : *rows) std::printf("%.9g\n", number);
 }

@@ -15,7 +15,7 @@ from tests.kernel.native.reference import Training
 
 #: Names of all kernels, fastest first, also of those that this processor cannot use.
 ISAS = compiled_library.KERNELS.with_name("src") / "isas.h"
-KERNELS = tuple(re.findall(r"^  X\((\w+)\)", ISAS.read_text(), re.MULTILINE))
+KERNELS = tuple(re.findall(r"^  X\((\w+),", ISAS.read_text(), re.MULTILINE))
 
 DEFAULTS = Options(
     **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/draws.h"
 #include "guard.h"
+#include "kernels/draws.h"
 #include "kernels/kernel.h"
 #include "kernels/thread_pool.h"
 
@@ -33,10 +33,10 @@ struct Usable {
   char names[sizeof kIsas] = "";  // each followed by a blank
 
   Usable() {
-#define TFW2V_USE(isa)                                             \
-  if (Supports::isa()) {                                           \
+#define TFW2V_USE(isa)                                                \
+  if (Supports::isa()) {                                              \
     kernels[n_kernels++] = {#isa, isa::train, isa::infer, isa::rows}; \
-    std::strcat(names, #isa " ");                                  \
+    std::strcat(names, #isa " ");                                     \
   }
     TFW2V_COMPILED(TFW2V_USE)
   }
@@ -91,8 +91,8 @@ namespace {
 // Returns an error message if options are invalid, else null.
 const char* check_options(const Tfw2vOptions& o) {
   constexpr int64_t kMost = 1 << 28;  // kernels compute sums of such options as int
-  if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
-      o.repeats < 1 || o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
+  if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 || o.repeats < 1 || o.span < 1 || o.group < 1 ||
+      o.negative < 0 || (o.shrink && o.max_window < 1))
     return "block, shared, shards, window, repeats, span and group must be at least 1, negative at "
            "least 0, and max_window at least 1 with shrink";
   if (o.window > kMost || o.repeats > kMost || o.span > kMost || o.negative > kMost ||
@@ -103,8 +103,7 @@ const char* check_options(const Tfw2vOptions& o) {
   if (o.negative && o.shards > o.shared) return "shared (negatives per block) must be at least shards";
   if (tfw2v::kernel_of(o)) return nullptr;
   static const std::string message =
-      "kernel is not one that this processor and this build have. They have: " +
-      std::string(tfw2v::usable().names);
+      "kernel is not one that this processor and this build have. They have: " + std::string(tfw2v::usable().names);
   return message.c_str();
 }
 
@@ -140,9 +139,8 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
     return "rows must be padded to a multiple of 16 floats, and have at least 1 element";
   const int64_t n = u.targets.size, hidden_rows = std::max(1, o.concatenated);
   if (u.inputs.size != n || u.reaches.size != 2 * n || (u.documents.size && u.documents.size != n) ||
-      u.shards.size != (o.negative && o.shards > 1 ? n : 0) || u.counts.size != 2 ||
-      run.alphas.size != 2 || (t.lock.size && t.lock.size != t.inputs.n_rows) ||
-      (t.weights.size && t.weights.size != t.inputs.n_rows))
+      u.shards.size != (o.negative && o.shards > 1 ? n : 0) || u.counts.size != 2 || run.alphas.size != 2 ||
+      (t.lock.size && t.lock.size != t.inputs.n_rows) || (t.weights.size && t.weights.size != t.inputs.n_rows))
     return "array sizes do not match. With targets [n]: inputs [n], reaches [n, 2], counts [2], "
            "alphas [2], documents [n] or [0], and shards [n] with several shards of negatives, else [0]. "
            "With i rows of inputs: lock and weights [i] or [0]";
@@ -161,8 +159,8 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
       return "subwords of each word must be one or more rows of the table of inputs";
   }
   for (int64_t a = 0; a < n; ++a)
-    if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) ||
-        u.reaches[2 * a + 1] < 0 || u.reaches[2 * a + 1] > std::min<int64_t>(n - 1 - a, o.window))
+    if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) || u.reaches[2 * a + 1] < 0 ||
+        u.reaches[2 * a + 1] > std::min<int64_t>(n - 1 - a, o.window))
       return "reaches of a window must be in 0 .. window, and inside of the unit";
   if (o.concatenated && ((n && !u.documents.size) || o.padding < 0 || o.padding >= t.inputs.n_rows))
     return "concatenated needs documents [n], and padding must be a row of the table of inputs";
@@ -192,8 +190,7 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
     if (!are_lists(t.paths, t.nodes.n_rows / hidden_rows * 2))
       return "ends of paths must ascend, and their nodes must be rows of the table of nodes";
   }
-  if (run.pool && (o.sequential || o.hierarchical || !o.negative || n_words || n_pairs || run.first ||
-                   run.last < n))
+  if (run.pool && (o.sequential || o.hierarchical || !o.negative || n_words || n_pairs || run.first || run.last < n))
     return "deterministic training by threads needs a whole unit in blocks, with negative sampling, and "
            "without hierarchical softmax, subwords and (tag, token) pairs";
   return nullptr;
@@ -208,14 +205,12 @@ const char* train_whole(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTa
 }
 
 // Returns an error message if a unit that is drawn in pieces is invalid, so that one of its pieces would be.
-const char* check_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t,
-                         const Tfw2vRun& run) {
+const char* check_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run) {
   const int64_t n = u.targets.size, V = t.noise.keep.size;
   const Tfw2vLists tags = {u.first_tags, u.tags};
   if (!o.skipgram || !o.documents || run.pool || run.first || run.last != n || u.counts[4] < 1)
     return "a unit in pieces needs skip-gram of documents, and is trained whole, without a pool";
-  if (o.negative && o.shards > 1 && !o.sequential)
-    return "(tag, token) pairs in blocks need shards = 1";
+  if (o.negative && o.shards > 1 && !o.sequential) return "(tag, token) pairs in blocks need shards = 1";
   Tfw2vOptions no_negatives = o;
   no_negatives.negative = 0;
   const int32_t counts[2] = {0, u.counts[1]};
@@ -238,8 +233,8 @@ const char* check_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vT
 
 // Trains a unit whose (tag, token) pairs are drawn in pieces; see draws.h. Each kind of positions, windows and
 // pairs, has the whole range of learning rates, as in a unit that is drawn at once.
-const char* train_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t,
-                         const Tfw2vRun& run, Tfw2vResult& result) {
+const char* train_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run,
+                         Tfw2vResult& result) {
   if (const char* wrong = check_pieces(o, u, t, run)) return wrong;
   const double alpha = run.alphas[0], fall = run.alphas[1] - alpha;
   for (tfw2v::PairPieces pieces(o, t.noise, u); pieces.next();) {
@@ -282,8 +277,8 @@ extern "C" {
 // Draws a unit; see draw() in draws.h. Its arrays are valid until the same thread draws the next one. Returns an
 // error message, or null on success, like tfw2v_train and tfw2v_infer.
 TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
-                                    const Tfw2vInts* entries, const Tfw2vInts* key,
-                                    int64_t max_pairs, Tfw2vUnit* unit) {
+                                    const Tfw2vInts* entries, const Tfw2vInts* key, int64_t max_pairs,
+                                    Tfw2vUnit* unit) {
   return tfw2v::guarded_message([&]() -> const char* {
     // reused, because the system would have to zero the pages of new memory for each unit
     thread_local tfw2v::Drawn drawn;
@@ -299,14 +294,12 @@ TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNois
 
 // Trains a unit. All arguments are checked before any row changes. `result` must be 0: once result->trained is
 // 1, the unit is in the rows, even if the caller is interrupted before it can note so.
-TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUnit* unit,
-                                     const Tfw2vTables* tables, const Tfw2vRun* run,
-                                     Tfw2vResult* result) {
+TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUnit* unit, const Tfw2vTables* tables,
+                                     const Tfw2vRun* run, Tfw2vResult* result) {
   return tfw2v::guarded_message([&]() -> const char* {
     Tfw2vResult sums = {};
-    const char* wrong = tfw2v::is_in_pieces(*unit)
-                            ? train_pieces(*options, *unit, *tables, *run, sums)
-                            : train_whole(*options, *unit, *tables, *run, sums);
+    const char* wrong = tfw2v::is_in_pieces(*unit) ? train_pieces(*options, *unit, *tables, *run, sums)
+                                                   : train_whole(*options, *unit, *tables, *run, sums);
     if (wrong) return wrong;
     *result = sums;
     const double trained = 1;
@@ -317,10 +310,9 @@ TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUni
 
 // Returns a pool of threads, or null if the system does not start so many.
 TFW2V_EXPORT void* tfw2v_pool_new(int64_t threads) {
-  return tfw2v::guarded<void*>(
-      nullptr, [=] { return new tfw2v::ThreadPool(static_cast<int>(threads)); });
+  return tfw2v::guarded<void*>(nullptr, [=] { return new tfw2v::ThreadPool(static_cast<int>(threads)); });
 }
-TFW2V_EXPORT void tfw2v_pool_free(void* pool) { delete static_cast<tfw2v::ThreadPool*>(pool); }
+TFW2V_EXPORT void tfw2v_pool_free(void* pool) noexcept { delete static_cast<tfw2v::ThreadPool*>(pool); }
 
 // Infers vectors of documents; see inference.h.
 TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
@@ -333,17 +325,18 @@ TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoi
 }
 
 // Returns the name of the default kernel.
-TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::default_kernel().name; }
+TFW2V_EXPORT const char* tfw2v_variant(void) noexcept { return tfw2v::default_kernel().name; }
 
 // Returns the names of all instruction sets in isas.h, or of the usable ones, each followed by a blank.
-TFW2V_EXPORT const char* tfw2v_isas(void) { return tfw2v::kIsas; }
-TFW2V_EXPORT const char* tfw2v_usable_isas(void) { return tfw2v::usable().names; }
+TFW2V_EXPORT const char* tfw2v_isas(void) noexcept { return tfw2v::kIsas; }
+TFW2V_EXPORT const char* tfw2v_usable_isas(void) noexcept { return tfw2v::usable().names; }
 
 // Returns the names and fields of the structs that Python fills or reads, in order.
-TFW2V_EXPORT const char* tfw2v_layout(void) {
+TFW2V_EXPORT const char* tfw2v_layout(void) noexcept {
 #define TFW2V_FIELD_NAME(type, name) #type " " #name ";"
 #define TFW2V_ARRAY_NAME(name) "Tfw2vInts " #name ";"
 #define TFW2V_LAYOUT(name, fields) #name "{" fields(TFW2V_FIELD_NAME) "}"
+  // clang-format off
   return TFW2V_LAYOUT(Tfw2vLists, TFW2V_LISTS)
       TFW2V_LAYOUT(Tfw2vOptions, TFW2V_OPTIONS)
       TFW2V_LAYOUT(Tfw2vNoiseTable, TFW2V_NOISE_TABLE)
@@ -355,6 +348,7 @@ TFW2V_EXPORT const char* tfw2v_layout(void) {
       TFW2V_LAYOUT(Tfw2vInference, TFW2V_INFERENCE)
       TFW2V_LAYOUT(ScannerState, TFW2V_SCANNER_STATE)
       TFW2V_LAYOUT(Shard, TFW2V_SHARD);
+  // clang-format on
 }
 
 }  // extern "C"

@@ -1,4 +1,5 @@
-// No exception may leave a function that Python or TensorFlow calls: it would end the process.
+// No exception may leave a function that Python or TensorFlow calls: it would end the process. So each exported
+// function uses a function of this file, or does nothing that throws, and is declared noexcept.
 #pragma once
 
 #include <cstdio>

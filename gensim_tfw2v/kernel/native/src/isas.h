@@ -10,6 +10,7 @@
 
 #include "cpu.h"
 
+// clang-format off
 #define TFW2V_ISAS(X)                                                                                              \
   X(avx512bf16, avx512, "-mavx512bf16", has_bits(7, 1, kEax, {5}))                                                 \
   X(avx512, avx2, "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512",                          \
@@ -17,6 +18,7 @@
   X(avx2, x86_64, "-mavx2 -mfma",                                                                                  \
     saves_registers(kYmm) && has_bits(1, 0, kEcx, {12}) && has_bits(7, 0, kEbx, {5}))                              \
   X(portable, any, "", true)
+// clang-format on
 
 // Names of the sets that this library is compiled for, in the same order. setup.py defines it.
 #if !defined(TFW2V_COMPILED)

@@ -39,15 +39,18 @@ using Tfw2vInts = Tfw2vArray<int32_t>;
 using Tfw2vFloats = Tfw2vArray<float>;
 
 // Lists of integers, concatenated. List i has the entries with indices [first[i], first[i + 1]).
+// clang-format off
 #define TFW2V_LISTS(X)                                                                                               \
   X(Tfw2vInts, first)  /* [n_lists() + 1] index in `entries` at which each list begins, and the last list ends */     \
   X(Tfw2vInts, entries)
+// clang-format on
 struct Tfw2vLists {
   TFW2V_LISTS(TFW2V_FIELD)
   int64_t n_lists() const { return first.size ? first.size - 1 : 0; }
 };
 
 // Options, equal for all units of a training run, in the order of `Options` in compiled_library.py. Flags are 0 or 1.
+// clang-format off
 #define TFW2V_OPTIONS(X)                                                                                             \
   X(int32_t, skipgram)      /* 1: skip-gram; 0: CBOW */                                                              \
   X(int32_t, negative)      /* K; 0: no negative sampling */                                                         \
@@ -71,14 +74,17 @@ struct Tfw2vLists {
   X(int32_t, padding)       /* with concatenated: row of inputs in place of words outside of window or document */   \
   X(int32_t, learn_hidden)  /* 1: update outputs and nodes; 0: only read them */                                     \
   X(int32_t, kernel)        /* 0: the default of the process; else 1 + index in isas.h of an instruction set */
+// clang-format on
 struct Tfw2vOptions {
   TFW2V_OPTIONS(TFW2V_FIELD)
 };
 
 // Subsampling and noise distribution of the words.
+// clang-format off
 #define TFW2V_NOISE_TABLE(X)                                                                                         \
   X(Tfw2vFloats, keep)  /* [V] probability of surviving subsampling */                                               \
   X(Tfw2vInts, noise)   /* [V, 2] alias table. Bucket w: 2^31 * share of word w; word that has the rest */
+// clang-format on
 struct Tfw2vNoiseTable {
   TFW2V_NOISE_TABLE(TFW2V_FIELD)
 };
@@ -86,6 +92,7 @@ struct Tfw2vNoiseTable {
 // A drawn unit, with fields in the order of `Unit` in compiled_library.py. The last counts[0] positions are (tag, token)
 // pairs. They have no window: the tag is the input, and predicts the token, the target. With subwords,
 // trainers get Subwords::unit() instead, whose inputs are rows that subwords.h composes.
+// clang-format off
 #define TFW2V_UNIT(X)                                                                                                \
   X(inputs)      /* [n] row of inputs per position; with subwords, index in t.subwords of its word */                \
   X(targets)     /* [n] target word per position: row of outputs, and index in t.paths */                            \
@@ -96,6 +103,7 @@ struct Tfw2vNoiseTable {
   X(first_tags)  /* [documents + 1] index in `tags` of each document's first tag; last, their end */                 \
   X(tags)        /* rows of inputs, document by document */                                                          \
   X(counts)      /* [2] number of (tag, token) pairs; number of tokens after subsampling. [5]: see draw() */
+// clang-format on
 #define TFW2V_ARRAY(name) Array name;
 template <class Array>
 struct UnitOf {
@@ -106,13 +114,16 @@ constexpr int kUnitFields = sizeof(UnitOf<char>);  // number of arrays
 
 // A table of rows, each `stride` floats. With o.concatenated, an output or a node consists of that number of
 // consecutive rows, like a hidden layer.
+// clang-format off
 #define TFW2V_TABLE(X)                                                                                               \
   X(float*, rows)                                                                                                    \
   X(int64_t, n_rows)
+// clang-format on
 struct Tfw2vTable {
   TFW2V_TABLE(TFW2V_FIELD)
 };
 
+// clang-format off
 #define TFW2V_TABLES(X)                                                                                              \
   X(Tfw2vTable, inputs)                                                                                              \
   X(Tfw2vTable, outputs)                                                                                             \
@@ -124,11 +135,13 @@ struct Tfw2vTable {
   X(int64_t, stride)       /* floats from a row to the next, a multiple of 16 */                                     \
   X(int64_t, size)         /* D */                                                                                   \
   X(Tfw2vNoiseTable, noise) /* of units that are drawn in pieces, else not in use: see draws.h */
+// clang-format on
 struct Tfw2vTables {
   TFW2V_TABLES(TFW2V_FIELD)
 };
 
 // Arguments of training one unit.
+// clang-format off
 #define TFW2V_RUN(X)                                                                                                 \
   X(Tfw2vFloats, alphas)    /* [2] learning rates at the unit's first position and after its last */                 \
   X(int64_t, first)         /* first position to train, the first of a block */                                      \
@@ -136,36 +149,40 @@ struct Tfw2vTables {
   X(int64_t, loss_every)    /* compute the loss of every `loss_every`-th block; 0: of none */                        \
   X(int64_t, round_blocks)  /* with a pool: blocks per round, all computed from the same rows */                     \
   X(void*, pool)            /* ThreadPool that trains the whole unit deterministically, or null */
+// clang-format on
 struct Tfw2vRun {
   TFW2V_RUN(TFW2V_FIELD)
   bool has_loss(int64_t block) const { return loss_every && block % loss_every == 0; }
 };
 
+// clang-format off
 #define TFW2V_RESULT(X)                                                                                              \
   X(double, loss)         /* negative log likelihood, summed over the blocks that `loss_every` selects */            \
   X(double, predictions)  /* number of predictions in these blocks: pairs of skip-gram, or windows of CBOW */        \
   X(double, magnitude)    /* sum of abs(score) over all blocks; infinite if training has diverged */                 \
   X(double, trained)      /* 1 once the unit is in the rows, stored last; before, and after an error, all are 0 */
+// clang-format on
 struct Tfw2vResult {
   TFW2V_RESULT(TFW2V_FIELD)
 };
 
 // Documents to infer vectors for. The tables are the model's own arrays, which do not change. If their rows
 // are not padded, stride and size are both D. An output or a node is one row, as long as a hidden layer.
+// clang-format off
 #define TFW2V_INFERENCE(X)                                                                                           \
   X(Tfw2vLists, words)    /* ids of each document's words */                                                         \
   X(Tfw2vFloats, alphas)  /* [epochs] learning rates */                                                              \
   X(float*, vectors)      /* [documents, D] result */                                                                \
   X(uint64_t, seed)
+// clang-format on
 struct Tfw2vInference {
   TFW2V_INFERENCE(TFW2V_FIELD)
 };
 
 // Functions of c_api.cc that unit_ops.cc calls. Each returns an error message, or null on success.
 extern "C" {
-TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions*, const Tfw2vNoiseTable*,
-                                    const Tfw2vInts* entries, const Tfw2vInts* key,
-                                    int64_t max_pairs, Tfw2vUnit*);
-TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions*, const Tfw2vUnit*, const Tfw2vTables*,
-                                     const Tfw2vRun*, Tfw2vResult*);
+TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions*, const Tfw2vNoiseTable*, const Tfw2vInts* entries,
+                                    const Tfw2vInts* key, int64_t max_pairs, Tfw2vUnit*);
+TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions*, const Tfw2vUnit*, const Tfw2vTables*, const Tfw2vRun*,
+                                     Tfw2vResult*);
 }

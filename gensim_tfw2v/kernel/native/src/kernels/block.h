@@ -101,8 +101,7 @@ class BlockProducts {
 
   // g = x y', where each row has `terms` floats, or pairs. Transposes y, so that lanes are columns of g.
   template <class Product>
-  void multiply(const float* x, int64_t stride, int m, const float* const* y, int Kn, int terms,
-                float* g, int ld) {
+  void multiply(const float* x, int64_t stride, int m, const float* const* y, int Kn, int terms, float* g, int ld) {
     float* columns = columns_.of(int64_t{terms} * ld);
     transpose(y, Kn, terms, columns, ld);
     for (int d = 0; d < terms; ++d) terms_[d] = columns + int64_t{d} * ld;

@@ -22,8 +22,8 @@ namespace tfw2v::TFW2V_ISA {
 class CbowBlocks : Trainer {
  public:
   CbowBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit),
-        negatives_(unit), paths_(unit, windows_.max_outputs()), dh_(kGroup * stride) {
+      : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit), negatives_(unit),
+        paths_(unit, windows_.max_outputs()), dh_(kGroup * stride) {
     retry_.reserve(o.block);
   }
 
@@ -72,8 +72,10 @@ class CbowBlocks : Trainer {
     for (int i = 0; i < kGroup; ++i) n_valid += at[i].valid;
     if (!in_range(n_valid * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
       for (int i = 0; i < kGroup; ++i) {
-        TFW2V_ASSERT(retry_.size() < retry_.capacity());
-        if (at[i].valid) retry_.push_back(at[i].token);
+        if (at[i].valid) {
+          TFW2V_ASSERT(retry_.size() < retry_.capacity());
+          retry_.push_back(at[i].token);
+        }
         sums_.skip(at[i]);
       }
       return;

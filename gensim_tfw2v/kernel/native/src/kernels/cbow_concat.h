@@ -16,8 +16,8 @@ namespace tfw2v::TFW2V_ISA {
 class CbowConcat : Windows {
  public:
   CbowConcat(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : Windows(unit, alphas, result, 1), vectors_(static_cast<int>(output_stride / W)),
-        scores_(labels_.size() + W), hidden_(output_stride), delta_(output_stride), rows_(o.concatenated) {}
+      : Windows(unit, alphas, result, 1), vectors_(static_cast<int>(output_stride / W)), scores_(labels_.size() + W),
+        hidden_(output_stride), delta_(output_stride), rows_(o.concatenated) {}
 
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
@@ -31,8 +31,7 @@ class CbowConcat : Windows {
   void train(int64_t a, int columns, float alpha, bool with_loss) {
     int32_t* row = std::copy(tags_begin(a), tags_end(a), rows_.data());
     for (int64_t j = a - o.window; j <= a + o.window; ++j)
-      if (j != a)
-        *row++ = j < a - u.reaches[2 * a] || j > a + u.reaches[2 * a + 1] ? o.padding : u.inputs[j];
+      if (j != a) *row++ = j < a - u.reaches[2 * a] || j > a + u.reaches[2 * a + 1] ? o.padding : u.inputs[j];
     TFW2V_ASSERT(row == rows_.data() + o.concatenated);
     for (int c = 0; c < o.concatenated; ++c)
       std::memcpy(hidden_ + c * stride, input(rows_[c]), stride * sizeof(float));
@@ -55,14 +54,13 @@ class CbowConcat : Windows {
       }
     }
     in_range(columns);
-    for (int c = 0; c < o.concatenated; ++c)
-      add(input(rows_[c]), delta_ + c * stride, locked(rows_[c]));
+    for (int c = 0; c < o.concatenated; ++c) add(input(rows_[c]), delta_ + c * stride, locked(rows_[c]));
     if (with_loss) predicted(1);
   }
 
-  const int vectors_;  // vectors of a hidden layer
+  const int vectors_;               // vectors of a hidden layer
   Buffer scores_, hidden_, delta_;  // scores, then coefficients; [output_stride] h; [output_stride] dh
-  std::vector<int32_t> rows_;  // [concatenated] inputs x_r
+  std::vector<int32_t> rows_;       // [concatenated] inputs x_r
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -17,8 +17,8 @@ class GroupNegatives : UnitRows {
  public:
   explicit GroupNegatives(const UnitRows& unit)
       : UnitRows(unit), K(o.negative), ld(K ? static_cast<int>(rounded(K + 1, (W + 3) / 4)) : 0),
-        z(rounded(kGroup * ld, W)), labels(z.size()), y_(K), to_(K), times_(ld), drawn_(K),
-        lanes_(z.size() * W), zero_row_(stride), unused_row_(stride) {
+        z(rounded(kGroup * ld, W)), labels(z.size()), y_(K), to_(K), times_(ld), drawn_(K), lanes_(z.size() * W),
+        zero_row_(stride), unused_row_(stride) {
     if (K) times_[K] = 1.f;  // label of the target
     std::fill(to_.begin(), to_.end(), +unused_row_);
     std::fill_n(to_target_, kGroup, +unused_row_);
@@ -36,8 +36,7 @@ class GroupNegatives : UnitRows {
           else
             score_tile<n_x, n_y, true>(group, i, k);
         });
-    for (size_t c = 0; c < z.size(); c += W)
-      store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
+    for (size_t c = 0; c < z.size(); c += W) store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
   // Backward pass. z must hold g. Adds dy to the outputs, or records it in `ledger`, or discards it without
@@ -45,16 +44,14 @@ class GroupNegatives : UnitRows {
   // hierarchical softmax.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     if (o.learn_hidden) {
-      for (int k = 0; k < K; ++k)
-        to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
+      for (int k = 0; k < K; ++k) to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
       for (int i = 0; i < kGroup; ++i)
         to_target_[i] = ledger && group[i].valid ? ledger->record(group[i].target) : group[i].target;
     }  // else they all remain unused_row_
     const bool begins = ledger || !o.learn_hidden;
     for (int k = 0; k < K; k += kChunk)
-      dispatch_constant<kChunk>(K - k, [&](auto n_y) {
-        update_chunk<n_y>(group, dh_rows, is_first && !k, begins, k);
-      });
+      dispatch_constant<kChunk>(K - k,
+                                [&](auto n_y) { update_chunk<n_y>(group, dh_rows, is_first && !k, begins, k); });
   }
 
   std::vector<const float*> next;  // rows that update() prefetches

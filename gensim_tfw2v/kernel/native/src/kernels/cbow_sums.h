@@ -22,14 +22,14 @@ namespace tfw2v::TFW2V_ISA {
 constexpr int kGroup = 4;  // positions per group: all scores of a group are computed before its updates
 
 struct Position {
-  int low, high;        // lo and hi
-  const float* x;       // input of the position itself
+  int low, high;   // lo and hi
+  const float* x;  // input of the position itself
   // hidden: h, which the backward pass overwrites with v. target: its output; zero_row_ if the position
   // is not valid, or without negative sampling.
   float *hidden, *target;
   float forward_scale, backward_scale;
-  float valid;          // 1; 0 if its window is empty, or if it only pads the last group: g and dh must be 0
-  int64_t token;        // position in the unit
+  float valid;    // 1; 0 if its window is empty, or if it only pads the last group: g and dh must be 0
+  int64_t token;  // position in the unit
 };
 
 // Per block: begin(), then set `hidden` of each position to v, then end(), which changes the inputs.
@@ -37,8 +37,8 @@ class WindowSums : UnitRows {
  public:
   explicit WindowSums(const UnitRows& unit)
       : UnitRows(unit), w(std::min<int64_t>(o.window, n)), positions_(rounded(o.block, kGroup)),
-        position_of_(o.block), x_(max_inputs()), to_(max_inputs()), edges_(2 * o.block),
-        ends_(max_inputs() + 2), hidden_(positions_.size() * stride), zero_row_(stride) {
+        position_of_(o.block), x_(max_inputs()), to_(max_inputs()), edges_(2 * o.block), ends_(max_inputs() + 2),
+        hidden_(positions_.size() * stride), zero_row_(stride) {
     while (ring_ < 2 * w + 2) ring_ *= 2;
     prefix_.of(ring_ * kForward * W);
   }
@@ -173,24 +173,22 @@ class WindowSums : UnitRows {
       const float* x = x_[j] + d;
       const Vector factor = broadcast(locked(u.inputs[low_ + j]));
       float* to = to_[j] + d;
-      unroll<L>([&](auto l) {
-        store(to + l * W, load(x + l * W) + factor * (sum[l] - load(own + l * W)));
-      });
+      unroll<L>([&](auto l) { store(to + l * W, load(x + l * W) + factor * (sum[l] - load(own + l * W))); });
     }
   }
 
   const int64_t w;
-  int64_t low_ = 0;                 // position of x_0, at which the first window begins
-  int rows_ = 0;                    // number of inputs x_j
-  std::vector<Position> positions_;  // group by group
+  int64_t low_ = 0;                           // position of x_0, at which the first window begins
+  int rows_ = 0;                              // number of inputs x_j
+  std::vector<Position> positions_;           // group by group
   std::vector<const Position*> position_of_;  // [nb] elements of positions_, in text order
-  std::vector<const float*> x_;     // [rows_] inputs; zero_row_ with a ledger, which records updates only
-  std::vector<float*> to_;          // [rows_] inputs, or their updates in the ledger
-  std::vector<Edge> edges_;         // [2 nb] sorted by j
-  std::vector<int> ends_;           // [rows_ + 2] index in edges_ after those of each j
-  int64_t ring_ = 1;                // rows of prefix_: a power of 2, at least the 2 w + 2 in use at once
-  Buffer prefix_, hidden_;          // [ring_, kForward * W] slices; [positions, stride]
-  Buffer zero_row_;  // target of invalid positions: their coefficients are 0, so it stays 0
+  std::vector<const float*> x_;               // [rows_] inputs; zero_row_ with a ledger, which records updates only
+  std::vector<float*> to_;                    // [rows_] inputs, or their updates in the ledger
+  std::vector<Edge> edges_;                   // [2 nb] sorted by j
+  std::vector<int> ends_;                     // [rows_ + 2] index in edges_ after those of each j
+  int64_t ring_ = 1;                          // rows of prefix_: a power of 2, at least the 2 w + 2 in use at once
+  Buffer prefix_, hidden_;                    // [ring_, kForward * W] slices; [positions, stride]
+  Buffer zero_row_;                           // target of invalid positions: their coefficients are 0, so it stays 0
 };
 
 }  // namespace tfw2v::TFW2V_ISA

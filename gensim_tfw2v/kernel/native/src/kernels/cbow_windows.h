@@ -16,8 +16,8 @@ class CbowWindows : Windows {
  public:
   // `group`: windows per group, limited to kMaxWindows.
   CbowWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int group)
-      : Windows(unit, alphas, result, kMaxWindows), group_(std::min(group, kMaxWindows)),
-        scores_(labels_.size() + W), hidden_(kMaxWindows * stride), delta_(stride) {}
+      : Windows(unit, alphas, result, kMaxWindows), group_(std::min(group, kMaxWindows)), scores_(labels_.size() + W),
+        hidden_(kMaxWindows * stride), delta_(stride) {}
 
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
@@ -126,7 +126,8 @@ class CbowWindows : Windows {
   // Window g of a group has indices [x_ends_[g], x_ends_[g + 1]) of x_; likewise y_ends_ and y_.
   int x_ends_[kMaxWindows + 1] = {}, y_ends_[kMaxWindows + 1] = {};
   float counts_[kMaxWindows];  // number of gensim's rows in each window
-  Buffer scores_, hidden_, delta_;  // scores, then coefficients; [kMaxWindows, stride] h; [stride] dh of update_words()
+  // Scores, then coefficients; [kMaxWindows, stride] h; [stride] dh of update_words().
+  Buffer scores_, hidden_, delta_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA

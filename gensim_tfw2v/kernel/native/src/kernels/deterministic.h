@@ -71,8 +71,8 @@ class DeterministicRounds : UnitRows {
  public:
   DeterministicRounds(const UnitRows& unit, const Tfw2vRun& run)
       : UnitRows(unit), run_(run), at_once_(static_cast<int>(run.round_blocks)),
-        pool_(*static_cast<ThreadPool*>(run.pool)), ledgers_(at_once_), sums_(at_once_),
-        shared_(at_once_), filters_(pool_.threads), barrier_(pool_.threads) {}
+        pool_(*static_cast<ThreadPool*>(run.pool)), ledgers_(at_once_), sums_(at_once_), shared_(at_once_),
+        filters_(pool_.threads), barrier_(pool_.threads) {}
 
   void train(Tfw2vResult& result) {
     pool_.run([this](int thread) {
@@ -122,8 +122,7 @@ class DeterministicRounds : UnitRows {
       shared.clear();
       for (const auto& changes : shared_)
         for (const Change& change : changes)
-          if (RowFilter::hash(change.first) % pool_.threads == static_cast<size_t>(thread))
-            shared.push_back(change);
+          if (RowFilter::hash(change.first) % pool_.threads == static_cast<size_t>(thread)) shared.push_back(change);
       blocks.add(shared);
       if (!barrier_.wait([&] { end(blocks, true); })) return;
     }

@@ -17,9 +17,7 @@ void append_pairs(const Tfw2vOptions& options, PairSequence& pairs, int64_t n_pa
   const int64_t blocks = options.sequential ? 0 : n_pairs / block;
   for (auto* ids : {&drawn.inputs, &drawn.targets}) ids->resize(begin + n_pairs);
   drawn.reaches.resize(2 * (begin + n_pairs), 0);
-  const auto put = [&](int64_t index) {
-    pairs.next(drawn.inputs[begin + index], drawn.targets[begin + index]);
-  };
+  const auto put = [&](int64_t index) { pairs.next(drawn.inputs[begin + index], drawn.targets[begin + index]); };
   for (int64_t i = 0; i < block; ++i)
     for (int64_t b = 0; b < blocks; ++b) put(b * block + i);
   for (int64_t k = blocks * block; k < n_pairs; ++k) put(k);
@@ -27,8 +25,7 @@ void append_pairs(const Tfw2vOptions& options, PairSequence& pairs, int64_t n_pa
 }
 
 // Draws the negatives of a unit, or of a piece, and lists the shards of its targets.
-void add_negatives(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Random& random,
-                   Drawn& drawn) {
+void add_negatives(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Random& random, Drawn& drawn) {
   drawn.shards.clear();
   drawn.negatives.clear();
   if (!options.negative) return;
@@ -71,8 +68,8 @@ void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Rando
   }
 }
 
-bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t min_kept,
-           int32_t* negatives, int64_t n_negatives) {
+bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t min_kept, int32_t* negatives,
+           int64_t n_negatives) {
   std::vector<uint8_t> is_word(V);
   for (int64_t i = 0; i < words.size; ++i) {
     if (static_cast<uint32_t>(words[i]) >= static_cast<uint32_t>(V)) return false;
@@ -97,8 +94,7 @@ bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t min
 
 PairSequence::PairSequence(Tfw2vInts tokens, Tfw2vInts documents, Tfw2vInts first_tags, Tfw2vInts tags)
     : tokens_(tokens), documents_(documents), first_tags_(first_tags), tags_(tags) {
-  for (int64_t a = 0; a < tokens.size; ++a)
-    size_ += first_tags[documents[a] + 1] - first_tags[documents[a]];
+  for (int64_t a = 0; a < tokens.size; ++a) size_ += first_tags[documents[a] + 1] - first_tags[documents[a]];
 }
 
 void PairSequence::next(int32_t& tag, int32_t& token) {
@@ -111,8 +107,7 @@ void PairSequence::next(int32_t& tag, int32_t& token) {
 }
 
 PairPieces::PairPieces(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, const Tfw2vUnit& unit)
-    : options_(options), words_(words), unit_(unit),
-      pairs_(unit.targets, unit.documents, unit.first_tags, unit.tags),
+    : options_(options), words_(words), unit_(unit), pairs_(unit.targets, unit.documents, unit.first_tags, unit.tags),
       noise_(unit.counts.data + 2, kNegatives), has_windows_(options.train_words) {}
 
 bool PairPieces::next() {
@@ -141,8 +136,8 @@ Tfw2vUnit PairPieces::unit() const {
   return unit;
 }
 
-const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
-                 Tfw2vInts key, int64_t max_pairs, Drawn& drawn) {
+const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries, Tfw2vInts key,
+                 int64_t max_pairs, Drawn& drawn) {
   if (key.size != 2) return "key must have 2 elements";
   if (const char* wrong = check_noise(options, words)) return wrong;
   auto &targets = drawn.targets, &reaches = drawn.reaches, &tags = drawn.tags;
@@ -165,8 +160,9 @@ const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2
   for (int64_t e = 0; e < entries.size; ++e) {
     const int32_t word = entries[e];
     if (word < 0) {
-      if (word > kFirstTag) end_sentence();
-      else if (options.documents) {
+      if (word > kFirstTag) {
+        end_sentence();
+      } else if (options.documents) {
         tags.push_back(static_cast<int32_t>(words.keep.size + kFirstTag - word));
         drawn.first_tags.back() = static_cast<int32_t>(tags.size());
       }

@@ -13,8 +13,7 @@ class Random {
  public:
   // Starts the stream for a key and a purpose.
   Random(const int32_t key[2], uint64_t purpose) {
-    state_ = (static_cast<uint64_t>(static_cast<uint32_t>(key[0])) << 32) |
-             static_cast<uint32_t>(key[1]);
+    state_ = (static_cast<uint64_t>(static_cast<uint32_t>(key[0])) << 32) | static_cast<uint32_t>(key[1]);
     state_ = next() + purpose * 0xD1342543DE82EF95ull;
     next();
   }
@@ -25,9 +24,7 @@ class Random {
     return z ^ (z >> 31);
   }
   // Returns a number in 0 .. limit - 1. It is uniform if the upper 32 bits of `bits` are uniform.
-  static uint32_t below(uint64_t bits, uint64_t limit) {
-    return static_cast<uint32_t>(((bits >> 32) * limit) >> 32);
-  }
+  static uint32_t below(uint64_t bits, uint64_t limit) { return static_cast<uint32_t>(((bits >> 32) * limit) >> 32); }
 
  private:
   uint64_t state_;
@@ -48,8 +45,8 @@ const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& word
 // A document of PV-DBOW has tags x tokens pairs. A unit with more than `max_pairs` is drawn in pieces: its pairs
 // and negatives are left out, its documents, first_tags and tags stay, and its counts are [5]: 0, number of
 // tokens, the key, max_pairs. PairPieces draws them while the unit is trained.
-const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
-                 Tfw2vInts key, int64_t max_pairs, Drawn& drawn);
+const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries, Tfw2vInts key,
+                 int64_t max_pairs, Drawn& drawn);
 
 // Returns whether a unit's pairs have been left out.
 inline bool is_in_pieces(const Tfw2vUnit& unit) { return unit.counts.size == 5; }
@@ -64,7 +61,7 @@ class PairSequence {
 
  private:
   const Tfw2vInts tokens_, documents_, first_tags_, tags_;
-  int64_t size_ = 0, a_ = -1;      // number of pairs; index of the token of the last pair
+  int64_t size_ = 0, a_ = -1;       // number of pairs; index of the token of the last pair
   int32_t next_tag_ = 0, end_ = 0;  // indices in tags_ of the tags that token a_ still has
 };
 
@@ -101,7 +98,7 @@ void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Rando
 // first 1 / uses of them stay, but at least min_kept. They are repeated in turn in place of the others. All
 // are of the same distribution, so expectations stay the same. With shards, this is done for each. Returns
 // false, and replaces nothing, if a word or negative is not in 0 .. V - 1.
-bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t min_kept,
-           int32_t* negatives, int64_t n_negatives);
+bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t min_kept, int32_t* negatives,
+           int64_t n_negatives);
 
 }  // namespace tfw2v

@@ -23,8 +23,7 @@ namespace tfw2v::TFW2V_ISA {
 class ModelRows {
  public:
   ModelRows(const Tfw2vTable& table, int64_t size, int64_t stride)
-      : rows_(table.rows), stride_(stride),
-        copied_(std::max<int64_t>(0, table.n_rows - rounded(size, W) / stride)),
+      : rows_(table.rows), stride_(stride), copied_(std::max<int64_t>(0, table.n_rows - rounded(size, W) / stride)),
         copy_((table.n_rows - copied_) * stride + W) {
     std::copy(rows_ + copied_ * stride, rows_ + table.n_rows * stride, copy_.begin());
   }
@@ -43,8 +42,7 @@ class ModelRows {
 // its own. A finished document is replaced by the next.
 class Inference : Trainer {
  public:
-  Inference(const UnitRows& unit, const Tfw2vNoiseTable& words, const Tfw2vInference& all,
-            Tfw2vResult& result)
+  Inference(const UnitRows& unit, const Tfw2vNoiseTable& words, const Tfw2vInference& all, Tfw2vResult& result)
       : Trainer(unit, kNoAlphas, result), words_(words), all_(all), token_options_(o), D(t.size),
         hidden_size(D * std::max(1, o.concatenated)), hidden_stride(rounded(hidden_size, W)), K(o.negative),
         inputs_(t.inputs, D, t.stride), outputs_(t.outputs, hidden_size, hidden_size + t.stride - D),
@@ -137,8 +135,7 @@ class Inference : Trainer {
     lane.key[0] = static_cast<int32_t>(text), lane.key[1] = static_cast<int32_t>(text >> 32);
     lane.drawn.targets.clear();
     Random random(lane.key, kStarts);
-    for (int64_t d = 0; d < D; ++d)
-      vector[d] = (static_cast<float>(random.next() >> 40) * 0x1p-24f - .5f) / D;
+    for (int64_t d = 0; d < D; ++d) vector[d] = (static_cast<float>(random.next() >> 40) * 0x1p-24f - .5f) / D;
   }
 
   // Returns whether a document has a word left. At the end of an epoch, draws the words of the next epoch.
@@ -148,8 +145,7 @@ class Inference : Trainer {
       const int32_t* ends = &all_.words.first[lane.document];
       const uint32_t one = static_cast<uint32_t>(lane.key[0]) + static_cast<uint32_t>(lane.epoch);
       const int32_t key[] = {static_cast<int32_t>(one), lane.key[1]};
-      draw(token_options_, words_, {&all_.words.entries[ends[0]], ends[1] - ends[0]}, {key, 2}, 0,
-           lane.drawn);
+      draw(token_options_, words_, {&all_.words.entries[ends[0]], ends[1] - ends[0]}, {key, 2}, 0, lane.drawn);
       lane.at = 0;
       if (!o.skipgram && !o.concatenated) sum_up(lane);
     }
@@ -189,7 +185,8 @@ class Inference : Trainer {
     std::fill(labels_.begin() + lanes.size() * max_outputs_, labels_.begin() + all, 0.f);
     coefficients(scores_, labels_.data(), all, 1, scores_, false);  // alpha is in the labels already
     for (size_t l = 0; l < lanes.size(); ++l) {
-      weighted_sum(scores_ + l * max_outputs_, 0, 1, &y_[l * max_outputs_], columns[l], &lanes[l].vector, 1, n_vectors);
+      weighted_sum(scores_ + l * max_outputs_, 0, 1, &y_[l * max_outputs_], columns[l], &lanes[l].vector, 1,
+                   n_vectors);
       cut(lanes[l].vector);
     }
   }
@@ -229,8 +226,7 @@ class Inference : Trainer {
     if (o.concatenated) {
       float* end = std::copy_n(lane.vector, D, room);
       for (int64_t j = a - o.window; j <= a + o.window; ++j)
-        if (j != a)
-          end = std::copy_n(inputs_[j < first || j > last ? o.padding : tokens[j]], D, end);
+        if (j != a) end = std::copy_n(inputs_[j < first || j > last ? o.padding : tokens[j]], D, end);
       return room;
     }
     const float count = static_cast<float>(1 + last - first), mean = o.mean ? 1 / count : 1;
@@ -254,16 +250,18 @@ class Inference : Trainer {
   const Tfw2vNoiseTable& words_;
   const Tfw2vInference& all_;
   Tfw2vOptions token_options_;
-  const int64_t D, hidden_size, hidden_stride;  // hidden_size: floats of a hidden layer; hidden_stride: hidden_size rounded up to W
+  const int64_t D, hidden_size,
+      hidden_stride;  // hidden_size: floats of a hidden layer; hidden_stride: hidden_size rounded up to W
   const int K;
-  int max_outputs_;           // maximum number of outputs per word, rounded up to 4
+  int max_outputs_;   // maximum number of outputs per word, rounded up to 4
   int64_t next_ = 0;  // index of the next document to start
   const ModelRows inputs_, outputs_, nodes_;
-  std::vector<int32_t> drawn_;      // [kSteps, K] ids of the current negatives
-  std::vector<float> labels_;       // [kLanes, max_outputs_] labels * alpha, padded to a multiple of W
-  std::vector<const float*> y_;     // [kLanes, max_outputs_] outputs and nodes
-  Buffer noise_, hidden_, scores_;  // [kSteps, K, hidden_stride] rows of drawn_; [kLanes, hidden_stride]; [kLanes, max_outputs_] + W
-  Integers inside_;                 // mask of a row's last vector: -1 in lanes below D, else 0
+  std::vector<int32_t> drawn_;   // [kSteps, K] ids of the current negatives
+  std::vector<float> labels_;    // [kLanes, max_outputs_] labels * alpha, padded to a multiple of W
+  std::vector<const float*> y_;  // [kLanes, max_outputs_] outputs and nodes
+  Buffer noise_, hidden_,
+      scores_;       // [kSteps, K, hidden_stride] rows of drawn_; [kLanes, hidden_stride]; [kLanes, max_outputs_] + W
+  Integers inside_;  // mask of a row's last vector: -1 in lanes below D, else 0
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -7,11 +7,11 @@
 #include "kernels/cbow_concat.h"
 #include "kernels/deterministic.h"
 #include "kernels/inference.h"
-#include "rows/rows_kernel.h"
 #include "kernels/skipgram_blocks.h"
 #include "kernels/skipgram_windows.h"
 #include "kernels/subwords.h"
 #include "kernels/tag_pairs.h"
+#include "rows/rows_kernel.h"
 
 namespace tfw2v::TFW2V_ISA {
 

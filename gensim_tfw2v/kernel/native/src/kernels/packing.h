@@ -60,9 +60,8 @@ static inline void pack_row(const float* row, int n, float* packed) {
 
 // Packs two rows of n vectors as n vectors of pairs: pair i is (even[i], odd[i]) in bfloat16.
 static inline void pack_two_rows(const float* even, const float* odd, int n, float* packed) {
-  alignas(64) static const uint16_t order[32] = {
-      0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  alignas(64) static const uint16_t order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i at = _mm512_load_si512(order);
   for (int d = 0; d < n * W; d += W) {
     const __m512bh both = _mm512_cvtne2ps_pbh((__m512)load(odd + d), (__m512)load(even + d));

@@ -35,7 +35,8 @@ template <int n_x> constexpr int kColumns = n_x == 1 && W > 4 ? 8 : 4;
 template <int n_x, int n_y>
 static inline void score_tile(const float* const* x, const float* const* y, int n_vectors, float* scores,
                               int64_t ld) {
-  constexpr int n_columns = kColumns<n_x>, together = std::min(n_x, std::max(1, W / n_columns));  // rows reduced together
+  constexpr int n_columns = kColumns<n_x>,
+                together = std::min(n_x, std::max(1, W / n_columns));  // rows reduced together
   Vector sum[(n_x + together - 1) / together * W];
   unroll<n_x * n_columns>([&](auto i) { sum[i] = Vector{}; });
   for (int64_t d = 0, end = int64_t{n_vectors} * W; d < end; d += W) {
@@ -50,31 +51,30 @@ static inline void score_tile(const float* const* x, const float* const* y, int 
     constexpr int first = i * together, rows = std::min(n_x - first, together);
     float some[W];
     store(some, reduce_lanes<rows * n_columns>(sum + first * n_columns));
-    unroll<rows>([&](auto r) {
-      std::memcpy(scores + (first + r) * ld, some + r * n_columns, n_columns * sizeof(float));
-    });
+    unroll<rows>(
+        [&](auto r) { std::memcpy(scores + (first + r) * ld, some + r * n_columns, n_columns * sizeof(float)); });
   });
 }
 
 // score_tile for any number of columns. It is separate from `score`, because GCC generates slow code for
 // nested lambdas.
 template <int n_x>
-static inline void score_rows(const float* const* x, const float* const* y, int columns, int n_vectors,
-                              float* scores, int64_t ld) {
+static inline void score_rows(const float* const* x, const float* const* y, int columns, int n_vectors, float* scores,
+                              int64_t ld) {
   constexpr int n_columns = kColumns<n_x>;
   for (int c = 0; c < columns; c += n_columns)
-    dispatch_constant<n_columns>(columns - c, [&](auto n_y) { score_tile<n_x, n_y>(x, y + c, n_vectors, scores + c, ld); });
+    dispatch_constant<n_columns>(columns - c,
+                                 [&](auto n_y) { score_tile<n_x, n_y>(x, y + c, n_vectors, scores + c, ld); });
 }
 
 // scores[r * ld + c] = x[r] . y[c]. Further columns, up to a multiple of W, are 0.
-static inline void score(const float* const* x, int rows, const float* const* y, int columns,
-                         int n_vectors, float* scores, int64_t ld) {
+static inline void score(const float* const* x, int rows, const float* const* y, int columns, int n_vectors,
+                         float* scores, int64_t ld) {
   constexpr int kRows = W == 16 ? 4 : 3;
   for (int r = 0, tile; r < rows; r += tile) {
     tile = rows - r == kRows + 1 ? kRows - 1 : std::min(kRows, rows - r);  // a tile of one row is slower
-    dispatch_constant<kRows>(tile, [&](auto n_x) {
-      score_rows<n_x>(x + r, y, columns, n_vectors, scores + r * ld, ld);
-    });
+    dispatch_constant<kRows>(tile,
+                             [&](auto n_x) { score_rows<n_x>(x + r, y, columns, n_vectors, scores + r * ld, ld); });
   }
   for (int r = 0; r < rows; ++r)
     for (int c = columns; c % W; ++c) scores[r * ld + c] = 0.f;
@@ -120,8 +120,7 @@ struct Bf16x2 {
 // Backward pass of one hidden layer h, for L vectors of each row from float d on. For c in order:
 // dh += g[c] y[c], then y[c] += g[c] h.
 template <int L>
-static inline void backward(const float* g, float* const* y, int rows, const float* h, int64_t d,
-                            Vector (&dh)[L]) {
+static inline void backward(const float* g, float* const* y, int rows, const float* h, int64_t d, Vector (&dh)[L]) {
   Vector own[L];
   unroll<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
   for (int c = 0; c < rows; ++c) {
@@ -137,8 +136,8 @@ static inline void backward(const float* g, float* const* y, int rows, const flo
 
 // backward_group for n_y rows, and L vectors of each from float d on. Adds to dh unless `begin`.
 template <bool begin, int n_y, int L>
-static inline void backward_tile(const float* g, int ld, float* const* y, const float* const* h, int m,
-                                 int64_t d, float* dh, int64_t stride) {
+static inline void backward_tile(const float* g, int ld, float* const* y, const float* const* h, int m, int64_t d,
+                                 float* dh, int64_t stride) {
   float* at[n_y];
   Vector rows[n_y][L];
   unroll<n_y>([&](auto c) {
@@ -167,8 +166,8 @@ static inline void backward_tile(const float* g, int ld, float* const* y, const 
 // Backward pass of m hidden layers h[i] that predict the same rows y, which must differ. For i in order, and
 // each c: dh[i] += g[i * ld + c] y[c], then y[c] += g[i * ld + c] h[i]. Overwrites dh, whose rows are `stride`
 // floats apart.
-static inline void backward_group(const float* g, int ld, float* const* y, int columns,
-                                  const float* const* h, int m, int n_vectors, float* dh, int64_t stride) {
+static inline void backward_group(const float* g, int ld, float* const* y, int columns, const float* const* h, int m,
+                                  int n_vectors, float* dh, int64_t stride) {
   constexpr int max_rows = W == 16 ? 10 : 5, L = 2;  // rows of a tile, and vectors of each, stay in registers
   const int tiles = (columns + max_rows - 1) / max_rows, size = (columns + tiles - 1) / tiles;
   for (int c = 0; c < columns; c += size)
@@ -183,15 +182,14 @@ static inline void backward_group(const float* g, int ld, float* const* y, int c
 
 // weighted_sum for n_x rows, and L vectors of each from float d on.
 template <class Product, bool begin, int n_x, int L>
-static inline void weighted_sum_tile(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
-                               int terms, float* const* out, int64_t d) {
+static inline void weighted_sum_tile(const float* a, int64_t by_row, int64_t by_k, const float* const* y, int terms,
+                                     float* const* out, int64_t d) {
   Vector sum[n_x][L] = {};
   for (int k = 0; k < terms; ++k) {
     Vector v[L];
     for (int l = 0; l < L; ++l) v[l] = load(y[k] + d + l * W);
     for (int r = 0; r < n_x; ++r)
-      for (int l = 0; l < L; ++l)
-        sum[r][l] = Product::multiplied(a[r * by_row + k * by_k], v[l], sum[r][l]);
+      for (int l = 0; l < L; ++l) sum[r][l] = Product::multiplied(a[r * by_row + k * by_k], v[l], sum[r][l]);
   }
   for (int r = 0; r < n_x; ++r)
     for (int l = 0; l < L; ++l) {
@@ -201,19 +199,18 @@ static inline void weighted_sum_tile(const float* a, int64_t by_row, int64_t by_
 }
 
 template <class Product, bool begin, int n_x>
-static inline void weighted_sum_rows(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
-                               int terms, float* const* out, int n_vectors) {
+static inline void weighted_sum_rows(const float* a, int64_t by_row, int64_t by_k, const float* const* y, int terms,
+                                     float* const* out, int n_vectors) {
   constexpr int L = n_x == 1 || (n_x == 2 && W != 8) ? 7 : W == 8 && n_x == 4 ? 3 : 4;
-  slices<L>(n_vectors, [&](auto l, int64_t d) {
-    weighted_sum_tile<Product, begin, n_x, l>(a, by_row, by_k, y, terms, out, d);
-  });
+  slices<L>(n_vectors,
+            [&](auto l, int64_t d) { weighted_sum_tile<Product, begin, n_x, l>(a, by_row, by_k, y, terms, out, d); });
 }
 
 // For each row r: out[r] += sum over k < terms of a[r * by_row + k * by_k] * y[k]. With `begin`, out[r] is
 // overwritten with the sum.
 template <class Product = Single, bool begin = false>
-static inline void weighted_sum(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
-                          int terms, float* const* out, int rows, int n_vectors) {
+static inline void weighted_sum(const float* a, int64_t by_row, int64_t by_k, const float* const* y, int terms,
+                                float* const* out, int rows, int n_vectors) {
   // Without dispatch_constant: with it, GCC does not inline the loop over four rows, and skip-gram is 4 %
   // slower.
   int r = 0;
@@ -221,14 +218,14 @@ static inline void weighted_sum(const float* a, int64_t by_row, int64_t by_k, co
     weighted_sum_rows<Product, begin, 4>(a + r * by_row, by_row, by_k, y, terms, out + r, n_vectors);
   for (; r + 2 <= rows; r += 2)
     weighted_sum_rows<Product, begin, 2>(a + r * by_row, by_row, by_k, y, terms, out + r, n_vectors);
-  if (r < rows)
-    weighted_sum_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, n_vectors);
+  if (r < rows) weighted_sum_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, n_vectors);
 }
 
 // Backward pass that only reads the rows y: dh += sum over c of g[c] y[c], or dh = the sum if `begin`. Not
 // inlined, because larger callers would be slower.
 template <bool begin>
-[[gnu::noinline]] static void read_backward(const float* g, const float* const* y, int rows, float* dh, int n_vectors) {
+[[gnu::noinline]] static void read_backward(const float* g, const float* const* y, int rows, float* dh,
+                                            int n_vectors) {
   weighted_sum<Single, begin>(g, 0, 1, y, rows, &dh, 1, n_vectors);
 }
 

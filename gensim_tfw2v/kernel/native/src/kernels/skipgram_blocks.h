@@ -84,9 +84,7 @@ class SkipgramBlocks : Trainer {
   }
 
   // Number of positions in the block from p on.
-  int size(int64_t p) const {
-    return static_cast<int>(std::clamp<int64_t>(n - tag_pairs - p, 0, B));
-  }
+  int size(int64_t p) const { return static_cast<int>(std::clamp<int64_t>(n - tag_pairs - p, 0, B)); }
 
   // Number of occurrences of the most frequent input among positions [p, p + nb).
   int occurrences(int64_t p, int nb) const {
@@ -218,8 +216,7 @@ class SkipgramBlocks : Trainer {
     const float scale = static_cast<float>(o.negative) / Kn;
     for (int i = 0; i < nb; ++i) {
       float* weights = weights_ + i * ld;
-      for (int k = 0; k < ld; k += W)
-        store(weights + k, load(used_.data() + k) * (-scale * pairs_[i]));
+      for (int k = 0; k < ld; k += W) store(weights + k, load(used_.data() + k) * (-scale * pairs_[i]));
     }
     if (o.skip_targets || o.shards > 1) select(p, nb, low, high, scale);
     products_.scores(x_.data(), nb, y_.data(), Kn, g_, ld);

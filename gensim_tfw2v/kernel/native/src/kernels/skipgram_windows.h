@@ -18,10 +18,9 @@ namespace tfw2v::TFW2V_ISA {
 // (tag, token) pairs of the unit.
 class SkipgramWindows : Windows {
  public:
-  SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result,
-                  bool windows_only = false)
-      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group),
-        windows_(n - tag_pairs), by_input_(t.weights.size && one_by_one()) {
+  SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, bool windows_only = false)
+      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group), windows_(n - tag_pairs),
+        by_input_(t.weights.size && one_by_one()) {
     // the most that train() needs, so that memory is short before rows change or not at all
     const int64_t m = std::min<int64_t>(group_, x_.size());
     z_.of(m * rounded(y_.size(), W));
@@ -37,17 +36,14 @@ class SkipgramWindows : Windows {
 
   // Trains the windows of a block. As in gensim, a word's (tag, token) pairs are trained after its window. In
   // a unit of pairs only, trains the block's pairs.
-  void block(int64_t p, bool with_loss) {
-    positions(p, std::min(p + o.block, windows_ ? windows_ : n), with_loss);
-  }
+  void block(int64_t p, bool with_loss) { positions(p, std::min(p + o.block, windows_ ? windows_ : n), with_loss); }
 
   // Trains positions [p, end) of one block likewise.
   void positions(int64_t p, int64_t end, bool with_loss) {
     for (int64_t a = p, groups = 0; a < end; ++a) {
       groups = train(a, groups, with_loss);
       if (pairs_.empty()) continue;
-      for (int64_t k = a ? pairs_[a - 1] : windows_; k < pairs_[a]; ++k)
-        train(k, k % o.block, with_loss);
+      for (int64_t k = a ? pairs_[a - 1] : windows_; k < pairs_[a]; ++k) train(k, k % o.block, with_loss);
     }
   }
 
@@ -87,7 +83,7 @@ class SkipgramWindows : Windows {
   void train(int first, int m, int columns, float alpha, bool with_loss) {
     const int ld = static_cast<int>(rounded(columns, W));
     float* g = z_.of(int64_t{m} * ld);  // [m, ld] scores, then coefficients
-    float* dx = d_.of(m * stride);           // [m, stride]
+    float* dx = d_.of(m * stride);      // [m, stride]
     float* const* x = x_.data() + first;
     if (group_ == 1 && o.skip_targets) {
       train_in_turn(x[0], columns, n_vectors, alpha, with_loss, dx);
@@ -97,8 +93,7 @@ class SkipgramWindows : Windows {
     for (int i = 0; i < m; ++i) dx_[i] = dx + i * stride, g_[i] = g + int64_t{i} * ld;
     std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
     score(x, m, y_.data(), columns, n_vectors, g, ld);
-    for (int i = 0; i < m; ++i)
-      coefficients(g_[i], labels_.data(), ld, alpha, g_[i], with_loss);
+    for (int i = 0; i < m; ++i) coefficients(g_[i], labels_.data(), ld, alpha, g_[i], with_loss);
     if (!in_range(int64_t{m} * columns)) group_ = 1;
     if (!o.learn_hidden) {
       weighted_sum<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, n_vectors);

@@ -22,8 +22,7 @@ class Subwords : UnitRows {
  public:
   explicit Subwords(const UnitRows& unit) : UnitRows(unit), own_(u), made_(t) {
     static thread_local std::vector<int32_t> indices;  // reused by all units of a thread; see index_of_
-    if (static_cast<int64_t>(indices.size()) < t.subwords.n_lists())
-      indices.resize(t.subwords.n_lists(), -1);
+    if (static_cast<int64_t>(indices.size()) < t.subwords.n_lists()) indices.resize(t.subwords.n_lists(), -1);
     index_of_ = indices.data();
     inputs_.resize(n);
     own_.inputs = {inputs_.data(), n};
@@ -137,8 +136,7 @@ class Subwords : UnitRows {
       if (locks_[w] == 0.f) return;
       slices<kSlice>(static_cast<int>(stride / W), [&](auto L, int64_t d) {
         Vector delta[L];
-        for (int l = 0; l < L; ++l)
-          delta[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
+        for (int l = 0; l < L; ++l) delta[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
         for (int r = 0; r < rows; ++r) {
           float* to = row<1>(ids + r) + d;
           const float own = row_scale(ids[r]);
@@ -156,9 +154,9 @@ class Subwords : UnitRows {
     return made_.inputs.rows + (made_.inputs.n_rows + static_cast<int64_t>(w)) * stride;
   }
 
-  Tfw2vUnit own_;      // the unit, with inputs_ as its inputs
-  Tfw2vTables made_;   // the tables, with the span's composed inputs as their inputs
-  int32_t* index_of_;                  // [V] index in words_, during find(); -1 otherwise
+  Tfw2vUnit own_;                       // the unit, with inputs_ as its inputs
+  Tfw2vTables made_;                    // the tables, with the span's composed inputs as their inputs
+  int32_t* index_of_;                   // [V] index in words_, during find(); -1 otherwise
   std::vector<int32_t> words_, ids_;    // the span's distinct words; ids of their rows, word by word
   std::vector<int32_t> inputs_;         // [n] index in words_ of each position's word
   std::vector<float> locks_, weights_;  // lock_x and weight_x of each word

@@ -17,8 +17,7 @@ class ThreadPool {
   // Throws a std::system_error if the system does not start so many threads.
   explicit ThreadPool(int threads) : threads(threads) {
     try {
-      for (int thread = 1; thread < threads; ++thread)
-        others_.emplace_back(&ThreadPool::serve, this, thread);
+      for (int thread = 1; thread < threads; ++thread) others_.emplace_back(&ThreadPool::serve, this, thread);
     } catch (...) {
       end();  // running threads without an owner would end the process
       throw;
@@ -77,7 +76,7 @@ class ThreadPool {
   std::condition_variable changed_;
   const std::function<void(int)>* work_ = nullptr;  // null: threads exit
   std::exception_ptr error_;                        // first exception of the current call of `run`
-  int turn_ = 0, working_ = 0;  // number of calls of `begin`; threads still running work_
+  int turn_ = 0, working_ = 0;                      // number of calls of `begin`; threads still running work_
   std::vector<std::thread> others_;
 };
 

@@ -86,8 +86,8 @@ class Trainer : protected UnitRows {
   // weight 0, so that g = 0. As with gensim's MAX_EXP, g = 0 where abs(z) >= `limit`: this bounds rows that
   // concurrent updates have moved too far. The sums include the scores beyond the limit. `columns` is a
   // multiple of W. `g` may be `scores`.
-  void coefficients(const float* scores, const float* weights, int columns, float alpha, float* g,
-                    bool with_loss, float limit = 6.f) {
+  void coefficients(const float* scores, const float* weights, int columns, float alpha, float* g, bool with_loss,
+                    float limit = 6.f) {
     TFW2V_ASSERT(columns % W == 0);
     Vector sizes = new_sizes_, cost = new_cost_;  // local, so that they stay in registers
     for (int c = 0; c < columns; c += W) {

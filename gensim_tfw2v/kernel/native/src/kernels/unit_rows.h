@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "unit.h"
 #include "kernels/vector.h"
+#include "unit.h"
 
 namespace tfw2v::TFW2V_ISA {
 
@@ -22,8 +22,8 @@ struct Noise {
 class UnitRows {
  public:
   UnitRows(const Tfw2vOptions& options, const Tfw2vUnit& unit, const Tfw2vTables& tables)
-      : n(unit.targets.size), tag_pairs(unit.counts.size ? unit.counts[0] : 0), o(options), u(unit),
-        t(tables), n_vectors(static_cast<int>((t.size + W - 1) / W)), stride(t.stride),
+      : n(unit.targets.size), tag_pairs(unit.counts.size ? unit.counts[0] : 0), o(options), u(unit), t(tables),
+        n_vectors(static_cast<int>((t.size + W - 1) / W)), stride(t.stride),
         output_stride(stride * std::max(1, o.concatenated)) {}
 
   const int64_t n, tag_pairs;  // positions; (tag, token) pairs, which are the last positions
@@ -75,11 +75,9 @@ class UnitRows {
 
   // Number of gensim's rows in a position's window, the divisor of means.
   float count(int64_t a) const {
-    if (!t.weights.size)
-      return u.reaches[2 * a] + u.reaches[2 * a + 1] + (tags_end(a) - tags_begin(a));
+    if (!t.weights.size) return u.reaches[2 * a] + u.reaches[2 * a + 1] + (tags_end(a) - tags_begin(a));
     float sum = -t.weights[u.inputs[a]];
-    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
-      sum += t.weights[u.inputs[j]];
+    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j) sum += t.weights[u.inputs[j]];
     return sum;
   }
 
@@ -92,15 +90,14 @@ class UnitRows {
     if (a + o.window < n) prefetch(input(u.inputs[a + o.window]), stride);
     if (!o.hierarchical) return;
     if (later < n) prefetch(&t.paths.entries[path_begin(later)], 32);
-    for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
-      prefetch(node(t.paths.entries[k] >> 1), stride);
+    for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k) prefetch(node(t.paths.entries[k] >> 1), stride);
   }
 
   const Tfw2vOptions& o;
   const Tfw2vUnit& u;
   const Tfw2vTables& t;
-  const int n_vectors;      // vectors that hold D floats
-  const int64_t stride;  // floats from a row to the next
+  const int n_vectors;          // vectors that hold D floats
+  const int64_t stride;         // floats from a row to the next
   const int64_t output_stride;  // floats from an output or node to the next
 };
 

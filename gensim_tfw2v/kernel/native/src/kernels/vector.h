@@ -31,7 +31,7 @@ typedef uint32_t Bits __attribute__((vector_size(4 * W), aligned(4), may_alias))
 static inline Vector broadcast(float x) { return x - Vector{}; }  // costs nothing: x - 0 is x, even for -0
 static inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 static inline void store(float* p, Vector x) { *reinterpret_cast<Vector*>(p) = x; }
-static inline Vector max(Vector a, Vector b) { return a < b ? b : a; }   // max(NaN, b) is NaN
+static inline Vector max(Vector a, Vector b) { return a < b ? b : a; }  // max(NaN, b) is NaN
 static inline Vector abs(Vector x) { return x < Vector{} ? -x : x; }
 
 template <class Mask, int... I>

@@ -12,7 +12,9 @@ class Windows : protected Trainer {
   // Allocates room for at most `max_windows` windows at once.
   Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int max_windows)
       : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.sequential)),
-        limit_(!t.weights.size ? 6.f : o.skipgram || o.hierarchical ? 8.f : 80.f) {
+        limit_(!t.weights.size                ? 6.f
+               : o.skipgram || o.hierarchical ? 8.f
+                                              : 80.f) {
     int64_t max_path = 0;
     for (int64_t a = 0; o.hierarchical && a < n; ++a)
       max_path = std::max<int64_t>(max_path, path_end(a) - path_begin(a));
@@ -73,8 +75,7 @@ class Windows : protected Trainer {
   // update of that layer. As in gensim, a repeated row is scored again after its first update: in a small
   // vocabulary rows often repeat, and several large updates from one score overshoot. Rows up to the next
   // repeated one are independent, so they are scored as a batch.
-  void train_in_turn(const float* hidden, int columns, int vectors, float alpha, bool with_loss,
-                     float* delta) {
+  void train_in_turn(const float* hidden, int columns, int vectors, float alpha, bool with_loss, float* delta) {
     std::fill_n(delta, int64_t{vectors} * W, 0.f);
     for (int first = 0, end; first < columns; first = end) {
       for (end = first + 1; end < columns && !is_repeated(first, end);) ++end;
@@ -82,8 +83,7 @@ class Windows : protected Trainer {
       std::copy_n(&labels_[first], n_outputs, turn_labels_.begin());
       std::fill_n(turn_labels_.begin() + n_outputs, ld - n_outputs, 0.f);
       score(&hidden, 1, &y_[first], n_outputs, vectors, turn_scores_.data(), 0);
-      coefficients(turn_scores_.data(), turn_labels_.data(), ld, alpha, turn_scores_.data(), with_loss,
-                   limit_);
+      coefficients(turn_scores_.data(), turn_labels_.data(), ld, alpha, turn_scores_.data(), with_loss, limit_);
       if (!o.learn_hidden) {
         read_backward<false>(turn_scores_.data(), &y_[first], n_outputs, delta, vectors);
         continue;
@@ -106,16 +106,14 @@ class Windows : protected Trainer {
       prefetch(output(u.negatives[(block + 1) * o.shared + k]), stride);
   }
 
-  const bool sampled_;  // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
+  const bool sampled_;         // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
   std::vector<float*> x_, y_;  // inputs of the windows; outputs and nodes that they predict
   // Factor of each x_'s update; weight of each y_ (trainer.h): 1 for label 1, -1 for label 0, 0 for padding.
   std::vector<float> factors_, labels_;
 
  private:
   // Returns whether y_[end] occurs in y_[first] .. y_[end - 1].
-  bool is_repeated(int first, int end) const {
-    return std::find(&y_[first], &y_[end], y_[end]) != &y_[end];
-  }
+  bool is_repeated(int first, int end) const { return std::find(&y_[first], &y_[end], y_[end]) != &y_[end]; }
 
   // Limit of abs(z) in train_in_turn(), as in gensim: 6, or 8 for FastText. FastText's CBOW with negative
   // sampling has no limit in gensim: 80 only keeps exp() in range.

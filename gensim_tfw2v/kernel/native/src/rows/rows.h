@@ -31,8 +31,8 @@ struct RowKernel {
   void (*scatter)(RowTable table, const int32_t* ids, int64_t count, const void* rows);
   // to[i] = table[ids[i]] - known[i], reduced to the fractions `share`. For int8, elements are rounded up or
   // down at random, so that their expectation is exact. `key` and ids[i] seed the random numbers.
-  void (*change)(RowTable table, const int32_t* ids, int64_t count, const void* known,
-                 const Share& share, uint64_t key, void* to);
+  void (*change)(RowTable table, const int32_t* ids, int64_t count, const void* known, const Share& share,
+                 uint64_t key, void* to);
   // table[ids[i]] += changes[i]
   void (*add)(RowTable table, const int32_t* ids, int64_t count, const void* changes);
 };

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "rows/rows.h"
 #include "kernels/vector.h"
+#include "rows/rows.h"
 
 namespace tfw2v::TFW2V_ISA {
 
@@ -119,8 +119,7 @@ void gather(RowTable table, const int32_t* ids, int64_t count, void* to) {
 template <class T>
 void scatter(RowTable table, const int32_t* ids, int64_t count, const void* rows) {
   each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
-    T::decode(static_cast<const char*>(rows) + i * T::bytes(size), size,
-              [&](int64_t d, float x) { row[d] = x; });
+    T::decode(static_cast<const char*>(rows) + i * T::bytes(size), size, [&](int64_t d, float x) { row[d] = x; });
     std::memset(row + size, 0, (table.stride - size) * sizeof(float));
   });
 }
@@ -128,13 +127,11 @@ void scatter(RowTable table, const int32_t* ids, int64_t count, const void* rows
 // Reduces a change c to the fractions that are pushed, in place:
 //   c = s_0 c + sum over k of (s_(k+1) - s_0) (c . b_k) b_k
 // s: `shares`; b_k: row k of `basis`. c and b_k have `width` floats, a multiple of W.
-static inline void take_share(const float* shares, const float* basis, int64_t width,
-                              float* change) {
+static inline void take_share(const float* shares, const float* basis, int64_t width, float* change) {
   constexpr int kDirections = Share::kDirections;
   Vector products[kDirections] = {};
   for (int64_t d = 0; d < width; d += W)
-    for (int k = 0; k < kDirections; ++k)
-      products[k] += load(change + d) * load(basis + k * width + d);
+    for (int k = 0; k < kDirections; ++k) products[k] += load(change + d) * load(basis + k * width + d);
   float factors[kDirections];
   for (int k = 0; k < kDirections; k += W)
     store(factors + k, reduce_lanes(products + k) * (load(shares + 1 + k) - shares[0]));
@@ -146,8 +143,8 @@ static inline void take_share(const float* shares, const float* basis, int64_t w
 }
 
 template <class T>
-void change(RowTable table, const int32_t* ids, int64_t count, const void* known,
-            const Share& share, uint64_t key, void* to) {
+void change(RowTable table, const int32_t* ids, int64_t count, const void* known, const Share& share, uint64_t key,
+            void* to) {
   const int64_t width = (table.size + W - 1) / W * W;
   std::vector<float> changed(width), basis(share.levels ? Share::kDirections * width : 0);
   for (size_t k = 0; k < basis.size() / width; ++k)
@@ -158,8 +155,7 @@ void change(RowTable table, const int32_t* ids, int64_t count, const void* known
     T::decode(static_cast<const char*>(known) + i * T::bytes(size), size,
               [&](int64_t d, float x) { change[d] = row[d] - x; });
     if (share.levels)
-      take_share(share.shares + share.levels[ids[i]] * (1 + Share::kDirections), basis.data(),
-                 width, change);
+      take_share(share.shares + share.levels[ids[i]] * (1 + Share::kDirections), basis.data(), width, change);
     const uint32_t seed = scrambled(mixed + scrambled(static_cast<uint32_t>(ids[i])));
     T::encode(change, size, static_cast<char*>(to) + i * T::bytes(size), &seed);
   });
@@ -168,8 +164,7 @@ void change(RowTable table, const int32_t* ids, int64_t count, const void* known
 template <class T>
 void add(RowTable table, const int32_t* ids, int64_t count, const void* changes) {
   each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
-    T::decode(static_cast<const char*>(changes) + i * T::bytes(size), size,
-              [&](int64_t d, float x) { row[d] += x; });
+    T::decode(static_cast<const char*>(changes) + i * T::bytes(size), size, [&](int64_t d, float x) { row[d] += x; });
   });
 }
 
@@ -177,7 +172,6 @@ template <class T>
 constexpr RowKernel kernel_of = {gather<T>, scatter<T>, change<T>, add<T>};
 
 // In the order of `Wire`.
-extern const RowKernel rows[3] = {kernel_of<Elements<float>>, kernel_of<Elements<Bfloat16>>,
-                                  kernel_of<Int8>};
+extern const RowKernel rows[3] = {kernel_of<Elements<float>>, kernel_of<Elements<Bfloat16>>, kernel_of<Int8>};
 
 }  // namespace tfw2v::TFW2V_ISA

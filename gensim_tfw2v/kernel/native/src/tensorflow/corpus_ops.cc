@@ -1,4 +1,6 @@
 // Ops that read and encode a corpus on the machine of a task.
+#include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -6,9 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "tensorflow/op.h"
@@ -22,8 +22,7 @@ void pack(void*, TF_OpKernelContext* context) {
   const Input entries(context, 0);
   std::vector<uint8_t> bytes;
   tfw2v::pack(entries.data<int32_t>(), entries.size(), bytes);
-  if (auto* to = output<uint8_t>(context, 0, kUint8, bytes.size(), 0))
-    std::copy(bytes.begin(), bytes.end(), to);
+  if (auto* to = output<uint8_t>(context, 0, kUint8, bytes.size(), 0)) std::copy(bytes.begin(), bytes.end(), to);
 }
 
 // Tfw2vUnpack(bytes [m]) -> the entries that they contain; see unpack() in text.h.
@@ -40,8 +39,7 @@ void unpack(void*, TF_OpKernelContext* context) {
 std::vector<std::string> strings(const Input& input) {
   std::vector<std::string> parts;
   const char *at = input.data<char>(), *const end = at + input.size();
-  for (const char* stop; at < end && (stop = static_cast<const char*>(std::memchr(at, 0, end - at)));
-       at = stop + 1)
+  for (const char* stop; at < end && (stop = static_cast<const char*>(std::memchr(at, 0, end - at))); at = stop + 1)
     parts.emplace_back(at, stop);
   return parts;
 }
@@ -70,8 +68,7 @@ void look(void*, TF_OpKernelContext* context) {
   const std::string machine = host + (" " + content("/proc/sys/kernel/random/boot_id"));
   if (auto* to = output<uint8_t>(context, 1, kUint8, machine.size(), 0))
     std::memcpy(to, machine.data(), machine.size());
-  if (auto* to = output<int64_t>(context, 2, kInt64, 1, 0))
-    *to = std::thread::hardware_concurrency();
+  if (auto* to = output<int64_t>(context, 2, kInt64, 1, 0)) *to = std::thread::hardware_concurrency();
 }
 
 // A vocabulary that was read from the files path + "words" and path + "numbers". The one read last is kept,
@@ -108,11 +105,11 @@ void read_run(void*, TF_OpKernelContext* context) {
   const Input arguments(context, 1);
   const auto* argument = arguments.data<int64_t>();
   if (names.size() < 2 || arguments.size() != 2 * static_cast<int64_t>(names.size()) - 1)
-    return fail(context, "Tfw2vReadRun", "names must be 2 prefixes and p paths, and numbers must have "
-                         "3 + 2 p elements");
+    return fail(context, "Tfw2vReadRun",
+                "names must be 2 prefixes and p paths, and numbers must have "
+                "3 + 2 p elements");
   std::vector<Piece> pieces;
-  for (size_t i = 2; i < names.size(); ++i)
-    pieces.push_back({names[i], argument[2 * i - 1], argument[2 * i]});
+  for (size_t i = 2; i < names.size(); ++i) pieces.push_back({names[i], argument[2 * i - 1], argument[2 * i]});
   std::shared_ptr<const Vocabulary> known;
   if (!names[1].empty()) {
     known = Vocabulary::of(names[1]);
@@ -120,7 +117,7 @@ void read_run(void*, TF_OpKernelContext* context) {
       return fail(context, "Tfw2vReadRun", "the vocabulary's files are missing or incomplete");
   }
   Scanner scanner(names[0], argument[0], argument[1], known ? &known->words : nullptr,
-                         known ? reinterpret_cast<const int32_t*>(known->ids.data()) : nullptr);
+                  known ? reinterpret_cast<const int32_t*>(known->ids.data()) : nullptr);
   if (argument[2]) scanner.tag_lines();
   const int64_t error = tfw2v::read_run(scanner, pieces, names[0]);
   const std::vector<Shard>& shards = scanner.shards();

@@ -122,15 +122,14 @@ constexpr Attribute kNone = {nullptr, nullptr, nullptr, false};
 
 // Registers an op and its kernel. Ops are stateful, because most of them change memory or files.
 template <Compute compute>
-void define(const char* name, std::initializer_list<const char*> inputs,
-            std::initializer_list<const char*> outputs, const Attribute& attribute = kNone) {
+void define(const char* name, std::initializer_list<const char*> inputs, std::initializer_list<const char*> outputs,
+            const Attribute& attribute = kNone) {
   Status status;
   TF_OpDefinitionBuilder* op = TF_NewOpDefinitionBuilder(name);
   for (const char* input : inputs) TF_OpDefinitionBuilderAddInput(op, input);
   for (const char* output : outputs) TF_OpDefinitionBuilderAddOutput(op, output);
   if (attribute.spec) TF_OpDefinitionBuilderAddAttr(op, attribute.spec);
-  if (attribute.has_unit)
-    TF_OpDefinitionBuilderAddAttr(op, ("fields: int = " + std::to_string(kUnitFields)).c_str());
+  if (attribute.has_unit) TF_OpDefinitionBuilderAddAttr(op, ("fields: int = " + std::to_string(kUnitFields)).c_str());
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);
   TF_RegisterOpDefinition(op, status);

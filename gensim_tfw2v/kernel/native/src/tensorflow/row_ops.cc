@@ -26,8 +26,7 @@ constexpr Attribute kHasType = {"dtype: {float, bfloat16, int8}", make_type, des
 // have `columns` elements.
 struct RowTransfer {
   RowTransfer(TF_OpKernelContext* context, int64_t columns)
-      : ids(context, 1), table_input(context, 0),
-        table{table_input.data<float>(), table_input.dim(1), columns} {}
+      : ids(context, 1), table_input(context, 0), table{table_input.data<float>(), table_input.dim(1), columns} {}
 
   // Returns an error message, or null.
   const char* wrong() const {
@@ -35,8 +34,7 @@ struct RowTransfer {
       return "rows must have at least 1 element, and at most as many as rows of the table";
     bool bad = false;
     const int64_t n_rows = table_input.dim(0);
-    for (int64_t i = 0; i < ids.size(); ++i)
-      bad |= static_cast<uint32_t>(ids.data<int32_t>()[i]) >= n_rows;
+    for (int64_t i = 0; i < ids.size(); ++i) bad |= static_cast<uint32_t>(ids.data<int32_t>()[i]) >= n_rows;
     return bad ? "ids must be rows of the table" : nullptr;
   }
 
@@ -100,16 +98,16 @@ void change(void* type, TF_OpKernelContext* context) {
       bad |= static_cast<uint32_t>(levels.data<int32_t>()[i]) >= shares.dim(0);
   }
   if (bad)
-    return fail(context, "Tfw2vChange", "known must have one row per id, and key must have 2 elements. Levels "
-                         "must be empty, or have the index of a row of shares [, 17] for each row of the "
-                         "table, with basis [16, size]");
+    return fail(context, "Tfw2vChange",
+                "known must have one row per id, and key must have 2 elements. Levels "
+                "must be empty, or have the index of a row of shares [, 17] for each row of the "
+                "table, with basis [16, size]");
   uint64_t draws;  // copied: the input is of another type
   std::memcpy(&draws, key.data<int32_t>(), sizeof draws);
-  const Share share = {shares.data<float>(), shared ? levels.data<int32_t>() : nullptr,
-                              basis.data<float>()};
+  const Share share = {shares.data<float>(), shared ? levels.data<int32_t>() : nullptr, basis.data<float>()};
   if (void* to = row_output(type, context, transfer.ids.size(), transfer.table.size))
     row_kernel_of(type).change(transfer.table, transfer.ids.data<int32_t>(), transfer.ids.size(), known.data<void>(),
-                         share, draws, to);
+                               share, draws, to);
 }
 
 // Returns whether the scales of int8 rows are such as workers send: NaN if training has diverged, else
@@ -135,20 +133,18 @@ void add(void* type, TF_OpKernelContext* context) {
   if (scale_columns(type) && !valid_scales(changes))
     return fail(context, "Tfw2vAdd", "scales must be finite and at least 0, or NaN");
   static std::mutex mutexes[64];  // chosen by the table's address: few tables share one
-  const std::lock_guard<std::mutex> guard(
-      mutexes[reinterpret_cast<uintptr_t>(transfer.table.rows) / 64 % 64]);
+  const std::lock_guard<std::mutex> guard(mutexes[reinterpret_cast<uintptr_t>(transfer.table.rows) / 64 % 64]);
   row_kernel_of(type).add(transfer.table, transfer.ids.data<int32_t>(), transfer.ids.size(), changes.data<void>());
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = transfer.ids.size();
 }
 
 __attribute__((constructor)) void register_ops() {
   define<fetch>("Tfw2vFetch", {"table: float", "ids: int32", "size: int32"}, {"rows: dtype"}, kHasType);
-  define<scatter>("Tfw2vScatter", {"table: float", "ids: int32", "rows: dtype"}, {"scattered: int64"},
-                  kHasType);
-  define<change>("Tfw2vChange",
-                 {"table: float", "ids: int32", "known: dtype", "basis: float", "shares: float",
-                  "levels: int32", "key: int32"},
-                 {"changes: dtype"}, kHasType);
+  define<scatter>("Tfw2vScatter", {"table: float", "ids: int32", "rows: dtype"}, {"scattered: int64"}, kHasType);
+  define<change>(
+      "Tfw2vChange",
+      {"table: float", "ids: int32", "known: dtype", "basis: float", "shares: float", "levels: int32", "key: int32"},
+      {"changes: dtype"}, kHasType);
   define<add>("Tfw2vAdd", {"table: float", "ids: int32", "changes: dtype"}, {"added: int64"}, kHasType);
 }
 

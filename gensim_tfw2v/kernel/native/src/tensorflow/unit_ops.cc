@@ -23,8 +23,8 @@ void* make_options(TF_OpKernelConstruction* construction) {
   if (status.ok() && n_options != kOptions)
     TF_SetStatus(status, kInvalidArgument, "the options are those of other compiled kernels");
   if (status.ok())
-    TF_OpKernelConstruction_GetAttrInt32List(construction, "options",
-                                             reinterpret_cast<int32_t*>(options), kOptions, status);
+    TF_OpKernelConstruction_GetAttrInt32List(construction, "options", reinterpret_cast<int32_t*>(options), kOptions,
+                                             status);
   if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
   return options;
 }
@@ -66,18 +66,16 @@ void train(void* kernel, TF_OpKernelContext* context) {
                               {array(2), array(3)},
                               inputs.dim(1),
                               *size.data<int32_t>()};
-  if (ints.size() != 4 + kUnitFields ||
-      (tables.outputs.n_rows && outputs.dim(1) != tables.stride) ||
+  if (ints.size() != 4 + kUnitFields || (tables.outputs.n_rows && outputs.dim(1) != tables.stride) ||
       (tables.nodes.n_rows && nodes.dim(1) != tables.stride))
-    return fail(context, "Tfw2vTrain", "array sizes do not match: rows of outputs and nodes must be as "
-                         "long as rows of inputs, and unit must be one array per field");
+    return fail(context, "Tfw2vTrain",
+                "array sizes do not match: rows of outputs and nodes must be as "
+                "long as rows of inputs, and unit must be one array per field");
   Tfw2vUnit unit;
   for (int i = 0; i < kUnitFields; ++i) (&unit.inputs)[i] = array(4 + i);
-  const Tfw2vRun run = {alphas.array<float>(), 0, unit.targets.size, *loss_every.data<int64_t>(), 1,
-                        nullptr};
+  const Tfw2vRun run = {alphas.array<float>(), 0, unit.targets.size, *loss_every.data<int64_t>(), 1, nullptr};
   Tfw2vResult result = {};
-  if (const char* wrong =
-          tfw2v_train(static_cast<Tfw2vOptions*>(kernel), &unit, &tables, &run, &result))
+  if (const char* wrong = tfw2v_train(static_cast<Tfw2vOptions*>(kernel), &unit, &tables, &run, &result))
     return fail(context, "Tfw2vTrain", wrong);
   if (auto* to = output<double>(context, 0, kDouble, 3, 0))
     to[0] = result.loss, to[1] = result.predictions, to[2] = result.magnitude;
@@ -122,16 +120,15 @@ void reuse(void*, TF_OpKernelContext* context) {
 }
 
 __attribute__((constructor)) void register_ops() {
-  define<draw>("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"},
-               {"unit: fields * int32"}, kHasOptions);
+  define<draw>("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"}, {"unit: fields * int32"},
+               kHasOptions);
   define<train>("Tfw2vTrain",
-                {"inputs: float", "outputs: float", "nodes: float", "size: int32", "lock: float",
-                 "weights: float", "alphas: float", "loss_every: int64", "path_starts: int32",
-                 "paths: int32", "subword_starts: int32", "subwords: int32", "unit: fields * int32"},
+                {"inputs: float", "outputs: float", "nodes: float", "size: int32", "lock: float", "weights: float",
+                 "alphas: float", "loss_every: int64", "path_starts: int32", "paths: int32", "subword_starts: int32",
+                 "subwords: int32", "unit: fields * int32"},
                 {"sums: double"}, kHasOptions);
   define<reuse>("Tfw2vReuse", {"words: int32", "negatives: int32", "sizes: int32"}, {"reused: int32"});
-  define<distinct>("Tfw2vDistinct", {"ids: int32", "limit: int32"},
-                   {"distinct: int32", "indices: int32"});
+  define<distinct>("Tfw2vDistinct", {"ids: int32", "limit: int32"}, {"distinct: int32", "indices: int32"});
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ extern "C" {
 // Writes n_rows lines to `to`: a word, and `size` numbers, each after a blank. Word i ends at words +
 // ends[i], where the next one starts. Needs room for the words, and 16 * size + 1 bytes per line.
 // Returns the number of bytes written.
-TFW2V_EXPORT int64_t tfw2v_format_rows(const char* words, const int64_t* ends, const float* rows,
-                                       int64_t n_rows, int64_t size, char* to) {
+TFW2V_EXPORT int64_t tfw2v_format_rows(const char* words, const int64_t* ends, const float* rows, int64_t n_rows,
+                                       int64_t size, char* to) noexcept {
   const char* const start = to;
   int64_t at = 0;
   for (int64_t i = 0; i < n_rows; at = ends[i++]) {

@@ -42,9 +42,8 @@ void Integers::grow() {
     if (slot.index >= 0) slots_[slot_of(slot.value)] = slot;
 }
 
-int64_t Integers::encode(const int64_t* values, int64_t n_values, const int64_t* lengths,
-                         int64_t n_sentences, int64_t max_words, bool grows, int32_t* entries,
-                         int64_t n_entries) {
+int64_t Integers::encode(const int64_t* values, int64_t n_values, const int64_t* lengths, int64_t n_sentences,
+                         int64_t max_words, bool grows, int32_t* entries, int64_t n_entries) {
   int64_t left = n_values, ends = 0;
   for (int64_t i = 0; i < n_sentences; ++i) {
     if (lengths[i] < 0 || lengths[i] > left) return -1;
@@ -81,19 +80,15 @@ extern "C" {
 TFW2V_EXPORT void* tfw2v_integers_new(void) {
   return tfw2v::guarded<void*>(nullptr, [] { return new tfw2v::Integers; });
 }
-TFW2V_EXPORT void tfw2v_integers_free(void* pointer) { delete &integers(pointer); }
+TFW2V_EXPORT void tfw2v_integers_free(void* pointer) noexcept { delete &integers(pointer); }
 TFW2V_EXPORT int64_t tfw2v_integers_encode(void* pointer, const int64_t* values, int64_t n_values,
-                                           const int64_t* lengths, int64_t n_sentences,
-                                           int64_t max_words, int32_t grows, int32_t* entries,
-                                           int64_t n_entries) {
+                                           const int64_t* lengths, int64_t n_sentences, int64_t max_words,
+                                           int32_t grows, int32_t* entries, int64_t n_entries) {
   return tfw2v::guarded(tfw2v::kFailed, [=] {
-    return integers(pointer).encode(values, n_values, lengths, n_sentences, max_words, grows, entries,
-                                    n_entries);
+    return integers(pointer).encode(values, n_values, lengths, n_sentences, max_words, grows, entries, n_entries);
   });
 }
-TFW2V_EXPORT int64_t tfw2v_integers_number(void* pointer) { return integers(pointer).values().size(); }
-TFW2V_EXPORT const void* tfw2v_integers_values(void* pointer) {
-  return integers(pointer).values().data();
-}
+TFW2V_EXPORT int64_t tfw2v_integers_number(void* pointer) noexcept { return integers(pointer).values().size(); }
+TFW2V_EXPORT const void* tfw2v_integers_values(void* pointer) noexcept { return integers(pointer).values().data(); }
 
 }  // extern "C"

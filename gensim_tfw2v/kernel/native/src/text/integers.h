@@ -34,7 +34,7 @@ class Integers {
   void grow();
 
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // number: a power of 2; at most half are in use
-  int shift_ = 64 - 12;  // hash >> shift_ is the index of a slot
+  int shift_ = 64 - 12;                                   // hash >> shift_ is the index of a slot
   std::vector<int64_t> values_;
 };
 

@@ -2,7 +2,6 @@
 // the library is not linked to Python and does not depend on its version. The caller holds the GIL.
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <vector>
 
 #include "unit.h"
@@ -13,6 +12,7 @@ namespace {
 
 struct Object;  // Python's PyObject
 
+// clang-format off
 #define TFW2V_PYTHON(X)                                                    \
   X(int64_t, PyList_Size, (Object*))                                       \
   X(Object*, PyList_GetItem, (Object*, int64_t))                           \
@@ -26,6 +26,7 @@ struct Object;  // Python's PyObject
   X(void, Py_DecRef, (Object*))                                            \
   X(int, PyErr_BadArgument, (void))                                        \
   X(Object*, PyErr_NoMemory, (void))
+// clang-format on
 
 // Functions of the C API, then the function of the method str.isascii, and objects.
 struct Python {
@@ -55,8 +56,7 @@ class Strings {
     const bool is_list = python_.is_exactly(sentence, python_.list);
     const int64_t n = is_list ? python_.PyList_Size(sentence) : python_.PyTuple_Size(sentence);
     for (int64_t i = 0; i < n; ++i) {
-      Object* const word =
-          is_list ? python_.PyList_GetItem(sentence, i) : python_.PyTuple_GetItem(sentence, i);
+      Object* const word = is_list ? python_.PyList_GetItem(sentence, i) : python_.PyTuple_GetItem(sentence, i);
       if (!defer(word)) return false;
     }
     return n >= 0;
@@ -158,14 +158,14 @@ class Strings {
 extern "C" {
 
 // Returns the names of the functions that `Python` begins with, each followed by a blank.
-TFW2V_EXPORT const char* tfw2v_python_names(void) {
+TFW2V_EXPORT const char* tfw2v_python_names(void) noexcept {
 #define TFW2V_PYTHON_NAME(result, name, arguments) #name " "
   return TFW2V_PYTHON(TFW2V_PYTHON_NAME);
 }
 
 // Returns the words of a list of lists and tuples as bytes: UTF-8, with a zero byte after each word. If a word is
 // not a string, or is of a subclass of str, sets a TypeError and returns null.
-TFW2V_EXPORT void* tfw2v_join_strings(const void* functions, void* sentences) {
+TFW2V_EXPORT void* tfw2v_join_strings(const void* functions, void* sentences) noexcept {
   const auto& python = *static_cast<const tfw2v::Python*>(functions);
   const auto list = static_cast<tfw2v::Object*>(sentences);
   try {
@@ -174,7 +174,7 @@ TFW2V_EXPORT void* tfw2v_join_strings(const void* functions, void* sentences) {
     for (int64_t i = 0; i < n; ++i)
       if (!strings.read(python.PyList_GetItem(list, i))) return nullptr;
     return n >= 0 && strings.finish() ? strings.bytes() : nullptr;
-  } catch (const std::exception&) {  // std::bad_alloc
+  } catch (...) {  // only memory can be short
     return python.PyErr_NoMemory();
   }
 }

@@ -1,11 +1,11 @@
 #include "text/text.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "guard.h"
 #include "text/hash.h"
@@ -25,10 +25,9 @@ uint64_t load(const uint8_t* from, const uint8_t* end) {
 
 // Returns whether Python's str.isspace() is true of a code point.
 bool is_space(uint32_t point) {
-  return (point >= 9 && point <= 13) || (point >= 28 && point <= 32) || point == 0x85 ||
-         point == 0xA0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200A) ||
-         point == 0x2028 || point == 0x2029 || point == 0x202F || point == 0x205F ||
-         point == 0x3000;
+  return (point >= 9 && point <= 13) || (point >= 28 && point <= 32) || point == 0x85 || point == 0xA0 ||
+         point == 0x1680 || (point >= 0x2000 && point <= 0x200A) || point == 0x2028 || point == 0x2029 ||
+         point == 0x202F || point == 0x205F || point == 0x3000;
 }
 
 // Writes a file, or appends to it. Returns 0 or an errno.
@@ -101,8 +100,7 @@ int32_t Words::count(Key key, const uint8_t* word, int64_t size, int64_t times) 
   // All that may fail for lack of memory precedes the first change.
   for (auto* column : {&starts_, &counts_})
     if (column->size() == column->capacity()) column->reserve(2 * column->size() + 1);
-  if (static_cast<size_t>(size) >= text_.capacity() - text_.size())
-    text_.reserve(2 * text_.size() + size + 1);
+  if (static_cast<size_t>(size) >= text_.capacity() - text_.size()) text_.reserve(2 * text_.size() + size + 1);
   if (2 * (counts_.size() + 1) > slots_.size()) {
     grow();
     return count(key, word, size, times);  // its slot has moved
@@ -132,15 +130,13 @@ void Words::add(const uint8_t* text, int64_t size, const int64_t* counts, int32_
   for (int64_t i = 0; text < end; ++i) {
     const auto* stop = static_cast<const uint8_t*>(std::memchr(text, '\n', end - text));
     if (!stop || stop == text) return;  // empty word, or no '\n' at the end: `text()` has neither
-    const int32_t index =
-        count(key_of(text, stop - text, end), text, stop - text, counts ? counts[i] : 0);
+    const int32_t index = count(key_of(text, stop - text, end), text, stop - text, counts ? counts[i] : 0);
     if (indices) indices[i] = index;
     text = stop + 1;
   }
 }
 
-bool Words::defer(Group& group, const uint8_t* word, int64_t size, const uint8_t* end,
-                  int64_t place) const {
+bool Words::defer(Group& group, const uint8_t* word, int64_t size, const uint8_t* end, int64_t place) const {
   const Key key = key_of(word, size, end);
   __builtin_prefetch(&slots_[hash(key.head + key.length) >> shift_]);
   group.words[group.size++] = {key, word, size, place};
@@ -163,8 +159,8 @@ void Words::count(Group& group, int32_t* ids) {
   group.size = 0;
 }
 
-int64_t Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows,
-                      int32_t* indices, int32_t* places) {
+int64_t Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices,
+                      int32_t* places) {
   const uint8_t* const end = text + size;
   if (std::count(text, end, 0) != n_words || (size && end[-1])) return -1;
   const int64_t before = counts_.size();
@@ -287,8 +283,7 @@ int64_t Scanner::split(const uint8_t* text, int64_t size, bool is_last) {
 }
 
 void Scanner::take(const uint8_t* word, int64_t size, const uint8_t* end) {
-  if (tagged_ && !in_sentence_)
-    ids_.push_back(static_cast<int32_t>(kFirstTag - state_.sentences));
+  if (tagged_ && !in_sentence_) ids_.push_back(static_cast<int32_t>(kFirstTag - state_.sentences));
   const bool is_full = (known_ ? *known_ : own_).defer(group_, word, size, end, ids_.size());
   ids_.push_back(kUnknown);  // until it is looked up
   if (is_full) look_up();
@@ -408,41 +403,34 @@ extern "C" {
 TFW2V_EXPORT void* tfw2v_words_new(void) {
   return tfw2v::guarded<void*>(nullptr, [] { return new tfw2v::Words; });
 }
-TFW2V_EXPORT void tfw2v_words_free(void* pointer) { delete &words(pointer); }
-TFW2V_EXPORT int64_t tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size,
-                                     const int64_t* counts, int32_t* indices) {
+TFW2V_EXPORT void tfw2v_words_free(void* pointer) noexcept { delete &words(pointer); }
+TFW2V_EXPORT int64_t tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size, const int64_t* counts,
+                                     int32_t* indices) {
   return tfw2v::guarded(tfw2v::kFailed, [=] {
     words(pointer).add(text, size, counts, indices);
     return int64_t{0};
   });
 }
-TFW2V_EXPORT int64_t tfw2v_words_encode(void* pointer, const uint8_t* text, int64_t size,
-                                        int64_t n_words, int32_t grows, int32_t* indices,
-                                        int32_t* places) {
-  return tfw2v::guarded(tfw2v::kFailed, [=] {
-    return words(pointer).encode(text, size, n_words, grows, indices, places);
-  });
-}
-TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) { return words(pointer).counts().size(); }
-TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) { return words(pointer).text().size(); }
-TFW2V_EXPORT const void* tfw2v_words_text(void* pointer) { return words(pointer).text().data(); }
-TFW2V_EXPORT const void* tfw2v_words_counts(void* pointer) {
-  return words(pointer).counts().data();
-}
-
-TFW2V_EXPORT void* tfw2v_scanner_new(const char* prefix, int64_t max_words, int64_t max_entries,
-                                     const void* known, const int32_t* ids) {
-  return tfw2v::guarded<void*>(nullptr, [=] {
-    return new tfw2v::Scanner(prefix, max_words, max_entries, static_cast<const tfw2v::Words*>(known),
-                              ids);
-  });
-}
-TFW2V_EXPORT void tfw2v_scanner_tag_lines(void* pointer) { scanner(pointer).tag_lines(); }
-TFW2V_EXPORT void tfw2v_scanner_free(void* pointer) { delete &scanner(pointer); }
-TFW2V_EXPORT int64_t tfw2v_scanner_scan(void* pointer, const uint8_t* text, int64_t size,
-                                        int32_t is_last) {
+TFW2V_EXPORT int64_t tfw2v_words_encode(void* pointer, const uint8_t* text, int64_t size, int64_t n_words,
+                                        int32_t grows, int32_t* indices, int32_t* places) {
   return tfw2v::guarded(tfw2v::kFailed,
-                        [=] { return scanner(pointer).scan(text, size, is_last); });
+                        [=] { return words(pointer).encode(text, size, n_words, grows, indices, places); });
+}
+TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) noexcept { return words(pointer).counts().size(); }
+TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) noexcept { return words(pointer).text().size(); }
+TFW2V_EXPORT const void* tfw2v_words_text(void* pointer) noexcept { return words(pointer).text().data(); }
+TFW2V_EXPORT const void* tfw2v_words_counts(void* pointer) noexcept { return words(pointer).counts().data(); }
+
+TFW2V_EXPORT void* tfw2v_scanner_new(const char* prefix, int64_t max_words, int64_t max_entries, const void* known,
+                                     const int32_t* ids) {
+  return tfw2v::guarded<void*>(nullptr, [=] {
+    return new tfw2v::Scanner(prefix, max_words, max_entries, static_cast<const tfw2v::Words*>(known), ids);
+  });
+}
+TFW2V_EXPORT void tfw2v_scanner_tag_lines(void* pointer) noexcept { scanner(pointer).tag_lines(); }
+TFW2V_EXPORT void tfw2v_scanner_free(void* pointer) noexcept { delete &scanner(pointer); }
+TFW2V_EXPORT int64_t tfw2v_scanner_scan(void* pointer, const uint8_t* text, int64_t size, int32_t is_last) {
+  return tfw2v::guarded(tfw2v::kFailed, [=] { return scanner(pointer).scan(text, size, is_last); });
 }
 TFW2V_EXPORT int64_t tfw2v_scanner_finish(void* pointer) {
   return tfw2v::guarded(tfw2v::kFailed, [=] {
@@ -450,14 +438,11 @@ TFW2V_EXPORT int64_t tfw2v_scanner_finish(void* pointer) {
     return int64_t{0};
   });
 }
-TFW2V_EXPORT const void* tfw2v_scanner_state(void* pointer) { return &scanner(pointer).state(); }
-TFW2V_EXPORT const void* tfw2v_scanner_words(void* pointer) { return &scanner(pointer).words(); }
-TFW2V_EXPORT const void* tfw2v_scanner_shards(void* pointer) {
-  return scanner(pointer).shards().data();
-}
+TFW2V_EXPORT const void* tfw2v_scanner_state(void* pointer) noexcept { return &scanner(pointer).state(); }
+TFW2V_EXPORT const void* tfw2v_scanner_words(void* pointer) noexcept { return &scanner(pointer).words(); }
+TFW2V_EXPORT const void* tfw2v_scanner_shards(void* pointer) noexcept { return scanner(pointer).shards().data(); }
 
-TFW2V_EXPORT int64_t tfw2v_renumber(int32_t* ids, int64_t size, const int32_t* new_ids,
-                                    int64_t limit) {
+TFW2V_EXPORT int64_t tfw2v_renumber(int32_t* ids, int64_t size, const int32_t* new_ids, int64_t limit) noexcept {
   return tfw2v::renumber(ids, size, new_ids, limit);
 }
 

@@ -12,7 +12,7 @@
 namespace tfw2v {
 
 constexpr int32_t kEnd = -1, kUnknown = -2;  // end of a sentence or document; word outside the vocabulary
-constexpr int32_t kFirstTag = -3;  // tag 0 of a document, before its words; tag t is kFirstTag - t
+constexpr int32_t kFirstTag = -3;            // tag 0 of a document, before its words; tag t is kFirstTag - t
 
 // Distinct words, with indices in the order in which they were added, and their counts. A hash table
 // with linear probing.
@@ -54,8 +54,7 @@ class Words {
   // be empty. With `grows`, words are counted. `places`: receives the place of each new word in the text.
   // Returns the number of new words, or -1, without looking up any word, if the text has more or fewer zero
   // bytes.
-  int64_t encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices,
-                 int32_t* places);
+  int64_t encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices, int32_t* places);
 
   // All words in the order of their indices, each followed by '\n'.
   const std::string& text() const { return text_; }
@@ -71,7 +70,7 @@ class Words {
   void grow();
 
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // number: a power of 2; at most half are in use
-  int shift_ = 64 - 12;  // hash >> shift_ is the index of a slot
+  int shift_ = 64 - 12;                                   // hash >> shift_ is the index of a slot
   std::string text_;
   std::vector<int64_t> starts_, counts_;  // per word: offset of its first byte in text_; its count
 };
@@ -90,15 +89,18 @@ void pack(const int32_t* entries, int64_t size, std::vector<uint8_t>& bytes);
 bool unpack(const uint8_t* bytes, int64_t size, std::vector<int32_t>& entries);
 
 // Counts of one shard, which is a file of entries: see Shard in corpus/encoded_corpus.py.
+// clang-format off
 #define TFW2V_SHARD(X)  \
   X(int64_t, entries)   \
   X(int64_t, tokens)    \
   X(int64_t, raw_words) \
   X(int64_t, sentences)
+// clang-format on
 struct Shard {
   TFW2V_SHARD(TFW2V_FIELD)
 };
 
+// clang-format off
 #define TFW2V_SCANNER_STATE(X)                                                                          \
   X(int64_t, raw_words)                                                                                 \
   X(int64_t, sentences)                                                                                 \
@@ -106,6 +108,7 @@ struct Shard {
   X(int64_t, shards)                                                                                    \
   X(int64_t, bad)    /* offset of the first invalid UTF-8 in the text passed last; -1: none */          \
   X(int64_t, error)  /* errno of a failed write */
+// clang-format on
 struct ScannerState {
   TFW2V_SCANNER_STATE(TFW2V_FIELD)
 };
@@ -119,10 +122,8 @@ class Scanner {
   //   max_entries  maximum number of entries per shard; only a shard of one sentence may have more
   //   known    vocabulary. If null, words are counted, and their ids are their indices in `words()`
   //   ids      id of each word of `known`
-  Scanner(std::string prefix, int64_t max_words, int64_t max_entries, const Words* known,
-          const int32_t* ids)
-      : prefix_(std::move(prefix)), max_words_(max_words), max_entries_(max_entries), known_(known),
-        known_ids_(ids) {
+  Scanner(std::string prefix, int64_t max_words, int64_t max_entries, const Words* known, const int32_t* ids)
+      : prefix_(std::move(prefix)), max_words_(max_words), max_entries_(max_entries), known_(known), known_ids_(ids) {
     state_.bad = -1;
   }
 
@@ -144,8 +145,8 @@ class Scanner {
 
  private:
   void take(const uint8_t* word, int64_t size, const uint8_t* end);  // adds a word to the sentence
-  int64_t split(const uint8_t* text, int64_t size, bool is_last);  // see `scan`
-  void look_up();                                                // the words of group_
+  int64_t split(const uint8_t* text, int64_t size, bool is_last);    // see `scan`
+  void look_up();                                                    // the words of group_
   void end_sentence();
   void end_line();
   void write(int64_t size);  // appends the first `size` entries of ids_ to the shard, and removes them
@@ -161,10 +162,10 @@ class Scanner {
   std::vector<int32_t> ids_;
   std::vector<Shard> shards_;
   bool tagged_ = false, in_line_ = false;  // in_line_: the current line has bytes
-  int64_t in_sentence_ = 0;            // words of the current sentence
-  int64_t ended_ = 0, sentences_ = 0;  // entries of complete sentences in ids_; number of these sentences
-  Shard now_ = {};        // counts of what is written of the current shard
-  int64_t in_shard_ = 0;  // its entries, including those of unknown words
+  int64_t in_sentence_ = 0;                // words of the current sentence
+  int64_t ended_ = 0, sentences_ = 0;      // entries of complete sentences in ids_; number of these sentences
+  Shard now_ = {};                         // counts of what is written of the current shard
+  int64_t in_shard_ = 0;                   // its entries, including those of unknown words
   ScannerState state_ = {};
 };
 
