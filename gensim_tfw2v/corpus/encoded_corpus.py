@@ -181,10 +181,10 @@ class EncodedCorpus(OnDisk):
         for shard in self._shards:
             sentence_stops, no_words = _find_ends(shard)
             edges = unit_edges(sentence_stops, shard.n_entries, size, self._whole)
-            ended = np.searchsorted(sentence_stops, edges, "right").tolist()
+            n_stops = np.searchsorted(sentence_stops, edges, "right").tolist()
             n_tokens = (np.diff(edges) - np.diff(np.searchsorted(no_words, edges))).tolist()
             n_raw_words = shares(shard.n_raw_words, edges)
-            n_sentences = shares(shard.n_sentences, ended)
+            n_sentences = shares(shard.n_sentences, n_stops)
             slices = zip(edges, edges[1:], n_tokens, n_raw_words, n_sentences, strict=False)
             for start, stop, *counts in slices:
                 units.append(WorkUnit(len(units), shard.path, start, stop, *counts))
