@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, OnDisk
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, OnDisk, read_pieces, save_shard
 from gensim_tfw2v.corpus.protocol import Corpus
 from gensim_tfw2v.corpus.scanner import renumber
 from gensim_tfw2v.corpus.shard_files import (
@@ -21,8 +21,6 @@ from gensim_tfw2v.corpus.shard_files import (
     Parent,
     Progress,
     Shard,
-    read_pieces,
-    save_shard,
     write_error,
 )
 from gensim_tfw2v.files.temporary import TemporaryFolder

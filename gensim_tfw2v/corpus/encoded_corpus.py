@@ -1,10 +1,11 @@
-"""Encoded corpus: word ids in shards on disk, and the slices of shards that are work units."""
+"""Encoded corpus: reading and writing its shards, and cutting them into work units."""
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +14,60 @@ from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.shard_files import (
     END,
     FIRST_TAG,
+    ID,
     EncodedPart,
     Ids,
     Shard,
-    read_ids,
-    read_pieces,
-    save_shard,
+    write_error,
 )
 from gensim_tfw2v.files.temporary import TemporaryFolder
+
+PIECE = 1 << 16  # entries of a shard that are read at a time
+
+
+def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
+    """Write ids to a file; if that fails, raise the OSError of `write_error`."""
+    try:
+        with path.open(mode) as file:
+            file.write(np.ascontiguousarray(ids, ID))
+    except OSError as error:
+        raise write_error(error.errno, path.parent) from error
+
+
+def save_shard(path: Path, runs: Iterable[Ids], n_raw_words: int, n_sentences: int) -> Shard:
+    """Write runs of sentences to a shard; the two counts are those of their text."""
+    n_entries = 0
+    n_tokens = 0
+    save_ids(path, np.zeros(0, ID))
+    for run in runs:
+        save_ids(path, run, "ab")
+        n_entries += len(run)
+        n_tokens += int(np.count_nonzero(run >= 0))
+    return Shard(str(path), n_entries, n_tokens, n_raw_words, n_sentences)
+
+
+def read_ids(path: str, start: int, stop: int) -> Ids:
+    """Read a slice of a shard: int32, [stop - start]."""
+    ids = np.fromfile(path, ID, stop - start, offset=start * ID.itemsize)
+    if len(ids) != stop - start:
+        raise ValueError(f"{path} is cut short: encode the corpus again")
+    return ids.astype(np.int32, copy=False)
+
+
+def read_pieces(shard: Shard) -> Iterator[Ids]:
+    """Read a shard in runs of whole sentences, of about `PIECE`; the last may be cut."""
+    begun = np.zeros(0, np.int32)  # the start of a sentence whose end has not been read
+    for start in range(0, shard.n_entries, PIECE):
+        piece = read_ids(shard.path, start, min(start + PIECE, shard.n_entries))
+        piece = np.concatenate([begun, piece])
+        last = len(piece) - 1 - int(np.argmax(piece[::-1] == END))
+        if piece[last] == END:
+            run, begun = np.split(piece, [last + 1])
+            yield run
+        else:
+            begun = piece
+    if len(begun):
+        yield begun
 
 
 class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
@@ -134,10 +181,10 @@ class EncodedCorpus(OnDisk):
         for shard in self._shards:
             sentence_stops, no_words = _find_ends(shard)
             edges = unit_edges(sentence_stops, shard.n_entries, size, self._whole)
-            ended = np.searchsorted(sentence_stops, edges, "right").tolist()
+            n_stops = np.searchsorted(sentence_stops, edges, "right").tolist()
             n_tokens = (np.diff(edges) - np.diff(np.searchsorted(no_words, edges))).tolist()
             n_raw_words = shares(shard.n_raw_words, edges)
-            n_sentences = shares(shard.n_sentences, ended)
+            n_sentences = shares(shard.n_sentences, n_stops)
             slices = zip(edges, edges[1:], n_tokens, n_raw_words, n_sentences, strict=False)
             for start, stop, *counts in slices:
                 units.append(WorkUnit(len(units), shard.path, start, stop, *counts))

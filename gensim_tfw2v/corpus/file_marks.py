@@ -121,33 +121,31 @@ def json_shape(head: bytes) -> str:
 def _is_json(text: str, may_be_cut: bool = True) -> bool:
     """Return whether a text consists of arrays and objects; the last one may be cut."""
     decoder = json.JSONDecoder()
-    position = _SPACE.match(text).end()  # type: ignore[union-attr]
-    while position < len(text):
-        if text[position] not in "{[":
+    offset = _SPACE.match(text).end()  # type: ignore[union-attr]
+    while offset < len(text):
+        if text[offset] not in "{[":
             return False
         try:
-            _, position = decoder.raw_decode(text, position)
+            _, offset = decoder.raw_decode(text, offset)
         except json.JSONDecodeError as error:
             # the text ends within a value, which a word, an escape or a number of it may end, too
             is_cut = error.pos >= len(text) - 8 or error.msg.startswith("Unterminated string")
-            return (
-                may_be_cut and is_cut and bool(len(text) >= MIN_JSON or _KEY.match(text, position))
-            )
+            return may_be_cut and is_cut and bool(len(text) >= MIN_JSON or _KEY.match(text, offset))
         except RecursionError:
             return False
-        position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
+        offset = _SPACE.match(text, offset).end()  # type: ignore[union-attr]
     return True
 
 
 def _is_vector(line: bytes, dimensions: int) -> bool:
     """Return whether a line is a word and as many numbers, mostly with decimal places."""
     fields = line.split()
-    numbers = fields[1:]
-    n_decimal = sum(b"." in number or b"e-" in number for number in numbers)
+    elements = fields[1:]
+    n_decimal = sum(b"." in element or b"e-" in element for element in elements)
     return (
-        len(numbers) == dimensions
+        len(elements) == dimensions
         and n_decimal > dimensions / 2
-        and all(map(_NUMBER.fullmatch, numbers))
+        and all(map(_NUMBER.fullmatch, elements))
     )
 
 
@@ -170,9 +168,9 @@ def is_binary_vectors(head: bytes) -> bool:
     """Return whether word2vec's header, a word and its vector of 4-byte numbers come first."""
     if not (header := _HEADER.match(head)):
         return False
-    word, _, numbers = head[header.end() :].partition(b" ")
-    size = min(int(header[2]), len(numbers) // 4)
-    values = struct.unpack_from(f"<{size}f", numbers)
+    word, _, vector = head[header.end() :].partition(b" ")
+    size = min(int(header[2]), len(vector) // 4)
+    values = struct.unpack_from(f"<{size}f", vector)
     is_text = _decode(head) is not None and not _n_controls(head)
     return (
         bool(word and size)

@@ -32,12 +32,12 @@ def list_files(folder: Path, recursive: bool = False, hidden: str = ".") -> Fold
     left_out = list[str]()
     visited = {os.path.realpath(folder)}
     for parent, subfolders, names in os.walk(folder, followlinks=True):
-        shown = sorted(name for name in subfolders if name[0] not in hidden)
+        visible = sorted(name for name in subfolders if name[0] not in hidden)
         if not recursive:
-            left_out = shown
-            shown = []
+            left_out = visible
+            visible = []
         subfolders[:] = [
-            name for name in shown if os.path.realpath(Path(parent, name)) not in visited
+            name for name in visible if os.path.realpath(Path(parent, name)) not in visited
         ]
         visited.update(os.path.realpath(Path(parent, name)) for name in subfolders)
         paths = (Path(parent, name) for name in names if name[0] not in hidden)

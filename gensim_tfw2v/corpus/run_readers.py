@@ -159,7 +159,7 @@ def read_runs(
     remote_readers: Sequence[RunReader] = (),
     progress: Progress | None = None,
 ) -> Generator[EncodedPart, None, None]:
-    """Read the runs of a text in parallel, and yield their parts in order.
+    """Read the runs of a text in threads; return their parts in order, as a generator.
 
     Parameters
     ----------
@@ -180,10 +180,6 @@ def read_runs(
     CorpusDecodeError, OSError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
         The first error in the order of the runs.
     """
-    if len(runs) <= 1:  # in the calling thread, so that Ctrl-C can interrupt a read from a pipe
-        for run in runs:
-            yield scan(run, folder / "part00000-", known, tagged, progress)
-        return
     if known is not None and remote_readers:
         known.save(folder)
     pool = ReaderPool(remote_readers)
@@ -196,4 +192,4 @@ def read_runs(
         if progress:
             progress(*pool.total_progress())
 
-    yield from in_threads(read, enumerate(runs), report, pool.n_readers)
+    return in_threads(read, enumerate(runs), report, pool.n_readers)

@@ -23,7 +23,7 @@ class Sampling:
         1 / N, each sentence is in one sample or none. ``"random"``: one draw for all epochs. Each
         sentence is in each sample with probability `rate`, so it may be in none. ``"equal"``: N
         consecutive parts of the text.
-    number : int
+    n_samples : int
         Number N of samples.
     rate : float
         Fraction of the sentences in a sample.
@@ -31,7 +31,7 @@ class Sampling:
     """
 
     kind: str
-    number: int
+    n_samples: int
     rate: float
     seed: int
 
@@ -40,9 +40,9 @@ class Sampling:
         """Expected fraction of a unit's sentences in a sample, if the sample has any of them."""
         return 1.0 if self.kind == "equal" else self.rate
 
-    def has_unit(self, sample: int, index: int, units: int) -> bool:
-        """Return whether a sample may have sentences of the unit `index` of `units` units."""
-        return self.kind != "equal" or index * self.number // units == sample
+    def has_unit(self, sample: int, index: int, n_units: int) -> bool:
+        """Return whether a sample may have sentences of the unit `index` of `n_units` units."""
+        return self.kind != "equal" or index * self.n_samples // n_units == sample
 
     def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
         """Return a sample's sentences of a unit: int32 [n], -1 after each sentence.
@@ -54,20 +54,20 @@ class Sampling:
         ends = np.flatnonzero(entries == END) + 1
         if not len(ends) or ends[-1] < len(entries):
             ends = np.append(ends, len(entries))  # a sentence cut at the unit's end
-        of_epoch = epoch if self.kind == "shuffle" else 0
-        taken = _members(self, len(ends), index, of_epoch)[:, sample]
-        return entries[np.repeat(taken, np.diff(ends, prepend=0))]
+        drawn_epoch = epoch if self.kind == "shuffle" else 0
+        is_member = _members(self, len(ends), index, drawn_epoch)[:, sample]
+        return entries[np.repeat(is_member, np.diff(ends, prepend=0))]
 
 
 @functools.lru_cache(maxsize=64)  # successive samples need the same units
-def _members(sampling: Sampling, sentences: int, index: int, epoch: int) -> np.ndarray:
-    """Draw which sentences of a unit are in which samples: bool [sentences, N]."""
+def _members(sampling: Sampling, n_sentences: int, index: int, epoch: int) -> np.ndarray:
+    """Draw which sentences of a unit are in which samples: bool [n_sentences, N]."""
     draws = np.random.default_rng([_STREAM, abs(sampling.seed), epoch, index])
-    of_one = draws.random((sentences, sampling.number))
+    uniform = draws.random((n_sentences, sampling.n_samples))
     if sampling.kind == "random":
-        return of_one < sampling.rate
-    mean = sampling.rate * sampling.number  # expected number of samples of a sentence
-    taken = of_one < (mean - 1) / max(1, sampling.number - 1)
-    first = draws.integers(sampling.number, size=sentences)
-    taken[np.arange(sentences), first] = draws.random(sentences) < mean
-    return taken
+        return uniform < sampling.rate
+    mean = sampling.rate * sampling.n_samples  # expected number of samples of a sentence
+    is_member = uniform < (mean - 1) / max(1, sampling.n_samples - 1)
+    first = draws.integers(sampling.n_samples, size=n_sentences)
+    is_member[np.arange(n_sentences), first] = draws.random(n_sentences) < mean
+    return is_member

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus.encoded_corpus import save_shard
 from gensim_tfw2v.corpus.integer_sentences import (
     IntegerBatch,
     Integers,
@@ -24,7 +25,6 @@ from gensim_tfw2v.corpus.shard_files import (
     Ids,
     Progress,
     Shard,
-    save_shard,
 )
 from gensim_tfw2v.corpus.word_ids import KnownWordIds, WordIds
 from gensim_tfw2v.processes.threads import in_threads

@@ -1,9 +1,9 @@
-"""Shards: files of word ids on disk, each of whole sentences."""
+"""Shards: files of word ids, each of whole sentences. Their entries, counts and errors."""
 
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,6 @@ END = -1  # entry after each sentence
 UNKNOWN = -2  # entry of a word outside the vocabulary
 FIRST_TAG = -3  # FIRST_TAG - n is the entry of tag n, before the words of its document
 SHARD_ENTRIES = 1 << 22  # maximum, except for a single longer sentence
-PIECE_ENTRIES = 1 << 16  # read at a time
 MAX_SENTENCE = 10_000  # maximum words, as in LineSentence; longer lines are cut
 
 
@@ -93,48 +92,3 @@ def without_unknown(run: Ids) -> Ids:
     ends = np.flatnonzero(run == END)
     n_words = np.diff(np.cumsum(run >= 0)[ends], prepend=0)
     return run[np.repeat(n_words > 0, np.diff(ends, prepend=-1))]
-
-
-def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
-    """Write ids to a file; if that fails, raise the OSError of `write_error`."""
-    try:
-        with path.open(mode) as file:
-            file.write(np.ascontiguousarray(ids, ID))
-    except OSError as error:
-        raise write_error(error.errno, path.parent) from error
-
-
-def save_shard(path: Path, runs: Iterable[Ids], n_raw_words: int, n_sentences: int) -> Shard:
-    """Write runs of sentences to a shard; the two counts are those of their text."""
-    n_entries = 0
-    n_tokens = 0
-    save_ids(path, np.zeros(0, ID))
-    for run in runs:
-        save_ids(path, run, "ab")
-        n_entries += len(run)
-        n_tokens += int(np.count_nonzero(run >= 0))
-    return Shard(str(path), n_entries, n_tokens, n_raw_words, n_sentences)
-
-
-def read_ids(path: str, start: int, stop: int) -> Ids:
-    """Read a slice of a shard: int32, [stop - start]."""
-    ids = np.fromfile(path, ID, stop - start, offset=start * ID.itemsize)
-    if len(ids) != stop - start:
-        raise ValueError(f"{path} is cut short: encode the corpus again")
-    return ids.astype(np.int32, copy=False)
-
-
-def read_pieces(shard: Shard) -> Iterator[Ids]:
-    """Read a shard in runs of whole sentences, of about `PIECE_ENTRIES`; the last may be cut."""
-    begun = np.zeros(0, np.int32)  # the start of a sentence whose end has not been read
-    for start in range(0, shard.n_entries, PIECE_ENTRIES):
-        piece = read_ids(shard.path, start, min(start + PIECE_ENTRIES, shard.n_entries))
-        piece = np.concatenate([begun, piece])
-        last = len(piece) - 1 - int(np.argmax(piece[::-1] == END))
-        if piece[last] == END:
-            run, begun = np.split(piece, [last + 1])
-            yield run
-        else:
-            begun = piece
-    if len(begun):
-        yield begun

@@ -105,8 +105,8 @@ def _columns(frame: Any) -> str:
     names = getattr(frame, "columns", None) if names is None else names
     if names is None:
         return ""
-    shown = textwrap.shorten(", ".join(map(str, names)), 400, placeholder=" ...")
-    return f"; its columns are: {shown}"
+    columns = textwrap.shorten(", ".join(map(str, names)), 400, placeholder=" ...")
+    return f"; its columns are: {columns}"
 
 
 def folder_advice(path: str | os.PathLike[str]) -> str:
@@ -121,16 +121,16 @@ def folder_advice(path: str | os.PathLike[str]) -> str:
 def _describe_path(path: str | os.PathLike[str]) -> str:
     """Return a message about a path, or another string, that is passed as sentences."""
     name = os.fspath(path)
-    said = f"the corpus is {quoted(name)}"
+    subject = f"the corpus is {quoted(name)}"
     try:
         is_file, is_folder = os.path.isfile(name), os.path.isdir(name)
     except ValueError:  # contains a null byte
         is_file = is_folder = False
     if is_folder:
-        return f"{said}, a folder: {folder_advice(name)}"
+        return f"{subject}, a folder: {folder_advice(name)}"
     if not is_file:
         kind = "a string" if isinstance(path, str) else "a path without a file"
-        return f"{said}, {kind} instead of sentences: {SENTENCES}"
+        return f"{subject}, {kind} instead of sentences: {SENTENCES}"
     if refusal := find_refusal(name):
         return f"the corpus is the path of a file, instead of sentences. {name} {refusal}"
-    return f"{said}, a path instead of sentences: pass corpus_file={name!r}"
+    return f"{subject}, a path instead of sentences: pass corpus_file={name!r}"

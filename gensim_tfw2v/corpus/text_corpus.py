@@ -1,17 +1,18 @@
 """Corpora of text files, which the compiled scanner reads in parallel."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.corpus.encoded_corpus import save_ids
 from gensim_tfw2v.corpus.lines import LineCorpus
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.run_readers import RunReader, read_runs
-from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, words_of
-from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, EncodedPart, Progress, save_ids
+from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, scan, words_of
+from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, EncodedPart, Progress
 from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, cut_texts, whole_file
 from gensim_tfw2v.messages import COMPRESSED
 
@@ -50,33 +51,42 @@ class TextCorpus(Corpus):
 
     def count(self, folder: Path, progress: Progress | None) -> CountedParts:
         """Number and count the words of the files, as if these were concatenated."""
-        runs = cut_texts(self.ranges)
         if library() is None:
-            return LineCorpus(runs, self.tagged).count(folder, progress)
+            return self._lines().count(folder, progress)
         counter = WordCounter()
         parts = list[tuple[EncodedPart, Path | None]]()
-        remote = self.remote_readers
-        with closing(read_runs(runs, folder, None, self.tagged, remote, progress)) as run_parts:
+        with closing(self._read_runs(folder, None, progress)) as run_parts:
             for part in run_parts:  # closing stops all threads after an error
                 ids = folder / f"part{len(parts):05}.ids"
                 save_ids(ids, counter.add(part.words, part.counts))
                 # without its words, to save memory
                 parts.append((EncodedPart(part.shards, part.n_raw_words, part.n_sentences), ids))
-        joined, counts = words_of(counter.pointer)
+        text, counts = words_of(counter.pointer)
         del counter  # its table takes as much memory as the words
-        return CountedParts(joined.decode().split("\n")[:-1], counts, parts)
+        return CountedParts(text.decode().split("\n")[:-1], counts, parts)
 
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
     ) -> list[EncodedPart]:
         """Write the files with the ids of a vocabulary."""
-        runs = cut_texts(self.ranges)
         if library() is None:
-            return LineCorpus(runs, self.tagged).encode(key_to_index, folder, progress)
-        known = Known(key_to_index)
-        remote = self.remote_readers
-        with closing(read_runs(runs, folder, known, self.tagged, remote, progress)) as parts:
+            return self._lines().encode(key_to_index, folder, progress)
+        with closing(self._read_runs(folder, Known(key_to_index), progress)) as parts:
             return list(parts)
+
+    def _lines(self) -> LineCorpus:
+        return LineCorpus(cut_texts(self.ranges), self.tagged)
+
+    def _read_runs(
+        self, folder: Path, known: Known | None, progress: Progress | None
+    ) -> Generator[EncodedPart, None, None]:
+        """Yield the parts of the runs in order; errors are those of `read_runs`."""
+        runs = cut_texts(self.ranges)
+        if len(runs) > 1:
+            readers = self.remote_readers
+            yield from read_runs(runs, folder, known, self.tagged, readers, progress)
+        elif runs:  # in the calling thread, so that Ctrl-C can interrupt a read from a pipe
+            yield scan(runs[0], folder / "part00000-", known, self.tagged, progress)
 
 
 def open_texts(source: Any, tagged: bool) -> TextCorpus | None:

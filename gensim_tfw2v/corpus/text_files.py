@@ -42,11 +42,11 @@ class CorpusDecodeError(UnicodeDecodeError):
     """
 
     def __init__(
-        self, error: UnicodeDecodeError, path: str, offset: int, before: bytes = b""
+        self, error: UnicodeDecodeError, path: str, offset: int, context: bytes = b""
     ) -> None:
-        start = len(before) + error.start
-        end = len(before) + error.end
-        super().__init__(error.encoding, before + error.object, start, end, error.reason)
+        start = len(context) + error.start
+        end = len(context) + error.end
+        super().__init__(error.encoding, context + error.object, start, end, error.reason)
         self.path = path
         self.offset = offset
 

@@ -68,7 +68,7 @@ class SubModelTask(NamedTuple):
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))
                     entries.append(config.engine.pack(sample))
                     # unique per sub-model, epoch and unit, since each has different entries
-                    index = (epoch * sampling.number + number) * total + unit.index
+                    index = (epoch * sampling.n_samples + number) * total + unit.index
                     keys.append(unit_key(seed, epoch, index))
                     named.append(_share_of(unit, index, number, sampling))
                 has_units = True
@@ -114,8 +114,8 @@ def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> Wo
     if sampling.kind != "equal":
         for name in ("raw_words", "sentences", "tokens"):
             total = getattr(unit, name)
-            before = total * number // sampling.number
-            parts[name] = total * (number + 1) // sampling.number - before
+            before = total * number // sampling.n_samples
+            parts[name] = total * (number + 1) // sampling.n_samples - before
     return replace(unit, index=index, **parts)
 
 

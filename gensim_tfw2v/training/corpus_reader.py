@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.corpus.corpus_kinds import KINDS
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
-from gensim_tfw2v.corpus.opening import open_corpus
 from gensim_tfw2v.corpus.protocol import Corpus
 from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
@@ -38,12 +38,13 @@ def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None)
     Raises
     ------
     OSError, ValueError
-        See `open_corpus`.
+        If a file is missing or not a text, or arrays have a wrong shape.
     MissingTasks
         See `find_readers`.
     """
     tagged = tags is not None
-    corpus = open_corpus(source, tagged)
+    corpora = (kind.opener(source, tagged) for kind in KINDS)
+    corpus = next(corpus for corpus in corpora if corpus is not None)
     if isinstance(corpus, TextCorpus) and corpus.paths and isinstance(config.cluster, Cluster):
         from gensim_tfw2v.cluster.readers import find_readers
 

@@ -1,6 +1,7 @@
 """Odd corpora, helpers that scan and encode, and sentences as gensim reads them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
@@ -9,6 +10,7 @@ from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
 from gensim_tfw2v.corpus.text_corpus import TextCorpus, open_paths
+from gensim_tfw2v.training.corpus_reader import find_corpus
 
 LEE = datapath("lee_background.cor")
 
@@ -29,6 +31,11 @@ ODD = {
     "long line of unicode spaces": "слово\u3000".encode() * 20_000,
     "ties": b"b a c\nc a b d\nf e d\n",
 }
+
+
+def open_corpus(source, tags=None):
+    """Open a corpus as a model without a cluster does."""
+    return find_corpus(source, SimpleNamespace(cluster=None), tags)
 
 
 def text_of(paths, tagged=False, remote_readers=()) -> TextCorpus:

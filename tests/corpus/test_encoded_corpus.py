@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.encoded_corpus import shares, unit_edges
-from gensim_tfw2v.corpus.shard_files import SHARD_ENTRIES, Shard, check_shards, save_ids
+from gensim_tfw2v.corpus.encoded_corpus import save_ids, shares, unit_edges
+from gensim_tfw2v.corpus.shard_files import SHARD_ENTRIES, Shard, check_shards
 from tests.corpus.reference import encode_sentences, encode_texts
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]
@@ -58,7 +58,7 @@ def test_missing_or_truncated_shards_are_rejected(tmp_path):
     save_ids(Path(shard.path), np.array([1, 2, -1], np.int32))
     check_shards([shard])
     with pytest.raises(ValueError, match="cut short"):
-        check_shards([replace(shard, entries=4)])
+        check_shards([replace(shard, n_entries=4)])
 
 
 def test_reading_beyond_a_shard_is_an_error():

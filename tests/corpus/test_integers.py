@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import integer_sentences, integer_table, scanner, shard_files
 from gensim_tfw2v.corpus.encode import encode_corpus, scan_corpus
-from gensim_tfw2v.corpus.opening import open_corpus
-from tests.corpus.reference import decoded
+from tests.corpus.reference import decoded, open_corpus
 
 ROOT = Path(__file__).parents[2]
 LISTS = (np.random.default_rng(3).zipf(1.3, (500, 12)) % 97 - 20).tolist()
@@ -297,7 +296,7 @@ MEMORY = """
 import resource, sys
 import numpy as np
 from gensim_tfw2v.corpus.encode import scan_corpus
-from gensim_tfw2v.corpus.opening import open_corpus
+from tests.corpus.reference import open_corpus
 walks = np.load(sys.argv[1], mmap_mode="r")
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with scan_corpus(open_corpus(walks[:1000])):

@@ -21,11 +21,10 @@ from pyarrow import csv, feather, orc, parquet
 
 from gensim_tfw2v import TableDocuments, TableSentences, TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.corpus.encode import scan_corpus
-from gensim_tfw2v.corpus.opening import open_corpus
 from gensim_tfw2v.corpus.tables import table_streams
 from gensim_tfw2v.corpus.text_corpus import TextCorpus
 from gensim_tfw2v.corpus.text_files import BYTES_A_RUN, cut_texts
-from tests.corpus.reference import LEE, ODD, decoded
+from tests.corpus.reference import LEE, ODD, decoded, open_corpus
 
 ROOT = Path(__file__).parents[2]
 

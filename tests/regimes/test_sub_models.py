@@ -71,7 +71,7 @@ def by_hand(trial, given, number):
         for unit in (task.unit for task in order):
             if not given.sampling.has_unit(number, unit.index, len(order)):
                 continue
-            index = (epoch * given.sampling.number + number) * len(order) + unit.index
+            index = (epoch * given.sampling.n_samples + number) * len(order) + unit.index
             sample = given.sampling.of(unit.read(), number, unit.index, epoch)
             seen.update(sample[sample >= 0].tolist())
             named = [replace(unit, index=index)]

@@ -73,9 +73,9 @@ class ArrowTable(_BinaryTable):
         """Yield a column in batches, as pyarrow's arrays."""
         from pyarrow import ipc, memory_map
 
-        wanted = ipc.IpcReadOptions(included_fields=[self.schema.get_field_index(column)])
+        options = ipc.IpcReadOptions(included_fields=[self.schema.get_field_index(column)])
         with memory_map(self.path) as source:
-            reader = _open_ipc(source, wanted)
+            reader = _open_ipc(source, options)
             if isinstance(reader, ipc.RecordBatchFileReader):
                 batches = map(reader.get_batch, range(reader.num_record_batches))
             else:

@@ -64,7 +64,7 @@ class StrictRows:
 
     Attributes
     ----------
-    place : str
+    location : str
         Number of the current row and of its first line in the file, for messages.
     """
 
@@ -75,39 +75,39 @@ class StrictRows:
         self._n_lines = 0
         self._line = ""
         self._is_new_row = True
-        self.place = ""
+        self.location = ""
 
     def __iter__(self) -> Iterator[list[str]]:
         """Raise a ValueError with the row and a cure for a table that can't be read reliably."""
         reader = self._dialect.reader(self._lines())
-        number = self._first_row
+        row_number = self._first_row
         n_cells = 0
         while True:
             self._is_new_row = True
             first_line = self._n_lines + 1
-            name = f"row {number:,}" if number else "the row of names"
-            self.place = f"{name} (line {first_line:,})"
+            name = f"row {row_number:,}" if row_number else "the row of names"
+            self.location = f"{name} (line {first_line:,})"
             try:
                 row = next(reader)
             except StopIteration:
                 return
             except _Newline:
-                raise ValueError(f"{self.place}: {self._newline_message()}") from None
+                raise ValueError(f"{self.location}: {self._newline_message()}") from None
             except csv.Error as error:
-                raise ValueError(f"{self.place}: {self._quote_message(error)}") from None
+                raise ValueError(f"{self.location}: {self._quote_message(error)}") from None
             if not row:
                 continue
             n_cells = n_cells or len(row)
             if len(row) != n_cells:
-                raise ValueError(f"{self.place}: {self._length_message(row, n_cells)}")
+                raise ValueError(f"{self.location}: {self._length_message(row, n_cells)}")
             yield row
-            number += 1
+            row_number += 1
 
     def _lines(self) -> Iterator[str]:
-        longest = table_streams.BLOCK
-        while line := self._text.readline(longest + 1):
-            if len(line) > longest:
-                raise ValueError(f"{self.place}: {table_streams.long_row_message()}")
+        max_length = table_streams.BLOCK
+        while line := self._text.readline(max_length + 1):
+            if len(line) > max_length:
+                raise ValueError(f"{self.location}: {table_streams.long_row_message()}")
             if not self._is_new_row and not self._dialect.newlines:
                 raise _Newline
             if self._is_new_row:

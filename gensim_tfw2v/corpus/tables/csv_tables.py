@@ -35,7 +35,7 @@ class CsvTable:
         with self._open_rows() as rows:
             first = next(iter(rows), None)
             for cell in first or ():
-                self._check_decoded(cell, rows.place)
+                self._check_decoded(cell, rows.location)
         names = self.options.names
         if first is None:
             raise ValueError("Empty CSV file")
@@ -47,7 +47,7 @@ class CsvTable:
             return first
         if len(first) == 1 and self.options.sep is None and (hint := self.hint()):
             raise ValueError(f"has one column{hint}")
-        return [str(number) for number in range(len(first))]
+        return [str(index) for index in range(len(first))]
 
     def hint(self) -> str:
         """Return the advice for a table whose cells are separated differently, or ""."""
@@ -81,16 +81,14 @@ class CsvTable:
         import pyarrow as pa
         from pyarrow import csv
 
-        names = [str(number) for number in range(len(self.names))]
-        wanted = names[index]
+        names = [str(index) for index in range(len(self.names))]
+        name = names[index]
         parsing = csv.ParseOptions(
             delimiter=self.dialect.sep,
             quote_char=self.dialect.quotechar or False,
             newlines_in_values=self.dialect.newlines,
         )
-        conversion = csv.ConvertOptions(
-            include_columns=[wanted], column_types={wanted: pa.string()}
-        )
+        conversion = csv.ConvertOptions(include_columns=[name], column_types={name: pa.string()})
 
         def parse(block: bytes, is_first: bool) -> Any:
             reading = csv.ReadOptions(
@@ -100,7 +98,7 @@ class CsvTable:
                 skip_rows_after_names=int(is_first and self.options.has_header),
             )
             table = csv.read_csv(pa.BufferReader(block), reading, parsing, conversion)
-            return table.column(wanted)
+            return table.column(name)
 
         with open_utf8(self.path, self.options.encoding) as source:
             blocks = read_blocks(source, partial(complete_rows, self.dialect))
@@ -116,7 +114,7 @@ class CsvTable:
             size = 0
             for row in islice(rows, n_skipped + self.options.has_header, None):
                 if not (cell := row[index]).isascii():
-                    self._check_decoded(cell, rows.place)
+                    self._check_decoded(cell, rows.location)
                 cells.append(cell)
                 size += len(cell)
                 if len(cells) >= table_streams.ROWS or size >= table_streams.BLOCK:
@@ -136,10 +134,10 @@ class CsvTable:
                 hint = self.hint() if "the first row has" in str(error) else ""
                 raise ValueError(f"{error}{hint}") from None
 
-    def _check_decoded(self, cell: str, place: str) -> None:
+    def _check_decoded(self, cell: str, location: str) -> None:
         """Raise a ValueError if a cell contains bytes that are not UTF-8."""
         try:
             cell.encode()
         except UnicodeEncodeError:
-            before = cell.encode("utf-8", "surrogateescape")
-            raise ValueError(f"{place}: {undecodable_message(before)}") from None
+            text = cell.encode("utf-8", "surrogateescape")
+            raise ValueError(f"{location}: {undecodable_message(text)}") from None

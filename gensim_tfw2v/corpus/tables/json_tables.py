@@ -52,15 +52,15 @@ class _JsonTable:
         import pyarrow as pa
 
         kind = None
-        for place, record in self._records(column):
+        for location, record in self._records(column):
             if column not in record:
                 continue
             value = record[column]
-            _check_text(value, place)
+            _check_text(value, location)
             try:
                 first = pa.infer_type([value])
             except (pa.ArrowException, OverflowError) as error:
-                raise ValueError(f"{place}: {quoted(value)}: {error}") from None
+                raise ValueError(f"{location}: {quoted(value)}: {error}") from None
             if not pa.types.is_null(first) and first != pa.list_(pa.null()):
                 return first
             kind = pa.list_(pa.string()) if isinstance(value, list) else kind or pa.string()
@@ -76,10 +76,10 @@ class _JsonTable:
 
         values: list[Any] = []
         size = 0
-        for place, record in islice(self._records(), n_skipped, None):
+        for location, record in islice(self._records(), n_skipped, None):
             value = record.get(column)
-            _check_text(value, place)
-            _check_type(value, kind, column, place)
+            _check_text(value, location)
+            _check_type(value, kind, column, location)
             values.append(value)
             size += len(value or "")
             if len(values) >= table_streams.ROWS or size >= table_streams.BLOCK:
@@ -90,7 +90,7 @@ class _JsonTable:
             yield pa.array(values, kind)
 
     def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield each record, and its place for messages; perhaps not those without `column`."""
+        """Yield each record, and its location for messages; perhaps not those without `column`."""
         raise NotImplementedError
 
     @contextmanager
@@ -135,21 +135,21 @@ class JsonLinesTable(_JsonTable):
     def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         # a key of letters and digits is written only as itself
         key = column if re.fullmatch(r"\w+", column, re.ASCII) else ""
-        longest = table_streams.BLOCK
+        max_length = table_streams.BLOCK
         with self._open() as text:
-            for number, line in enumerate(iter(lambda: text.readline(longest + 1), ""), 1):
-                place = f"line {number:,}"
-                if len(line) > longest:
-                    raise ValueError(f"{place}: {long_row_message()}")
+            for line_number, line in enumerate(iter(lambda: text.readline(max_length + 1), ""), 1):
+                location = f"line {line_number:,}"
+                if len(line) > max_length:
+                    raise ValueError(f"{location}: {long_row_message()}")
                 if key not in line or not line.strip():
                     continue
                 try:
                     record = json.loads(line)
                 except (ValueError, RecursionError) as error:
                     raise ValueError(
-                        f"{place} is not a JSON object ({error}), in {quoted(line)}; {LINES}"
+                        f"{location} is not a JSON object ({error}), in {quoted(line)}; {LINES}"
                     ) from None
-                yield place, _record(record, place)
+                yield location, _record(record, location)
 
 
 class JsonArrayTable(_JsonTable):
@@ -157,48 +157,48 @@ class JsonArrayTable(_JsonTable):
 
     def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         decode = json.JSONDecoder().raw_decode
-        number = 0
+        n_records = 0
         with self._open() as text:
             buffer = ""
-            at = 0
+            offset = 0
 
             def skip_blanks() -> str:
                 """Return the next character that is not blank; "" at the end."""
-                nonlocal buffer, at
-                while (at := _BLANKS.match(buffer, at).end()) == len(buffer):  # type: ignore[union-attr]
+                nonlocal buffer, offset
+                while (offset := _BLANKS.match(buffer, offset).end()) == len(buffer):  # type: ignore[union-attr]
                     buffer = text.read(CHARACTERS)
-                    at = 0
+                    offset = 0
                     if not buffer:
                         return ""
-                return buffer[at]
+                return buffer[offset]
 
             if skip_blanks() != "[":
                 raise ValueError(f"is neither an array of records nor JSON Lines; {LINES}")
-            at += 1
-            while skip_blanks() != "]" or number:
-                number += 1
-                place = f"record {number:,}"
+            offset += 1
+            while skip_blanks() != "]" or n_records:
+                n_records += 1
+                location = f"record {n_records:,}"
                 while True:
                     try:
-                        record, at = decode(buffer, at)
+                        record, offset = decode(buffer, offset)
                         break
                     except (ValueError, RecursionError) as error:
                         more = text.read(max(CHARACTERS, len(buffer)))
                         if not more:
-                            raise ValueError(f"{place} is not JSON: {error}") from None
-                        if len(buffer) - at > table_streams.BLOCK:
-                            raise ValueError(f"{place}: {long_row_message()}") from None
-                        buffer = buffer[at:] + more
-                        at = 0
-                yield place, _record(record, place)
+                            raise ValueError(f"{location} is not JSON: {error}") from None
+                        if len(buffer) - offset > table_streams.BLOCK:
+                            raise ValueError(f"{location}: {long_row_message()}") from None
+                        buffer = buffer[offset:] + more
+                        offset = 0
+                yield location, _record(record, location)
                 if (mark := skip_blanks()) == "]":
                     break
                 if mark != ",":
-                    raise ValueError(f"{place} must be followed by , or ], not by {mark!r}")
-                at += 1
-            at += 1
-            if rest := skip_blanks():
-                raise ValueError(f"the array of records is followed by {rest!r}")
+                    raise ValueError(f"{location} must be followed by , or ], not by {mark!r}")
+                offset += 1
+            offset += 1
+            if text_behind := skip_blanks():
+                raise ValueError(f"the array of records is followed by {text_behind!r}")
 
 
 def _complete_lines(block: bytes, is_last: bool) -> int:
@@ -206,13 +206,13 @@ def _complete_lines(block: bytes, is_last: bool) -> int:
     return len(block) if is_last else block.rfind(b"\n") + 1
 
 
-def _record(value: Any, place: str) -> dict[str, Any]:
+def _record(value: Any, location: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{place} must be a JSON object, got {quoted(value)}; {LINES}")
+        raise ValueError(f"{location} must be a JSON object, got {quoted(value)}; {LINES}")
     return value
 
 
-def _check_text(value: Any, place: str) -> None:
+def _check_text(value: Any, location: str) -> None:
     """Raise a ValueError for strings that contain bytes which were not UTF-8."""
     for text in value if isinstance(value, list) else [value]:
         if isinstance(text, str) and not text.isascii():
@@ -223,11 +223,11 @@ def _check_text(value: Any, place: str) -> None:
                 try:
                     raw = text.encode("utf-8", "surrogateescape")
                 except UnicodeEncodeError:
-                    raise ValueError(f"{place}: {raw!r} contains half a character") from None
-                raise ValueError(f"{place}: {undecodable_message(raw)}") from None
+                    raise ValueError(f"{location}: {raw!r} contains half a character") from None
+                raise ValueError(f"{location}: {undecodable_message(raw)}") from None
 
 
-def _check_type(value: Any, kind: Any, column: str, place: str) -> None:
+def _check_type(value: Any, kind: Any, column: str, location: str) -> None:
     """Raise a ValueError for a value that is not of a column's type."""
     import pyarrow as pa
 
@@ -237,11 +237,13 @@ def _check_type(value: Any, kind: Any, column: str, place: str) -> None:
     if is_right and is_list:
         is_right = {*map(type, value or ())} <= {item_type, type(None)}
         if is_right and item_type is int and not all(_fits(item) for item in value or ()):
-            raise ValueError(f"{place}: {quoted(value)} contains an integer of more than 64 bits")
+            raise ValueError(
+                f"{location}: {quoted(value)} contains an integer of more than 64 bits"
+            )
     if not is_right:
         raise ValueError(
-            f"{place}: column {quoted(column)} is {quoted(value)}, but its first value is of type "
-            f"{kind}"
+            f"{location}: column {quoted(column)} is {quoted(value)}, but its first value is of "
+            f"type {kind}"
         )
 
 

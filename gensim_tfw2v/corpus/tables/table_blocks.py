@@ -28,11 +28,11 @@ def read_blocks(
     ValueError
         If a block must be read by a strict reader, because it is unclear, or a row exceeds it.
     """
-    rest = b""
+    unfinished = b""
     is_first = True
     while True:
-        piece = source.read(table_streams.BLOCK - len(rest))
-        block = rest + piece
+        piece = source.read(table_streams.BLOCK - len(unfinished))
+        block = unfinished + piece
         stop = complete_rows(block, not piece)
         if stop is None or (not stop and len(block) >= table_streams.BLOCK):
             raise ValueError("a block must be read strictly")
@@ -41,7 +41,7 @@ def read_blocks(
             is_first = False
         if not piece:
             return
-        rest = block[stop:]
+        unfinished = block[stop:]
 
 
 def parse_blocks(

@@ -34,15 +34,15 @@ def open_table(path: str, options: TableOptions) -> Any:
     """Return the reader of a table's format; raise for options that the format can't use."""
     require_pyarrow()
     if (table_format := find_format(path)) is None:
-        known = ", ".join(SUFFIXES)
-        raise ValueError(f"{path}: column needs a table ({known}); read other files as text")
+        suffixes = ", ".join(SUFFIXES)
+        raise ValueError(f"{path}: column needs a table ({suffixes}); read other files as text")
     if not table_format.is_text:
         _check_binary(path, table_format)
-    changed = options.changed()
-    if unusable := changed.keys() - table_format.options:
-        shown = ", ".join(f"{name}={quoted(changed[name])}" for name in sorted(unusable))
+    values = options.non_defaults()
+    if unusable := values.keys() - table_format.options:
+        arguments = ", ".join(f"{name}={quoted(values[name])}" for name in sorted(unusable))
         kind = f"{table_format.name} files"
-        raise ValueError(f"{path}: {shown} has no effect on {kind}; leave it out")
+        raise ValueError(f"{path}: {arguments} has no effect on {kind}; leave it out")
     return table_format.reader(path, options)
 
 

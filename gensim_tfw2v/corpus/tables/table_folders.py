@@ -31,8 +31,8 @@ def list_tables(path: Path, recursive: bool) -> list[str]:
     formats = {file: find_format(file) for file in files}
     for file, table_format in formats.items():
         if table_format is None:
-            known = ", ".join(SUFFIXES)
-            raise ValueError(f"{file}: column needs a table ({known}); read other files as text")
+            suffixes = ", ".join(SUFFIXES)
+            raise ValueError(f"{file}: column needs a table ({suffixes}); read other files as text")
     for file, table_format in formats.items():
         if table_format != formats[files[0]]:
             raise ValueError(
@@ -51,14 +51,14 @@ def _folder_files(path: Path, recursive: bool) -> list[Path]:
         )
     files, left_out = list_files(path, recursive, HIDDEN)
     files = [file for file in files if file.stat().st_size]
-    number = f"{len(left_out)} subfolder{'s' * (len(left_out) > 1)}"
-    shown = textwrap.shorten(", ".join(left_out), 200, placeholder=" ...")
+    subfolders = f"{len(left_out)} subfolder{'s' * (len(left_out) > 1)}"
+    names = textwrap.shorten(", ".join(left_out), 200, placeholder=" ...")
     if not files:
-        only = f", only {number} ({shown}): pass recursive=True to read the tables in them"
+        only = f", only {subfolders} ({names}): pass recursive=True to read the tables in them"
         raise ValueError(f"{path}: contains no tables{only if left_out else ''}")
     if left_out:
         are = "are" if len(left_out) > 1 else "is"
         logger.warning(
-            f"{path}: {number} {are} not read ({shown}): pass recursive=True to read the tables"
+            f"{path}: {subfolders} {are} not read ({names}): pass recursive=True to read the tables"
         )
     return files

@@ -77,7 +77,7 @@ FORMATS = (
 )
 
 #: Suffixes of all formats.
-SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
+SUFFIXES = tuple(suffix for table in FORMATS for suffix in table.suffixes)
 
 
 def find_format(path: str | os.PathLike[str]) -> TableFormat | None:
@@ -97,7 +97,7 @@ def find_format(path: str | os.PathLike[str]) -> TableFormat | None:
 
 def format_of_content(head: bytes) -> TableFormat | None:
     """Return the format of a file with these first bytes, decompressed; None for others."""
-    return next((one for one in FORMATS if one.is_content(head)), None)
+    return next((table for table in FORMATS if table.is_content(head)), None)
 
 
 def format_of_name(path: str | os.PathLike[str]) -> TableFormat | None:
@@ -105,4 +105,4 @@ def format_of_name(path: str | os.PathLike[str]) -> TableFormat | None:
     path = Path(path)
     is_compressed = path.suffix.lower() in COMPRESSED
     suffix = Path(path.stem if is_compressed else path.name).suffix.lower()
-    return next((one for one in FORMATS if suffix in one.suffixes), None)
+    return next((table for table in FORMATS if suffix in table.suffixes), None)

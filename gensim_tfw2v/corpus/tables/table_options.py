@@ -38,8 +38,8 @@ class TableOptions:
             object.__setattr__(self, "quotechar", None)
         for name in ("sep", "quotechar", "escapechar"):
             _check_character(name, getattr(self, name))
-        used = [self.sep or ",", self.quotechar, self.escapechar]
-        if len(used) - used.count(None) != len({*used} - {None}):
+        characters = [self.sep or ",", self.quotechar, self.escapechar]
+        if len(characters) - characters.count(None) != len({*characters} - {None}):
             raise ValueError(
                 f"sep, quotechar and escapechar must differ, got {quoted(self.sep)}, "
                 f"{quoted(self.quotechar)} and {quoted(self.escapechar)}"
@@ -73,7 +73,7 @@ class TableOptions:
         """Return whether the first row contains names, which `names` may replace."""
         return self.header == 0 if self.header != "infer" else self.names is None
 
-    def changed(self) -> dict[str, Any]:
+    def non_defaults(self) -> dict[str, Any]:
         """Return the options that are not the defaults, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value != DEFAULTS[name]}

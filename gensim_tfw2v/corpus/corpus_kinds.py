@@ -24,31 +24,22 @@ class CorpusKind(NamedTuple):
 
 
 def open_source(source: Any, tagged: bool) -> Corpus | None:
-    """Open a `CorpusSource`; None if its class overrides `__iter__`, but not `open_corpus`."""
+    """Open a `CorpusSource`; None for any other object.
+
+    If its class overrides `__iter__`, but not `open_corpus`, it is opened as an iterable.
+    """
     if not isinstance(source, CorpusSource):
         return None
     definer: Any = next(kind for kind in type(source).__mro__ if "open_corpus" in vars(kind))
     is_overridden = type(source).__iter__ is not definer.__iter__
-    return None if is_overridden else source.open_corpus(tagged)
+    return open_sentences(source, tagged) if is_overridden else source.open_corpus(tagged)
 
 
 #: All kinds. The first one that opens an object is used; the last one opens any iterable.
 KINDS = (
     CorpusKind("texts", open_texts),
-    CorpusKind("object that opens itself", open_source),
-    CorpusKind("arrays of sentences", open_array_corpus),
+    CorpusKind("sources", open_source),
+    CorpusKind("arrays", open_array_corpus),
     CorpusKind("batches of integers", open_integers),
-    CorpusKind("iterable of sentences", open_sentences),
+    CorpusKind("iterables", open_sentences),
 )
-
-
-def open_corpus(source: Any, tagged: bool = False) -> Corpus:
-    """Open what a user passes as a corpus for one reading; with `tagged`, as documents.
-
-    Raises
-    ------
-    OSError, ValueError
-        If a file is missing or not a text, or arrays have a wrong shape.
-    """
-    corpora = (kind.opener(source, tagged) for kind in KINDS)
-    return next(corpus for corpus in corpora if corpus is not None)
