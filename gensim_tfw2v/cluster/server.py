@@ -99,7 +99,7 @@ def serve(with_parent: bool = False) -> NoReturn:
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
     from gensim_tfw2v.kernel.native import load_ops
-    from gensim_tfw2v.monitor.events import TaskLog
+    from gensim_tfw2v.monitor.task_log import TaskLog
 
     load_ops()  # functions that are sent to this task use the ops
     # With one inter-op thread, TensorFlow's default on one core, a server deadlocks in the first

@@ -47,7 +47,7 @@ from gensim_tfw2v.kernel.tables import (
     UnitTask,
     all_finite,
 )
-from gensim_tfw2v.monitor.events import TaskLog
+from gensim_tfw2v.monitor.task_log import TaskLog
 from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness, convert_task_errors
