@@ -100,8 +100,8 @@ def evaluate(
         if len(set(runs.values())) < len(runs):
             raise BadInput("models of the same name would share a run; evaluate them one by one")
 
+        from gensim_tfw2v.monitor.evaluation_run import check_run, write_baseline
         from gensim_tfw2v.monitor.events import do_without_tensorflow
-        from gensim_tfw2v.monitor.run import check_run, write_baseline
 
         for folder in runs.values():
             check_run(folder)

@@ -98,7 +98,7 @@ def serve(with_parent: bool = False) -> NoReturn:
 
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
-    from gensim_tfw2v.monitor.events import TaskLog
+    from gensim_tfw2v.monitor.task_log import TaskLog
     from gensim_tfw2v.ops.library import load_ops
 
     load_ops()  # functions that are sent to this task use the ops

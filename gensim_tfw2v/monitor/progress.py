@@ -1,4 +1,4 @@
-"""Progress on a terminal: a line or a bar for each phase that takes a while."""
+"""Progress on a terminal: a line or a bar for each phase that takes some time."""
 
 import multiprocessing
 import sys
@@ -7,61 +7,71 @@ from typing import Any
 from tqdm.auto import tqdm
 
 
-def progress_bar(what: str, shown: bool | None, **options: Any) -> Any:
+def progress_bar(description: str, is_visible: bool | None, **options: Any) -> Any:
     """Return a tqdm bar on stderr: a context manager that removes the bar at the end.
 
     Parameters
     ----------
-    what : str
+    description : str
         Description of the phase.
-    shown : bool or None
+    is_visible : bool or None
         Show the bar; None shows it on terminals and in notebooks only.
     **options
         Options of tqdm. Without `total`, a counter is shown instead of a bar. The first `initial`
         steps do not count for the rate and the remaining time.
     """
     stderr = _Stderr()
-    if shown is None:
-        shown = _is_notebook() or stderr.isatty()
-    return tqdm(desc=what, file=stderr, unit_scale=True, disable=not shown, leave=False, **options)
+    if is_visible is None:
+        is_visible = _is_notebook() or stderr.isatty()
+    return tqdm(
+        desc=description,
+        file=stderr,
+        unit_scale=True,
+        disable=not is_visible,
+        leave=False,
+        **options,
+    )
 
 
-def phase(what: str, shown: bool | None) -> Any:
-    """Return a line with a description of the phase; see `progress_bar`."""
-    return progress_bar(f"{what} ...", shown, bar_format="{desc}")
+def phase(description: str, is_visible: bool | None) -> Any:
+    """Return a line with the description of a phase; see `progress_bar`."""
+    return progress_bar(f"{description} ...", is_visible, bar_format="{desc}")
 
 
 class _Stderr:
     """Current `sys.stderr`, even if it is None, closed, a logger, or a pipe without a reader.
 
-    Errors are ignored: a progress bar must not end a training.
+    Errors are ignored, because a progress bar must not stop a training.
     """
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.stderr, name)
 
     def __eq__(self, other: object) -> bool:
-        return other is self or other == sys.stderr  # so that tqdm.write() clears these bars
+        # tqdm.write() clears bars whose stream equals sys.stderr
+        return other is self or other == sys.stderr
 
-    def _do(self, what: str, *arguments: Any) -> Any:
+    def _call(self, method: str, *arguments: Any) -> Any:
+        """Return the result of a method of sys.stderr; None after an error."""
         try:
-            return getattr(sys.stderr, what)(*arguments)
+            return getattr(sys.stderr, method)(*arguments)
         except (AttributeError, OSError, ValueError):
             return None
 
     def write(self, text: str) -> None:
-        self._do("write", text)
+        self._call("write", text)
 
     def flush(self) -> None:
-        self._do("flush")
+        self._call("flush")
 
     def isatty(self) -> bool:
-        return bool(self._do("isatty"))
+        return bool(self._call("isatty"))
 
 
 def _is_notebook() -> bool:
+    """Return whether this process runs a notebook."""
     if multiprocessing.parent_process() is not None:
-        return False  # the bar of a forked child would stay in the notebook forever
+        return False  # the bar of a forked child would remain in the notebook forever
     try:
         return type(get_ipython()).__name__ == "ZMQInteractiveShell"  # type: ignore[name-defined]
     except NameError:

@@ -1,31 +1,32 @@
-"""TensorBoard run of a training, or of a finished model."""
+"""TensorBoard run of a training."""
 
 import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import evaluate_pairs
-from gensim_tfw2v.monitor.events import EventLog, TaskLog, has_events
-from gensim_tfw2v.monitor.labels import printed, quality_tags
-from gensim_tfw2v.monitor.projector import norms, write_projector
+from gensim_tfw2v.monitor.events import EventLog, has_events
+from gensim_tfw2v.monitor.labels import quality_tags, word_label
+from gensim_tfw2v.monitor.projector import write_projector
+from gensim_tfw2v.monitor.task_log import TaskLog
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.monitor.traffic import write_trace
+from gensim_tfw2v.monitor.word_groups import norms
 from gensim_tfw2v.typed_words import find_key
 
 #: Minimum number of seconds between two points of a curve.
 SECONDS = 1.0
 
-#: After this number of points, the interval grows to the elapsed time divided by this number.
+#: Number of points after which the interval grows to the elapsed time divided by this number.
 POINTS = 1000
 
-#: Number of points over which the speed of the last point is measured.
-LAST = 5
+#: Number of points over which the speed of the final point is measured.
+FINAL_POINTS = 5
 
 #: Default number of probe words. Their ranks are evenly spaced on a logarithmic scale.
 PROBES = 8
@@ -40,31 +41,29 @@ LAST_RANK = 20_000
 NEIGHBOURS_AMONG = 50_000
 
 #: Number of neighbours of a probe word.
-N_NEAR = 8
-
-#: Suffix of an evaluation's event file, by which a later evaluation finds and replaces the file.
-EVALUATED = ".evaluated"
+N_NEIGHBOURS = 8
 
 logger = logging.getLogger(__name__)
 
 
 class RunLog:
-    """Writes the curves of a training, and properties of its vectors after each epoch.
+    """Log of the curves of a training, and of properties of its vectors after each epoch.
 
     The step of a curve is the number of raw words processed, except that it is the epoch for curves
-    below ``vs_epoch``. No method raises an error, because a log must not end a training: if one
-    fails, an error is logged, and nothing more is written.
+    below ``vs_epoch``. No method raises an error, because a log must not stop a training. If a
+    method fails, an error is logged, and nothing more is written.
 
     Parameters
     ----------
     options : TensorBoardLog
-    made_with : mapping
+        Folder, and options of what is logged.
+    hyperparameters : mapping
         Result of `options.hyperparameters`.
-    traffic : callable
+    read_traffic : callable
         Returns the `Traffic` of the cluster so far; None without a cluster.
-    before : (int, int)
+    start : (int, int)
         Number of words and of epochs of earlier trainings of the same model.
-    goes_on : bool
+    is_continued : bool
         True if this training continues a run that is already in the folder.
 
     Attributes
@@ -76,210 +75,185 @@ class RunLog:
     def __init__(
         self,
         options: TensorBoardLog,
-        made_with: Mapping[str, bool | int | float | str],
-        traffic: Callable[[], Any],
-        before: tuple[int, int] = (0, 0),
-        goes_on: bool = False,
+        hyperparameters: Mapping[str, bool | int | float | str],
+        read_traffic: Callable[[], Any],
+        start: tuple[int, int] = (0, 0),
+        is_continued: bool = False,
     ) -> None:
-        if not goes_on and has_events(options.path):
+        if not is_continued and has_events(options.path):
             logger.warning(
                 "%s already contains the run of a training: TensorBoard will show both as one. Use "
                 "a separate folder for each training",
                 options.path,
             )
         self.options = options
-        self._before = self.reached = before
-        self._words_each = max(1, int(made_with["words"]))
+        self.reached = start
+        self._start = start
+        self._words_per_epoch = max(1, int(hyperparameters["words"]))
         self.events = EventLog(options.path, outlived=True)
-        self._task: TaskLog | None = None
-        self.events.write(self._start_task)
-        self._began = time.monotonic()
-        self._loss = self._predictions = 0.0
-        self._words = 0
+        self._task_log: TaskLog | None = None
+        self.events.write(self._start_task_log)
+        self._start_time = time.monotonic()
+        self._loss = 0.0  # sum since the last point
+        self._predictions = 0.0  # number since the last point
+        self._n_words = 0  # number of raw words of all work units
         self._values: dict[str, float] = {}  # values of the last work unit
-        self._points = deque([(self._began, 0)], maxlen=LAST)  # time and words of the last points
-        self._traffic_of = traffic
-        self._traffic = None
-        self.events.hyperparameters(made_with)
+        # time and number of words of the last points
+        self._points = deque([(self._start_time, 0)], maxlen=FINAL_POINTS)
+        self._read_traffic = read_traffic
+        self._traffic = None  # at the last point
+        self.events.hyperparameters(hyperparameters)
 
-    def _start_task(self) -> None:
-        self._task = TaskLog(self.options.path, events=self.events)
+    def _start_task_log(self) -> None:
+        self._task_log = TaskLog(self.options.path, events=self.events)
 
     def graph(self, serialize: Callable[[], bytes]) -> None:
         """Write the objective's graph; `serialize` returns a serialized ``GraphDef``."""
         self.events.write(lambda: self.events.add(graph_def=serialize()))
 
-    def unit(self, report: Any, words: int) -> None:
+    def unit(self, report: Any, n_words: int) -> None:
         """Add the report of a work unit, and write a point if one is due.
 
-        `words` is the number of raw words that this training has processed in all epochs.
+        `n_words` is the number of raw words that this training has processed in all epochs.
         """
         self._loss += report.loss
         self._predictions += report.predictions
-        self._words += report.unit.raw_words
-        self.reached = self._before[0] + words, self.reached[1]
+        self._n_words += report.unit.raw_words
+        self.reached = self._start[0] + n_words, self.reached[1]
         self._values["training/alpha"] = report.alpha
-        self._values["training/epoch"] = self._before[1] + words / self._words_each
+        self._values["training/epoch"] = self._start[1] + n_words / self._words_per_epoch
         now = time.monotonic()
-        if now - self._points[-1][0] >= max(SECONDS, (now - self._began) / POINTS):
-            self.events.write(self._point)
+        interval = max(SECONDS, (now - self._start_time) / POINTS)
+        if now - self._points[-1][0] >= interval:
+            self.events.write(self._write_point)
 
-    def _point(self, is_last: bool = False) -> None:
-        if self._words == self._points[-1][1]:
+    def _write_point(self, is_final: bool = False) -> None:
+        """Write a point of each curve, unless no words were processed since the last point."""
+        if self._n_words == self._points[-1][1]:
             return
         now = time.monotonic()
-        # the last point may cover too few words to measure a speed: use several points
-        since, words = self._points[0 if is_last else -1]
-        values = self._values | self._of_cluster(self._traffic_of())
-        values["training/words_per_second"] = (self._words - words) / max(1e-3, now - since)
+        # For the final point, measure the speed since the oldest retained point, because too few
+        # words may have been processed since the last point.
+        last_time, last_words = self._points[0 if is_final else -1]
+        values = self._values | self._cluster_values(self._read_traffic())
+        n_words = self._n_words - last_words
+        values["training/words_per_second"] = n_words / max(1e-3, now - last_time)
         if self._predictions:
             values["loss/running"] = self._loss / self._predictions
         self.events.scalars(values, self.reached[0])
-        self._loss = self._predictions = 0.0
-        self._points.append((now, self._words))
+        self._loss = 0.0
+        self._predictions = 0.0
+        self._points.append((now, self._n_words))
 
-    def _of_cluster(self, traffic: Any) -> dict[str, float]:
+    def _cluster_values(self, traffic: Any) -> dict[str, float]:
         """Return averages of the cluster's work since the last point, and its repeated units."""
-        before = self._traffic
+        last_traffic = self._traffic
         self._traffic = traffic
         if traffic is None:
             return {}
-        new = traffic if before is None else traffic - before
-        if not new.tokens:
+        recent = traffic if last_traffic is None else traffic - last_traffic
+        if not recent.tokens:
             return {}
         values = {
-            "workers/bytes_per_token": new.bytes_per_token,
+            "workers/bytes_per_token": recent.bytes_per_token,
             "workers/units_repeated": float(traffic.repeated),
         }
-        if new.staleness:
-            values["workers/staleness"] = float(np.mean(new.staleness))
-        shares = new.seconds / max(1e-9, float(new.seconds.sum()))
+        if recent.staleness:
+            values["workers/staleness"] = float(np.mean(recent.staleness))
+        shares = recent.seconds / max(1e-9, float(recent.seconds.sum()))
         for name, share in zip(("fetching", "training", "pushing"), shares, strict=True):
             values[f"workers/share_of_time_{name}"] = float(share)
         return values
 
-    def epoch(self, model: Any, is_last: bool, losses: Sequence[float], epochs: int = 1) -> None:
+    def epoch(self, model: Any, is_last: bool, losses: Sequence[float], n_epochs: int = 1) -> None:
         """Write the mean losses of finished epochs, and properties of the vectors."""
-        began = time.monotonic()
-        step, before = self.reached
-        self.reached = step, before + epochs
-        self.events.write(lambda: self._epoch(model, losses, step, before, epochs))
+        start = time.monotonic()
+        step, first_epoch = self.reached
+        self.reached = step, first_epoch + n_epochs
+        self.events.write(lambda: self._write_epochs(model, losses, step, first_epoch, n_epochs))
         if is_last or self.options.projector_each_epoch:
             self.projector(model, is_last)
-        # the time of this method does not count for the speed
-        paused = time.monotonic() - began
-        self._points = deque(((at + paused, words) for at, words in self._points), maxlen=LAST)
+        # moving the points excludes the time of this method from the speed
+        pause = time.monotonic() - start
+        points = [(point_time + pause, n_words) for point_time, n_words in self._points]
+        self._points = deque(points, maxlen=FINAL_POINTS)
 
-    def _epoch(
-        self, model: Any, losses: Sequence[float], step: int, before: int, epochs: int
+    def _write_epochs(
+        self, model: Any, losses: Sequence[float], step: int, first_epoch: int, n_epochs: int
     ) -> None:
+        """Write the results of `n_epochs` epochs that have finished since `first_epoch`."""
         vectors = model.wv
-        for epoch, loss in enumerate(losses, 1):
-            words = step - (epochs - epoch) * self._words_each
-            self._per_epoch("loss/epoch", loss, words, before + epoch)
+        for index, loss in enumerate(losses, 1):
+            epoch_step = step - (n_epochs - index) * self._words_per_epoch
+            self._write_per_epoch("loss/epoch", loss, epoch_step, first_epoch + index)
         for pairs, tag in quality_tags(self.options.word_pairs).items():
             score = evaluate_pairs(vectors, pairs)
             if score.used > 1:
-                self._per_epoch(tag, score.spearman, step, before + epochs)
-        lengths = {f"vectors/norms of ranks {band}": of for band, of in norms(vectors).items()}
-        self.events.histograms(lengths, step)
-        if table := _neighbours(vectors, self._probes(vectors)):
+                self._write_per_epoch(tag, score.spearman, step, first_epoch + n_epochs)
+        histograms = {
+            f"vectors/norms of ranks {band}": lengths for band, lengths in norms(vectors).items()
+        }
+        self.events.histograms(histograms, step)
+        table = _neighbours_table(vectors, self._select_probes(vectors))
+        if table:
             self.events.text("neighbours", table, step)
 
     def projector(self, model: Any, is_last: bool = True) -> None:
-        """Write the vectors for the projector; with a layout if they are final."""
-        if words := self.options.projector_words:
+        """Write the vectors for the projector, with a layout if they are final."""
+        n_words = self.options.projector_words
+        if n_words:
             documents = getattr(model, "dv", None)
             self.events.write(
-                lambda: write_projector(model.wv, self.options.path, words, is_last, documents)
+                lambda: write_projector(model.wv, self.options.path, n_words, is_last, documents)
             )
 
-    def _per_epoch(self, tag: str, value: float, words: int, epoch: int) -> None:
+    def _write_per_epoch(self, tag: str, value: float, n_words: int, epoch: int) -> None:
         """Write a value to two curves: one by raw words, one by epochs."""
         name = "loss" if tag == "loss/epoch" else tag.partition("/")[2]
-        self.events.scalars({tag: value}, words)
+        self.events.scalars({tag: value}, n_words)
         self.events.scalars({f"vs_epoch/{name}": value}, epoch)
 
-    def _probes(self, vectors: KeyedVectors) -> list[Any]:
+    def _select_probes(self, vectors: KeyedVectors) -> list[Any]:
+        """Return the keys of the probe words."""
         if self.options.probe_words is not None:
-            keys = (find_key(word, vectors) for word in self.options.probe_words)
+            keys = [find_key(word, vectors) for word in self.options.probe_words]
             return [key for key in keys if key is not None]
-        last = min(LAST_RANK, len(vectors)) - 1
-        ranks = np.geomspace(min(FIRST_RANK, last) + 1, last + 1, PROBES).astype(int) - 1
-        return [vectors.index_to_key[rank] for rank in dict.fromkeys(ranks.tolist())]
+        last_row = min(LAST_RANK, len(vectors)) - 1
+        first_row = min(FIRST_RANK, last_row)
+        rows = np.geomspace(first_row + 1, last_row + 1, PROBES).astype(int) - 1
+        return [vectors.index_to_key[row] for row in dict.fromkeys(rows.tolist())]
 
     def close(self) -> None:
-        """Write the last point and the timeline of a cluster, and close the files."""
-        self.events.write(lambda: self._point(is_last=True))
-        self.events.write(self._trace)
-        if self._task is not None:
-            self._task.close()
+        """Write the final point and the timeline of a cluster, and close the files."""
+        self.events.write(lambda: self._write_point(is_final=True))
+        self.events.write(self._write_trace)
+        if self._task_log is not None:
+            self._task_log.close()
         self.events.close()
 
-    def _trace(self) -> None:
-        traffic = self._traffic_of()
+    def _write_trace(self) -> None:
+        """Write the timeline of a cluster's jobs, if there are any."""
+        traffic = self._read_traffic()
         if traffic is not None and traffic.jobs:
             write_trace(self.options.path, traffic.jobs)
 
 
-def _neighbours(vectors: KeyedVectors, words: list[Any]) -> str:
+def _neighbours_table(vectors: KeyedVectors, words: list[Any]) -> str:
     """Return the nearest neighbours of words as a table in Markdown."""
     if len(vectors) < 2 or not words:
         return ""
     lines = ["| word | nearest neighbours |", "| --- | --- |"]
     for word in words:
-        # by vector: gensim takes a word that is a tuple or bytes for several words
+        # gensim would treat a word that is a tuple or bytes as several words, but not its vector
         vector = vectors.get_vector(word)
-        near = vectors.most_similar([vector], topn=1 + N_NEAR, restrict_vocab=NEIGHBOURS_AMONG)
-        listed = [f"{_cell(other)} {cosine:.2f}" for other, cosine in near if other != word]
-        lines.append(f"| {_cell(word)} | {', '.join(listed[:N_NEAR])} |")
+        pairs = vectors.most_similar(
+            [vector], topn=1 + N_NEIGHBOURS, restrict_vocab=NEIGHBOURS_AMONG
+        )
+        cells = [f"{_cell(key)} {cosine:.2f}" for key, cosine in pairs if key != word]
+        lines.append(f"| {_cell(word)} | {', '.join(cells[:N_NEIGHBOURS])} |")
     return "\n".join(lines)
 
 
 def _cell(word: Any) -> str:
-    return printed(word).replace("|", "\\|")
-
-
-def write_baseline(
-    folder: Path, scores: Mapping[str, Any], made_with: Mapping[str, Any] | None
-) -> None:
-    """Write the scores of a model. The step is the number of words that it was trained on.
-
-    Scores of an earlier evaluation are replaced. Scores have the same tags as a training's curves,
-    so that TensorBoard shows them in the same charts.
-
-    Parameters
-    ----------
-    folder : path
-        See `check_run`.
-    scores : mapping
-        Result of `gensim_tfw2v.evaluation.summary`, optionally with ``held_out_loss``.
-    made_with : mapping or None
-        Result of `hyperparameters`. If None, the step is 0.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written to.
-    """
-    tags = quality_tags([*scores["pairs"], *scores["analogies"]])
-    found = {tags[name]: score["spearman"] for name, score in scores["pairs"].items()}
-    found |= {tags[name]: by["gensim"]["total"] for name, by in scores["analogies"].items()}
-    found["loss/held_out"] = scores.get("held_out_loss")
-    for old in folder.glob(f"*{EVALUATED}"):
-        old.unlink()
-    step = 0
-    events = EventLog(folder, EVALUATED)
-    if made_with is not None:
-        step = made_with["words"] * made_with["epochs"]
-        events.hyperparameters(made_with)
-    events.scalars({tag: value for tag, value in found.items() if value is not None}, step)
-    events.close()
-
-
-def check_run(folder: Path) -> None:
-    """Raise ValueError if the folder contains the run of a training."""
-    if has_events(folder) and not any(folder.glob(f"*{EVALUATED}")):
-        raise ValueError(
-            f"{folder} holds the run of a training: give the scores another name (--run)"
-        )
+    """Return a word as text in a Markdown table."""
+    return word_label(word).replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""TensorBoard in this process, without TensorFlow, and without messages on stderr."""
+"""TensorBoard's server in this process, without TensorFlow and without messages on stderr."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ from werkzeug.wrappers import Request
 from gensim_tfw2v.monitor.events import do_without_tensorflow
 from gensim_tfw2v.processes.connections import port_user
 
-#: Seconds that the first page waits for the search for vectors.
+#: Maximum time in seconds that the first page waits for the search for vectors.
 SEARCH_SECONDS = 5.0
 
 #: Number of attempts to find a free port.
@@ -26,8 +26,8 @@ ATTEMPTS = 5
 #: Script of the projector's page.
 PAGE = "projector_binary.js"
 
-#: Code that is appended to the script: it loads the first bookmark when vectors are shown.
-OPENING = """
+#: Code that is appended to the script. It loads the first bookmark when vectors are shown.
+BOOKMARK_SCRIPT = """
 let opened = null;
 const inside = root => [...root.querySelectorAll('*')].flatMap(
   each => [each, ...(each.shadowRoot ? inside(each.shadowRoot) : [])]);
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> str:
-    """Start TensorBoard on a folder, in a thread that ends with this process.
+    """Start TensorBoard on a folder, in a thread that stops with this process.
 
     Its projector reads changed files again. TensorBoard's own projector shows the first version of
     a file until TensorBoard is restarted.
@@ -54,10 +54,11 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
     Parameters
     ----------
     log_dir : Path
+        Folder with runs.
     host : str
         Address to listen on.
     port : int, optional
-        None stands for 6006 or the next free port, 0 for any free port.
+        None selects 6006 or the next free port, 0 any free port.
 
     Returns
     -------
@@ -77,38 +78,40 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
     attempts = ATTEMPTS if port is None else 1
     while True:
         attempts -= 1
-        noise = io.StringIO()
+        messages = io.StringIO()
         try:
-            with contextlib.redirect_stderr(noise):
+            with contextlib.redirect_stderr(messages):
                 return board.launch()
         except program.TensorBoardServerException as error:
             raise RuntimeError(f"{error.msg}{port_user(board.flags.port or 0)}") from error
-        except SystemExit as error:  # from the web server, which has logged the reason
-            # retry: the port may have been taken between TensorBoard's check and its use
+        except SystemExit as error:
+            # The web server has logged the reason. Retry, because a different process may have
+            # taken the port between TensorBoard's check and its use.
             if not attempts:
-                reason = noise.getvalue().strip().rpartition("\n")[2]
+                reason = messages.getvalue().strip().rpartition("\n")[2]
                 raise RuntimeError(f"TensorBoard cannot listen on {host}: {reason}") from error
         finally:
-            logger.info("TensorBoard: %s", noise.getvalue().strip())
+            logger.info("TensorBoard: %s", messages.getvalue().strip())
 
 
 class _RereadingProjector(ProjectorPlugin):
-    """TensorBoard's projector; it reads replaced files again, and opens with a bookmark."""
+    """TensorBoard's projector that reads replaced files again, and opens with a bookmark."""
 
     _run_paths: dict[str, str] | None
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        self._seen: dict[str, tuple[int, int]] = {}
+        #: Time and inode of each folder's configuration when it was last read.
+        self._versions: dict[str, tuple[int, int]] = {}
 
     def _update_configs(self) -> None:
-        seen = {}
+        versions = {}
         for folder in (self.logdir, *(self._run_paths or {}).values()):
             with contextlib.suppress(OSError):
-                found = os.stat(os.path.join(folder, PROJECTOR_FILENAME))
-                seen[folder] = found.st_mtime_ns, found.st_ino
-        if seen != self._seen:
-            self._seen = seen
+                status = os.stat(os.path.join(folder, PROJECTOR_FILENAME))
+                versions[folder] = status.st_mtime_ns, status.st_ino
+        if versions != self._versions:
+            self._versions = versions
             self._run_paths = None  # makes `super` read all configurations again
             self.tensor_cache = LRUCache(1)
         super()._update_configs()
@@ -118,13 +121,14 @@ class _RereadingProjector(ProjectorPlugin):
 
     def _serve_page(self, environ: Any, start_response: Any) -> Any:
         path = Path(projector_plugin.__file__).with_name("tf_projector_plugin") / PAGE
-        content = path.read_text("utf-8") + OPENING
+        content = path.read_text("utf-8") + BOOKMARK_SCRIPT
         page = Respond(Request(environ), content, "application/javascript")
         return page(environ, start_response)
 
     def is_active(self) -> bool:
-        # wait for the search; otherwise the first page would not list the projector
-        active = super().is_active()
-        if not active and (search := self._thread_for_determining_is_active):
-            search.join(SEARCH_SECONDS)
+        is_active = super().is_active()
+        search_thread = self._thread_for_determining_is_active
+        if not is_active and search_thread:
+            # without waiting for the search, the first page would not list the projector
+            search_thread.join(SEARCH_SECONDS)
         return bool(self._is_active)

@@ -56,9 +56,10 @@ class TensorBoardLog:
                 f"{quoted(self.projector_each_epoch)}"
             )
         for name in ("word_pairs", "probe_words"):
-            if isinstance(given := getattr(self, name), str | os.PathLike):
+            value = getattr(self, name)
+            if isinstance(value, str | os.PathLike):
                 raise ValueError(
-                    f"{name} must be a list, got {quoted(given)}: give [{quoted(given)}]"
+                    f"{name} must be a list, got {quoted(value)}: give [{quoted(value)}]"
                 )
         if not isinstance(self.projector_words, Integral) or self.projector_words < 0:
             raise ValueError(
@@ -75,7 +76,7 @@ class TensorBoardLog:
 
     @property
     def path(self) -> str:
-        """Absolute path of the folder: tasks have different working directories."""
+        """Absolute path of the folder, because tasks have different working directories."""
         return os.path.abspath(self.folder)
 
 

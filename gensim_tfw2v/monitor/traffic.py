@@ -21,7 +21,8 @@ PHASES = ("fetch", "train", "push")
 class JobTrace(NamedTuple):
     """A job of a worker, with its times and traffic."""
 
-    times: Sequence[float]  # seconds since 1970: start, and ends of fetching, training and pushing
+    #: Start of the job, and ends of its fetching, training and pushing, in seconds since 1970.
+    times: Sequence[float]
     units: int
     fetched_bytes: int
     pushed_bytes: int
@@ -57,34 +58,36 @@ class Traffic:
     fetched_bytes: int = 0
     pushed_bytes: int = 0
     corpus_bytes: int = 0
-    staleness: list[float] = field(default_factory=list, repr=False)  # long
+    staleness: list[float] = field(default_factory=list, repr=False)
     seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
     jobs: list[JobTrace] = field(default_factory=list, repr=False)
 
     def __add__(self, other: "Traffic") -> "Traffic":
         """Return the sum of both."""
-        return Traffic(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        names = [field.name for field in fields(self)]
+        return Traffic(*(getattr(self, name) + getattr(other, name) for name in names))
 
-    def __sub__(self, before: "Traffic") -> "Traffic":
+    def __sub__(self, earlier: "Traffic") -> "Traffic":
         """Return the work since an earlier state of the same counts, without traces."""
-        numbers = {
-            f.name: getattr(self, f.name) - getattr(before, f.name)
-            for f in fields(self)
-            if f.name not in ("staleness", "jobs")
-        }
-        return Traffic(**numbers, staleness=self.staleness[len(before.staleness) :])
+        names = [field.name for field in fields(self) if field.name not in ("staleness", "jobs")]
+        counts = {name: getattr(self, name) - getattr(earlier, name) for name in names}
+        return Traffic(**counts, staleness=self.staleness[len(earlier.staleness) :])
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<11}{value}" for name, value in self.rows())
 
     def rows(self) -> list[tuple[str, str]]:
         """Return pairs of a name and a sentence that summarize the counts."""
-        a_word = f"{self.bytes_per_token:,.0f} bytes per trained word"
-        rows = [("network", f"{_bytes(self.total_bytes)}, {a_word}")]
-        # sub-models are neither fetched nor pushed while they train
-        if total := self.seconds.sum():
-            share = "{1:.0%} of their time training, {0:.0%} fetching rows, {2:.0%} pushing changes"
-            rows.append(("workers", share.format(*(self.seconds / total))))
+        size = _format_bytes(self.total_bytes)
+        rows = [("network", f"{size}, {self.bytes_per_token:,.0f} bytes per trained word")]
+        total_seconds = self.seconds.sum()
+        if total_seconds:  # 0 for sub-models, which are neither fetched nor pushed
+            fetching, training, pushing = self.seconds / total_seconds
+            shares = (
+                f"{training:.0%} of their time training, {fetching:.0%} fetching rows, "
+                f"{pushing:.0%} pushing changes"
+            )
+            rows.append(("workers", shares))
         rows.append(("work units", f"{self.units:,}, {self.repeated:,} of them repeated"))
         if self.staleness:
             mean = sum(self.staleness) / len(self.staleness)
@@ -102,11 +105,12 @@ class Traffic:
         return self.total_bytes / max(1, self.tokens)
 
 
-def _bytes(number: int) -> str:
-    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if number >= size:
-            return f"{number / size:,.1f} {unit}"
-    return f"{number} bytes"
+def _format_bytes(n_bytes: int) -> str:
+    """Return a number of bytes in the largest unit of which there is at least one."""
+    for unit_bytes, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= unit_bytes:
+            return f"{n_bytes / unit_bytes:,.1f} {unit}"
+    return f"{n_bytes} bytes"
 
 
 def write_trace(folder: str | os.PathLike[str], jobs: Sequence[JobTrace]) -> None:
@@ -116,20 +120,38 @@ def write_trace(folder: str | os.PathLike[str], jobs: Sequence[JobTrace]) -> Non
     jobs are put into slots in which they do not overlap. The number of slots is the number of jobs
     that ran in parallel. Differences between the clocks of hosts shift jobs, and can add slots.
     """
-    began = min((job.times[0] for job in jobs), default=0.0)
-    ends: dict[int, float] = {}  # end of each slot's last job
-    events: list[dict[str, object]] = []
+    first_start = min((job.times[0] for job in jobs), default=0.0)
+    slot_ends: dict[int, float] = {}  # end of each slot's last job
+    trace_events: list[dict[str, object]] = []
     for job in sorted(jobs, key=lambda job: job.times[0]):
-        free = [slot for slot, end in ends.items() if end <= job.times[0]]
-        # the slot that became free last
-        slot = max(free, key=ends.__getitem__, default=len(ends))
-        if slot == len(ends):
-            name = {"name": f"job slot {slot}"}
-            events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": slot, "args": name})
-        ends[slot] = job.times[-1]
-        sizes = job.fetched_bytes, 0, job.pushed_bytes
-        for phase, (start, end), size in zip(PHASES, pairwise(job.times), sizes, strict=True):
-            span = {"ts": 1e6 * (start - began), "dur": 1e6 * (end - start)}
-            args = {"units": job.units, "bytes": size, "staleness": job.staleness}
-            events.append({"name": phase, "ph": "X", "pid": 0, "tid": slot, "args": args} | span)
-    Path(folder, "trace.json").write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+        free_slots = [slot for slot, end in slot_ends.items() if end <= job.times[0]]
+        # the free slot whose last job ended last, or a new slot
+        slot = max(free_slots, key=slot_ends.__getitem__, default=len(slot_ends))
+        if slot == len(slot_ends):
+            trace_events.append(
+                {
+                    "name": "thread_name",
+                    "ph": "M",
+                    "pid": 0,
+                    "tid": slot,
+                    "args": {"name": f"job slot {slot}"},
+                }
+            )
+        slot_ends[slot] = job.times[-1]
+        phase_bytes = job.fetched_bytes, 0, job.pushed_bytes
+        for phase, (start, end), n_bytes in zip(
+            PHASES, pairwise(job.times), phase_bytes, strict=True
+        ):
+            trace_events.append(
+                {
+                    "name": phase,
+                    "ph": "X",
+                    "pid": 0,
+                    "tid": slot,
+                    "args": {"units": job.units, "bytes": n_bytes, "staleness": job.staleness},
+                    "ts": 1e6 * (start - first_start),
+                    "dur": 1e6 * (end - start),
+                }
+            )
+    content = json.dumps({"traceEvents": trace_events})
+    Path(folder, "trace.json").write_text(content, encoding="utf-8")

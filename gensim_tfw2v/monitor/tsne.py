@@ -8,26 +8,29 @@ from typing import Any
 
 import numpy as np
 
-#: Number of vectors, from the first, that are optimized. Each later vector is placed between the
+#: Number of first vectors whose positions are optimized. Each later vector is placed between the
 #: three of them that are nearest to it.
-LAID_OUT = 4_000
+N_OPTIMIZED = 4_000
 
 #: Number of nearest neighbours with an affinity.
 NEIGHBOURS = 15
 
-#: Number of first iterations, with early exaggeration.
+#: Number of first iterations, which exaggerate attraction.
 EARLY = 100
 
-#: Number of iterations without exaggeration.
+#: Number of later iterations, which do not exaggerate it.
 LATE = 250
 
 #: Factor between attraction and repulsion in the first iterations.
 EXAGGERATION = 12.0
 
-#: Minimum and maximum number of grid points per axis.
-GRID = (32, 128)
+#: Minimum number of grid points per axis.
+MIN_GRID = 32
 
-#: Distance between grid points, unless their number would be outside the limits of `GRID`.
+#: Maximum number of grid points per axis.
+MAX_GRID = 128
+
+#: Distance between grid points, unless their number would be outside these limits.
 SPACING = 0.5
 
 #: Number of vectors that are compared with all vectors per matrix product.
@@ -37,88 +40,107 @@ CHUNK = 1_000
 def tsne(vectors: np.ndarray) -> np.ndarray:
     """Lay out vectors [V, D] by their cosine similarities: [V, 2], float32.
 
-    The first `LAID_OUT` vectors are optimized. Each later vector is placed at the mean position of
-    the three nearest of them.
+    The positions of the first `N_OPTIMIZED` vectors are optimized. Each later vector is placed at
+    the mean position of the three nearest of them.
     """
     rows = unit_rows(vectors)
-    first = rows[:LAID_OUT]
-    place = _optimized(_affinities(first), _begin(first)).T
-    others = [
-        place[_nearest(rows[at : at + CHUNK], first, 3)].mean(axis=1)
-        for at in range(LAID_OUT, len(rows), CHUNK)
-    ]
-    return np.concatenate([place, *others]).astype(np.float32)
+    first_rows = rows[:N_OPTIMIZED]
+    positions = _optimize(_affinities(first_rows), _initial_positions(first_rows)).T
+    parts = [positions]
+    for start in range(N_OPTIMIZED, len(rows), CHUNK):
+        neighbours = _find_nearest(rows[start : start + CHUNK], first_rows, 3)
+        parts.append(positions[neighbours].mean(axis=1))
+    return np.concatenate(parts).astype(np.float32)
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Scale rows to length 1; zeros stay zeros."""
+    """Scale rows to length 1; zero vectors remain zero vectors."""
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
 
-def _nearest(rows: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
-    """Return the indices in `among` of the nearest rows, for each row: [rows, number]."""
-    return np.argpartition(-(rows @ among.T), number - 1, axis=1)[:, :number]
+def _find_nearest(rows: np.ndarray, candidates: np.ndarray, n_nearest: int) -> np.ndarray:
+    """Return the indices of the candidates nearest to each row: [rows, n_nearest]."""
+    return np.argpartition(-(rows @ candidates.T), n_nearest - 1, axis=1)[:, :n_nearest]
 
 
 def _affinities(rows: np.ndarray) -> Any:
+    """Return the affinities of pairs of V rows, as a sparse matrix [V, V] with a sum of 1."""
     from scipy.sparse import csr_matrix
 
-    number = min(NEIGHBOURS, len(rows) - 1) + 1  # with the row itself
-    near = [_nearest(rows[at : at + CHUNK], rows, number) for at in range(0, len(rows), CHUNK)]
-    ends = np.arange(0, number * len(rows) + 1, number)
-    shape = len(rows), len(rows)
-    directed = csr_matrix(
-        (np.ones(ends[-1], np.float32), np.concatenate(near).ravel(), ends), shape
+    n_rows = len(rows)
+    n_nearest = min(NEIGHBOURS, n_rows - 1) + 1  # the row itself is among them
+    nearest = np.concatenate(
+        [
+            _find_nearest(rows[start : start + CHUNK], rows, n_nearest)
+            for start in range(0, n_rows, CHUNK)
+        ]
     )
+    ends = np.arange(0, n_nearest * n_rows + 1, n_nearest)
+    ones = np.ones(ends[-1], np.float32)
+    directed = csr_matrix((ones, nearest.ravel(), ends), (n_rows, n_rows))
     directed.setdiag(0)
-    both = directed + directed.T
-    return (both / both.sum()).tocoo()
+    symmetric = directed + directed.T
+    return (symmetric / symmetric.sum()).tocoo()
 
 
-def _begin(rows: np.ndarray) -> np.ndarray:
+def _initial_positions(rows: np.ndarray) -> np.ndarray:
     """Return the first two principal components, with a standard deviation of 1e-4: [2, V]."""
     centred = np.pad(rows - rows.mean(axis=0), ((0, 0), (0, 1)))  # two columns, even if D is 1
     _, axes = np.linalg.eigh(centred.T @ centred)
-    place = axes[:, -2:].T.astype(float) @ centred.T
-    return place * (1e-4 / max(1e-12, place.std(axis=1).max()))
+    positions = axes[:, -2:].T.astype(float) @ centred.T
+    return positions * (1e-4 / max(1e-12, positions.std(axis=1).max()))
 
 
-def _optimized(pairs: Any, place: np.ndarray) -> np.ndarray:
-    step = np.zeros_like(place)
-    number = place.shape[1]
+def _optimize(pairs: Any, positions: np.ndarray) -> np.ndarray:
+    """Return optimized positions, [2, V], by gradient descent with momentum."""
+    step = np.zeros_like(positions)
+    n_points = positions.shape[1]
     for iteration in range(EARLY + LATE):
-        is_early = iteration < EARLY
-        factor, momentum = (EXAGGERATION, 0.5) if is_early else (1.0, 0.8)
-        way = place[:, pairs.row] - place[:, pairs.col]
-        way *= pairs.data / (1 + (way**2).sum(axis=0))
-        attraction = np.stack([np.bincount(pairs.row, axis, number) for axis in way])
-        step = momentum * step + number * (_repulsion(place) / factor - attraction)
-        place = place + step
-    return place
+        exaggeration = EXAGGERATION if iteration < EARLY else 1.0
+        momentum = 0.5 if iteration < EARLY else 0.8
+        differences = positions[:, pairs.row] - positions[:, pairs.col]
+        forces = differences * (pairs.data / (1 + (differences**2).sum(axis=0)))
+        attraction = np.stack([np.bincount(pairs.row, axis, n_points) for axis in forces])
+        descent = _repulsion(positions) / exaggeration - attraction
+        step = momentum * step + n_points * descent
+        positions = positions + step
+    return positions
 
 
-def _repulsion(place: np.ndarray) -> np.ndarray:
-    """Return the repulsive forces [2, V]; each point is spread over its grid cell's corners."""
+def _repulsion(positions: np.ndarray) -> np.ndarray:
+    """Return the repulsive forces on V points: [2, V].
+
+    The charge of each point is spread over the corners of its grid cell. The forces at the grid
+    points are convolutions of the charges with kernels, and are interpolated at the points.
+    """
     from scipy import fft
 
-    low = place.min(axis=1, keepdims=True)
-    extent = (place - low).max()
-    size = int(np.clip(extent / SPACING, *GRID))
+    low = positions.min(axis=1, keepdims=True)
+    extent = (positions - low).max()
+    size = int(np.clip(extent / SPACING, MIN_GRID, MAX_GRID))
     spacing = max(extent / (size - 2), 1e-12)
-    at = (place - low) / spacing
-    cell = at.astype(int)
-    x, y = at - cell
-    flat = [cell[0] * size + cell[1] + corner for corner in (0, 1, size, size + 1)]
-    share = [(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y]
-    charge = np.bincount(np.concatenate(flat), np.concatenate(share), size * size)
-    wide = fft.next_fast_len(2 * size, True)
-    away = spacing * (np.arange(wide) - wide * (np.arange(wide) > wide // 2))
-    # 1 / (1 + r^2), whose sum over all pairs normalizes the forces, and r / (1 + r^2)^2 for the
-    # forces, by axis
-    kernel = 1 / (1 + away[:, None] ** 2 + away**2)
-    kernels = np.stack([kernel, away[:, None] * kernel**2, away * kernel**2])
-    spectrum = fft.rfft2(charge.reshape(size, size), (wide, wide)) * fft.rfft2(kernels)
-    fields = fft.irfft2(spectrum, (wide, wide))[:, :size, :size].reshape(3, -1)
-    total, *forces = sum(fields[:, f] * s for f, s in zip(flat, share, strict=True))
-    return np.array(forces) / (total.sum() - len(total))
+    coordinates = (positions - low) / spacing  # in units of grid cells
+    cells = coordinates.astype(int)
+    x, y = coordinates - cells
+    corners = [cells[0] * size + cells[1] + offset for offset in (0, 1, size, size + 1)]
+    weights = [(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y]
+    charges = np.bincount(np.concatenate(corners), np.concatenate(weights), size * size)
+
+    padded_size = fft.next_fast_len(2 * size, True)
+    padded_shape = (padded_size, padded_size)
+    indices = np.arange(padded_size)
+    # distances along an axis; those of the second half are negative
+    distances = spacing * (indices - padded_size * (indices > padded_size // 2))
+    # The sum of 1 / (1 + r^2) over all pairs normalizes the forces r / (1 + r^2)^2 per axis.
+    kernel = 1 / (1 + distances[:, None] ** 2 + distances**2)
+    kernels = np.stack([kernel, distances[:, None] * kernel**2, distances * kernel**2])
+
+    spectrum = fft.rfft2(charges.reshape(size, size), padded_shape) * fft.rfft2(kernels)
+    fields = fft.irfft2(spectrum, padded_shape)[:, :size, :size].reshape(3, -1)
+    interpolated = sum(
+        fields[:, corner] * weight for corner, weight in zip(corners, weights, strict=True)
+    )
+    normalizers = interpolated[0]
+    forces = interpolated[1:]
+    return forces / (normalizers.sum() - len(normalizers))

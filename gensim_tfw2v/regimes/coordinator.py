@@ -19,7 +19,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport, UnitTask
-from gensim_tfw2v.monitor.events import TaskLog
+from gensim_tfw2v.monitor.task_log import TaskLog
 from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import name_process

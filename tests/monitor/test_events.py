@@ -16,8 +16,9 @@ from tensorboard.plugins.hparams import api_pb2, list_session_groups
 from tensorboard.plugins.hparams.backend_context import Context
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.monitor import events
-from gensim_tfw2v.monitor.events import EventLog, TaskLog
+from gensim_tfw2v.monitor import task_log
+from gensim_tfw2v.monitor.events import EventLog
+from gensim_tfw2v.monitor.task_log import TaskLog
 from gensim_tfw2v.processes.connections import TcpBytes
 from tests.monitor.runs import Runs
 
@@ -80,9 +81,9 @@ def test_tcp_bytes_are_counted():
 
 
 def test_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(events, "SECONDS", 0.2)
-    written, point = [], TaskLog._point
-    monkeypatch.setattr(TaskLog, "_point", lambda log: written.append(point(log)))
+    monkeypatch.setattr(task_log, "SECONDS", 0.2)
+    written, point = [], TaskLog._write_point
+    monkeypatch.setattr(TaskLog, "_write_point", lambda log: written.append(point(log)))
     log = TaskLog(str(tmp_path), "worker-0")
     began, used = time.monotonic(), time.process_time()
     while time.monotonic() - began < 1.0 or len(written) < 4:
@@ -146,7 +147,7 @@ def test_every_task_of_a_cluster_writes_a_run(tmp_path, short_layouts):
     ]
     assert shares == pytest.approx([1.0] * len(bytes_per_token)) and shares
     # the operating system's counters include the bytes of the fetched rows
-    seconds = events.SECONDS
+    seconds = task_log.SECONDS
     sent = seconds * 1e6 * sum(value for _, value in runs.points("tasks/ps-0", CURVES_SENT))
     assert sent > 0.5 * model.traffic.fetched_bytes
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v.monitor.labels import printed, quality_tags
+from gensim_tfw2v.monitor.labels import quality_tags, word_label
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ from gensim_tfw2v.monitor.labels import printed, quality_tags
     ],
 )
 def test_every_word_has_a_printed_form(word, shown):
-    assert printed(word) == shown
-    printed(word).encode()
+    assert word_label(word) == shown
+    word_label(word).encode()
 
 
 @pytest.mark.parametrize(

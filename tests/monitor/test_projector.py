@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
 from gensim_tfw2v.monitor import projector
-from gensim_tfw2v.monitor.projector import MAX_CLUSTERS, bands, norms, write_projector
+from gensim_tfw2v.monitor.projector import write_projector
+from gensim_tfw2v.monitor.word_groups import MAX_CLUSTERS, bands, norms
 from tests.served import tensorboard
 
 ODD_WORDS = [

@@ -259,7 +259,7 @@ def test_default_probe_words_range_from_frequent_to_rare():
     vectors.add_vectors(words, np.ones((3000, 4), np.float32))
     log = monitor_run.RunLog.__new__(monitor_run.RunLog)
     log.options = TensorBoardLog("unused")
-    probes = [int(word[1:]) for word in log._probes(vectors)]
+    probes = [int(word[1:]) for word in log._select_probes(vectors)]
     assert probes[0] == 100
     assert probes[-1] == 2999
     assert probes == sorted(set(probes))
@@ -311,11 +311,11 @@ def test_words_of_every_type_are_logged(tmp_path, caplog, kind):
     for word, row in zip((make("a"), make("h")), rows, strict=True):
         vector = model.wv.get_vector(word)
         (_, _), (near, _) = model.wv.most_similar([vector], topn=2)
-        shown = [re.escape(labels.printed(one).replace("|", "\\|")) for one in (word, near)]
+        shown = [re.escape(labels.word_label(one).replace("|", "\\|")) for one in (word, near)]
         assert re.match(rf"\| {shown[0]} \| {shown[1]} -?\d\.\d\d, ", row)
     (table,) = (tmp_path / "run" / "projector").glob("words-*.tsv")
     cells = [line.split("\t")[0] for line in table.read_text("utf-8").split("\n")[1:-1]]
-    assert cells == [labels.printed(word) for word in model.wv.index_to_key]
+    assert cells == [labels.word_label(word) for word in model.wv.index_to_key]
 
 
 def test_failures_of_the_log_do_not_end_the_training(tmp_path, caplog, monkeypatch):
@@ -343,7 +343,7 @@ def test_failures_of_the_log_do_not_end_the_training(tmp_path, caplog, monkeypat
     monkeypatch.setattr(monitor_run, "write_projector", fail)
     model = TFWord2Vec(**options, log_dir=tmp_path / "3")
     np.testing.assert_array_equal(model.wv.vectors, expected)
-    monkeypatch.setattr(monitor_run.TaskLog, "_look", fail)
+    monkeypatch.setattr(monitor_run.TaskLog, "_measure", fail)
     model = TFWord2Vec(**options, log_dir=tmp_path / "4")
     np.testing.assert_array_equal(model.wv.vectors, expected)
     said = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]

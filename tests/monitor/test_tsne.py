@@ -27,7 +27,7 @@ def purity(layout, group):
 
 @pytest.mark.parametrize("laid_out", [600, 200])
 def test_layout_keeps_groups_together(monkeypatch, laid_out):
-    monkeypatch.setattr(tsne, "LAID_OUT", laid_out)  # the rest is placed near these
+    monkeypatch.setattr(tsne, "N_OPTIMIZED", laid_out)  # the rest is placed near these
     monkeypatch.setattr(tsne, "CHUNK", 250)
     values, group = groups(600)
     layout = tsne.tsne(values)

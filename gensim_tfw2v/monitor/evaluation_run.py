@@ -1,0 +1,57 @@
+"""TensorBoard run of an evaluation of a finished model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.monitor.events import EventLog, has_events
+from gensim_tfw2v.monitor.labels import quality_tags
+
+#: Suffix of an evaluation's event file, by which a later evaluation finds and replaces the file.
+SUFFIX = ".evaluated"
+
+
+def write_baseline(
+    folder: Path, scores: Mapping[str, Any], hyperparameters: Mapping[str, Any] | None
+) -> None:
+    """Write the scores of a model. The step is the number of words that it was trained on.
+
+    Scores of an earlier evaluation are replaced. Scores have the same tags as a training's curves,
+    so that TensorBoard shows them in the same charts.
+
+    Parameters
+    ----------
+    folder : path
+        See `check_run`.
+    scores : mapping
+        Result of `gensim_tfw2v.evaluation.summary`, optionally with ``held_out_loss``.
+    hyperparameters : mapping or None
+        Result of `options.hyperparameters`. If None, the step is 0.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to.
+    """
+    tags = quality_tags([*scores["pairs"], *scores["analogies"]])
+    values = {tags[name]: score["spearman"] for name, score in scores["pairs"].items()}
+    for name, metrics in scores["analogies"].items():
+        values[tags[name]] = metrics["gensim"]["total"]
+    values["loss/held_out"] = scores.get("held_out_loss")
+    for old_file in folder.glob(f"*{SUFFIX}"):
+        old_file.unlink()
+    step = 0
+    events = EventLog(folder, SUFFIX)
+    if hyperparameters is not None:
+        step = hyperparameters["words"] * hyperparameters["epochs"]
+        events.hyperparameters(hyperparameters)
+    events.scalars({tag: value for tag, value in values.items() if value is not None}, step)
+    events.close()
+
+
+def check_run(folder: Path) -> None:
+    """Raise ValueError if the folder contains the run of a training."""
+    if has_events(folder) and not any(folder.glob(f"*{SUFFIX}")):
+        raise ValueError(
+            f"{folder} holds the run of a training: give the scores another name (--run)"
+        )

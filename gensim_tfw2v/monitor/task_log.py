@@ -1,0 +1,107 @@
+"""Curves of a process's own CPU, memory and network use, for TensorBoard."""
+
+import contextlib
+import os
+import threading
+import time
+from typing import NamedTuple
+
+import psutil
+
+from gensim_tfw2v.monitor.events import EventLog, creation_times
+from gensim_tfw2v.processes.connections import TcpBytes
+
+#: Subfolder of the training's folder with the runs of a cluster's tasks.
+TASKS = "tasks"
+
+#: Minimum number of seconds between two points of a curve.
+SECONDS = 2.0
+
+#: Number of points after which the interval grows to the elapsed time divided by this number.
+POINTS = 1000
+
+
+class _Usage(NamedTuple):
+    """Resources that this process has used until a moment."""
+
+    time: float  # of time.monotonic()
+    cpu_seconds: float
+    tcp_bytes: tuple[int, int] | None  # sent and received, if known
+
+
+class TaskLog:
+    """Periodic log of this process's CPU time, memory and TCP traffic, written by a thread.
+
+    Parameters
+    ----------
+    folder : str
+        Folder of the training.
+    name : str, optional
+        Name of a task, such as ``"worker-3"``, which gets a separate run. Without a name, the
+        curves are part of the training's run.
+    events : EventLog, optional
+        Log of the run, if it is already open. It is used instead of a new file, because TensorBoard
+        follows only the last file of a folder.
+
+    Notes
+    -----
+    Steps are seconds since the run's first file was created. So a restarted task continues its
+    curves.
+    """
+
+    def __init__(
+        self, folder: str, name: str | None = None, events: EventLog | None = None
+    ) -> None:
+        if name is not None:
+            folder = os.path.join(folder, TASKS, name)
+        self._start_time = min([time.time(), *creation_times(folder)])
+        self._events = events or EventLog(folder, outlived=True)
+        self._owns_events = events is None
+        self._stop = threading.Event()
+        self._process = psutil.Process()
+        self._tcp = TcpBytes()
+        self._last_usage = self._measure()
+        self._thread = threading.Thread(target=self._write, name="tfw2v-task-log", daemon=True)
+        self._thread.start()
+
+    def _write(self) -> None:
+        """Write points until `close` is called."""
+        start = time.monotonic()
+        interval = SECONDS
+        while not self._stop.wait(interval):
+            # a point is left out if, for example, no file descriptor is free
+            with contextlib.suppress(OSError, psutil.Error):
+                self._write_point()
+            interval = max(SECONDS, (time.monotonic() - start) / POINTS)
+
+    def _measure(self) -> _Usage:
+        """Return the resources that this process has used."""
+        times = self._process.cpu_times()
+        return _Usage(time.monotonic(), times.user + times.system, self._tcp.look())
+
+    def _write_point(self) -> None:
+        """Write the use of resources since the last point."""
+        last_usage = self._last_usage
+        usage = self._measure()
+        self._last_usage = usage
+        seconds = max(1e-3, usage.time - last_usage.time)
+        values = {
+            "usage/cpu_percent": 100 * (usage.cpu_seconds - last_usage.cpu_seconds) / seconds,
+            "usage/memory_MiB": self._process.memory_info().rss / 2**20,
+        }
+        tcp = usage.tcp_bytes
+        last_tcp = last_usage.tcp_bytes
+        if tcp is not None and last_tcp is not None and any(tcp):
+            values["usage/sent_MB_per_second"] = (tcp[0] - last_tcp[0]) / seconds / 1e6
+            values["usage/received_MB_per_second"] = (tcp[1] - last_tcp[1]) / seconds / 1e6
+        self._events.scalars(values, int(time.time() - self._start_time))
+
+    def close(self) -> None:
+        """Write a last point, and stop the thread."""
+        self._stop.set()
+        self._thread.join()
+        try:
+            self._events.write(self._write_point)
+        finally:
+            if self._owns_events:
+                self._events.close()
