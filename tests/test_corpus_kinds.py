@@ -26,7 +26,7 @@ from gensim_tfw2v import (
 )
 from gensim_tfw2v.corpus.refusals import find_refusal
 from gensim_tfw2v.corpus.text_files import whole_file
-from tests.corpus.not_texts import LINES, NOT_TEXTS, READ, TABLE, TABLES, WALKS, write
+from tests.corpus.not_texts import LINES, NOT_TEXTS, READ, TABLES, WALKS, make_table, write
 from tests.test_bad_input import refused
 
 SMALL = {"vector_size": 4, "min_count": 1, "epochs": 1, "workers": 1}
@@ -198,10 +198,10 @@ NO_SENTENCES = {
     "spark": (lambda f: of("pyspark.sql.dataframe"), "pyspark.*as Parquet, and.*: id, text"),
     "dataset": (lambda f: of("datasets.arrow_dataset", "Dataset", column_names=["a"]),
                 r"datasets Dataset.*dataset\[column\].*columns are: a$"),
-    "pyarrow": (lambda f: TABLE, r"pyarrow Table.*to_pylist\(\).*columns are: id, text"),
-    "batch": (lambda f: TABLE.to_batches()[0], "pyarrow RecordBatch.*columns are: id, text"),
+    "pyarrow": (lambda f: make_table(), r"pyarrow Table.*to_pylist\(\).*columns are: id, text"),
+    "batch": (lambda f: make_table().to_batches()[0], "pyarrow RecordBatch.*columns are: id, text"),
     "array": (lambda f: pa.array(["the cat"]), r"pyarrow array of texts.*to_pylist\(\)\]"),
-    "chunks": (lambda f: TABLE["text"], r"pyarrow array of texts.*to_pylist\(\)\]"),
+    "chunks": (lambda f: make_table()["text"], r"pyarrow array of texts.*to_pylist\(\)\]"),
 }  # fmt: skip
 
 
@@ -266,7 +266,7 @@ def test_cures_of_messages_train(tmp_path):
     words = {word for walk in WALKS for word in walk}
     for sentences in (
         TableSentences(path, "text"),
-        [text.split() for text in TABLE["text"].to_pylist()],
+        [text.split() for text in make_table()["text"].to_pylist()],
         PathLineSentences(str(text_folder(tmp_path))),
         np.load(write("npy", tmp_path)).astype(str).tolist(),
     ):

@@ -2,8 +2,6 @@
 
 import io
 
-import matplotlib.colors
-import matplotlib.image
 import numpy as np
 
 from tests.browser.chromium import find, one, texts, until
@@ -39,12 +37,16 @@ class ProjectorPage:
 
     def hues(self):
         """Return the number of hues of the points, of twelve around the colour circle."""
+        import matplotlib.colors  # takes longer to import than all tests of pages without Chromium
+
         colours = matplotlib.colors.rgb_to_hsv(self._picture())
         hue, saturation = colours[..., 0], colours[..., 1]
         counts = np.bincount((hue[saturation > 0.3] * 11.99).astype(int), minlength=12)
         return int((counts > 0.01 * counts.sum()).sum())
 
     def _picture(self):
+        import matplotlib.image
+
         picture = one(self.driver, "#scatter").screenshot_as_png
         return matplotlib.image.imread(io.BytesIO(picture))[..., :3]
 

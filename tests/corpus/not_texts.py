@@ -1,6 +1,7 @@
 """A small file of each kind that is not a text corpus, and texts that begin as such files do."""
 
 import bz2
+import functools
 import gzip
 import io
 import json
@@ -26,8 +27,7 @@ from scipy.io import savemat
 TEXTS = ["the cat sat on the mat", "a dog saw the cat", "the dog sat on a mat"] * 20
 WALKS = [text.split() for text in TEXTS]
 IDS = np.arange(1, 601, dtype=np.int32).reshape(60, 10)
-TABLE = pa.table({"id": range(len(TEXTS)), "text": TEXTS})
-RECORDS = TABLE.to_pylist()
+RECORDS = [{"id": row, "text": text} for row, text in enumerate(TEXTS)]
 LINES = "".join(text + "\n" for text in TEXTS)
 WIKI = (
     '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">\n'
@@ -43,6 +43,12 @@ PNG = bytes.fromhex(
     "1f15c4890000000d49444154789c63f8ffffff7f0009fb03fd05438aca0000000049454e44ae426082"
 )
 GIF = b"GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
+
+
+@functools.cache
+def make_table():
+    """Return the texts as a table of pyarrow, which imports pandas when it makes one."""
+    return pa.Table.from_pylist(RECORDS)
 
 
 def zipped(**files):
@@ -119,6 +125,10 @@ def array(path):
 def arrays(path):
     with open(path, "wb") as file:
         np.savez(file, walks=IDS)
+
+
+def write_parquet(path):
+    parquet.write_table(make_table(), path)
 
 
 #: Name of a file, a function that writes it, and its description in messages.
@@ -206,12 +216,12 @@ NOT_TEXTS = {
 
 #: Tables, which need a column: as `NOT_TEXTS`.
 TABLES = {
-    "parquet": ("a.parquet", lambda path: parquet.write_table(TABLE, path), "Parquet"),
-    "parquet named text": ("a.txt", lambda path: parquet.write_table(TABLE, path), "Parquet"),
-    "feather": ("a.feather", lambda path: feather.write_feather(TABLE, path), "Arrow"),
-    "orc": ("a.orc", lambda path: orc.write_table(TABLE, path), "ORC"),
-    "csv": ("a.csv", lambda path: csv.write_csv(TABLE, path), "CSV"),
-    "csv.gz": ("a.csv.gz", lambda path: (csv.write_csv(TABLE, path), pack(path)), "CSV"),
+    "parquet": ("a.parquet", write_parquet, "Parquet"),
+    "parquet named text": ("a.txt", write_parquet, "Parquet"),
+    "feather": ("a.feather", lambda path: feather.write_feather(make_table(), path), "Arrow"),
+    "orc": ("a.orc", lambda path: orc.write_table(make_table(), path), "ORC"),
+    "csv": ("a.csv", lambda path: csv.write_csv(make_table(), path), "CSV"),
+    "csv.gz": ("a.csv.gz", lambda path: (csv.write_csv(make_table(), path), pack(path)), "CSV"),
     "tsv": ("a.tsv", content("id\ttext\n", *(f"1\t{text}\n" for text in TEXTS)), "TSV"),
     "json lines": ("a.jsonl", content("".join(json.dumps(row) + "\n" for row in RECORDS)),
                    "JSON Lines"),

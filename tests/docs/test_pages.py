@@ -1,5 +1,6 @@
 """Files, pictures, figures and commands on the pages are right."""
 
+import functools
 import importlib.util
 import inspect
 import re
@@ -119,9 +120,15 @@ def exists(command):
     return all((ROOT / word).is_file() for word in rest[:1] if not word.startswith("-"))
 
 
+@functools.cache
+def app_command():
+    """Return the command tfw2v, whose options take longer to collect than a page to check."""
+    return typer.main.get_command(app)
+
+
 def is_tfw2v_command(arguments):
     """Return whether tfw2v has the command and each option, before and after ``--``."""
-    command = typer.main.get_command(app)
+    command = app_command()
     known = {"--help"}
     while arguments and arguments[0] != "--":
         word, *arguments = arguments
@@ -215,7 +222,7 @@ def test_choices_are_documented(names, places):
 def test_every_command_is_on_a_page():
     """Every command has a help text, from which the reference is made, and is on another page."""
     command, written = (
-        typer.main.get_command(app),
+        app_command(),
         "".join(path.read_text(encoding="utf-8") for path in PAGES if path.name != "CHANGELOG.md"),
     )
     names = [*command.commands]

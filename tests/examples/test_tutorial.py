@@ -55,7 +55,9 @@ SHORTENED = {
     "lsa(dimensions=100)": "lsa(dimensions=10)",
     "n_splits=10": "n_splits=2",
     "seed in (2, 3)": "seed in (2,)",
-    "*wikipedia(), *news()": "*list(wikipedia())[::4], *news()",
+    'extract_pages(file, filter_namespaces=("0",))': (
+        '[page for _, page in zip(range(50), extract_pages(file, filter_namespaces=("0",)))]'
+    ),
     "IsolationForest(random_state": "IsolationForest(n_estimators=10, random_state",
 }
 
