@@ -44,7 +44,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lowest light test-next check lint types compiled format docs docs-serve bench results browser screenshots wheels clean
+.PHONY: help demo test quick lowest light test-next check lint types compiled format docs docs-serve bench results browser screenshots wheels clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ demo: $(RUN)  ## install into .venv if needed, train on a small local cluster, p
 
 test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+quick: $(DEV)  ## run the tests nearest to what has changed (PYTEST_ARGS="--since main --further 1")
+	@$(BIN)/python -m pytest -p tests.quick -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lowest: $(LOWEST)/.installed  ## run some quick tests with the lowest versions that pyproject.toml allows
 	@$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
