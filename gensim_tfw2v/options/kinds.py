@@ -63,7 +63,7 @@ class Number:
 class Whole(Number):
     """Whole number: an integer, or, unless `exact`, a float that equals one."""
 
-    #: Whether floats are invalid, because gensim uses the number in range() or as a shape.
+    #: Floats are invalid if it is True, because gensim uses the number in range() or as a shape.
     exact: bool = False
     expected = "whole number"
 
