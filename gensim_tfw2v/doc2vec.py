@@ -36,7 +36,7 @@ class _WithoutOffsets(Doc2Vec):
     """gensim's `Doc2Vec`, without computing file offsets for gensim's threads."""
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        if self._overrides:  # a property of `TFWord2Vec`
+        if self._overrides:  # TFWord2Vec defines this property
             return Doc2Vec.train(self, *args, **kwargs)
         texts = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
         self._check_corpus_sanity(**texts, passes=kwargs.get("epochs") or self.epochs)
@@ -177,7 +177,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     def update_weights(self) -> None:
         """Add rows for new words and tags; gensim's hook."""
         super().update_weights()
-        self.dv.resize_vectors(seed=self.seed + 7919)  # as gensim's init_weights
+        self.dv.resize_vectors(seed=self.seed + 7919)  # gensim's init_weights adds it, too
 
     def infer_vector(
         self,

@@ -35,7 +35,7 @@ def _keep(class_: type) -> None:
     for module in (word2vec, fasttext, doc2vec):
         setattr(module, private_name, class_)
     for member in (member for owner in _CLASSES for member in vars(owner).values()):
-        function = getattr(member, "__func__", member)  # a class method's function
+        function = getattr(member, "__func__", member)  # a class method wraps its function
         code = getattr(function, "__code__", None)
         if code is not None and name in code.co_names:
             names = (private_name if each == name else each for each in code.co_names)
@@ -79,4 +79,4 @@ def _reduce(model: Any) -> Any:
 
 for _class in _CLASSES:
     _keep(_class)
-    copyreg.pickle(_class, _reduce)  # does not apply to subclasses
+    copyreg.pickle(_class, _reduce)  # subclasses are not affected

@@ -88,7 +88,7 @@ def strict_json(text: bytes) -> dict[str, Any]:
 
 
 _MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32",  # first, because BOM_UTF16_LE is a prefix of it
+    codecs.BOM_UTF32_LE: "UTF-32",  # before UTF-16, because BOM_UTF16_LE is a prefix of this mark
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
@@ -118,9 +118,8 @@ def open_decompressed(path: str | os.PathLike[str]) -> Any:
         return smart_open.open(os.fspath(path), "rb")
     except ModuleNotFoundError as error:
         ending = os.path.splitext(path)[1].lower()
-        raise missing_package(
-            f"{path}: reading {ending} files", f"'smart_open[{ending[1:]}]'"
-        ) from error
+        package = f"'smart_open[{ending[1:]}]'"
+        raise missing_package(f"{path}: reading {ending} files", package) from error
 
 
 def damage(error: Exception) -> type[Exception] | None:

@@ -45,11 +45,7 @@ from gensim_tfw2v.training.model_arrays import (
     make_contiguous,
     renew_norms,
 )
-from gensim_tfw2v.training.model_checks import (
-    check_learns,
-    check_overrides,
-    check_state,
-)
+from gensim_tfw2v.training.model_checks import check_learns, check_overrides, check_state
 from gensim_tfw2v.training.model_state import TRAINING, ModelState
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.stoppable_callbacks import StoppableCallbacks
@@ -336,7 +332,7 @@ class TFWord2Vec(StoredWord2Vec):
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _state: ModelState
-    _known_tags: Any = None  # tags in the model
+    _known_tags: Any = None  # TFDoc2Vec overrides it by the tags of its documents
 
     def __init__(self, *args: Any, **kwargs: Unpack[Word2VecOptions]) -> None:
         arguments = self._bound(*args, **kwargs)
@@ -355,12 +351,12 @@ class TFWord2Vec(StoredWord2Vec):
         self.__dict__.update(own_options)
         self._check_folders()
         if self._overrides:
-            check_overrides(self, self._overrides)  # before a corpus is read
+            check_overrides(self, self._overrides)  # raises before a corpus is read
         self._state.corpus_reader.trains_at_once = True
         try:
             super().__init__(**arguments)
         finally:
-            self._state.corpus_reader = CorpusReader()  # frees the encoded corpus
+            self._state.corpus_reader = CorpusReader()  # the old one frees the encoded corpus
 
     @classmethod
     def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -421,8 +417,9 @@ class TFWord2Vec(StoredWord2Vec):
         return super().score(lists_for_gensim(sentences), *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_state":  # at its first use: copies, files and gensim's models lack it
-            return self.__dict__.setdefault(name, ModelState())  # atomic
+        if name == "_state":  # a new, copied, loaded or converted model has none at first
+            # setdefault is atomic, so that concurrent threads get the same state
+            return self.__dict__.setdefault(name, ModelState())
         if name in RENAMED:
             raise AttributeError(f"no attribute {name!r}: gensim 4 calls it {RENAMED[name]}")
         return super().__getattribute__(name)  # raises Python's AttributeError
@@ -475,7 +472,7 @@ class TFWord2Vec(StoredWord2Vec):
                 f"{corpus_file} is a pipe, which can be read only once: write the text to a file"
             )
         if by_gensim and corpus_file is not None:
-            whole_file(os.fspath(corpus_file))  # raises for files that are not texts
+            whole_file(os.fspath(corpus_file))  # it raises for files that are not texts
         config = self._current_config()
         self._open_process_launcher(config)  # tasks start while the corpus is read
         if by_gensim:
@@ -559,7 +556,7 @@ class TFWord2Vec(StoredWord2Vec):
                 arguments["corpus_iterable"] = lists_for_gensim(corpus_iterable)
             self._open_process_launcher(config)
             self.mean_losses = []
-            for name in ("history", "best_epoch", "best_score"):  # of an earlier EarlyStopping
+            for name in ("history", "best_epoch", "best_score"):  # an EarlyStopping sets them
                 self.__dict__.pop(name, None)
             self.stop_training = False
             if callbacks:
@@ -776,7 +773,7 @@ class TFWord2Vec(StoredWord2Vec):
             ending = os.path.splitext(corpus_file)[1].lower()
             if not (ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
                 raise
-        if is_file and self._overrides:  # our reader checks what it reads
+        if is_file and self._overrides:  # unlike our reader, gensim's does not check the file
             whole_file(os.fspath(corpus_file))
 
     @property
@@ -803,7 +800,7 @@ class TFWord2Vec(StoredWord2Vec):
         """Recompute the norms; unlike gensim's hook, never leave them None for other threads."""
         renew_norms(self)
 
-    def _log_train_end(  # gensim's hook
+    def _log_train_end(  # gensim calls it when training has ended
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int
     ) -> None:
         training = self._state.training
@@ -812,7 +809,7 @@ class TFWord2Vec(StoredWord2Vec):
             raw_word_count - raw, trained_word_count - trained, total_elapsed, job_tally
         )
 
-    def _train_epoch(  # gensim's hook for iterables
+    def _train_epoch(  # gensim calls it for iterables
         self, data_iterable: Iterable[list[str]], *args: Any, **kwargs: Any
     ) -> tuple[int, int, int]:
         if self.stop_training:
@@ -821,7 +818,7 @@ class TFWord2Vec(StoredWord2Vec):
             return super()._train_epoch(data_iterable, *args, **kwargs)
         return self._train_on(data_iterable, *args, **kwargs)
 
-    def _train_epoch_corpusfile(  # gensim's hook for files
+    def _train_epoch_corpusfile(  # gensim calls it for files
         self, corpus_file: str, *, total_words: int | None = None, **kwargs: Any
     ) -> tuple[int, int, int]:
         if self.stop_training:
@@ -841,7 +838,7 @@ class TFWord2Vec(StoredWord2Vec):
         cur_epoch: int = 0,
         total_examples: int | None = None,
         total_words: int | None = None,
-        queue_factor: int = 2,  # unused; part of gensim's signature
+        queue_factor: int = 2,  # gensim's callers pass it; it has no effect
         report_delay: float = 1.0,
         callbacks: Any = (),
     ) -> tuple[int, int, int]:

@@ -41,9 +41,9 @@ class StoredWord2Vec(Word2Vec):
     `gensim_tfw2v.options.contents` lists what each of them keeps.
     """
 
-    _gensim_class: type[Word2Vec] = Word2Vec  # gensim's class that this one replaces
-    has_subwords = False  # True in FastText models
-    has_documents = False  # True in Doc2Vec models
+    _gensim_class: type[Word2Vec] = Word2Vec  # the class that this one replaces
+    has_subwords = False  # whether it is a FastText model
+    has_documents = False  # whether it is a Doc2Vec model
 
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> Self:
@@ -197,7 +197,7 @@ class StoredWord2Vec(Word2Vec):
             if isinstance(target, str):
                 super(StoredWord2Vec, saved)._smart_save(target, *args, **kwargs)
                 return
-            # gensim's lists of arrays in separate files, of the file that this model is from
+            # gensim's lists of the arrays beside the file that this model was loaded from
             for name in ("__numpys", "__recursive_saveloads"):
                 saved.__dict__.pop(name, None)
             pickle.dump(saved, target, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
@@ -227,7 +227,7 @@ class StoredWord2Vec(Word2Vec):
         return self._without(names("copy", NEW))
 
     def _without(self, left_out: Container[str]) -> dict[str, Any]:
-        attributes = self.__dict__.copy()  # atomic: a training thread may add some meanwhile
+        attributes = self.__dict__.copy()  # a training thread may add some during a loop
         return {name: value for name, value in attributes.items() if name not in left_out}
 
 

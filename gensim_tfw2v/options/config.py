@@ -24,9 +24,9 @@ class TrainingConfig:
     """Validated options of a training; see `TFWord2Vec` for most of them."""
 
     objective: Objective
-    has_subwords: bool  # FastText: inputs include the rows of n-grams
-    has_documents: bool  # Doc2Vec: inputs include the tags of documents
-    dbow_words: bool  # skip-gram of documents also trains words
+    has_subwords: bool  # whether inputs include the rows of n-grams, as in FastText
+    has_documents: bool  # whether inputs include the tags of documents, as in Doc2Vec
+    dbow_words: bool  # whether skip-gram of documents also trains words
     concatenated: int  # number of rows concatenated into a hidden layer; 0: sum or mean
     vector_size: int
     window: int
@@ -68,7 +68,8 @@ class TrainingConfig:
         raw = SimpleNamespace(**{**DEFAULTS, **options})
         if has_documents and kinds is ARGUMENTS:  # Doc2Vec's constructor has dm in place of sg
             raw.sg = int(not raw.dm)
-        by_tags = has_documents and raw.sg and not raw.dbow_words  # no windows, only tags predict
+        # tags predict all words of their document, so that windows have no effect
+        by_tags = has_documents and raw.sg and not raw.dbow_words
         if by_tags and raw.window == 0:  # some programs pass 0, as gensim ignores the window
             raw.window = 1
         values = vars(raw)

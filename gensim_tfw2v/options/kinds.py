@@ -29,8 +29,8 @@ class Number:
 
     minimum: float = -math.inf
     maximum: float = math.inf
-    none: bool = False  # None is valid
-    text: bool = False  # strings are converted, as by gensim's constructor
+    none: bool = False  # whether None is valid
+    text: bool = False  # whether strings are converted, as by gensim's constructor
     expected: ClassVar[str]
 
     def __call__(self, name: str, value: Any) -> Any:
@@ -63,7 +63,8 @@ class Number:
 class Whole(Number):
     """Whole number: an integer, or, unless `exact`, a float that equals one."""
 
-    exact: bool = False  # floats are invalid: gensim uses the number in range() or as a shape
+    #: Floats are invalid if it is True, because gensim uses the number in range() or as a shape.
+    exact: bool = False
     expected = "whole number"
 
     def convert(self, value: Any) -> int:
@@ -200,7 +201,7 @@ def callbacks(name: str, value: Any) -> Any:
         raise TypeError(
             f"{name} must be a list of callbacks, got {quoted(value)}: pass [{quoted(value)}]"
         )
-    # other iterables are not checked, because that could use up an iterator
+    # an iterator is not checked, because that would use it up
     for callback in value if isinstance(value, list | tuple | set) else ():
         for method in ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end"):
             if not callable(getattr(callback, method, None)):
