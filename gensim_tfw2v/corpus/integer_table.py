@@ -1,6 +1,7 @@
 """Compiled table of the integers that are words of a corpus.
 
-The source is ``kernel/native/src/text/integers.cc``, which is compiled into the library of the kernels.
+The source is ``kernel/native/src/text/integers.cc``, which is compiled into the library of the
+kernels.
 """
 
 import ctypes

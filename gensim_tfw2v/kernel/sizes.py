@@ -105,8 +105,8 @@ ROUND_TIMES = 6
 #: CBOW bears a larger one, because a prediction moves a mean of rows.
 ROUND_POWER = {"skipgram": 1 / 4, "cbow": 1 / 3}
 
-#: Number of positions in a group of a CBOW block: kGroup in native/src/kernels/cbow_sums.h. They share K
-#: negatives, where K is gensim's `negative`.
+#: Number of positions in a group of a CBOW block: kGroup in native/src/kernels/cbow_sums.h. They
+#: share K negatives, where K is gensim's `negative`.
 GROUP = 4
 
 #: Number of (tag, word) pairs that share K negatives. The kernel trains four pairs as one group, so

@@ -22,7 +22,8 @@ FOLDER = ROOT / "build/sanitized"
 #: compile faster. Null pointers crash the program without a check.
 SANITIZERS = [
     *("-fsanitize=address,undefined", "-fno-sanitize=null", "-fno-sanitize-recover=all"),
-    *("-fsanitize-undefined-trap-on-error", "--param", "asan-instrumentation-with-call-threshold=0"),
+    "-fsanitize-undefined-trap-on-error",
+    *("--param", "asan-instrumentation-with-call-threshold=0"),
 ]
 
 

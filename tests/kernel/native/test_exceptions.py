@@ -4,7 +4,6 @@ test_memory.py lets each allocation fail. This reads that no exported function i
 """
 
 import re
-from pathlib import Path
 
 import pytest
 

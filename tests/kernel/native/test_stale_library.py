@@ -62,7 +62,8 @@ def compiled(folder, change):
     )
     (folder / "kernels.cc").write_text(KERNELS)
     path = folder / "kernels.so"
-    sources = [folder / name for name in ("c_api.cc", "kernels/draws.cc", "text/text.cc", "kernels.cc")]
+    names = ("c_api.cc", "kernels/draws.cc", "text/text.cc", "kernels.cc")
+    sources = [folder / name for name in names]
     command = ["c++", f"-I{folder}", "-std=c++17", "-O0", "-shared", "-fPIC", *sources, "-o", path]
     subprocess.run(command, check=True, timeout=300)
     return path
