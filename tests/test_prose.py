@@ -51,7 +51,7 @@ def prose(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("folder", LIMITS)
 def test_comments_and_docstrings_open_with_their_subject_and_use_usual_words(folder):
-    sources = [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("src/*")]
+    sources = [path for kind in ("py", "h", "cc") for path in (ROOT / folder).rglob(f"*.{kind}")]
     texts = [(path, text) for path in sources for text in prose(path)]
     openings = [(path, text) for path, text in texts if OPENING.match(text)]
     words = [(path, found[0], text) for path, text in texts for found in WORD.finditer(text)]

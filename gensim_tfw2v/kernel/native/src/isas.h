@@ -27,7 +27,7 @@
 
 namespace tfw2v {
 
-// Whether this machine supports each instruction set.
+// Each function returns whether this machine supports the instruction set of its name.
 struct Supports : cpu::Architecture {
 #define TFW2V_SUPPORTS(isa, base, flags, supported) \
   static bool isa() {                               \
