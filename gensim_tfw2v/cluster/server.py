@@ -114,7 +114,7 @@ def serve(with_parent: bool = False) -> NoReturn:
     spec = tf.train.ClusterSpec(cluster.addresses())
     server = tf.distribute.Server(spec, job_name=task.role, task_index=task.index, config=config)
     if not all(member.is_loopback for member in cluster.tasks()):
-        keep_alive(None)  # for all connections, since the ports of callers are unknown
+        keep_alive(None)  # The ports of callers are unknown, so all connections get it.
     publish_version(server, task)
     log_dir = os.environ.get(LOG_DIR)
     log = TaskLog(log_dir, f"{task.role}-{task.index}") if log_dir else None
