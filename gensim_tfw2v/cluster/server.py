@@ -4,7 +4,7 @@ It serves until SIGTERM or SIGINT. With ``--with-parent``, it also exits when it
 closes, which happens when its parent process ends in any way. Parent and task send each other
 heartbeats: a parent kills a task that hangs, and `watch` kills one that has lost its parent.
 
-When the last training has left, the task restarts itself to free its resources: see `handshake`.
+When the last training has left, the task restarts itself to free its resources: see `presence`.
 """
 
 import contextlib
@@ -97,7 +97,8 @@ def serve(with_parent: bool = False) -> NoReturn:
     check_port(task)  # TensorFlow's own error names neither the port nor the process that uses it
 
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
+    from gensim_tfw2v.cluster.handshake import publish_version
+    from gensim_tfw2v.cluster.presence import wait_for_trainings
     from gensim_tfw2v.kernel.native import load_ops
     from gensim_tfw2v.monitor.events import TaskLog
 
