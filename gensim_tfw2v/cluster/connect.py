@@ -132,7 +132,7 @@ def check_paths(tasks: Sequence[Task]) -> None:
     MissingTasks
         If tasks do not answer at all.
     """
-    from gensim_tfw2v.cluster.handshake import is_blocked
+    from gensim_tfw2v.cluster.sessions import is_blocked
 
     ps_tasks = [task for task in tasks if task.role == "ps"]
     worker_tasks = [task for task in tasks if task.role == "worker"]
@@ -195,7 +195,8 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
         kernels; the message names them.
     """
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.cluster.handshake import check_versions, hold_presence
+    from gensim_tfw2v.cluster.handshake import check_versions
+    from gensim_tfw2v.cluster.presence import hold_presence
 
     if cluster.chief:
         check_port(cluster.task("chief", 0))

@@ -20,7 +20,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import prepare_connections, wait_for_tasks
-from gensim_tfw2v.cluster.handshake import device_of, session
+from gensim_tfw2v.cluster.sessions import device_of, session
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.encode import fresh_folder

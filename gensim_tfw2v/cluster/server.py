@@ -4,7 +4,7 @@ It serves until SIGTERM or SIGINT. With ``--with-parent``, it also exits when it
 closes, which happens when its parent process ends in any way. Parent and task send each other
 heartbeats: a parent kills a task that hangs, and `watch` kills one that has lost its parent.
 
-When the last training has left, the task restarts itself to free its resources: see `handshake`.
+When the last training has left, the task restarts itself to free its resources: see `presence`.
 """
 
 import contextlib
@@ -97,7 +97,8 @@ def serve(with_parent: bool = False) -> NoReturn:
     check_port(task)  # TensorFlow's own error names neither the port nor the process that uses it
 
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
+    from gensim_tfw2v.cluster.handshake import publish_version
+    from gensim_tfw2v.cluster.presence import wait_for_trainings
     from gensim_tfw2v.monitor.task_log import TaskLog
     from gensim_tfw2v.ops.library import load_ops
 
@@ -114,7 +115,7 @@ def serve(with_parent: bool = False) -> NoReturn:
     spec = tf.train.ClusterSpec(cluster.addresses())
     server = tf.distribute.Server(spec, job_name=task.role, task_index=task.index, config=config)
     if not all(member.is_loopback for member in cluster.tasks()):
-        keep_alive(None)  # for all connections, since the ports of callers are unknown
+        keep_alive(None)  # The ports of callers are unknown, so all connections get it.
     publish_version(server, task)
     log_dir = os.environ.get(LOG_DIR)
     log = TaskLog(log_dir, f"{task.role}-{task.index}") if log_dir else None

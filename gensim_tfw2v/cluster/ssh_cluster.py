@@ -9,13 +9,18 @@ from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, Task
 from gensim_tfw2v.cluster.started_cluster import StartedCluster, is_noise
 
-#: Options for OpenSSH's client. The user's options come first, and take precedence. With
-#: these, ssh does not ask for a password, detects within half a minute that a host is lost, and
-#: shares no connection.
-OPTIONS = (
-    *("-T", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none"),
-    *("-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"),
+#: Settings of OpenSSH's client. With them, ssh does not ask for a password, shares no connection,
+#: and detects within half a minute that a host is lost.
+SETTINGS = (
+    "BatchMode=yes",
+    "ControlMaster=no",
+    "ControlPath=none",
+    "ServerAliveInterval=10",
+    "ServerAliveCountMax=3",
 )
+
+#: Options for OpenSSH's client. The user's options come first, and take precedence.
+OPTIONS = ("-T", *(word for setting in SETTINGS for word in ("-o", setting)))
 
 #: Meaning of exit statuses: of ssh itself, and of the remote shell.
 _MEANING = {

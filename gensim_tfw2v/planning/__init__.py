@@ -158,7 +158,7 @@ def _on_one_machine(work: Workload, machines: Machines) -> Choice:
 
 
 def _in_rows(work: Workload, tokens: float, machines: Machines) -> Choice:
-    share = work.frequencies.kept  # of the words
+    share = work.frequencies.kept
     threads = machines.threads
     job_tokens = choose_unit_entries(int(tokens), machines.workers * threads) * share * threads
     traffic = row_bytes(work, job_tokens)

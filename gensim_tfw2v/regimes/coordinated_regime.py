@@ -166,8 +166,9 @@ class CoordinatedRegime:
 
     def _wait(self, request_id: int, stop: Stop) -> None:
         """Process messages until the answer to a request arrives."""
-        answer_time = time.monotonic()  # of the last message that shows progress
-        message_time = answer_time  # of the last message of any kind
+        # Heartbeats count as messages, but not as answers, which show progress.
+        answer_time = time.monotonic()
+        message_time = answer_time
         stop_time: float | None = None
         is_logged = False
         while True:

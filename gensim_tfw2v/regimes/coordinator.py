@@ -54,7 +54,7 @@ class Coordinator:
         self._folder = setup.setup.folder
         self._regime: Any = None
         self._log: TaskLog | None = None
-        self._traffic_time = 0.0  # of the last message with counts of the work
+        self._traffic_time = 0.0  # clock time of the last message with counts of the work
         self._liveness = Liveness([] if setup.cluster is None else setup.cluster.servers())
         if setup.cluster is not None:
             # the process that receives this error kills this one, even if a call hangs here

@@ -105,7 +105,7 @@ class ProgramEnd:
         except queue.Empty:
             return None
         if message is None:
-            self._messages.put(None)  # for later calls
+            self._messages.put(None)  # Later calls must raise the error, too.
             raise EOFError
         return message
 

@@ -109,10 +109,19 @@ def test_ctrl_c_leaves_no_processes_or_ports(tmp_path):
     assert not ports & own_ports(os.getpid())
 
 
+#: Runs ``tfw2v`` with the arguments of a forked process.
+RUN_TFW2V = "from gensim_tfw2v.cli.start import main; main()"
+
+
 def test_training_on_tasks_started_by_hand(tfw2v, models, tmp_path, monkeypatch, shared_forks):
-    """11 s of CPU: each task imports TensorFlow, and again when a training has left it."""
-    forked = shared_forks(isolated=False).start_module  # a coordinator has no part in that
-    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", forked)
+    """Tasks are forks until a training has left them; then they import TensorFlow."""
+    start_module = shared_forks(isolated=False).start_module
+    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", start_module)
+
+    def start_task(*options, **environment):
+        command = ("tests.forked", "run", RUN_TFW2V, "task", *options)
+        return start_module(*command, environment=os.environ | environment)
+
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     hosts = tmp_path / "hosts.json"
     hosts.write_text(json.dumps({"ps": [ps], "worker": [worker]}))
@@ -126,14 +135,14 @@ def test_training_on_tasks_started_by_hand(tfw2v, models, tmp_path, monkeypatch,
         assert (advice in result.stderr) == bool(status)
         return result.stdout
 
-    tasks = [subprocess.Popen([*TFW2V, "task", "--hosts", str(hosts), "--role", "ps"])]
+    tasks = [start_task("--hosts", str(hosts), "--role", "ps")]
     try:
         wait_for_tasks([Task("ps", 0, ps)], 300)
         found = shown(status=1, seconds=3)
         assert re.search(r"ps +0 +\S+ +answers", found)
         assert re.search(r"worker +0 +\S+ +does not", found)
         own = json.dumps(config | {"task": {"type": "worker", "index": 0}})
-        tasks.append(subprocess.Popen([*TFW2V, "task"], env=os.environ | {"TF_CONFIG": own}))
+        tasks.append(start_task(TF_CONFIG=own))
         wait_for_tasks([Task("worker", 0, worker)], 300)
         assert re.search(r"worker +0 +\S+ +answers", shown(status=0, seconds=60))
         monkeypatch.delenv("TF_CONFIG")
@@ -144,7 +153,7 @@ def test_training_on_tasks_started_by_hand(tfw2v, models, tmp_path, monkeypatch,
         # the tasks restart after the training, and status waits for them
         answer = tfw2v("cluster", "status", "--hosts", hosts, "--seconds", 60)
         assert answer.stdout.count(" answers") == 2 and not answer.stderr
-        tasks[0].terminate()
+        tasks[0].send_signal(signal.SIGTERM)
         assert tasks[0].wait(180) == 128 + signal.SIGTERM  # also while it restarts
     finally:
         for task in tasks:

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from gensim_tfw2v.cluster import Cluster, MissingTasks, Task, handshake, wait_for_tasks
+from gensim_tfw2v.cluster import Cluster, MissingTasks, Task, sessions, wait_for_tasks
 from gensim_tfw2v.cluster import connect as connecting
 from gensim_tfw2v.cluster.connect import check_port, connect
 from gensim_tfw2v.cluster.local_cluster import free_ports
@@ -107,12 +107,12 @@ def test_chief_port_in_use_is_reported_immediately(monkeypatch):
 def test_tasks_that_do_not_answer_are_missing_and_the_others_blocked(monkeypatch):
     tasks = [Task(role, 0, f"127.0.0.1:{port}") for role, port in zip(
         ("ps", "worker"), free_ports(2), strict=True)]  # fmt: skip
-    monkeypatch.setattr(handshake, "is_blocked", lambda pair, seconds: True)
+    monkeypatch.setattr(sessions, "is_blocked", lambda pair, seconds: True)
     monkeypatch.setattr(connecting, "PATH_SECONDS", 0.05)
     with pytest.raises(MissingTasks, match="ps 0"):
         connecting.check_paths(tasks)
     monkeypatch.setattr(connecting, "wait_for_tasks", lambda *_: None)
     with pytest.raises(connecting.BlockedPaths, match="worker 0 .* and ps 0 .*"):
         connecting.check_paths(tasks)
-    monkeypatch.setattr(handshake, "is_blocked", lambda pair, seconds: False)
+    monkeypatch.setattr(sessions, "is_blocked", lambda pair, seconds: False)
     connecting.check_paths(tasks)

@@ -18,7 +18,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster import MissingTasks, handshake, readers
+from gensim_tfw2v.cluster import MissingTasks, readers, sessions
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus import CorpusDecodeError, run_readers, text_files
@@ -234,7 +234,7 @@ def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, mon
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
     monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 18)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
-    monkeypatch.setattr(handshake, "OPERATION_SECONDS", 5.0)
+    monkeypatch.setattr(sessions, "OPERATION_SECONDS", 5.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
     monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
     run_op, wait = readers.RemoteReader._run, readers.wait_for_tasks
@@ -282,7 +282,7 @@ def test_reading_is_retried_on_a_restarted_task(launcher, tmp_path, monkeypatch)
 
         @contextlib.contextmanager
         def session_before(*arguments):
-            with handshake.session(*arguments) as run:
+            with sessions.session(*arguments) as run:
                 made.append(run)
                 if len(made) == 1:
                     with arguments[1].as_default():
