@@ -305,7 +305,7 @@ def train(
     formats.check_model_name(output)
     with phase("loading gensim", progress):
         model_training.model_class()  # first, because it suspends garbage collection
-        with _log_printed(FOLDERS_LOG, context.command, verbose):
+        with _print_log(FOLDERS_LOG, context.command, verbose):
             options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         is_line_iterator = column is None and "sentences" in options
         is_read_once = is_stream(corpus) or (doc2vec and is_line_iterator)
@@ -322,7 +322,7 @@ def train(
             options["callbacks"] = [EarlyStopping(early_stopping, patience=patience)]
     saved: list[Path] = []
     try:
-        with _log_printed(SESSION_LOG, context.command, verbose):
+        with _print_log(SESSION_LOG, context.command, verbose):
             model, seconds = model_training.train_model(make, **options)
         for path in model_files.save_model(model, output, vectors, binary, progress):
             saved.append(path)
@@ -347,8 +347,8 @@ def _resume_advice(checkpoint_dir: Path | None) -> str:
 
 
 @contextlib.contextmanager
-def _log_printed(module: str, command: Any, verbose: bool) -> Iterator[None]:
-    """Context in which the log of a module is printed on stderr, as --verbose does anyway."""
+def _print_log(module: str, command: Any, verbose: bool) -> Iterator[None]:
+    """Print the log of a module on stderr within a context, unless --verbose prints it anyway."""
     if verbose:
         yield
         return

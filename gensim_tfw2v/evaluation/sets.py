@@ -26,7 +26,7 @@ class EvaluationFileError(ValueError):
     """Evaluation file that is empty or damaged, or has a line that cannot be parsed."""
 
 
-def shipped(names: Mapping[str, str], path: Path) -> Path:
+def find_shipped(names: Mapping[str, str], path: Path) -> Path:
     """Return the path of gensim's evaluation file if `path` is in `names`, otherwise `path`."""
     if path not in names:
         return path
