@@ -83,7 +83,7 @@ def failure_message(error: Exception) -> str:
     message = one_line(error)
     if not isinstance(error, OSError) or error.errno is None:
         return message
-    # a text of its own, unlike that of the system, contains its own advice
+    # Errors with a text that is not the system's contain advice already.
     is_plain = error.strerror == os.strerror(error.errno)
     cure = CURES.get(error.errno) if is_plain else None
     return f"{message}; {cure}" if cure else message
@@ -95,7 +95,7 @@ def memory_error_message(error: MemoryError) -> str:
 
     gib = 1 << 30
     limits = [f"{psutil.virtual_memory().available / gib:.1f} GiB of memory are available"]
-    with contextlib.suppress(ImportError):  # Windows
+    with contextlib.suppress(ImportError):  # Windows has no module `resource`
         import resource
 
         address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -120,7 +120,7 @@ _BEFORE_NAMES = r"set|leave out|lower|raise|a smaller|a larger"
 def name_options(message: str, command: Any) -> str:
     """Replace names of Python arguments in a message by those of the command's options."""
     parts = _QUOTED.split(_PYTHON_ADVICE.sub("", message))
-    # split() puts the quoted values, which are copied, at odd indices
+    # The quoted values, which remain as they are, have odd indices.
     parts[::2] = [_name_options_in_prose(part, command) for part in parts[::2]]
     return "".join(parts)
 
@@ -142,7 +142,7 @@ def _name_options_in_prose(message: str, command: Any) -> str:
     for name, option in options.items():
         param = parameters[name]
         start = rf"(?<!the )(?<![\w./'-]){name}"
-        # names without "_" are ordinary words, too: replace them only before these verbs
+        # Names without "_" are ordinary words, too. They are replaced only before these verbs.
         end = r"(?![\w./(=-])" if "_" in name else "(?= is | must | needs )"
         if param.is_flag:
             off = (param.secondary_opts or [option])[0]
@@ -208,7 +208,7 @@ def set_by_user(context: typer.Context) -> dict[str, Any]:
     """Return the values of the options that the user has set, by name."""
     options = {}
     for name, value in context.params.items():
-        # the source's name, because str(source) depends on the version of click
+        # Sources are compared by name, because str(source) depends on the version of click.
         source = getattr(context.get_parameter_source(name), "name", "")
         if "DEFAULT" not in source:
             options[name] = value

@@ -81,7 +81,7 @@ class CommandsWithClearFailures(Group):
             raise
         except BadInput as error:
             fail(common.one_line(error), status=2)
-        except OSError as error:  # disk full while printing --help
+        except OSError as error:  # printing --help fails if the disk is full
             fail(common.failure_message(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:
@@ -94,7 +94,7 @@ class CommandsWithClearFailures(Group):
             return result
         except (KeyboardInterrupt, common.Terminated) as error:
             common.fail_stopped(error)
-        except (typer.Exit, typer.Abort):  # subclasses of RuntimeError
+        except (typer.Exit, typer.Abort):  # RuntimeErrors by which Typer exits
             raise
         except MemoryError as error:
             logging.getLogger(__name__).debug("the command failed", exc_info=True)

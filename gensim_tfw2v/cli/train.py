@@ -304,7 +304,7 @@ def train(
     model_files.check_outputs(output, vectors, binary, inputs)
     formats.check_model_name(output)
     with phase("loading gensim", progress):
-        model_training.model_class()  # first, because it suspends garbage collection
+        model_training.model_class()  # imports the package with garbage collection suspended
         with _print_log(FOLDERS_LOG, context.command, verbose):
             options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         is_line_iterator = column is None and "sentences" in options

@@ -99,7 +99,9 @@ def evaluate_pairs(
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     keys = {}
-    for key in reversed(vectors.index_to_key[:restrict_vocab]):  # the first of variants remains
+    for key in reversed(
+        vectors.index_to_key[:restrict_vocab]
+    ):  # so that the first of variants remains
         form = typed_form(key)
         if form is not None:
             keys[fold(form)] = key

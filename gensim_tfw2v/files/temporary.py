@@ -131,7 +131,7 @@ def _finalize(folder: Path, owner: int, lock: BinaryIO | None) -> None:
     """Remove a folder if this is its owner's process, and release its lock."""
     is_owner = os.getpid() == owner  # a forked child must not remove its parent's folder
     if is_owner and not (folder / KEPT).exists():
-        with contextlib.suppress(OSError):  # renamed, so that writers on remote machines fail
+        with contextlib.suppress(OSError):  # writers on remote machines fail then
             folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
         remove(folder)
     if lock is not None:
