@@ -101,7 +101,7 @@ def evaluate_pairs(
     keys = {}
     for key in reversed(
         vectors.index_to_key[:restrict_vocab]
-    ):  # so that the first of variants remains
+    ):  # the first of variants replaces others
         form = typed_form(key)
         if form is not None:
             keys[fold(form)] = key
