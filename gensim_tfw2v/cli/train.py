@@ -17,6 +17,7 @@ from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, one_line, option, set_by_user
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
+from gensim_tfw2v.cli.option_names import name_options
 from gensim_tfw2v.cli.training_options import OF_THE_COMMAND, check_combination
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -355,7 +356,7 @@ def _print_log(module: str, command: Any, verbose: bool) -> Iterator[None]:
 
     class Formatter(logging.Formatter):
         def format(self, record: logging.LogRecord) -> str:
-            return common.name_options(f"tfw2v: {record.getMessage()}", command)
+            return name_options(f"tfw2v: {record.getMessage()}", command)
 
     logger = logging.getLogger(module)
     handler = logging.StreamHandler()
