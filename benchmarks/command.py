@@ -16,22 +16,22 @@ def existing_file(text: str) -> Path:
     return Path(text)
 
 
-def at_least(least: int) -> Any:
+def at_least(minimum: int) -> Any:
     """Return a parser of whole numbers that are not below `least`."""
 
-    def number(text: str) -> int:
-        if (value := int(text)) < least:
-            raise argparse.ArgumentTypeError(f"{value} is too small: give {least} or more")
+    def parse_number(text: str) -> int:
+        if (value := int(text)) < minimum:
+            raise argparse.ArgumentTypeError(f"{value} is too small: give {minimum} or more")
         return value
 
-    return number
+    return parse_number
 
 
 def threads(text: str) -> int:
     """Parse a number of threads, up to the number of usable cores."""
-    value, here = at_least(1)(text), len(usable_cores())
-    if value > here:
-        raise argparse.ArgumentTypeError(f"{value}: this machine has {here} cores")
+    value, n_cores = at_least(1)(text), len(usable_cores())
+    if value > n_cores:
+        raise argparse.ArgumentTypeError(f"{value}: this machine has {n_cores} cores")
     return int(value)
 
 
@@ -78,21 +78,21 @@ SHARED: dict[str, dict[str, Any]] = {
 
 def shared_parser(module: str, about: str | None, *names: str) -> argparse.ArgumentParser:
     """Make a command line with some of the `SHARED` options."""
-    made = argparse.ArgumentParser(
+    argument_parser = argparse.ArgumentParser(
         prog=f"python -m {module}",
         description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for name in names:
-        made.add_argument(name, **SHARED[name])
-    return made
+        argument_parser.add_argument(name, **SHARED[name])
+    return argument_parser
 
 
-def seeds(given: argparse.Namespace) -> range:
+def seeds(args: argparse.Namespace) -> range:
     """Return the seeds that ``--seeds`` and ``--first-seed`` select."""
-    return range(given.first_seed, given.first_seed + given.seeds)
+    return range(args.first_seed, args.first_seed + args.seeds)
 
 
-def pairs(given: argparse.Namespace) -> dict[str, str]:
+def pairs(args: argparse.Namespace) -> dict[str, str]:
     """Return the files of word pairs by display name."""
-    return {path.stem: str(path.resolve()) for path in given.eval}
+    return {path.stem: str(path.resolve()) for path in args.eval}

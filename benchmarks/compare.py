@@ -57,73 +57,75 @@ OBJECTIVES = {"sg": {"sg": 1}, "cbow": {"sg": 0}, "dbow": {"dm": 0}, "dm": {"dm"
 
 def setting_options(name: str) -> dict[str, Any]:
     """Return the constructor arguments for a setting: ``sg300`` is skip-gram with D = 300."""
-    found = re.fullmatch(rf"({'|'.join(OBJECTIVES)})(hs)?(\d+)", name)
-    if not found:
+    match = re.fullmatch(rf"({'|'.join(OBJECTIVES)})(hs)?(\d+)", name)
+    if not match:
         raise SystemExit(
             f"unknown setting {name!r}: write {', '.join(OBJECTIVES)}, with hs for hierarchical "
             "softmax, and the size, as in sg100 or cbowhs300"
         )
-    hierarchical = {"hs": 1, "negative": 0} if found[2] else {}
-    return {**OBJECTIVES[found[1]], "vector_size": int(found[3]), **hierarchical}
+    hierarchical = {"hs": 1, "negative": 0} if match[2] else {}
+    return {**OBJECTIVES[match[1]], "vector_size": int(match[3]), **hierarchical}
 
 
 def literals(text: str) -> dict[str, Any]:
     """Parse ``NAME=VALUE ...``; values that are not Python literals are strings."""
-    found = {}
+    options = {}
     for option in shlex.split(text):
         name, is_one, value = option.partition("=")
         if not is_one:
             raise argparse.ArgumentTypeError(f"{option}: write NAME=VALUE")
         try:
-            found[name] = ast.literal_eval(value)
+            options[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            found[name] = value
-    return found
+            options[name] = value
+    return options
 
 
-def engines(given: argparse.Namespace) -> list[Engine]:
+def engines(args: argparse.Namespace) -> list[Engine]:
     """Return the engines in the order of the first round."""
-    ours, name = given.candidate, given.candidate.partition(":")[2]
-    found = [
-        Engine(REFERENCE, given.reference),
-        Engine("gensim iterable", given.reference, from_file=False),
-        Engine(f"{name} corpus_file", ours),
+    candidate, name = args.candidate, args.candidate.partition(":")[2]
+    engine_list = [
+        Engine(REFERENCE, args.reference),
+        Engine("gensim iterable", args.reference, from_file=False),
+        Engine(f"{name} corpus_file", candidate),
     ]
-    found += [Engine(f"{name} {kernel}", ours, kernel=kernel) for kernel in given.kernel]
-    for options in given.also:
-        shown = " ".join(f"{key}={value}" for key, value in options.items())
-        found.append(Engine(f"{name} {shown}", ours, options))
-    return found
+    engine_list += [Engine(f"{name} {kernel}", candidate, kernel=kernel) for kernel in args.kernel]
+    for options in args.also:
+        description = " ".join(f"{key}={value}" for key, value in options.items())
+        engine_list.append(Engine(f"{name} {description}", candidate, options))
+    return engine_list
 
 
-def tasks(given: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Iterator[Task]:
+def tasks(args: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Iterator[Task]:
     """Yield all runs in order; each round has an engine at most once, and starts with the next."""
-    known = engines(given)
+    all_engines = engines(args)
     for setting, options in settings.items():
-        for number, seed in enumerate(seeds(given)):
-            start = number % len(known)
-            for engine in known[start:] + known[:start]:
-                if engine.from_file or number < given.iterable_rounds:
-                    yield Task(engine, setting, number, {**options, **engine.options, "seed": seed})
+        for round_number, seed in enumerate(seeds(args)):
+            start = round_number % len(all_engines)
+            for engine in all_engines[start:] + all_engines[:start]:
+                if engine.from_file or round_number < args.iterable_rounds:
+                    yield Task(
+                        engine, setting, round_number, {**options, **engine.options, "seed": seed}
+                    )
 
 
-def measure(task: Task, given: argparse.Namespace) -> Run:
+def measure(task: Task, args: argparse.Namespace) -> Run:
     """Run one task in a new process."""
     engine = task.engine
     arguments = {
         "target": engine.target,
         "from_file": engine.from_file,
-        "corpus": str(given.corpus.resolve()),
+        "corpus": str(args.corpus.resolve()),
         "options": task.options,
-        "pairs": pairs(given),
-        "quality": given.quality,
-        "started": time.time(),
+        "pairs": pairs(args),
+        "quality": args.quality,
+        "start_time": time.time(),
     }
     answer, child = call(
         "benchmarks.one_run:measure",
         arguments,
         environment={"TFW2V_ISA": engine.kernel} if engine.kernel else {},
-        cores=usable_cores()[: given.threads] if given.pin else None,
+        cores=usable_cores()[: args.threads] if args.pin else None,
     )
     return Run(
         engine=engine.name,
@@ -179,13 +181,19 @@ def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
     sizes = document["import_bytes"].items()
     imports = ", ".join(f"{name} {size / MEGABYTE:.0f} MiB" for name, size in sizes)
     parts = [facts(document, {"memory of a process that only imports": imports}), NOTES]
-    for setting in unique(one.setting for one in runs):
-        chosen = sorted((run for run in runs if run.setting == setting), key=lambda run: run.round)
-        names = sorted({run.engine for run in chosen}, key=lambda name: (name != REFERENCE, name))
-        groups = {name: [run for run in chosen if run.engine == name] for name in names}
+    for setting in unique(record.setting for record in runs):
+        setting_runs = [record for record in runs if record.setting == setting]
+        setting_runs.sort(key=lambda record: record.round)
+        names = sorted({record.engine for record in setting_runs})
+        names.sort(key=lambda name: name != REFERENCE)  # the reference comes first
+        groups: dict[str, list[Run]] = {name: [] for name in names}
+        for record in setting_runs:
+            groups[record.engine].append(record)
         options = ", ".join(f"{k}={v}" for k, v in document["settings"][setting].items())
-        numbers = ", ".join(str(seed) for seed in sorted({run.seed for run in chosen}))
-        text = f"{options}; seeds {numbers}"
+        seed_list = ", ".join(
+            str(seed) for seed in sorted({record.seed for record in setting_runs})
+        )
+        text = f"{options}; seeds {seed_list}"
         parts.append(section(setting, text, speed_table(groups), quality_table(groups)))
     return page(f"Compared with gensim: {document['corpus']['name']}", *parts)
 
@@ -193,8 +201,8 @@ def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
     shared = ("corpus", "--out", "--name", "--seeds", "--first-seed", "--epochs", "--threads")
-    made = shared_parser("benchmarks.compare", __doc__, *shared, "--eval", "--pin")
-    add, flag = made.add_argument, argparse.BooleanOptionalAction
+    argument_parser = shared_parser("benchmarks.compare", __doc__, *shared, "--eval", "--pin")
+    add, flag = argument_parser.add_argument, argparse.BooleanOptionalAction
     add("--settings", default="sg100", help="such as sg100,cbow300,sghs100 (sg100)")
     add("--option", action="append", type=literals, default=[], metavar="NAME=VALUE",
         help="constructor argument for all engines")  # fmt: skip
@@ -211,39 +219,39 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--reference", default="gensim.models:Word2Vec", help="module:Class to compare with")
     add("--candidate", default="gensim_tfw2v:TFWord2Vec", help="module:Class to compare")
-    return made
+    return argument_parser
 
 
 def main() -> None:
     """Measure, and write the results so far after each run."""
-    given = parser().parse_args()
+    args = parser().parse_args()
     common: dict[str, Any] = {"window": 5, "negative": 5, "sample": 1e-3, "min_count": 5}
-    for options in given.option:
+    for options in args.option:
         common |= options
-    common |= {"epochs": given.epochs, "workers": given.threads}
-    settings = {name: {**common, **setting_options(name)} for name in given.settings.split(",")}
+    common |= {"epochs": args.epochs, "workers": args.threads}
+    settings = {name: {**common, **setting_options(name)} for name in args.settings.split(",")}
     imports = {
         name: run([sys.executable, "-c", f"import {name}"]).peak_bytes
         for name in ("tensorflow", "gensim")
     }
-    document = begin(given.corpus) | {
-        "pinned": given.pin,
+    document = begin(args.corpus) | {
+        "pinned": args.pin,
         "settings": settings,
         "import_bytes": imports,
     }
-    base = given.out / (given.name or given.corpus.stem)
+    base = args.out / (args.name or args.corpus.stem)
     runs: list[Run] = []
-    for task in tasks(given, settings):
-        one = measure(task, given)
-        runs.append(one)
+    for task in tasks(args, settings):
+        record = measure(task, args)
+        runs.append(record)
         print(
-            f"{one.setting} round {one.round + 1}/{given.seeds} {one.engine}: "
-            f"{one.words_per_second / 1e6:.3f} M raw words/s, "
-            f"{one.text_seconds:.1f} s from text to vectors",
+            f"{record.setting} round {record.round + 1}/{args.seeds} {record.engine}: "
+            f"{record.words_per_second / 1e6:.3f} M raw words/s, "
+            f"{record.text_seconds:.1f} s from text to vectors",
             flush=True,
         )
-        document["corpus"]["words"] = one.raw_words
-        document["runs"] = [each.to_json() for each in runs]
+        document["corpus"]["words"] = record.raw_words
+        document["runs"] = [run.to_json() for run in runs]
         write(base, document, markdown(document, runs))
     print(f"\n{markdown(document, runs)}\nwritten: {base}.md and {base}.json")
 

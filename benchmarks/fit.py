@@ -38,17 +38,20 @@ def alone_per_second(setting: str) -> float:
 def fit() -> Fit:
     """Fit the costs to the committed results, with lines through the times for D = 100 and 300."""
     speed, scaling = results("speed"), results("scaling")
-    kept = Frequencies.zipf(speed["runs"][0]["vocabulary"]).kept
+    kept_fraction = Frequencies.zipf(speed["runs"][0]["vocabulary"]).kept
 
     def core_ns(words_per_second: float, threads: int) -> float:
-        return threads * 1e9 / (words_per_second * kept)
+        return threads * 1e9 / (words_per_second * kept_fraction)
 
-    def alone(setting: str) -> float:
+    def nanoseconds_per_token(setting: str) -> float:
         return core_ns(alone_per_second(setting), speed["settings"][setting]["workers"])
 
     costs = {}
     for is_skipgram, objective in enumerate(("cbow", "sg")):
-        small, large = alone(f"{objective}100"), alone(f"{objective}300")
+        small, large = (
+            nanoseconds_per_token(f"{objective}100"),
+            nanoseconds_per_token(f"{objective}300"),
+        )
         dimension = (large - small) / 200
         costs[bool(is_skipgram)] = small - 100 * dimension, dimension
     machines = scaling["simulated"][0]
@@ -57,7 +60,7 @@ def fit() -> Fit:
         abs(run["predicted"] / run["found"]["words_per_second"] - 1)
         for run in results("links")["runs"]
     ]
-    return Fit(costs, worker / alone("sg100"), max(errors))
+    return Fit(costs, worker / nanoseconds_per_token("sg100"), max(errors))
 
 
 if __name__ == "__main__":

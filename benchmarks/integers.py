@@ -53,10 +53,10 @@ class Run(NamedTuple):
 def write_integers(corpus: Path, folder: Path) -> dict[str, Path]:
     """Write the words of a text as arrays of integers [sentences, LENGTH]; return their files."""
     words = corpus.read_text(encoding="utf-8").split()
-    numbers = {word: rank for rank, (word, _) in enumerate(Counter(words).most_common())}
-    ranks = np.fromiter(map(numbers.__getitem__, words), np.int32, len(words))
+    ranks_by_word = {word: rank for rank, (word, _) in enumerate(Counter(words).most_common())}
+    ranks = np.fromiter(map(ranks_by_word.__getitem__, words), np.int32, len(words))
     ranks = ranks[: len(ranks) // LENGTH * LENGTH].reshape(-1, LENGTH)
-    hashes = np.random.default_rng(1).integers(2**62, size=len(numbers))
+    hashes = np.random.default_rng(1).integers(2**62, size=len(ranks_by_word))
     files = {"ranks": folder / "ranks.npy", "hashes": folder / "hashes.npy"}
     np.save(files["ranks"], ranks)
     np.save(files["hashes"], hashes[ranks])
@@ -83,9 +83,9 @@ def measure(target: str, form: str, path: str, options: dict[str, Any]) -> tuple
     engine = pkgutil.resolve_name(target)
     with tempfile.TemporaryDirectory() as folder:
         corpus = form_of(np.load(path), form, folder)
-        began, before = time.perf_counter(), cpu_seconds()
+        start, cpu_start = time.perf_counter(), cpu_seconds()
         engine(corpus, **options)
-        return time.perf_counter() - began, cpu_seconds() - before
+        return time.perf_counter() - start, cpu_seconds() - cpu_start
 
 
 def ratio_table(runs: Sequence[Run], n_words: int) -> str:
@@ -94,9 +94,11 @@ def ratio_table(runs: Sequence[Run], n_words: int) -> str:
     measures = attrgetter("seconds"), attrgetter("cpu_seconds")
     rows = []
     for form in dict.fromkeys(run.form for run in runs):
-        own = [run for run in runs if run.form == form]
-        times = [spread([seconds(run) / n_words * 1e9 for run in own]) for seconds in measures]
-        ratios = [paired_ratios(own, reference, seconds) for seconds in measures]
+        form_runs = [run for run in runs if run.form == form]
+        times = [
+            spread([seconds(run) / n_words * 1e9 for run in form_runs]) for seconds in measures
+        ]
+        ratios = [paired_ratios(form_runs, reference, seconds) for seconds in measures]
         rows.append([form, *times, *(spread([1 / x for x in ratio]) for ratio in ratios)])
     return table(["corpus", "ns per word", "CPU ns per word", "speed", "by CPU time"], rows)
 
@@ -113,37 +115,39 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser(
+    argument_parser = shared_parser(
         "benchmarks.integers",
         __doc__,
         *("corpus", "--out", "--seeds", "--first-seed", "--epochs", "--threads", "--sg"),
     )
-    made.add_argument("--forms", default=",".join([*FORMS][1:]), help="forms (%(default)s)")
-    made.set_defaults(epochs=1, sg=0)
-    return made
+    argument_parser.add_argument(
+        "--forms", default=",".join([*FORMS][1:]), help="forms (%(default)s)"
+    )
+    argument_parser.set_defaults(epochs=1, sg=0)
+    return argument_parser
 
 
 def main() -> None:
     """Measure, and write the results after each round."""
-    given = parser().parse_args()
-    forms = [GENSIM, *given.forms.split(",")]
-    document = begin(given.corpus)
-    options = {"sg": given.sg, "epochs": given.epochs, "workers": given.threads}
+    args = parser().parse_args()
+    forms = [GENSIM, *args.forms.split(",")]
+    document = begin(args.corpus)
+    options = {"sg": args.sg, "epochs": args.epochs, "workers": args.threads}
     with tempfile.TemporaryDirectory() as folder:
-        files = write_integers(given.corpus, Path(folder))
+        files = write_integers(args.corpus, Path(folder))
         document["corpus"]["words"] = int(np.load(files["ranks"], mmap_mode="r").size)
         document |= {"options": options, "runs": {name: [] for name in files}}
-        for (name, path), number in ((each, n) for n in seeds(given) for each in files.items()):
+        for (name, path), seed in ((item, n) for n in seeds(args) for item in files.items()):
             for form in forms:
                 target, kind = FORMS[form]
-                seeded = {**options, "seed": number}
+                seeded = {**options, "seed": seed}
                 task = {"target": target, "form": kind, "path": str(path), "options": seeded}
-                cores = usable_cores()[: given.threads]
+                cores = usable_cores()[: args.threads]
                 times, _ = call("benchmarks.integers:measure", task, cores=cores)
-                document["runs"][name].append(Run(form, number, *times))
+                document["runs"][name].append(Run(form, seed, *times))
                 print(name, document["runs"][name][-1], flush=True)
             text = markdown(document)
-            write(given.out / "integers", document, text)
+            write(args.out / "integers", document, text)
     print(f"\n{text}")
 
 

@@ -38,24 +38,24 @@ def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
     from gensim_tfw2v.kernel.native import by_ctypes
 
     spent = {"draw": 0, "train": 0}
-    kept = 0
+    n_inputs = 0
 
-    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def time_calls(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed_call(*args: Any, **kwargs: Any) -> Any:
-            nonlocal kept
+            nonlocal n_inputs
             begin = time.thread_time_ns()
-            made = function(*args, **kwargs)
+            result = function(*args, **kwargs)
             spent[name] += time.thread_time_ns() - begin
-            kept += len(made.inputs) if name == "draw" else 0
-            return made
+            n_inputs += len(result.inputs) if name == "draw" else 0
+            return result
 
         return timed_call
 
-    by_ctypes.draw = timed("draw", by_ctypes.draw)
-    by_ctypes.KernelTables.train = timed("train", by_ctypes.KernelTables.train)  # type: ignore[method-assign]
+    by_ctypes.draw = time_calls("draw", by_ctypes.draw)
+    by_ctypes.KernelTables.train = time_calls("train", by_ctypes.KernelTables.train)  # type: ignore[method-assign]
     model = TFFastText if objective.startswith("FastText") else TFWord2Vec
     model(corpus_file=corpus, workers=1, epochs=1, **OBJECTIVES[objective])
-    return {"kernel": by_ctypes.variant(), **{name: ns / kept for name, ns in spent.items()}}
+    return {"kernel": by_ctypes.variant(), **{name: ns / n_inputs for name, ns in spent.items()}}
 
 
 def markdown(document: Mapping[str, Any]) -> str:
@@ -63,7 +63,9 @@ def markdown(document: Mapping[str, Any]) -> str:
     kernels = unique(kernel for cells in document["fastest"].values() for kernel in cells)
     rows = []
     for objective, cells in document["fastest"].items():
-        figures = [f"{cells[each]['draw']:.0f} + {cells[each]['train']:.0f}" for each in kernels]
+        figures = [
+            f"{cells[kernel]['draw']:.0f} + {cells[kernel]['train']:.0f}" for kernel in kernels
+        ]
         rows.append([objective, *figures])
     head = ["ns per token: draws + training", *kernels]
     return page("CPU time of the kernels", facts(document), ABOUT, table(head, rows))
@@ -71,41 +73,41 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser("benchmarks.kernels", __doc__, "corpus")
-    add = made.add_argument
+    argument_parser = shared_parser("benchmarks.kernels", __doc__, "corpus")
+    add = argument_parser.add_argument
     add("--rounds", type=at_least(1), default=3, help="number of rounds; the fastest counts (3)")
     add("--objectives", nargs="+", default=[*OBJECTIVES], choices=OBJECTIVES, metavar="NAME")
     add("--kernels", nargs="+", metavar="NAME", help="all that this processor can run")
     add("--out", type=Path, help="folder for kernels.json and kernels.md")
-    return made
+    return argument_parser
 
 
 def main() -> None:
     """Measure, and print the table after each round."""
-    given = parser().parse_args()
+    args = parser().parse_args()
     names = call("gensim_tfw2v.kernel.native.by_ctypes:kernel_names", {})[0]
-    kernels = given.kernels or names
+    kernels = args.kernels or names
     if wrong := set(kernels) - set(names):
         raise SystemExit(f"--kernels must be of {', '.join(names)}, not {', '.join(sorted(wrong))}")
     fastest: dict[str, dict[str, dict[str, float]]] = {}
     document = begin() | {"fastest": fastest}
-    for _ in range(given.rounds):
-        for objective in given.objectives:
+    for _ in range(args.rounds):
+        for objective in args.objectives:
             for kernel in kernels:
-                found, _ = call(
+                times, _ = call(
                     "benchmarks.kernels:nanoseconds",
-                    {"objective": objective, "corpus": str(given.corpus.resolve())},
+                    {"objective": objective, "corpus": str(args.corpus.resolve())},
                     environment={"TFW2V_ISA": kernel},
                 )
-                if found.pop("kernel") != kernel:
+                if times.pop("kernel") != kernel:
                     raise RuntimeError(f"{objective} was not trained by the kernel {kernel}")
                 cells = fastest.setdefault(objective, {})
-                cell = cells.setdefault(kernel, found)
-                cells[kernel] = {name: min(cell[name], found[name]) for name in cell}
+                cell = cells.setdefault(kernel, times)
+                cells[kernel] = {name: min(cell[name], times[name]) for name in cell}
         text = markdown(document)
         print(text, flush=True)
-        if given.out:
-            write(given.out / "kernels", document, text)
+        if args.out:
+            write(args.out / "kernels", document, text)
 
 
 if __name__ == "__main__":

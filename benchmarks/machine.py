@@ -32,10 +32,10 @@ def cpu_model() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         text = ""
-    found = dict(re.findall(r"^([a-z ]+\w)\s*: (.+)$", text, re.MULTILINE))
-    if "model name" in found:
-        more = [name for name in ("cpu family", "model") if name in found]
-        return ", ".join([found["model name"], *(f"{name} {found[name]}" for name in more)])
+    fields = dict(re.findall(r"^([a-z ]+\w)\s*: (.+)$", text, re.MULTILINE))
+    if "model name" in fields:
+        more = [name for name in ("cpu family", "model") if name in fields]
+        return ", ".join([fields["model name"], *(f"{name} {fields[name]}" for name in more)])
     if platform.system() == "Darwin":
         command = ["sysctl", "-n", "machdep.cpu.brand_string"]
         return subprocess.run(command, capture_output=True, text=True).stdout.strip()
@@ -56,13 +56,13 @@ def kernels_hash(folder: Path = KERNEL) -> str:
 
     Comments and layout do not count.
     """
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.*")):
         if path.suffix in (".h", ".cc", ".py"):
             ignored = _IGNORED.get(path.suffix, _IGNORED["C++"])
             code = ignored.sub(r"\1", path.read_text(encoding="utf-8"))
-            made.update(f"{path.relative_to(folder).as_posix()}\0{code}\0".encode())
-    return made.hexdigest()[:12]
+            digest.update(f"{path.relative_to(folder).as_posix()}\0{code}\0".encode())
+    return digest.hexdigest()[:12]
 
 
 def commit() -> str:

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.quality import evaluate, of_documents
+from benchmarks.quality import evaluate, evaluate_documents
 
 
 def text_source(corpus: str, from_file: bool) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def measure(
     options: dict[str, Any],
     pairs: dict[str, str],
     quality: bool,
-    started: float,
+    start_time: float,
 ) -> dict[str, Any]:
     """Train, and return the measured fields of `benchmarks.records.Run`.
 
@@ -72,27 +72,29 @@ def measure(
     """
     begin = time.perf_counter()
     engine = pkgutil.resolve_name(target)
-    imported = time.perf_counter()
+    import_end = time.perf_counter()
     source = text_source(corpus, from_file)
     model = engine(**options)
     model.build_vocab(**source)
-    counted = time.perf_counter()
+    counting_end = time.perf_counter()
     cpu = cpu_seconds()
     seconds = train(model, source)
     answer = {
         "raw_words": model.corpus_total_words,
         "vocabulary": len(model.wv),
         "epochs": model.epochs,
-        "import_seconds": imported - begin,
-        "vocab_seconds": counted - imported,
+        "import_seconds": import_end - begin,
+        "vocab_seconds": counting_end - import_end,
         "train_seconds": seconds,
-        "process_seconds": time.time() - started,
+        "process_seconds": time.time() - start_time,
         "cpu_seconds": cpu_seconds() - cpu,
         "peak_bytes": peak_bytes(),
     }
     if traffic := getattr(model, "traffic", None):
         answer["bytes_per_token"] = traffic.bytes_per_token
     if quality:
-        of_words = not hasattr(model, "dv")
-        answer["quality"] = evaluate(model.wv, pairs) if of_words else of_documents(model, corpus)
+        has_words = not hasattr(model, "dv")
+        answer["quality"] = (
+            evaluate(model.wv, pairs) if has_words else evaluate_documents(model, corpus)
+        )
     return answer

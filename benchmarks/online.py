@@ -52,9 +52,9 @@ def divide(pairs: Iterable[Path], new: frozenset[str], folder: Path) -> dict[str
             words = line.lower().split("\t")[:2]
             if not line.startswith("#"):
                 texts["new" if new & set(words) else "known"].append(line)
-        for part, kept in texts.items():
+        for part, part_lines in texts.items():
             target = folder / f"{part}-{path.name}"
-            target.write_text("\n".join(kept) + "\n", encoding="utf-8")
+            target.write_text("\n".join(part_lines) + "\n", encoding="utf-8")
             files[part][f"{path.stem}, {part}"] = str(target)
     return files["known"] | files["new"]
 
@@ -63,14 +63,14 @@ def measure(
     engine: Any, halves: dict[str, Path], pairs: dict[str, str], options: dict[str, Any]
 ) -> Scores:
     """Return the scores after the first corpus and after the second."""
-    found = {}
+    scores = {}
     model = engine(**options)
     for name, path in halves.items():
         source = text_source(str(path), from_file=True)
         model.build_vocab(**source, update=name == "after")
         train(model, source)
-        found[name] = {pair: spearman(model.wv, file) for pair, file in pairs.items()}
-    return found
+        scores[name] = {pair: spearman(model.wv, file) for pair, file in pairs.items()}
+    return scores
 
 
 def means_table(runs: dict[str, list[Scores]]) -> str:
@@ -81,8 +81,8 @@ def means_table(runs: dict[str, list[Scores]]) -> str:
         for engine in ("gensim", "TFWord2Vec"):
             for when in ("before", "after"):
                 values = [run[when][name] for run in runs[engine]]
-                known = [value for value in values if value is not None]
-                means.append(mean(known) if len(known) == len(values) else None)
+                defined_values = [value for value in values if value is not None]
+                means.append(mean(defined_values) if len(defined_values) == len(values) else None)
         cells = ["–" if mean is None else f"{mean:.3f}" for mean in means]
         _, gensim, _, ours = means
         cells.append("–" if gensim is None or ours is None else f"{ours - gensim:+.3f}")
@@ -93,47 +93,47 @@ def means_table(runs: dict[str, list[Scores]]) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser(
+    argument_parser = shared_parser(
         "benchmarks.online",
         __doc__,
         *("corpus", "--out", "--seeds", "--first-seed", "--epochs", "--threads", "--sg", "--eval"),
     )
-    made.set_defaults(epochs=3)
-    return made
+    argument_parser.set_defaults(epochs=3)
+    return argument_parser
 
 
 def main() -> None:
     """Measure, and write the scores of all runs."""
-    given = parser().parse_args()
+    args = parser().parse_args()
     from gensim.models import Word2Vec
     from gensim.test.utils import datapath
 
     from gensim_tfw2v import TFWord2Vec
 
-    options = {"sg": given.sg, "epochs": given.epochs, "workers": given.threads}
+    options = {"sg": args.sg, "epochs": args.epochs, "workers": args.threads}
     runs: dict[str, list[Scores]] = {"gensim": [], "TFWord2Vec": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        halves, new = halve(given.corpus, folder, min_count=5)
-        pairs = divide([Path(datapath("wordsim353.tsv")), *given.eval], new, folder)
-        for seed in seeds(given):
-            for engine, made in (("gensim", Word2Vec), ("TFWord2Vec", TFWord2Vec)):
-                runs[engine].append(measure(made, halves, pairs, {**options, "seed": seed}))
+        halves, new = halve(args.corpus, folder, min_count=5)
+        pairs = divide([Path(datapath("wordsim353.tsv")), *args.eval], new, folder)
+        for seed in seeds(args):
+            for engine, model_class in (("gensim", Word2Vec), ("TFWord2Vec", TFWord2Vec)):
+                runs[engine].append(measure(model_class, halves, pairs, {**options, "seed": seed}))
                 print(engine, "seed", seed, json.dumps(runs[engine][-1]["after"]), flush=True)
-    document = begin(given.corpus) | {
+    document = begin(args.corpus) | {
         "new_words": len(new),
         "options": options,
-        "first_seed": given.first_seed,
+        "first_seed": args.first_seed,
         "runs": runs,
     }
     about = (
-        f"{len(new):,} new words; {given.seeds} seeds from {given.first_seed}; "
-        f"sg={given.sg}, {given.epochs} epochs on each half. Spearman correlation, means "
+        f"{len(new):,} new words; {args.seeds} seeds from {args.first_seed}; "
+        f"sg={args.sg}, {args.epochs} epochs on each half. Spearman correlation, means "
         "over the seeds; a score that is missing for some seed is left out."
     )
-    title = f"New words in a second corpus: {given.corpus.name}"
+    title = f"New words in a second corpus: {args.corpus.name}"
     text = page(title, facts(document), about, means_table(runs))
-    write(given.out / "online", document, text)
+    write(args.out / "online", document, text)
     print(f"\n{text}")
 
 

@@ -84,22 +84,22 @@ def run(
         If the command could not be started, exited with a status other than 0, or timed out.
     """
     paths = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
-    own = {"PYTHONPATH": os.pathsep.join(paths), **(environment or {})}
+    variables = {"PYTHONPATH": os.pathsep.join(paths), **(environment or {})}
     with (
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,
         _inheriting_orphans(),
     ):
-        others = {child.pid for child in psutil.Process().children()}
+        other_children = {child.pid for child in psutil.Process().children()}
         began = time.perf_counter()
         try:
-            with _pinned(cores):
+            with _pin_cores(cores):
                 process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=errors,
-                    env=os.environ | own,
+                    env=os.environ | variables,
                     start_new_session=True,
                 )
         except OSError as error:
@@ -114,16 +114,16 @@ def run(
         finally:
             watch.stopped.set()
             wall = time.perf_counter() - began
-            left = _wait_for_orphans(others)
+            orphan_seconds = _wait_for_orphans(other_children)
         if status != 0:
-            why = f"took longer than {limit:g} s"
+            reason = f"took longer than {limit:g} s"
             if status is not None:
-                why = f"ended with exit code {status}"
+                reason = f"ended with exit code {status}"
             wrote = _end(errors) or _end(output)
-            raise CommandError(f"{shlex.join(command)}\n{why}:\n{wrote}")
+            raise CommandError(f"{shlex.join(command)}\n{reason}:\n{wrote}")
         output.seek(0)
         text = output.read().decode(errors="replace")
-        return Measured(wall, cpu + left, largest, watch.peak, text)
+        return Measured(wall, cpu + orphan_seconds, largest, watch.peak, text)
 
 
 def call(function: str, arguments: Mapping[str, Any], **options: Any) -> tuple[Any, Measured]:
@@ -167,26 +167,28 @@ class FamilyPeak(threading.Thread):
 def _wait(process: subprocess.Popen[bytes], end: float) -> tuple[int | None, float, int]:
     """Wait; return exit code (None after a timeout), CPU seconds and peak memory in bytes."""
     status = None
-    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+    while not (wait_result := os.wait4(process.pid, os.WNOHANG))[0]:
         if time.perf_counter() > end:
             _kill_family(process.pid)
-            ended = os.wait4(process.pid, 0)
+            wait_result = os.wait4(process.pid, 0)
             break
         time.sleep(0.01)
     else:
-        status = os.waitstatus_to_exitcode(ended[1])
+        status = os.waitstatus_to_exitcode(wait_result[1])
     # wait4 has reaped the process, so Popen cannot
-    process.returncode = os.waitstatus_to_exitcode(ended[1])
-    used = ended[2]
+    process.returncode = os.waitstatus_to_exitcode(wait_result[1])
+    usage = wait_result[2]
     unit = 1 if sys.platform == "darwin" else 1024
-    return status, used.ru_utime + used.ru_stime, used.ru_maxrss * unit
+    return status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit
 
 
-def _wait_for_orphans(others: set[int]) -> float:
+def _wait_for_orphans(other_children: set[int]) -> float:
     """Wait for inherited descendants, kill those that do not exit, and return their CPU seconds."""
     seconds, end = 0.0, time.perf_counter() + GRACE_SECONDS
     while True:
-        orphans = [child for child in psutil.Process().children() if child.pid not in others]
+        orphans = [
+            child for child in psutil.Process().children() if child.pid not in other_children
+        ]
         if not orphans:
             return seconds
         for orphan in orphans:
@@ -194,8 +196,8 @@ def _wait_for_orphans(others: set[int]) -> float:
                 with contextlib.suppress(psutil.Error):
                     orphan.kill()
             with contextlib.suppress(ChildProcessError):
-                pid, _, used = os.wait4(orphan.pid, os.WNOHANG)
-                seconds += used.ru_utime + used.ru_stime if pid else 0.0
+                pid, _, usage = os.wait4(orphan.pid, os.WNOHANG)
+                seconds += usage.ru_utime + usage.ru_stime if pid else 0.0
         time.sleep(0.01)
 
 
@@ -223,17 +225,17 @@ def _inheriting_orphans() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _pinned(cores: Sequence[int] | None) -> Iterator[None]:
+def _pin_cores(cores: Sequence[int] | None) -> Iterator[None]:
     """Bind this thread, and so the processes that it starts, to some cores."""
     if cores is None or not hasattr(os, "sched_setaffinity"):
         yield
         return
-    before = os.sched_getaffinity(0)
+    previous_cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, before)
+        os.sched_setaffinity(0, previous_cores)
 
 
 def _end(file: IO[bytes]) -> str:

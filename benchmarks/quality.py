@@ -30,7 +30,7 @@ def unknown_words(vectors: Any, path: str) -> float | None:
     return float(spearmanr(*zip(*scores, strict=True)).statistic) if len(scores) > 1 else None
 
 
-def of_documents(model: Any, corpus: str) -> dict[str, float]:
+def evaluate_documents(model: Any, corpus: str) -> dict[str, float]:
     """Evaluate a model of documents, which are the lines of a text, without labels.
 
     Of `LINES` random lines with at least `WORDS` words, ``halves`` is the fraction whose first half
@@ -45,19 +45,21 @@ def of_documents(model: Any, corpus: str) -> dict[str, float]:
     tags = np.random.default_rng(1).permutation(long)[:LINES]
     texts = [documents[tag] for tag in tags]
 
-    def inferred(texts: list[list[str]]) -> Any:
+    def infer_vectors(texts: list[list[str]]) -> Any:
         return np.stack([model.infer_vector(words) for words in texts])
 
-    def nearest(queries: Any, others: Any) -> float:
-        queries, others = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (queries, others))
-        return float(np.mean((queries @ others.T).argmax(1) == np.arange(len(queries))))
+    def find_nearest(queries: Any, candidates: Any) -> float:
+        queries, candidates = (
+            x / np.linalg.norm(x, axis=1, keepdims=True) for x in (queries, candidates)
+        )
+        return float(np.mean((queries @ candidates.T).argmax(1) == np.arange(len(queries))))
 
     return {
-        "halves": nearest(
-            inferred([words[: len(words) // 2] for words in texts]),
-            inferred([words[len(words) // 2 :] for words in texts]),
+        "halves": find_nearest(
+            infer_vectors([words[: len(words) // 2] for words in texts]),
+            infer_vectors([words[len(words) // 2 :] for words in texts]),
         ),
-        "itself": nearest(inferred(texts), model.dv.vectors[tags]),
+        "itself": find_nearest(infer_vectors(texts), model.dv.vectors[tags]),
     }
 
 

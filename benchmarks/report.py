@@ -38,11 +38,11 @@ def page(title: str, *parts: str) -> str:
 
 def section(title: str, *parts: str) -> str:
     """Return a section with a title; empty if all its parts are."""
-    there = [part for part in parts if part]
-    return "\n\n".join([f"## {title}", *there]) if there else ""
+    nonempty_parts = [part for part in parts if part]
+    return "\n\n".join([f"## {title}", *nonempty_parts]) if nonempty_parts else ""
 
 
-def listed(lines: Mapping[str, str]) -> str:
+def bullet_list(lines: Mapping[str, str]) -> str:
     """Return a list of names with their texts, except empty ones."""
     return "\n".join(f"- {name}: {text}" for name, text in lines.items() if text)
 
@@ -68,7 +68,7 @@ def facts(document: Mapping[str, Any], more: Mapping[str, str] | None = None) ->
     if "kernels" in machine:
         lines["kernels"] = f"{machine['isa']}, {machine['kernels']}, commit {machine['commit']}"
     lines["versions"] = ", ".join(f"{k} {v}" for k, v in machine["versions"].items() if v)
-    return listed({**lines, **(more or {}), "date": document["date"]})
+    return bullet_list({**lines, **(more or {}), "date": document["date"]})
 
 
 def notice(document: Mapping[str, Any]) -> str:
@@ -113,17 +113,17 @@ def quality_cell(values: Sequence[float], base: Sequence[float]) -> str:
     return f"{cell} ({fmean(values) - fmean(base):+.3f})" if base else cell
 
 
-def quality_table(groups: Mapping[str, Sequence[Any]], what: str = "engine") -> str:
+def quality_table(groups: Mapping[str, Sequence[Any]], heading: str = "engine") -> str:
     """Return a table of quality, a row per engine; empty if nothing was evaluated."""
     names = unique(name for runs in groups.values() for run in runs for name in run.quality)
 
     def scores(engine: str, name: str) -> list[float]:
-        found = [run.quality.get(name) for run in groups.get(engine, [])]
-        return [score for score in found if score is not None]
+        scores = [run.quality.get(name) for run in groups.get(engine, [])]
+        return [score for score in scores if score is not None]
 
     rows = []
     for engine in groups:
         base = None if engine == REFERENCE else REFERENCE
         cells = (quality_cell(scores(engine, n), scores(base, n) if base else []) for n in names)
         rows.append([engine, *cells])
-    return table([what, *names], rows) if names else ""
+    return table([heading, *names], rows) if names else ""

@@ -77,7 +77,7 @@ STUDIES = (
         "regimes",
         "compare {corpus} --iterable-rounds 0 {pairs} "
         + " ".join(f"--also '{CLUSTER}{regime}'" for regime in REGIMES)
-        + " ".join(f" --also 'regime=submodels:models=5,merging={how}'" for how in MERGINGS),
+        + " ".join(f" --also 'regime=submodels:models=5,merging={method}'" for method in MERGINGS),
         45,
     ),
     Study(
@@ -138,25 +138,25 @@ def overview() -> str:
     return table(head, rows)
 
 
-def arguments(study: Study, given: argparse.Namespace) -> list[str]:
+def arguments(study: Study, args: argparse.Namespace) -> list[str]:
     """Return a study's command line, after the interpreter."""
     texts = {
-        "corpus": given.corpus,
-        "large": given.large,
+        "corpus": args.corpus,
+        "large": args.large,
         "lee": datapath("lee_background.cor"),
         "records": PARTIAL / "options",
     }
-    known = {name: shlex.quote(str(path)) for name, path in texts.items()}
-    known["pairs"] = shlex.join(["--eval", *map(str, given.eval)]) if given.eval else ""
-    module, *options = shlex.split(study.command.format(**known))
+    placeholders = {name: shlex.quote(str(path)) for name, path in texts.items()}
+    placeholders["pairs"] = shlex.join(["--eval", *map(str, args.eval)]) if args.eval else ""
+    module, *options = shlex.split(study.command.format(**placeholders))
     named = [] if module == study.name else ["--name", study.name]
     return ["-m", f"benchmarks.{module}", *options, "--out", str(PARTIAL), *named]
 
 
-def run(study: Study, given: argparse.Namespace) -> bool:
+def run(study: Study, args: argparse.Namespace) -> bool:
     """Run a study, and replace its earlier results; return False if it failed."""
     began = time.monotonic()
-    command = [sys.executable, *arguments(study, given)]
+    command = [sys.executable, *arguments(study, args)]
     if status := subprocess.run(command, cwd=ROOT).returncode:
         print(f"{study.name} failed with status {status}: {shlex.join(command)}", flush=True)
         return False
@@ -164,39 +164,39 @@ def run(study: Study, given: argparse.Namespace) -> bool:
     document = json.loads(path.read_text(encoding="utf-8"))
     document["minutes"] = round((time.monotonic() - began) / 60, 1)
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    for made in [path, path.with_suffix(".md"), *PARTIAL.glob(f"{study.name}*.svg")]:
-        shutil.move(made, RESULTS / made.name)
+    for result_file in [path, path.with_suffix(".md"), *PARTIAL.glob(f"{study.name}*.svg")]:
+        shutil.move(result_file, RESULTS / result_file.name)
     return True
 
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser("benchmarks.results", __doc__, "corpus", "--eval")
-    add = made.add_argument
+    argument_parser = shared_parser("benchmarks.results", __doc__, "corpus", "--eval")
+    add = argument_parser.add_argument
     add("large", type=existing_file, help="a larger text, for the quality of vectors")
     add("--only", nargs="+", choices=[study.name for study in STUDIES], metavar="STUDY",
         help="studies to run (all)")  # fmt: skip
-    return made
+    return argument_parser
 
 
 def main() -> None:
     """Run the studies that have no current results, and print an overview."""
-    given = parser().parse_args()
-    chosen = [study for study in STUDIES if given.only is None or study.name in given.only]
-    left = [study for study in chosen if not is_current(document_of(study.name))]
+    args = parser().parse_args()
+    studies = [study for study in STUDIES if args.only is None or study.name in args.only]
+    outdated = [study for study in studies if not is_current(document_of(study.name))]
     PARTIAL.mkdir(parents=True, exist_ok=True)
     not_run = []
-    for number, study in enumerate(left):
-        hours = sum(each.minutes for each in left[number:]) / 60
+    for index, study in enumerate(outdated):
+        hours = sum(later_study.minutes for later_study in outdated[index:]) / 60
         print(
-            f"\n{number + 1}/{len(left)} {study.name}: about {study.minutes:.0f} minutes; all that "
-            f"is left: {hours:.1f} hours",
+            f"\n{index + 1}/{len(outdated)} {study.name}: about {study.minutes:.0f} minutes; all "
+            f"that is left: {hours:.1f} hours",
             flush=True,
         )
         if absent := [package for package in study.needs.split() if version(package) is None]:
             print(f"not run; it needs: pip install {' '.join(absent)}", flush=True)
             not_run.append(study.name)
-        elif not run(study, given):
+        elif not run(study, args):
             not_run.append(study.name)
     print(f"\n{overview()}")
     if not_run:

@@ -26,28 +26,30 @@ PASSES = [1, 2, 3, 5, 10, 20, 40]
 
 
 class Snapshots(CallbackAny2Vec):
-    """Callback that copies a model's vectors after the epochs in `after`.
+    """Callback that copies a model's vectors after the epochs in `epochs`, counted from 1.
 
-    `taken` maps the number of epochs to (seconds of these epochs, inputs, outputs).
+    `copies` maps the number of epochs to (seconds of these epochs, inputs, outputs).
     """
 
-    def __init__(self, after: list[int]) -> None:
-        self.after = after
-        self.taken: dict[int, tuple[float, Any, Any]] = {}
+    def __init__(self, epochs: list[int]) -> None:
+        self.epochs = epochs
+        self.copies: dict[int, tuple[float, Any, Any]] = {}
         self._epoch = 0
-        self._begun = self._seconds = 0.0
+        self._start = 0.0
+        self._seconds = 0.0
 
     def on_epoch_begin(self, model: Any) -> None:
         """Start the clock."""
-        self._begun = time.perf_counter()
+        self._start = time.perf_counter()
 
     def on_epoch_end(self, model: Any) -> None:
         """Stop the clock, and copy the vectors."""
         self._epoch += 1
-        self._seconds += time.perf_counter() - self._begun
-        if self._epoch in self.after:
-            vectors = model.wv.vectors.copy(), model.syn1neg.copy()
-            self.taken[self._epoch] = (self._seconds, *vectors)
+        self._seconds += time.perf_counter() - self._start
+        if self._epoch in self.epochs:
+            inputs = model.wv.vectors.copy()
+            outputs = model.syn1neg.copy()
+            self.copies[self._epoch] = (self._seconds, inputs, outputs)
 
 
 class BatchObjective:
@@ -67,17 +69,17 @@ class BatchObjective:
         return float(model.mean_losses[0])
 
 
-def plot(found: list[dict[str, Any]], path: Path) -> None:
+def plot(records: list[dict[str, Any]], path: Path) -> None:
     """Plot the losses over the passes."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6, 4))
-    for name in dict.fromkeys(one["run"] for one in found):
-        own = [one for one in found if one["run"] == name]
-        passes = [one["passes"] for one in own]
-        (line,) = axes.plot(passes, [one["loss"] for one in own], "o-", label=name)
-        other = [one["loss of other draws"] for one in own]
-        axes.plot(passes, other, "--", color=line.get_color())
+    for name in dict.fromkeys(record["run"] for record in records):
+        run_records = [record for record in records if record["run"] == name]
+        passes = [record["passes"] for record in run_records]
+        (line,) = axes.plot(passes, [record["loss"] for record in run_records], "o-", label=name)
+        losses = [record["loss of other draws"] for record in run_records]
+        axes.plot(passes, losses, "--", color=line.get_color())
     axes.set(xlabel="passes over the corpus", ylabel="loss per prediction", xscale="log")
     axes.legend(title="dashed: other draws")
     figure.savefig(path, bbox_inches="tight")
@@ -86,8 +88,13 @@ def plot(found: list[dict[str, Any]], path: Path) -> None:
 def markdown(document: Mapping[str, Any]) -> str:
     """Return the page of a document."""
     rows = [
-        [one["run"], f"{one['passes']}", f"{one['loss']:.4f}", f"{one['loss of other draws']:.4f}"]
-        for one in document["found"]
+        [
+            record["run"],
+            f"{record['passes']}",
+            f"{record['loss']:.4f}",
+            f"{record['loss of other draws']:.4f}",
+        ]
+        for record in document["found"]
     ]
     return page(
         f"Sandblaster: {document['corpus']['name']}",
@@ -99,9 +106,11 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser("benchmarks.sandblaster", __doc__, "corpus", "--threads", "--vector-size")
-    made.set_defaults(vector_size=50)
-    add = made.add_argument
+    argument_parser = shared_parser(
+        "benchmarks.sandblaster", __doc__, "corpus", "--threads", "--vector-size"
+    )
+    argument_parser.set_defaults(vector_size=50)
+    add = argument_parser.add_argument
     add(
         "--passes",
         type=int,
@@ -110,35 +119,40 @@ def parser() -> argparse.ArgumentParser:
         help=f"numbers of passes after which to evaluate ({PASSES})",
     )
     add("--out", type=Path, help="folder for sandblaster.json, sandblaster.md and sandblaster.svg")
-    return made
+    return argument_parser
 
 
 def main() -> None:
     """Train, evaluate and print."""
-    given = parser().parse_args()
-    corpus = str(given.corpus)
-    options = {"sg": 1, "vector_size": given.vector_size, "workers": given.threads, "seed": 1}
+    args = parser().parse_args()
+    corpus = str(args.corpus)
+    options = {"sg": 1, "vector_size": args.vector_size, "workers": args.threads, "seed": 1}
     objective = BatchObjective(corpus, options)
-    others = BatchObjective(corpus, options | {"seed": 2})
-    found: list[dict[str, Any]] = []
-    document = begin(given.corpus) | {"options": options, "found": found}
+    other_objective = BatchObjective(corpus, options | {"seed": 2})
+    records: list[dict[str, Any]] = []
+    document = begin(args.corpus) | {"options": options, "found": records}
     for name, regime in RUNS.items():
-        snapshots = Snapshots(given.passes)
-        own = {**options, "epochs": max(given.passes), "callbacks": [snapshots], "regime": regime}
-        TFWord2Vec(corpus_file=corpus, **own)
-        for passes, (seconds, *vectors) in snapshots.taken.items():
-            one = {
+        snapshots = Snapshots(args.passes)
+        run_options = {
+            **options,
+            "epochs": max(args.passes),
+            "callbacks": [snapshots],
+            "regime": regime,
+        }
+        TFWord2Vec(corpus_file=corpus, **run_options)
+        for passes, (seconds, *vectors) in snapshots.copies.items():
+            record = {
                 "run": name,
                 "passes": passes,
                 "seconds": round(seconds, 2),
                 "loss": round(objective(*vectors), 5),
-                "loss of other draws": round(others(*vectors), 5),
+                "loss of other draws": round(other_objective(*vectors), 5),
             }
-            print(json.dumps(one), flush=True)
-            found.append(one)
-    if given.out is not None:
-        write(given.out / "sandblaster", document, markdown(document))
-        plot(found, given.out / "sandblaster.svg")
+            print(json.dumps(record), flush=True)
+            records.append(record)
+    if args.out is not None:
+        write(args.out / "sandblaster", document, markdown(document))
+        plot(records, args.out / "sandblaster.svg")
 
 
 if __name__ == "__main__":

@@ -54,17 +54,19 @@ def computed_speed(speeds: Mapping[int, float], threads: int) -> float:
     threads : int
         Number of threads T.
     """
-    most = max(speeds)
-    alone = 1 / speeds[1]
-    shared = max(0.0, most / speeds[most] - alone) / (1 - 1 / most)
-    return threads / (alone + shared * (1 - 1 / threads))
+    max_threads = max(speeds)
+    seconds_alone = 1 / speeds[1]
+    shared_seconds = max(0.0, max_threads / speeds[max_threads] - seconds_alone) / (
+        1 - 1 / max_threads
+    )
+    return threads / (seconds_alone + shared_seconds * (1 - 1 / threads))
 
 
 def memory_bytes(work: Workload, cache: float) -> float:
     """Return the bytes per raw word between memory and a cache of `cache` bytes."""
     row = 4 * 16 * -(-work.vector_size // 16)  # padded to a whole number of cache lines
 
-    def used(tokens: float) -> float:
+    def used_bytes(tokens: float) -> float:
         return row * sum(distinct_rows(work, tokens))
 
     if 2 * row * len(work.frequencies.words) <= cache:
@@ -72,36 +74,42 @@ def memory_bytes(work: Workload, cache: float) -> float:
     low, high = 1.0, 1e12
     while high / low > 1.001:
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if used(middle) < cache else (low, middle)
-    read = (used(1.01 * low) - used(low)) / (0.01 * low)
-    return 2 * read * work.frequencies.kept
+        low, high = (middle, high) if used_bytes(middle) < cache else (low, middle)
+    bytes_per_token = (used_bytes(1.01 * low) - used_bytes(low)) / (0.01 * low)
+    return 2 * bytes_per_token * work.frequencies.kept
 
 
 def measure(
-    engine: str, setting: str, number: int, threads: int, given: argparse.Namespace
+    engine: str, setting: str, round_number: int, threads: int, args: argparse.Namespace
 ) -> dict[str, Any]:
     """Train in a new process with as many cores as threads."""
-    more = {"workers": threads, "epochs": given.epochs, "seed": number + 1}
+    training_options = {"workers": threads, "epochs": args.epochs, "seed": round_number + 1}
     task = compare.Task(
         compare.Engine(engine, ENGINES[engine]),
         setting,
-        number,
-        compare.setting_options(setting) | more,
+        round_number,
+        compare.setting_options(setting) | training_options,
     )
-    how = {"corpus": given.corpus, "eval": [], "quality": False, "pin": True, "threads": threads}
-    run = compare.measure(task, argparse.Namespace(**how))
+    settings_of_run = {
+        "corpus": args.corpus,
+        "eval": [],
+        "quality": False,
+        "pin": True,
+        "threads": threads,
+    }
+    run = compare.measure(task, argparse.Namespace(**settings_of_run))
     speed = run.words_per_second
     return {"engine": engine, "threads": threads, "speed": speed, "words": run.raw_words}
 
 
 def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, float]]:
     """Return the median speed by engine and number of threads."""
-    found: dict[str, dict[int, list[float]]] = {}
+    speeds: dict[str, dict[int, list[float]]] = {}
     for run in runs:
-        found.setdefault(run["engine"], {}).setdefault(run["threads"], []).append(run["speed"])
+        speeds.setdefault(run["engine"], {}).setdefault(run["threads"], []).append(run["speed"])
     return {
         engine: {threads: median(speeds) for threads, speeds in of.items()}
-        for engine, of in found.items()
+        for engine, of in speeds.items()
     }
 
 
@@ -132,10 +140,10 @@ def memory_table(document: Mapping[str, Any], threads: int) -> str:
         for vocabulary in VOCABULARIES:
             size, skipgram = options["vector_size"], bool(options["sg"])
             work = Workload.for_text(vocabulary, 1e9, size, skipgram=skipgram)
-            moved = memory_bytes(work, document["cache"])
-            cells.append(f"{moved:.0f} ({moved * speed / 1e9:.1f})")
+            bytes_per_word = memory_bytes(work, document["cache"])
+            cells.append(f"{bytes_per_word:.0f} ({bytes_per_word * speed / 1e9:.1f})")
         rows.append([setting, *cells])
-    return table(["words", *(f"{number:,}" for number in VOCABULARIES)], rows)
+    return table(["words", *(f"{n_words:,}" for n_words in VOCABULARIES)], rows)
 
 
 def markdown(document: Mapping[str, Any]) -> str:
@@ -151,34 +159,34 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser("benchmarks.threads", __doc__, "corpus", "--out", "--epochs")
-    add = made.add_argument
+    argument_parser = shared_parser("benchmarks.threads", __doc__, "corpus", "--out", "--epochs")
+    add = argument_parser.add_argument
     add("--settings", default="sg100,sg300,cbow100,cbow300", help="as of benchmarks.compare")
     add("--rounds", type=at_least(1), default=3, help="number of rounds (3)")
     add("--cache", type=float, default=32, help="last-level cache in MB (32)")
-    made.set_defaults(epochs=1)
-    return made
+    argument_parser.set_defaults(epochs=1)
+    return argument_parser
 
 
 def main() -> None:
     """Measure, and write the results after each round."""
-    given = parser().parse_args()
-    settings = {name: compare.setting_options(name) for name in given.settings.split(",")}
-    document = begin(given.corpus) | {
+    args = parser().parse_args()
+    settings = {name: compare.setting_options(name) for name in args.settings.split(",")}
+    document = begin(args.corpus) | {
         "settings": settings,
-        "cache": given.cache * 1e6,
+        "cache": args.cache * 1e6,
         "runs": {name: [] for name in settings},
     }
-    for number in range(given.rounds):
+    for round_number in range(args.rounds):
         for name in settings:
             for threads in (some for some in THREADS if some <= len(usable_cores())):
                 for engine in ENGINES:
-                    run = measure(engine, name, number, threads, given)
+                    run = measure(engine, name, round_number, threads, args)
                     document["corpus"]["words"] = run.pop("words")
                     document["runs"][name].append(run)
                     print(name, run, flush=True)
         text = markdown(document)
-        write(given.out / "threads", document, text)
+        write(args.out / "threads", document, text)
     print(f"\n{text}")
 
 

@@ -44,9 +44,10 @@ NOTEBOOK = ".ipynb"
 #: Languages for highlighting, by suffix; other files are shown as text.
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".sh": "sh", ".sbatch": "sh", ".toml": "toml"}
 
-#: Section of a command; groups: its name, and the first sentence of its description.
+#: Section of a command. Its groups are the name and the first sentence of the description.
 _COMMAND = re.compile(r"^##+ `tfw2v ([\w -]+)`\n\n(.+?\.)\s.*?(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 
+#: Target of a link, without its anchor, if it is a path.
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
 
 
@@ -58,28 +59,30 @@ def on_files(files: Files, config: Any) -> Files:
     files.append(File.generated(config, "command-line.md", content=_commands()))
     texts = {page.src_uri: page.content_string for page in files.documentation_pages()}
     while texts:
-        here, text = texts.popitem()
-        for path, _ in _links(text, _origin(here)):
+        uri, text = texts.popitem()
+        for path, _ in _find_links(text, _origin(uri)):
             page = _page_of(path)
             if page.startswith(f"{SOURCES}/") and page not in files.src_uris:
-                shown = _shown(path)
-                files.append(File.generated(config, page, content=shown))
+                content = _file_page(path)
+                files.append(File.generated(config, page, content=content))
                 if path.endswith(NOTEBOOK):
-                    texts[page] = shown
+                    texts[page] = content
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Replace links to files outside this folder by links to their pages."""
-    here = page.file.src_uri
-    if here.startswith(f"{SOURCES}/") and not _origin(here).endswith(NOTEBOOK):
+    uri = page.file.src_uri
+    if uri.startswith(f"{SOURCES}/") and not _origin(uri).endswith(NOTEBOOK):
         return markdown
-    for to, written in _links(markdown, _origin(here)):
-        target = posixpath.relpath(_page_of(to), posixpath.dirname(here) or ".")
-        markdown = re.sub(rf"(?<=\]\(){re.escape(written)}(?=[)#])", target, markdown)
-    results = (ROOT / "docs" / here).with_suffix(".json")
-    if results.is_file() and (old := notice(json.loads(results.read_text(encoding="utf-8")))):
-        markdown = markdown.replace("\n", f"\n\n*{old}*\n", 1)
+    for path, link in _find_links(markdown, _origin(uri)):
+        target = posixpath.relpath(_page_of(path), posixpath.dirname(uri) or ".")
+        markdown = re.sub(rf"(?<=\]\(){re.escape(link)}(?=[)#])", target, markdown)
+    results = (ROOT / "docs" / uri).with_suffix(".json")
+    if results.is_file():
+        text = notice(json.loads(results.read_text(encoding="utf-8")))
+        if text:
+            markdown = markdown.replace("\n", f"\n\n*{text}*\n", 1)
     return markdown
 
 
@@ -88,15 +91,18 @@ def _commands() -> str:
     command = [sys.executable, "-m", "typer", "gensim_tfw2v.cli.main", "utils", "docs"]
     command += ["--name", "tfw2v", "--title", "Command line"]
     text = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
-    seen = set()
+    sentences = set()
     for section in list(_COMMAND.finditer(text)):
-        name, first = section[1], " ".join(section[2].split())
+        name = section[1]
+        sentence = " ".join(section[2].split())
         # typer truncates descriptions in lists, and includes hidden commands, which are aliases
-        line = f"* [`{name}`](#tfw2v-{name.replace(' ', '-')}): {first}\n"
-        if first in seen:
-            text, line = text.replace(section[0], ""), ""
-        seen.add(first)
-        text = re.sub(rf"(?m)^\* `{name.split()[-1]}`: .*\n", line, text)
+        list_item = f"* [`{name}`](#tfw2v-{name.replace(' ', '-')}): {sentence}\n"
+        is_alias = sentence in sentences
+        if is_alias:
+            text = text.replace(section[0], "")
+            list_item = ""
+        sentences.add(sentence)
+        text = re.sub(rf"(?m)^\* `{name.split()[-1]}`: .*\n", list_item, text)
     return text
 
 
@@ -104,14 +110,15 @@ def _origin(page: str) -> str:
     """Return the path of a page's source file, relative to the repository."""
     if page.startswith(f"{SOURCES}/"):
         return page.removeprefix(f"{SOURCES}/").removesuffix(".md")
-    return {made: path for path, made in PAGES.items()}.get(page, f"docs/{page}")
+    paths = {page_uri: path for path, page_uri in PAGES.items()}
+    return paths.get(page, f"docs/{page}")
 
 
-def _links(markdown: str, origin: str) -> list[tuple[str, str]]:
+def _find_links(markdown: str, origin: str) -> list[tuple[str, str]]:
     """Return pairs of a linked path, relative to the repository, and the link as written."""
     folder = posixpath.dirname(origin)
-    found = dict.fromkeys(_LINK.findall(markdown))
-    return [(posixpath.normpath(posixpath.join(folder, link)), link) for link in found]
+    links = dict.fromkeys(_LINK.findall(markdown))
+    return [(posixpath.normpath(posixpath.join(folder, link)), link) for link in links]
 
 
 def _page_of(path: str) -> str:
@@ -125,7 +132,7 @@ def _page_of(path: str) -> str:
     return f"{SOURCES}/{path}.md"
 
 
-def _shown(path: str) -> str:
+def _file_page(path: str) -> str:
     """Return the Markdown of a page that shows a file."""
     if not (ROOT / path).is_file():
         raise PluginError(f"a page links to {path}, which does not exist")
@@ -134,18 +141,20 @@ def _shown(path: str) -> str:
         return "\n\n".join(_cell(cell) for cell in json.loads(text)["cells"])
     language = LANGUAGES.get(Path(path).suffix, "text")
     head = "---\nsearch:\n  exclude: true\nhide:\n  - toc\n---\n"
-    return f"{head}# {path}\n\n{_fenced(text, language)}"
+    return f"{head}# {path}\n\n{_fence(text, language)}"
 
 
 def _cell(cell: Any) -> str:
-    # Jupyter's anchors are headings with hyphens for blanks; MkDocs uses lower case, no punctuation
-    text = re.sub(
-        r"(?<=\]\(#)[^)\s]+(?=\))",
-        lambda link: re.sub(r"[^\w-]", "", link[0]).lower(),
-        "".join(cell["source"]),
-    )
-    return text if cell["cell_type"] == "markdown" else _fenced(text, "python")
+    """Return the Markdown of a notebook's cell."""
+
+    # In Jupyter's anchors, hyphens replace blanks. MkDocs' are in lower case, without punctuation.
+    def convert_anchor(link: re.Match[str]) -> str:
+        return re.sub(r"[^\w-]", "", link[0]).lower()
+
+    text = re.sub(r"(?<=\]\(#)[^)\s]+(?=\))", convert_anchor, "".join(cell["source"]))
+    return text if cell["cell_type"] == "markdown" else _fence(text, "python")
 
 
-def _fenced(text: str, language: str) -> str:
+def _fence(text: str, language: str) -> str:
+    """Return a block of code in Markdown."""
     return f"`````{language}\n{text}\n`````\n"

@@ -66,7 +66,7 @@ class Picture:
         """Add a line or an arrow."""
         self.parts.append(f'<path d="{path}" class="{kind}"/>')
 
-    def turned(self, x: float, y: float, text: str, kind: str = "") -> None:
+    def rotated_text(self, x: float, y: float, text: str, kind: str = "") -> None:
         """Add a line of text that is rotated upwards."""
         self.parts.append(
             f'<text transform="translate({x:g} {y:g}) rotate(-60)" class="{kind}">{text}</text>'
@@ -93,7 +93,7 @@ def blocks() -> Picture:
     size, left, top = 22, 148, 122
     halo = BLOCK + 2 * WINDOW
     for column in range(BLOCK):
-        picture.turned(left + column * size + 15, top - 8, WORDS[WINDOW + column])
+        picture.rotated_text(left + column * size + 15, top - 8, WORDS[WINDOW + column])
     for row in range(halo):
         y = top + row * size
         picture.text(left - 10, y + 16, WORDS[row], anchor="end")
@@ -165,24 +165,24 @@ def units() -> Picture:
     picture.text(20, 136, "int32, on disk", "soft")
     ids = (0, 941, 217, 402, -1, 12, 5120, 37, 88, -1, 25, 310, 4, 690, -1)
     cell = width / len(ids)
-    for place, number in enumerate(ids):
-        picture.rect(left + place * cell + 1, 98, cell - 2, 30, "pale" if number >= 0 else "line")
-        shown = str(number).replace("-", "−")
-        picture.text(left + (place + 0.5) * cell, 118, shown, "soft", "middle")
+    for index, word_id in enumerate(ids):
+        picture.rect(left + index * cell + 1, 98, cell - 2, 30, "pale" if word_id >= 0 else "line")
+        label = str(word_id).replace("-", "−")
+        picture.text(left + (index + 0.5) * cell, 118, label, "soft", "middle")
     picture.path(f"M{left + 60} 138V164", "arrow")
     picture.text(left + 76, 156, "cut between sentences", "soft")
-    number = 8
-    wide = width / number
+    n_units = 8
+    wide = width / n_units
     picture.text(20, 194, "work units", "strong")
-    for row, order in enumerate((range(number), *ORDERS)):
+    for row, order in enumerate((range(n_units), *ORDERS)):
         y = 174 + row * 52
         if row:
             picture.text(20, y + 20, f"epoch {row}", "strong")
-        for place, unit in enumerate(order):
-            colour = ("blue", "green")[THREADS[row - 1][place]] if row else "line"
-            picture.rect(left + place * wide + 2, y, wide - 4, 30, colour, 4)
+        for index, unit in enumerate(order):
+            colour = ("blue", "green")[THREADS[row - 1][index]] if row else "line"
+            picture.rect(left + index * wide + 2, y, wide - 4, 30, colour, 4)
             kind = "on" if row else "strong"
-            picture.text(left + (place + 0.5) * wide, y + 20, str(unit), kind, "middle")
+            picture.text(left + (index + 0.5) * wide, y + 20, str(unit), kind, "middle")
     y = 340
     for colour, x, name in (("blue", left, "thread 0"), ("green", left + 108, "thread 1")):
         picture.rect(x + 2, y - 14, 18, 18, colour)
@@ -203,19 +203,19 @@ def job() -> Picture:
     picture.text(34, 64, "assigns jobs,", "soft")
     picture.text(34, 82, "one unit per thread", "soft")
     x = 190
-    for number, unit in enumerate(ORDERS[0]):
-        colour = "line" if number < 2 else ("blue", "green")[number % 2]
+    for index, unit in enumerate(ORDERS[0]):
+        colour = "line" if index < 2 else ("blue", "green")[index % 2]
         picture.rect(x, 41, 46, 36, colour, 4)
         picture.text(x + 23, 64, str(unit), "on", "middle")
-        x += 62 if number % 2 else 50
+        x += 62 if index % 2 else 50
     picture.text(x + 6, 55, "units of", "soft")
     picture.text(x + 6, 73, "the epoch", "soft")
     picture.path("M185 98V144", "arrow")
     picture.text(197, 126, "job: units 7 and 0", "soft")
     _box(picture, 20, 150, 330, 254, "worker 0")
     picture.text(34, 194, "copies of the rows of the job's words", "soft")
-    for number in range(13):
-        picture.rect(34 + number * 23, 206, 19, 40, "orange", 3)
+    for index in range(13):
+        picture.rect(34 + index * 23, 206, 19, 40, "orange", 3)
     picture.text(34, 280, "2  train", "strong")
     for thread, unit in enumerate(ORDERS[0][2:4]):
         y = 294 + thread * 52
@@ -241,8 +241,8 @@ def job() -> Picture:
         y = 150 + shard * 134
         _box(picture, 560, y, 180, 120, f"ps {shard}")
         picture.text(574, y + 46, f"rows {shard}, {shard + 2}, {shard + 4}, …", "soft")
-        for number in range(6):
-            picture.rect(574 + number * 26, y + 60, 20, 42, "orange", 3)
+        for index in range(6):
+            picture.rect(574 + index * 26, y + 60, 20, 42, "orange", 3)
         picture.path(f"M554 {y + 46}H512", "arrow")
         picture.path(f"M512 {y + 80}H552", "arrow")
     return picture
@@ -269,7 +269,10 @@ def rows() -> Picture:
         total = sum(rate)
         for shard in range(2):
             y = 204 + shard * 34
-            share = sum(r for r, own in zip(rate, owner, strict=True) if own == shard) / total
+            share = (
+                sum(r for r, shard_of_row in zip(rate, owner, strict=True) if shard_of_row == shard)
+                / total
+            )
             colour = ("blue", "orange")[shard]
             picture.text(left, y + 16, f"ps {shard}", "strong")
             picture.rect(left + 50, y, 270 * share, 22, colour, 3)
@@ -306,27 +309,27 @@ def ratios() -> dict[str, dict[str, float]]:
     }
 
 
-def speed() -> Picture:
+def speed_chart() -> Picture:
     """Draw the speed-up over gensim."""
     picture = Picture(560, 360, "Speed-up over gensim on two cores, with gensim as 1")
-    found = ratios()
-    scale = 270 / max(max(row.values()) for row in found.values())
+    speed_ups = ratios()
+    scale = 270 / max(max(row.values()) for row in speed_ups.values())
     picture.text(206, 28, "times gensim's speed", "strong", "end")
-    for at, name in enumerate(KERNELS.values()):
-        picture.rect(218 + 140 * at, 16, 14, 14, ("blue", "orange")[at])
-        picture.text(240 + 140 * at, 28, name)
+    for index, name in enumerate(KERNELS.values()):
+        picture.rect(218 + 140 * index, 16, 14, 14, ("blue", "orange")[index])
+        picture.text(240 + 140 * index, 28, name)
     for row, (setting, name) in enumerate(SETTINGS.items()):
         top = 46 + row * 50
         picture.text(206, top + 24, name, "", "end")
-        for at, engine in enumerate(KERNELS):
-            width, y = scale * found[setting][engine], top + at * 19
-            picture.rect(218, y, width, 16, ("blue", "orange")[at])
-            picture.text(226 + width, y + 13, f"{found[setting][engine]:.1f}×", "soft")
+        for index, engine in enumerate(KERNELS):
+            width, y = scale * speed_ups[setting][engine], top + index * 19
+            picture.rect(218, y, width, 16, ("blue", "orange")[index])
+            picture.text(226 + width, y + 13, f"{speed_ups[setting][engine]:.1f}×", "soft")
     picture.path("M 218 40 V 340")
     return picture
 
 
-PICTURES = {"speed": speed, "blocks": blocks, "units": units, "job": job, "rows": rows}
+PICTURES = {"speed": speed_chart, "blocks": blocks, "units": units, "job": job, "rows": rows}
 
 
 def main() -> None:

@@ -16,32 +16,34 @@ METHODS = {
     "gensim_tfw2v.model.TFWord2Vec.train": Word2Vec.train,
 }
 
+#: Kinds of the parameters that are replaced.
 VARIADIC = (griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword)
 
 
 class GensimSignatures(griffe.Extension):
-    """Replaces ``*args, **kwargs`` by gensim's parameters."""
+    """Extension that replaces ``*args, **kwargs`` by gensim's parameters."""
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Set the parameters that a function in `METHODS` accepts."""
         if func.path not in METHODS:
             return
-        receiver, *own = (each for each in func.parameters if each.kind not in VARIADIC)
-        of_gensim = [
+        receiver, *keywords = (param for param in func.parameters if param.kind not in VARIADIC)
+        gensim_params = [
             griffe.Parameter(
                 name,
                 kind=griffe.ParameterKind.positional_or_keyword,
-                default=_shown(each.default),
+                default=_format_default(param.default),
             )
-            for name, each in inspect.signature(METHODS[func.path]).parameters.items()
+            for name, param in inspect.signature(METHODS[func.path]).parameters.items()
             if name not in ("self", "kwargs")
         ]
-        names = {each.name for each in of_gensim}
-        keywords = [each for each in own if each.name not in names]
-        func.parameters = griffe.Parameters(receiver, *of_gensim, *keywords)
+        gensim_names = {param.name for param in gensim_params}
+        new_params = [param for param in keywords if param.name not in gensim_names]
+        func.parameters = griffe.Parameters(receiver, *gensim_params, *new_params)
 
 
-def _shown(default: Any) -> str | None:
+def _format_default(default: Any) -> str | None:
+    """Return a default value as the reference shows it; None if a parameter has none."""
     if default is inspect.Parameter.empty:
         return None
     return getattr(default, "__name__", None) or repr(default)

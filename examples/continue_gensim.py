@@ -52,8 +52,8 @@ def main() -> None:
 
         # published vectors are often in word2vec's format; the output layer starts from 0
         old.wv.save_word2vec_format(str(vectors))
-        loaded = KeyedVectors.load_word2vec_format(str(vectors))
-        model = TFWord2Vec.from_vectors(loaded, sg=1, workers=1, seed=1)
+        keyed_vectors = KeyedVectors.load_word2vec_format(str(vectors))
+        model = TFWord2Vec.from_vectors(keyed_vectors, sg=1, workers=1, seed=1)
         model.partial_fit(new, epochs=20)
         show("vectors only", model)
 

@@ -15,7 +15,9 @@ def main() -> None:
     model = Word2Vec(sentences, vector_size=50, sg=1, min_count=5, epochs=20, workers=2, seed=1)
     for word in ("attacks", "government", "cricket"):
         neighbours = model.wv.most_similar(word, topn=5)
-        print(f"{word}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours))
+        print(
+            f"{word}: " + ", ".join(f"{neighbour} {cosine:.2f}" for neighbour, cosine in neighbours)
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ def main() -> None:
     print(model.traffic)
     for word in ("attacks", "government", "cricket"):
         neighbours = model.wv.most_similar(word, topn=5)
-        print(f"{word}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours))
+        print(
+            f"{word}: " + ", ".join(f"{neighbour} {cosine:.2f}" for neighbour, cosine in neighbours)
+        )
 
 
 if __name__ == "__main__":

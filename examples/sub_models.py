@@ -18,7 +18,9 @@ def show(vectors: KeyedVectors) -> None:
     """Print neighbours of three words."""
     for word in ("attacks", "government", "cricket"):
         neighbours = vectors.most_similar(word, topn=5)
-        print(f"{word}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours))
+        print(
+            f"{word}: " + ", ".join(f"{neighbour} {cosine:.2f}" for neighbour, cosine in neighbours)
+        )
 
 
 def main() -> None:

@@ -31,8 +31,8 @@ def free_addresses() -> dict[str, list[str]]:
     with contextlib.ExitStack() as stack:
 
         def address() -> str:
-            taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-            return f"127.0.0.1:{taken.getsockname()[1]}"
+            reserved_socket = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            return f"127.0.0.1:{reserved_socket.getsockname()[1]}"
 
         return {role: [address() for _ in range(number)] for role, number in NUMBER.items()}
 
@@ -81,7 +81,9 @@ def main() -> None:
         )
     for word in ("attacks", "government", "cricket"):
         neighbours = model.wv.most_similar(word, topn=5)
-        print(f"{word}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours))
+        print(
+            f"{word}: " + ", ".join(f"{neighbour} {cosine:.2f}" for neighbour, cosine in neighbours)
+        )
 
 
 if __name__ == "__main__":

@@ -54,33 +54,39 @@ if TYPE_CHECKING:
     from gensim_tfw2v.time_slices import align_models, self_similarities, train_slice
     from gensim_tfw2v.training.early_stopping import EarlyStopping
 
-_REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous")
+#: Modules of the public names, which are imported when they are used first.
 _MODULES = {
-    "align_models": "time_slices",
-    "merge_models": "merged",
+    "Asynchronous": "options.regimes",
+    "Downpour": "options.regimes",
+    "EarlyStopping": "training.early_stopping",
     "NeighbourIndex": "neighbours.neighbour_index",
-    "patch_gensim": "patch",
-    "self_similarities": "time_slices",
+    "Sandblaster": "options.regimes",
+    "SubModels": "options.regimes",
+    "Synchronous": "options.regimes",
     "TFDoc2Vec": "doc2vec",
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
     "TableDocuments": "corpus.tables.table_sentences",
     "TableSentences": "corpus.tables.table_sentences",
     "TensorBoardLog": "monitor.tensorboard_log",
+    "align_models": "time_slices",
+    "merge_models": "merged",
+    "patch_gensim": "patch",
+    "self_similarities": "time_slices",
     "train_slice": "time_slices",
-    "EarlyStopping": "training.early_stopping",
-} | dict.fromkeys(_REGIMES, "options.regimes")
+}
 
 open_standard_files()  # first, so that no file opened later gets descriptor 0, 1 or 2
 
 
 def __getattr__(name: str) -> Any:
-    # lazy: TensorFlow takes seconds to import; helper processes and `tfw2v --help` don't need it
+    # Names are imported lazily because TensorFlow takes seconds to import, which helper processes
+    # and `tfw2v --help` don't need.
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with without_collection(), defer_interrupts():
         if _MODULES[name] != "monitor.tensorboard_log":
-            import gensim_tfw2v._tensorflow  # noqa: F401  first: checks the versions
+            import gensim_tfw2v._tensorflow  # noqa: F401  checks the versions of TensorFlow
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 

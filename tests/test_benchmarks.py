@@ -19,7 +19,7 @@ from benchmarks.integers import GENSIM, form_of, ratio_table, write_integers
 from benchmarks.integers import Run as IntegerRun
 from benchmarks.machine import describe
 from benchmarks.process import ROOT, CommandError, FamilyPeak, call
-from benchmarks.quality import of_documents, unknown_words
+from benchmarks.quality import evaluate_documents, unknown_words
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import paired_ratios, quality_cell, spread
 from benchmarks.threads import computed_speed, memory_bytes
@@ -295,7 +295,9 @@ def test_documents_are_found_by_their_words(tmp_path: Path) -> None:
     corpus.write_text("".join(f"{' '.join(words)}\n" for words in topics))
     options = {"dm": 0, "vector_size": 20, "min_count": 1, "sample": 0, "alpha": 0.1, "seed": 1}
     trained, untrained = (
-        of_documents(TFDoc2Vec(corpus_file=str(corpus), epochs=epochs, **options), str(corpus))
+        evaluate_documents(
+            TFDoc2Vec(corpus_file=str(corpus), epochs=epochs, **options), str(corpus)
+        )
         for epochs in (50, 1)
     )
     assert trained["itself"] > 0.8 and trained["halves"] > 0.8

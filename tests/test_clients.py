@@ -12,7 +12,14 @@ from gensim.models import Word2Vec
 from gensim.test.utils import common_texts
 
 from benchmarks.clients import __main__ as command
-from benchmarks.clients.client import Client, Measured, agreement, nearest, replaced, with_agreement
+from benchmarks.clients.client import (
+    Client,
+    Measured,
+    agreement,
+    nearest,
+    replace_classes,
+    with_agreement,
+)
 from benchmarks.clients.page import cell, markdown, verdict
 from gensim_tfw2v import TFWord2Vec
 
@@ -40,7 +47,7 @@ def client(run=None, **kwargs) -> Client:
 def test_replaced_class_is_restored_after_an_error(program) -> None:
     with (
         pytest.raises(KeyError, match="raised inside"),
-        replaced(["another_program.Word2Vec"], TFWord2Vec),
+        replace_classes(["another_program.Word2Vec"], TFWord2Vec),
     ):
         assert program.Word2Vec is TFWord2Vec
         raise KeyError("raised inside")
@@ -49,7 +56,7 @@ def test_replaced_class_is_restored_after_an_error(program) -> None:
 
 def test_missing_name_raises_and_replaces_nothing(program) -> None:
     names = ["another_program.Word2Vec", "another_program.Doc2Vec"]
-    with pytest.raises(AttributeError, match="Doc2Vec"), replaced(names, TFWord2Vec):
+    with pytest.raises(AttributeError, match="Doc2Vec"), replace_classes(names, TFWord2Vec):
         pass
     assert program.Word2Vec is Word2Vec
 

@@ -8,7 +8,7 @@ from benchmarks.options.cells import draw_cells
 from benchmarks.options.corpora import write_corpora
 from benchmarks.options.judge import judge
 from benchmarks.options.page import as_document, markdown, summary
-from benchmarks.options.run import measured, record_path, seeds
+from benchmarks.options.run import measure_cell, record_path, seeds
 from benchmarks.report import begin
 
 #: Maximum cost of a cell in multiplications, for which gensim needs a fraction of a second.
@@ -54,7 +54,7 @@ def few_seeds():
 def test_cell_has_no_fault_against_gensim(cell, files, few_seeds, tmp_path):
     for engine in ("gensim", "machine"):
         for seed in seeds(cell, engine)[:2]:
-            record = measured(cell, files[cell.corpus], engine, seed)
+            record = measure_cell(cell, files[cell.corpus], engine, seed)
             record_path(tmp_path, cell, engine, seed).write_text(json.dumps(record))
     verdict = judge(cell, tmp_path, "machine")
     faults = {*verdict.faults} - {

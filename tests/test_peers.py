@@ -14,18 +14,18 @@ from gensim.models import KeyedVectors
 from gensim.test.utils import datapath
 
 from benchmarks.machine import describe
-from benchmarks.peers.__main__ import chosen, jobs, main, parser
+from benchmarks.peers.__main__ import choose_peers, jobs, main, parser
 from benchmarks.peers.bench import train_seconds
 from benchmarks.peers.configured import SHIPPED, ConfigurationError, Peer, read
-from benchmarks.peers.evaluate import counted, in_order
+from benchmarks.peers.evaluate import count_words, in_order
 from benchmarks.peers.page import markdown
 from benchmarks.peers.records import PeerRun, Settings
-from benchmarks.peers.time_to_quality import goal, reached
+from benchmarks.peers.time_to_quality import goal, time_to_goal
 from benchmarks.process import CommandError, run
 from benchmarks.records import REFERENCE
 
 LEE = datapath("lee_background.cor")
-WORDS = [word for word, count in counted(LEE).items() if count >= 5]
+WORDS = [word for word, count in count_words(LEE).items() if count >= 5]
 BURN = """
 import time
 while time.process_time() < 0.6:
@@ -114,10 +114,10 @@ def test_shipped_configuration_fills_the_commands() -> None:
     shipped = {peer.name: peer for peer in read(SHIPPED)}
     assert REFERENCE in shipped and len(shipped) == 7
     values = {**Settings().placeholders(), "python": "py", "corpus": "a b", "vectors": "v"}
-    words = shipped["TFWord2Vec"].filled({**values, "seed": 7})
+    words = shipped["TFWord2Vec"].fill_in({**values, "seed": 7})
     assert words[:4] == ["py", "-m", "gensim_tfw2v", "train"]
     assert "a b" in words and "--sg" in words and words[words.index("--seed") + 1] == "7"
-    assert shipped["Spark MLlib"].missing(Settings(sg=0)) == "it needs sg=1"
+    assert shipped["Spark MLlib"].describe_mismatch(Settings(sg=0)) == "it needs sg=1"
 
 
 def test_commented_examples_are_valid(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_commented_examples_are_valid(tmp_path: Path) -> None:
     peers = read(written(tmp_path, re.sub(r"^# ?", "", text, flags=re.MULTILINE)))
     assert [peer.name for peer in peers] == ["word2vec.c", "pWord2Vec"]
     assert peers[0].format == "binary"
-    assert peers[0].missing(Settings()) == "program ./word2vec not found"
+    assert peers[0].describe_mismatch(Settings()) == "program ./word2vec not found"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_bad_configuration_raises(text: str, message: str, tmp_path: Path) -> No
 
 def test_tool_without_its_module_is_reported_with_the_fix() -> None:
     peer = Peer("x", "{python} {vectors}", modules=("no_such_module",))
-    missing = peer.missing(Settings())
-    assert missing == "Python finds no module no_such_module; run: pip install '.[peers]'"
-    assert Peer("x", "{python} {vectors}", modules=("json",)).missing(Settings()) is None
+    mismatch = peer.describe_mismatch(Settings())
+    assert mismatch == "Python finds no module no_such_module; run: pip install '.[peers]'"
+    assert Peer("x", "{python} {vectors}", modules=("json",)).describe_mismatch(Settings()) is None
 
 
 def test_train_seconds_are_read_from_the_output() -> None:
@@ -168,10 +168,10 @@ def test_train_seconds_are_read_from_the_output() -> None:
 def test_own_file_overrides_a_shipped_tool(tmp_path: Path) -> None:
     mine = written(tmp_path, "[fastText]\ncommand = 'fasttext {corpus} {vectors}'")
     given = parser().parse_args([LEE, "--out", ".", "--peers", str(mine), "--only", "fastText"])
-    assert chosen(given)["fastText"].command == "fasttext {corpus} {vectors}"
+    assert choose_peers(given)["fastText"].command == "fasttext {corpus} {vectors}"
     given.only = ["fast"]
     with pytest.raises(SystemExit, match="--only fast: no such tool"):
-        chosen(given)
+        choose_peers(given)
 
 
 # rounds, and time to quality
@@ -222,13 +222,13 @@ def test_time_to_quality_takes_the_quickest_good_run() -> None:
     assert aim.measures == ("WS353", "analogies")  # "analogies, all" does not count again
     assert aim.epochs == 3
     assert (aim.mean, aim.tolerance) == pytest.approx((0.60, 0.02))
-    best = reached(RUNS, "quick", aim)
+    best = time_to_goal(RUNS, "quick", aim)
     assert best is not None and best.epochs == 2  # 1 epoch is quicker, and not good enough
     assert best.quality == pytest.approx(0.58)
     assert (best.seconds, best.ratios) == (4.0, (3 / 30, 5 / 60))
-    own = reached(RUNS, REFERENCE, aim)
+    own = time_to_goal(RUNS, REFERENCE, aim)
     assert own is not None and (own.epochs, own.ratios) == (3, (1.0, 1.0))
-    assert reached(RUNS, "bad", aim) is None
+    assert time_to_goal(RUNS, "bad", aim) is None
     assert goal([one for one in RUNS if one.peer != REFERENCE]) is None
 
 
@@ -350,7 +350,7 @@ def test_bench_compares_tools_on_the_lee_corpus(
 @pytest.mark.parametrize("sg", [1, 0])
 def test_shipped_tool_trains_the_lee_corpus(name: str, sg: int, tmp_path: Path) -> None:
     peer = next(peer for peer in read(SHIPPED) if peer.name == name)
-    if why := peer.missing(Settings(sg=sg)):
+    if why := peer.describe_mismatch(Settings(sg=sg)):
         pytest.skip(why)
     if "pyspark" in peer.modules and shutil.which("java") is None:
         pytest.skip("Spark needs Java")

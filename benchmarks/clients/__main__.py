@@ -29,34 +29,36 @@ AGREEMENT = "neighbours shared with gensim's other seeds"
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser("benchmarks.clients", __doc__, "--seeds", "--first-seed")
-    made.set_defaults(seeds=5)
+    argument_parser = shared_parser("benchmarks.clients", __doc__, "--seeds", "--first-seed")
+    argument_parser.set_defaults(seeds=5)
     names = ", ".join(client.name for client in CLIENTS)
-    made.add_argument("names", nargs="*", metavar="NAME", help=f"programs to run (all: {names})")
-    made.add_argument("--out", type=Path, help="folder for clients.json and clients.md")
-    return made
+    argument_parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"programs to run (all: {names})"
+    )
+    argument_parser.add_argument("--out", type=Path, help="folder for clients.json and clients.md")
+    return argument_parser
 
 
-def chosen(names: Sequence[str]) -> list[Client]:
+def choose_clients(names: Sequence[str]) -> list[Client]:
     """Return the clients with these names, or all."""
-    known = [client.name for client in CLIENTS]
-    if unknown := [name for name in names if name not in known]:
-        raise SystemExit(f"no such client: {unknown[0]} (known: {', '.join(known)})")
+    known_names = [client.name for client in CLIENTS]
+    if unknown := [name for name in names if name not in known_names]:
+        raise SystemExit(f"no such client: {unknown[0]} (known: {', '.join(known_names)})")
     return [client for client in CLIENTS if not names or client.name in names]
 
 
 def measure(
-    client: Client, engines: dict[str, type], numbers: Iterable[int]
+    client: Client, engines: dict[str, type], seed_range: Iterable[int]
 ) -> dict[str, dict[int, dict[str, float]]]:
     """Return the scores by class and seed; runs of the classes alternate."""
     runs: dict[str, dict[int, Measured]] = {name: {} for name in engines}
-    for seed in numbers:
+    for seed in seed_range:
         for name, engine in engines.items():
             runs[name][seed] = client.measure(engine, seed)
             print(f"{client.name}, {name}, seed {seed}: {runs[name][seed].scores}", flush=True)
     return {
-        name: with_agreement(AGREEMENT, of_engine, runs[REFERENCE])
-        for name, of_engine in runs.items()
+        name: with_agreement(AGREEMENT, engine_runs, runs[REFERENCE])
+        for name, engine_runs in runs.items()
     }
 
 
@@ -73,31 +75,31 @@ def keep(document: dict[str, Any], path: Path) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the clients sequentially, and write the results so far after each."""
-    given = parser().parse_args(argv)
-    clients = chosen(given.names)
+    args = parser().parse_args(argv)
+    clients = choose_clients(args.names)
     from gensim.models import Word2Vec
 
     from gensim_tfw2v import TFWord2Vec
 
     warnings.simplefilter("ignore")  # third-party programs emit many
     packages = [package for client in clients for package in client.packages]
-    document = begin(packages=packages) | {"seeds": [*seeds(given)], "clients": {}}
+    document = begin(packages=packages) | {"seeds": [*seeds(args)], "clients": {}}
     document |= {"skipped": {}, "failed": {}}
-    if given.out is not None:
-        keep(document, given.out / "clients.json")
+    if args.out is not None:
+        keep(document, args.out / "clients.json")
     for client in clients:
         if absent := [package for package in client.packages if version(package) is None]:
             document["skipped"][client.name] = f"not installed: {', '.join(absent)}; see --help"
             print(f"{client.name} is skipped: not installed: {', '.join(absent)}", flush=True)
         else:
             try:
-                scores = measure(client, {REFERENCE: Word2Vec, OURS: TFWord2Vec}, seeds(given))
+                scores = measure(client, {REFERENCE: Word2Vec, OURS: TFWord2Vec}, seeds(args))
                 document["clients"][client.name] = {"about": client.about, "scores": scores}
             except Exception as error:  # third-party programs may raise anything
                 traceback.print_exc()
                 document["failed"][client.name] = f"{type(error).__name__}: {error}"
-        if given.out is not None:
-            write(given.out / "clients", document, markdown(document))
+        if args.out is not None:
+            write(args.out / "clients", document, markdown(document))
     print(f"\n{markdown(document)}")
     if document["failed"]:
         raise SystemExit(f"failed: {', '.join(document['failed'])}")

@@ -42,12 +42,12 @@ class Client:
         """Run the client with this class."""
         random.seed(seed)  # for programs without a seed option
         np.random.seed(seed)
-        with replaced(self.targets, word2vec):
+        with replace_classes(self.targets, word2vec):
             return self.run(word2vec, seed)
 
 
 @contextlib.contextmanager
-def replaced(targets: Sequence[str], value: object) -> Iterator[None]:
+def replace_classes(targets: Sequence[str], value: object) -> Iterator[None]:
     """Replace each target, ``package.module.name``, by `value` within the context."""
     with contextlib.ExitStack() as stack:
         for target in targets:
@@ -55,12 +55,12 @@ def replaced(targets: Sequence[str], value: object) -> Iterator[None]:
         yield
 
 
-def agreement(own: Neighbours, others: Sequence[Neighbours]) -> float:
+def agreement(neighbours: Neighbours, other_runs: Sequence[Neighbours]) -> float:
     """Return the fraction of neighbours that are in `others` too, mean over words and `others`."""
     shares = [
-        len(set(own[word]) & set(other[word])) / len(own[word])
-        for other in others
-        for word in own.keys() & other.keys()
+        len(set(neighbours[word]) & set(other_neighbours[word])) / len(neighbours[word])
+        for other_neighbours in other_runs
+        for word in neighbours.keys() & other_neighbours.keys()
     ]
     return float(np.mean(shares))
 
@@ -71,12 +71,19 @@ def with_agreement(
     """Return each seed's scores, with its agreement with gensim's runs of the other seeds."""
     scores = {seed: dict(run.scores) for seed, run in runs.items()}
     for seed, run in runs.items():
-        others = [other.neighbours for at, other in reference.items() if at != seed]
-        if run.neighbours and others:
-            scores[seed][name] = agreement(run.neighbours, others)
+        other_runs = [
+            other_run.neighbours
+            for other_seed, other_run in reference.items()
+            if other_seed != seed
+        ]
+        if run.neighbours and other_runs:
+            scores[seed][name] = agreement(run.neighbours, other_runs)
     return scores
 
 
 def nearest(vectors: Any, words: Sequence[str], count: int = 10) -> Neighbours:
     """Return the nearest neighbours of words in gensim's `KeyedVectors`."""
-    return {word: [other for other, _ in vectors.most_similar(word, topn=count)] for word in words}
+    return {
+        word: [neighbour for neighbour, _ in vectors.most_similar(word, topn=count)]
+        for word in words
+    }

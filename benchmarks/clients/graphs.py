@@ -35,8 +35,8 @@ class Task:
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         pairs = np.concatenate([self.hidden, self.absent])
         cosines = np.sum(unit[pairs[:, 0]] * unit[pairs[:, 1]], axis=1)
-        there = np.arange(len(pairs)) < len(self.hidden)
-        scores = {f"{self.name}: AUC of hidden edges": float(roc_auc_score(there, cosines))}
+        is_hidden = np.arange(len(pairs)) < len(self.hidden)
+        scores = {f"{self.name}: AUC of hidden edges": float(roc_auc_score(is_hidden, cosines))}
         if self.labels is not None:
             folds = StratifiedKFold(5, shuffle=True, random_state=0)
             learner = LogisticRegression(max_iter=1000)
@@ -68,21 +68,21 @@ def _task(name: str, graph: Any, labels: np.ndarray | None) -> Task:
     import networkx as nx
 
     random = np.random.default_rng(1)
-    numbered = nx.convert_node_labels_to_integers(graph)
-    edges = random.permutation(np.array(list(numbered.edges)))
-    kept = nx.Graph()
-    kept.add_nodes_from(range(len(numbered)))
-    kept.add_edges_from(edges)
+    integer_graph = nx.convert_node_labels_to_integers(graph)
+    edges = random.permutation(np.array(list(integer_graph.edges)))
+    reduced_graph = nx.Graph()
+    reduced_graph.add_nodes_from(range(len(integer_graph)))
+    reduced_graph.add_edges_from(edges)
     hidden: list[tuple[int, int]] = []
     for start, end in edges.tolist():
         if len(hidden) == int(HIDDEN * len(edges)):
             break
-        if kept.degree[start] > 1 and kept.degree[end] > 1:
-            kept.remove_edge(start, end)
+        if reduced_graph.degree[start] > 1 and reduced_graph.degree[end] > 1:
+            reduced_graph.remove_edge(start, end)
             hidden.append((start, end))
-    none = np.array(list(nx.non_edges(numbered)))
+    none = np.array(list(nx.non_edges(integer_graph)))
     absent = random.permutation(none)[: len(hidden)]
-    return Task(name, kept, np.array(hidden), absent, labels)
+    return Task(name, reduced_graph, np.array(hidden), absent, labels)
 
 
 def on_graphs(embed: Callable[[Any, type, int], np.ndarray]) -> Callable[[type, int], Measured]:

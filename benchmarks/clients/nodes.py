@@ -30,9 +30,9 @@ def _fastnode2vec(graph: Any, word2vec: type, seed: int) -> np.ndarray:
     from fastnode2vec import Graph, Node2Vec
 
     # Node2Vec is a subclass of gensim's class: insert word2vec between the two
-    own = type("Node2Vec", (Node2Vec, word2vec), {})
+    subclass = type("Node2Vec", (Node2Vec, word2vec), {})
     edges = Graph([(str(a), str(b)) for a, b in graph.edges], directed=False, weighted=False)
-    model = own(edges, dim=DIMENSIONS, walk_length=LENGTH, window=5)
+    model = subclass(edges, dim=DIMENSIONS, walk_length=LENGTH, window=5)
     # without its seed option, which would restart the same walks in every batch
     model.train(epochs=EPOCHS * WALKS, verbose=False)
     return np.array([model.wv[str(node)] for node in range(len(graph))])

@@ -5,7 +5,7 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 from benchmarks.clients.client import SECONDS
-from benchmarks.report import facts, listed, page, section, table
+from benchmarks.report import bullet_list, facts, page, section, table
 
 #: Names of the two classes.
 REFERENCE, OURS = "gensim", "TFWord2Vec"
@@ -36,63 +36,63 @@ def cell(values: Sequence[float]) -> str:
     return f"{fmean(values):.3f} ± {stdev(values):.3f}"
 
 
-def verdict(reference: Sequence[float], own: Sequence[float]) -> str:
+def verdict(reference: Sequence[float], scores: Sequence[float]) -> str:
     """Return "within", "above" or "below": the means' difference against the seeds' spread."""
-    if min(len(reference), len(own)) < 2:
+    if min(len(reference), len(scores)) < 2:
         return "–"
-    difference = fmean(own) - fmean(reference)
-    if abs(difference) <= max(stdev(reference), stdev(own)):
+    difference = fmean(scores) - fmean(reference)
+    if abs(difference) <= max(stdev(reference), stdev(scores)):
         return "within"
     return "above" if difference > 0 else "below"
 
 
 def rows(client: str, scores: Scores) -> list[list[str]]:
     """Return a row per score."""
-    made = []
+    table_rows = []
     for name in next(iter(scores[REFERENCE].values())):
         if name.endswith(SECONDS):
             continue
         first, second = (
-            [of_seed[name] for of_seed in scores[engine].values() if name in of_seed]
+            [seed_scores[name] for seed_scores in scores[engine].values() if name in seed_scores]
             for engine in (REFERENCE, OURS)
         )
         if first and second:
             difference = f"{fmean(second) - fmean(first):+.3f}"
             cells = [cell(first), cell(second), difference, verdict(first, second)]
-            made.append([client, name, *cells])
-    return made
+            table_rows.append([client, name, *cells])
+    return table_rows
 
 
 def times(client: str, scores: Scores) -> list[list[str]]:
     """Return a row per time: medians, and the median ratio of each seed's two runs."""
-    made = []
+    table_rows = []
     for name in next(iter(scores[REFERENCE].values())):
         if name.endswith(SECONDS):
             pairs = [
-                (of_seed[name], scores[OURS][seed][name])
-                for seed, of_seed in scores[REFERENCE].items()
+                (seed_scores[name], scores[OURS][seed][name])
+                for seed, seed_scores in scores[REFERENCE].items()
             ]
             first, second = (median(values) for values in zip(*pairs, strict=True))
             ratio = median(theirs / ours for theirs, ours in pairs)
-            what = name.removesuffix(f": {SECONDS}")
-            made.append([client, what, f"{first:.2f}", f"{second:.2f}", f"{ratio:.2f}"])
-    return made
+            task = name.removesuffix(f": {SECONDS}")
+            table_rows.append([client, task, f"{first:.2f}", f"{second:.2f}", f"{ratio:.2f}"])
+    return table_rows
 
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Return the page for a document."""
     clients = document["clients"].items()
-    measured = [row for name, one in clients for row in rows(name, one["scores"])]
-    timed = [row for name, one in clients for row in times(name, one["scores"])]
+    score_rows = [row for name, results in clients for row in rows(name, results["scores"])]
+    time_rows = [row for name, results in clients for row in times(name, results["scores"])]
     head = ["program", "measure", REFERENCE, OURS, "difference", "of the spread"]
     time_head = ["program", "task", f"{REFERENCE}, s", f"{OURS}, s", "× gensim"]
     return page(
         "Other programs with TFWord2Vec",
         facts(document, {"seeds": ", ".join(map(str, document["seeds"]))}),
         NOTES,
-        table(head, measured),
-        section("Time", TIMES, table(time_head, timed)),
-        section("Tasks", listed({name: f"{one['about']}." for name, one in clients})),
-        section("Not installed", listed(document["skipped"])),
-        section("Failed", listed(document["failed"])),
+        table(head, score_rows),
+        section("Time", TIMES, table(time_head, time_rows)),
+        section("Tasks", bullet_list({name: f"{results['about']}." for name, results in clients})),
+        section("Not installed", bullet_list(document["skipped"])),
+        section("Failed", bullet_list(document["failed"])),
     )

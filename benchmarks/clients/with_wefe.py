@@ -28,7 +28,7 @@ def _articles() -> list[list[str]]:
 
     path = datapath("enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2")
     articles = WikiCorpus(path, dictionary={}, processes=1).get_texts()
-    return [words[at : at + 50] for words in articles for at in range(0, len(words), 50)]
+    return [words[start : start + 50] for words in articles for start in range(0, len(words), 50)]
 
 
 def _run(word2vec: type, seed: int) -> Measured:
@@ -44,7 +44,7 @@ def _run(word2vec: type, seed: int) -> Measured:
     lower = [{}, {"lowercase": True}]
     scores = {f"training: {SECONDS}": seconds}
     for name, (*targets, first, second) in QUERIES.items():
-        query = Query([sets[each] for each in targets], [sets[first], sets[second]])
+        query = Query([sets[name] for name in targets], [sets[first], sets[second]])
         answer = WEAT().run_query(
             query, model, lost_vocabulary_threshold=MISSING, preprocessors=lower
         )

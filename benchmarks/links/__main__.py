@@ -53,45 +53,49 @@ def measure(options: dict[str, Any], rate: float, latency: float) -> dict[str, f
     hosts = SlowHosts("chief", *ps, *workers, rate=rate, latency=latency)
     with hosts, tempfile.TemporaryDirectory() as folder:
         cluster = HostCluster(hosts, ps, workers, Path(folder))
-        found = cluster.train(TRAIN, json.dumps(options)).hear(LIMIT)
-        if found is None:
+        measurement = cluster.train(TRAIN, json.dumps(options)).hear(LIMIT)
+        if measurement is None:
             raise RuntimeError(f"the training failed:\n{cluster.log()[-3000:]}")
-        return dict(found)
+        return dict(measurement)
 
 
-def predict(alone: dict[str, float], threads: int, rate: float, latency: float) -> float:
+def predict(unlimited: dict[str, float], threads: int, rate: float, latency: float) -> float:
     """Return the words/s over limited links; `alone` was measured without limits."""
     machines = Machines(WORKERS, PS, threads, rate, latency)
-    tokens = alone["kept"] * alone["words_per_job"]
-    waiting = sum(transfer_seconds(tokens * (alone["fetched"] + alone["pushed"]), machines))
-    computing = alone["words_per_job"] * WORKERS / alone["words_per_second"]
-    worker_speed = alone["words_per_job"] / (computing + waiting)
-    word_bytes = alone["kept"] * max(alone["fetched"], alone["pushed"])
+    tokens = unlimited["kept"] * unlimited["words_per_job"]
+    traffic = tokens * (unlimited["fetched"] + unlimited["pushed"])
+    waiting = sum(transfer_seconds(traffic, machines))
+    computing = unlimited["words_per_job"] * WORKERS / unlimited["words_per_second"]
+    worker_speed = unlimited["words_per_job"] / (computing + waiting)
+    word_bytes = unlimited["kept"] * max(unlimited["fetched"], unlimited["pushed"])
     return WORKERS * min(worker_speed, link_limit(word_bytes, machines, PS))
 
 
-def study(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def study(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Run the study; yield the document after each training."""
     options = {
-        "corpus_file": str(given.corpus.resolve()),
-        "sg": given.sg,
-        "vector_size": given.vector_size,
+        "corpus_file": str(args.corpus.resolve()),
+        "sg": args.sg,
+        "vector_size": args.vector_size,
         "epochs": 2,
-        "workers": given.threads,
-        "wire": given.wire,
+        "workers": args.threads,
+        "wire": args.wire,
     }
-    document = begin(given.corpus) | {"options": options, "runs": []}
-    for number in range(given.rounds):
-        alone = measure(options, UNLIMITED, 0.0)
-        document["corpus"]["words"] = alone["words"]
-        links = [(rate, given.latency[0]) for rate in given.net]
-        links += [(given.net[-1], latency) for latency in given.latency[1:]]
+    document = begin(args.corpus) | {"options": options, "runs": []}
+    for round_number in range(args.rounds):
+        unlimited = measure(options, UNLIMITED, 0.0)
+        document["corpus"]["words"] = unlimited["words"]
+        links = [(rate, args.latency[0]) for rate in args.net]
+        links += [(args.net[-1], latency) for latency in args.latency[1:]]
         for rate, latency in links:
-            found = measure(options, rate, latency / 1e3)
-            expected = predict(alone, given.threads, rate, latency / 1e3)
-            run = {"round": number, "rate": rate, "latency": latency, "alone": alone}
-            document["runs"].append(run | {"found": found, "predicted": expected})
-            print(f"{8 * rate / 1e6:g} Mbit/s, {latency:g} ms: {found}, predicted {expected:,.0f}")
+            measurement = measure(options, rate, latency / 1e3)
+            expected = predict(unlimited, args.threads, rate, latency / 1e3)
+            run = {"round": round_number, "rate": rate, "latency": latency, "alone": unlimited}
+            document["runs"].append(run | {"found": measurement, "predicted": expected})
+            print(
+                f"{8 * rate / 1e6:g} Mbit/s, {latency:g} ms: {measurement}, "
+                f"predicted {expected:,.0f}"
+            )
             yield document
 
 
@@ -100,7 +104,7 @@ def markdown(document: dict[str, Any]) -> str:
     runs, options = document["runs"], document["options"]
     rows = []
     for link in dict.fromkeys((run["rate"], run["latency"]) for run in runs):
-        own = [run for run in runs if (run["rate"], run["latency"]) == link]
+        link_runs = [run for run in runs if (run["rate"], run["latency"]) == link]
         speeds = [
             median(values)
             for values in zip(
@@ -110,19 +114,19 @@ def markdown(document: dict[str, Any]) -> str:
                         run["predicted"],
                         run["alone"]["words_per_second"],
                     )
-                    for run in own
+                    for run in link_runs
                 ),
                 strict=True,
             )
         ]
-        errors = [run["predicted"] / run["found"]["words_per_second"] - 1 for run in own]
-        found = own[0]["found"]
+        errors = [run["predicted"] / run["found"]["words_per_second"] - 1 for run in link_runs]
+        measurement = link_runs[0]["found"]
         rows.append(
             [
                 f"{8 * link[0] / 1e6:,.0f} Mbit/s, {link[1]:g} ms",
                 *(f"{speed / 1e6:.3f} M" for speed in speeds),
                 f"{median(errors):+.0%} ({min(errors):+.0%} to {max(errors):+.0%})",
-                f"{found['fetched'] + found['pushed']:.0f}",
+                f"{measurement['fetched'] + measurement['pushed']:.0f}",
             ]
         )
     head = [
@@ -133,10 +137,10 @@ def markdown(document: dict[str, Any]) -> str:
         "error",
         "bytes per token",
     ]
-    of_training = ", ".join(f"{k}={v}" for k, v in options.items() if k != "corpus_file")
+    training_options = ", ".join(f"{k}={v}" for k, v in options.items() if k != "corpus_file")
     return page(
         f"Slow links: {document['corpus']['name']}",
-        facts(document, {"options": of_training}),
+        facts(document, {"options": training_options}),
         str(__doc__).partition("\n\n")[2].strip(),
         section(f"{PS} ps and {WORKERS} workers", table(head, rows)),
     )
@@ -145,9 +149,9 @@ def markdown(document: dict[str, Any]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
     shared = "corpus", "--out", "--name", "--vector-size", "--sg"
-    made = shared_parser("benchmarks.links", __doc__, *shared)
-    made.set_defaults(name="links")
-    add = made.add_argument
+    argument_parser = shared_parser("benchmarks.links", __doc__, *shared)
+    argument_parser.set_defaults(name="links")
+    add = argument_parser.add_argument
     add("--rounds", type=at_least(1), default=1, help="number of runs of each link (1)")
     add("--threads", type=at_least(1), default=1, help="threads per worker (1)")
     add("--wire", default="int8", help="type in which rows are sent (int8)")
@@ -155,17 +159,17 @@ def parser() -> argparse.ArgumentParser:
         help="rates of links, each with the first latency (50Mbit 200Mbit 1Gbit)")  # fmt: skip
     add("--latency", type=float, nargs="+", default=[0.2, 2.0, 20.0],
         help="round-trip times in ms, each with the last rate (0.2 2 20)")  # fmt: skip
-    return made
+    return argument_parser
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the study, and write its results after each training."""
-    made = parser()
-    given = made.parse_args(argv)
+    argument_parser = parser()
+    args = argument_parser.parse_args(argv)
     if reason := why_not():
-        made.error(reason)
-    for document in study(given):
-        write(given.out / given.name, document, markdown(document))
+        argument_parser.error(reason)
+    for document in study(args):
+        write(args.out / args.name, document, markdown(document))
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class SlowHosts(hosts.Hosts):
         self._waiting: list[tuple[float, int, int, bytes]] = []  # due, order, file, frame
         self._free: dict[tuple[str, int], float] = {}  # time at which a link's direction is free
         self._order = itertools.count()
-        self._ended = threading.Event()
+        self._stop = threading.Event()
 
     def __enter__(self) -> "SlowHosts":
         super().__enter__()
@@ -62,7 +62,7 @@ class SlowHosts(hosts.Hosts):
 
     def close(self) -> None:
         """Stop the switch, and remove the hosts."""
-        self._ended.set()
+        self._stop.set()
         super().close()
         if hasattr(self, "_thread"):
             self._thread.join(20)
@@ -89,7 +89,7 @@ class SlowHosts(hosts.Hosts):
 
     def _forward(self) -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
-        while not self._ended.is_set():
+        while not self._stop.is_set():
             due = self._waiting[0][0] if self._waiting else time.monotonic() + 0.1
             ready, _, _ = select.select(
                 list(self._taps.values()), [], [], max(0.0, due - time.monotonic())
@@ -110,12 +110,12 @@ class SlowHosts(hosts.Hosts):
         except OSError:
             return
         seconds = (len(frame) - HEADER) / self._rate
-        sent = self._pass(("out", tap), time.monotonic(), seconds) + self._delay
+        send_time = self._pass(("out", tap), time.monotonic(), seconds) + self._delay
         address = frame[HEADER : HEADER + 6]
         targets = [self._taps[address]] if address in self._taps else self._taps.values()
         for target in targets:
             if target != tap:
-                due = self._pass(("in", target), sent - seconds, seconds)
+                due = self._pass(("in", target), send_time - seconds, seconds)
                 heapq.heappush(self._waiting, (due, next(self._order), target, frame))
 
     def _pass(self, link: tuple[str, int], begin: float, seconds: float) -> float:

@@ -19,8 +19,8 @@ from benchmarks.report import begin, write
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser("benchmarks.options", __doc__)
-    add = made.add_argument
+    argument_parser = shared_parser("benchmarks.options", __doc__)
+    add = argument_parser.add_argument
     add("text", type=existing_file, nargs="?", help="text of a million words or more")
     add("--records", type=Path, required=True, help="folder for results")
     add("--out", type=Path, help="folder for NAME.json and NAME.md")
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     add("--place", choices=PLACES, default="machine", help="where this package trains")
     add("--first", type=int, help="number of cells to train, the first ones")
     add("--processes", type=at_least(1), default=1, help="number of parallel trainings")
-    return made
+    return argument_parser
 
 
 def main() -> None:

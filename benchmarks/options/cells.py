@@ -112,22 +112,22 @@ class Cell:
 
 def draw_cells() -> list[Cell]:
     """Draw the grid: the `KNOWN` cells, then random ones in random order."""
-    known = [Cell(corpus, objective, **options) for corpus, objective, options in KNOWN]
-    cells = {cell.name: cell for cell in known}
-    drawn = [
+    known_cells = [Cell(corpus, objective, **options) for corpus, objective, options in KNOWN]
+    cells = {cell.name: cell for cell in known_cells}
+    drawn_cells = [
         cell
-        for corpus, numbers in NUMBERS.items()
-        for objective, number in numbers.items()
-        for cell in _random_cells(corpus, objective, number, set(cells))
+        for corpus, counts in NUMBERS.items()
+        for objective, n_cells in counts.items()
+        for cell in _random_cells(corpus, objective, n_cells, set(cells))
     ]
-    random.Random(7).shuffle(drawn)
-    return [replace(cell, draw=draw) for draw, cell in enumerate([*known, *drawn])]
+    random.Random(7).shuffle(drawn_cells)
+    return [replace(cell, draw=draw) for draw, cell in enumerate([*known_cells, *drawn_cells])]
 
 
-def _random_cells(corpus: str, objective: str, number: int, taken: set[str]) -> Iterator[Cell]:
+def _random_cells(corpus: str, objective: str, n_cells: int, names: set[str]) -> Iterator[Cell]:
     """Yield random cells; each axis has its default with probability 0.4."""
     chance = random.Random(f"{corpus} {objective}")
-    while number:
+    while n_cells:
         values = {
             name: axis[0] if chance.random() < 0.4 else chance.choice(axis[1:])
             for name, axis in AXES.items()
@@ -135,8 +135,8 @@ def _random_cells(corpus: str, objective: str, number: int, taken: set[str]) -> 
         if "hs" in objective:
             values["negative"] = AXES["negative"][0]
         cell = Cell(corpus, objective, **values)
-        if cell.cost > CORPORA[corpus].dearest or cell.name in taken:
+        if cell.cost > CORPORA[corpus].dearest or cell.name in names:
             continue
-        taken.add(cell.name)
-        number -= 1
+        names.add(cell.name)
+        n_cells -= 1
         yield cell

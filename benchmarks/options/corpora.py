@@ -36,17 +36,17 @@ def write_corpora(text: Path | None, folder: Path) -> dict[str, Path]:
 
     `text` contains a million words or more, one paragraph per line.
     """
-    made = {"baskets": _baskets(), "walks": _walks(), "ten words": _ten_words()}
-    for name, sentences in made.items():
+    corpora = {"baskets": _baskets(), "walks": _walks(), "ten words": _ten_words()}
+    for name, sentences in corpora.items():
         (folder / name).write_text("\n".join(map(" ".join, sentences)) + "\n", encoding="utf-8")
     shutil.copy(datapath("lee_background.cor"), folder / "lee")
-    files = {name: folder / name for name in (*made, "lee")}
+    files = {name: folder / name for name in (*corpora, "lee")}
     if text is not None:
         files["text"] = text
         files["words"] = folder / "words"
-        number = CORPORA["words"].words // CORPORA["words"].sentence
+        n_sentences = CORPORA["words"].words // CORPORA["words"].sentence
         with text.open(encoding="utf-8") as lines:
-            files["words"].write_text("".join(islice(lines, number)), encoding="utf-8")
+            files["words"].write_text("".join(islice(lines, n_sentences)), encoding="utf-8")
     return files
 
 
@@ -56,8 +56,10 @@ def _baskets() -> list[list[str]]:
     popular = 1 / np.arange(1, 1201) ** 0.8
     baskets = []
     for _ in range(1000):
-        own = np.where(np.arange(1200) % 24 == random.integers(24), 30.0, 1.0) * popular
-        baskets.append([f"item{i}" for i in random.choice(1200, 30, p=own / own.sum())])
+        popularity = np.where(np.arange(1200) % 24 == random.integers(24), 30.0, 1.0) * popular
+        baskets.append(
+            [f"item{i}" for i in random.choice(1200, 30, p=popularity / popularity.sum())]
+        )
     return baskets
 
 
@@ -68,9 +70,11 @@ def _walks() -> list[list[str]]:
     for node in range(500):
         for _ in range(4):
             near = random.random() < 0.85
-            other = int(random.integers(50)) * 10 + node % 10 if near else int(random.integers(500))
-            edges[node].append(other)
-            edges[other].append(node)
+            neighbour = (
+                int(random.integers(50)) * 10 + node % 10 if near else int(random.integers(500))
+            )
+            edges[node].append(neighbour)
+            edges[neighbour].append(node)
     walks = []
     for node in random.permutation(np.repeat(np.arange(500), 4)):
         walk = [int(node)]

@@ -35,12 +35,12 @@ class Verdict:
         """Names of the criteria that the cell fails."""
         if self.error is not None:
             return [self.error]
-        found = {
+        faults = {
             "norm": self.largest > NORM or self.largest < 1 / NORM,
             "loss": abs(self.loss - 1) > LOSS,
             "neighbours": self.shared < self.own - LOST,
         }
-        return [name for name, is_wrong in found.items() if is_wrong]
+        return [name for name, is_wrong in faults.items() if is_wrong]
 
 
 def judge(cell: Cell, records: Path, place: str) -> Verdict | None:

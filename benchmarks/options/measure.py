@@ -24,13 +24,13 @@ def measure(cell: Cell, path: Path, engine: str, seed: int, **options: Any) -> d
     `options` are passed to the class, in addition to the cell's. The loss is the mean per
     prediction on the first words of the corpus, measured by this package for both engines.
     """
-    ours, of_gensim = (TFFastText, FastText) if cell.is_fasttext else (TFWord2Vec, Word2Vec)
-    class_ = of_gensim if engine == "gensim" else ours
-    of_file: dict[str, Any] = {"corpus_file": str(path)}
+    our_class, gensim_class = (TFFastText, FastText) if cell.is_fasttext else (TFWord2Vec, Word2Vec)
+    class_ = gensim_class if engine == "gensim" else our_class
+    file_source: dict[str, Any] = {"corpus_file": str(path)}
     begin = time.perf_counter()
     try:
         # with corpus_file, gensim's hs depends on earlier trainings of the same process
-        source = {"sentences": LineSentence(str(path))} if "hs" in cell.options else of_file
+        source = {"sentences": LineSentence(str(path))} if "hs" in cell.options else file_source
         model = class_(**source, seed=seed, **{"workers": 1} | cell.options | options)
     except ArithmeticError as error:
         return {"error": str(error)}
@@ -45,12 +45,12 @@ def measure(cell: Cell, path: Path, engine: str, seed: int, **options: Any) -> d
         "seconds": seconds,
         "largest": float(norms.max()),
         "mean": float(norms.mean()),
-        "loss": model.held_out_loss(_beginning(path)),
+        "loss": model.held_out_loss(_first_sentences(path)),
         "neighbours": neighbours(vectors).tolist(),
     }
 
 
-def _beginning(path: Path) -> list[list[str]]:
+def _first_sentences(path: Path) -> list[list[str]]:
     sentences: list[list[str]] = []
     words = 0
     for sentence in LineSentence(str(path)):
@@ -63,11 +63,11 @@ def _beginning(path: Path) -> list[list[str]]:
 
 def neighbours(vectors: np.ndarray) -> np.ndarray:
     """Return the rows of the k words nearest to each frequent word: [queries, k]; k <= V / 4."""
-    number = max(1, min(NEIGHBOURS, (len(vectors) - 1) // 4))
+    n_neighbours = max(1, min(NEIGHBOURS, (len(vectors) - 1) // 4))
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
     scores = unit[:QUERIES] @ unit.T
     np.fill_diagonal(scores, -np.inf)
-    return np.argpartition(-scores, number, axis=1)[:, :number]
+    return np.argpartition(-scores, n_neighbours, axis=1)[:, :n_neighbours]
 
 
 def overlap(a: list[list[int]], b: list[list[int]]) -> float:

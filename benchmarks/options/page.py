@@ -51,7 +51,7 @@ def markdown(document: Mapping[str, Any], verdicts: Sequence[Verdict | None]) ->
     title = option = ""
     if place != "machine":
         title, option = f", {place}", f" --place {place} --first {len(verdicts)}"
-    held = [verdict for verdict in verdicts if verdict is not None and not verdict.faults]
+    valid_verdicts = [verdict for verdict in verdicts if verdict is not None and not verdict.faults]
     return page(
         f"A grid of options{title}",
         facts(document),
@@ -67,5 +67,5 @@ def markdown(document: Mapping[str, Any], verdicts: Sequence[Verdict | None]) ->
         "losses are multiples of gensim's. Speed is that of the whole call, relative to gensim; "
         "it is a rough figure, because other work ran concurrently.",
         summary(verdicts),
-        section("All cells", cells_table(held)),
+        section("All cells", cells_table(valid_verdicts)),
     )

@@ -42,29 +42,29 @@ def train(
     ]
     with fresh_processes(processes) as pool:
         running = {
-            pool.submit(measured, cell, files[cell.corpus], engine, seed): (cell, engine, seed)
+            pool.submit(measure_cell, cell, files[cell.corpus], engine, seed): (cell, engine, seed)
             for cell, engine, seed in todo
         }
-        for done, future in enumerate(as_completed(running), 1):
+        for n_done, future in enumerate(as_completed(running), 1):
             cell, engine, seed = running[future]
             record = future.result()
             record_path(records, cell, engine, seed).write_text(json.dumps(record))
-            print(f"{done}/{len(todo)} {engine} {seed}: {cell.name}", flush=True)
+            print(f"{n_done}/{len(todo)} {engine} {seed}: {cell.name}", flush=True)
 
 
-def fresh_processes(number: int) -> ProcessPoolExecutor:
+def fresh_processes(n_processes: int) -> ProcessPoolExecutor:
     """Open a pool of new interpreters, because TensorFlow can't be forked.
 
     On Linux they exit when this process does, even if it is killed.
     """
     initializer = exit_with_parent if sys.platform == "linux" else None
-    return ProcessPoolExecutor(number, get_context("spawn"), initializer)
+    return ProcessPoolExecutor(n_processes, get_context("spawn"), initializer)
 
 
 def seeds(cell: Cell, engine: str) -> list[int]:
     """Return an engine's seeds; engines have different ones, to start from different vectors."""
-    number = CORPORA[cell.corpus].seeds
-    return [*range(1, 1 + number)] if engine == "gensim" else [*range(11, 11 + number)]
+    n_seeds = CORPORA[cell.corpus].seeds
+    return [*range(1, 1 + n_seeds)] if engine == "gensim" else [*range(11, 11 + n_seeds)]
 
 
 def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
@@ -74,7 +74,7 @@ def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
     return records / f"{cell.name}, {engine} {seed}.json"
 
 
-def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
+def measure_cell(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
     """Train in this process, which is one of the pool."""
     if engine == "graph":
         from gensim_tfw2v import engines
@@ -82,5 +82,5 @@ def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
 
         by_ctypes.is_available = lambda: False
         engines.ENGINES = ("tensorflow:TensorFlowEngine",)
-    own = {} if engine == "gensim" else {"cluster": PLACES[engine].cluster}
-    return measure(cell, path, engine, seed, **own)
+    cluster_options = {} if engine == "gensim" else {"cluster": PLACES[engine].cluster}
+    return measure(cell, path, engine, seed, **cluster_options)

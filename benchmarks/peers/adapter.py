@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """Make a parser of the options that the commands in `peers.toml` use."""
-    made = argparse.ArgumentParser(description=description)
-    add = made.add_argument
+    argument_parser = argparse.ArgumentParser(description=description)
+    add = argument_parser.add_argument
     add("corpus", help="text, one sentence per line, words separated by spaces")
     add("vectors", help="file to write, in word2vec's text format")
     add("--sg", type=int, choices=(0, 1), required=True, help="1 skip-gram, 0 CBOW")
@@ -16,7 +16,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         add(f"--{name}", type=int, required=True)
     for name in ("sample", "alpha"):
         add(f"--{name}", type=float, required=True)
-    return made
+    return argument_parser
 
 
 def write_text(path: str, size: int, rows: Sequence[tuple[str, Iterable[float]]]) -> None:

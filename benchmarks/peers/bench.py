@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.command import pairs
 from benchmarks.peers.configured import Peer
-from benchmarks.peers.evaluate import counted
+from benchmarks.peers.evaluate import count_words
 from benchmarks.peers.records import Job, PeerRun, Settings
 from benchmarks.process import ROOT, CommandError, Measured, call, run
 from gensim_tfw2v.processes.threads import usable_cores
@@ -30,10 +30,10 @@ def train_seconds(peer: Peer, output: str) -> float | None:
 class Bench:
     """Runs jobs on one corpus, with temporary files in `folder`."""
 
-    def __init__(self, given: argparse.Namespace, settings: Settings, folder: Path) -> None:
-        self._given, self._settings, self._folder = given, settings, folder
-        self._limit = given.limit * 60
-        counts = counted(str(given.corpus))
+    def __init__(self, args: argparse.Namespace, settings: Settings, folder: Path) -> None:
+        self._args, self._settings, self._folder = args, settings, folder
+        self._limit = args.limit * 60
+        counts = count_words(str(args.corpus))
         self.raw_words = sum(counts.values())
         words = [word for word, count in counts.most_common() if count >= settings.min_count]
         self._words = folder / "words.txt"
@@ -45,16 +45,20 @@ class Bench:
             vectors = Path(folder, "vectors")
             try:
                 measured = self._train(peer, job, vectors)
-                asked = {
+                arguments = {
                     "vectors": str(vectors),
                     "binary": peer.format == "binary",
                     "words": str(self._words),
-                    "pairs": pairs(self._given),
+                    "pairs": pairs(self._args),
                 }
-                found, _ = call("benchmarks.peers.evaluate:evaluate_file", asked, limit=self._limit)
+                scores, _ = call(
+                    "benchmarks.peers.evaluate:evaluate_file", arguments, limit=self._limit
+                )
             except CommandError as error:
                 print(f"{peer.name} failed: {error}", file=sys.stderr, flush=True)
-                return PeerRun(**asdict(job), raw_words=self.raw_words, error=self._unnamed(error))
+                return PeerRun(
+                    **asdict(job), raw_words=self.raw_words, error=self._hide_paths(error)
+                )
         return PeerRun(
             **asdict(job),
             raw_words=self.raw_words,
@@ -62,29 +66,29 @@ class Bench:
             cpu_seconds=measured.cpu_seconds,
             peak_bytes=measured.peak_bytes,
             train_seconds=train_seconds(peer, measured.output),
-            **found,
+            **scores,
         )
 
     def _train(self, peer: Peer, job: Job, vectors: Path) -> Measured:
         values = self._settings.placeholders() | {
             "python": sys.executable,
-            "corpus": str(self._given.corpus.resolve()),
+            "corpus": str(self._args.corpus.resolve()),
             "vectors": str(vectors),
             "seed": job.seed,
             "epochs": job.epochs,
         }
-        command = peer.filled(values)
-        cores = usable_cores()[: self._settings.threads] if self._given.pin else None
+        command = peer.fill_in(values)
+        cores = usable_cores()[: self._settings.threads] if self._args.pin else None
         measured = run(command, cores=cores, limit=self._limit)
         if not vectors.is_file():
             raise CommandError(f"{shlex.join(command)}\nwrote no vectors")
         return measured
 
-    def _unnamed(self, error: CommandError) -> str:
+    def _hide_paths(self, error: CommandError) -> str:
         """Return an error's text with placeholders for this machine's paths, for publication."""
         text = str(error)
-        places = {
-            str(self._given.corpus.resolve()): "CORPUS",
+        names_by_path = {
+            str(self._args.corpus.resolve()): "CORPUS",
             str(self._folder): "TEMPORARY",
             sys.executable: "python",
             sys.prefix: "PREFIX",
@@ -92,6 +96,6 @@ class Bench:
             str(Path.cwd()): "HERE",
             str(Path.home()): "HOME",
         }
-        for place, name in places.items():
-            text = text.replace(place, name) if len(place) > 1 else text
+        for path, name in names_by_path.items():
+            text = text.replace(path, name) if len(path) > 1 else text
         return text

@@ -36,15 +36,15 @@ class Peer:
     only: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
-    def filled(self, values: Mapping[str, Any]) -> list[str]:
+    def fill_in(self, values: Mapping[str, Any]) -> list[str]:
         """Replace the placeholders word by word, so that a path with blanks stays one word."""
         return [word.format(**values) for word in shlex.split(self.command)]
 
-    def missing(self, settings: Settings) -> str | None:
+    def describe_mismatch(self, settings: Settings) -> str | None:
         """Return why the tool cannot run here, with a remedy; None if it can."""
-        asked = settings.placeholders()
+        settings_values = settings.placeholders()
         for name, value in self.only.items():
-            if asked[name] != value:
+            if settings_values[name] != value:
                 return f"it needs {name}={value}"
         for module in self.modules:
             if importlib.util.find_spec(module) is None:
@@ -66,13 +66,13 @@ def read(path: Path) -> list[Peer]:
         If the file cannot be read.
     """
     try:
-        tables = _parsed(path.read_text(encoding="utf-8"))
+        tables = _parse_toml(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ConfigurationError(f"{path}: {error}") from error
     return [_peer(f"{path}: {name}", name, table) for name, table in tables.items()]
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse_toml(text: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -81,12 +81,12 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _peer(where: str, name: str, table: Any) -> Peer:
-    known = [each.name for each in fields(Peer)][1:]
+    known_keys = [field.name for field in fields(Peer)][1:]
     if not isinstance(table, dict) or "command" not in table:
         raise ConfigurationError(f"{where}: a tool is a table with a command")
     for key, value in table.items():
-        if key not in known:
-            raise ConfigurationError(f"{where}: unknown key {key} (known: {', '.join(known)})")
+        if key not in known_keys:
+            raise ConfigurationError(f"{where}: unknown key {key} (known: {', '.join(known_keys)})")
         if not isinstance(value, kind := KINDS.get(key, str)):
             raise ConfigurationError(f"{where}: {key} must be a {kind.__name__}")
     if table.get("format", "text") not in FORMATS:
@@ -96,22 +96,22 @@ def _peer(where: str, name: str, table: Any) -> Peer:
             f"{where}: only contains unknown settings: {', '.join(sorted(unknown))}"
         )
     try:
-        asked = {part[1] for part in string.Formatter().parse(table["command"])} - {None}
+        placeholders = {part[1] for part in string.Formatter().parse(table["command"])} - {None}
         words = shlex.split(table["command"])
     except ValueError as error:
         raise ConfigurationError(f"{where}: command: {error}") from error
-    if unknown := {str(one) for one in asked} - PLACEHOLDERS:
+    if unknown := {str(placeholder) for placeholder in placeholders} - PLACEHOLDERS:
         raise ConfigurationError(
             f"{where}: command: unknown {', '.join(f'{{{one}}}' for one in sorted(unknown))} "
             f"(known: {', '.join(sorted(PLACEHOLDERS))})"
         )
-    if not words or "vectors" not in asked:
+    if not words or "vectors" not in placeholders:
         raise ConfigurationError(f"{where}: command: must write {{vectors}}")
     lists = {key: tuple(table[key]) for key in ("versions", "modules") if key in table}
     note = " ".join(table.get("note", "").split())
     peer = Peer(**{**table, **lists, "name": name, "note": note})
     try:
-        peer.filled(dict.fromkeys(PLACEHOLDERS, "") | Settings().placeholders() | {"seed": 1})
+        peer.fill_in(dict.fromkeys(PLACEHOLDERS, "") | Settings().placeholders() | {"seed": 1})
     except (AttributeError, IndexError, ValueError) as error:
         raise ConfigurationError(f"{where}: command: {error}") from error
     if peer.seconds is not None:

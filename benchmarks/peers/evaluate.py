@@ -14,7 +14,7 @@ from benchmarks.quality import evaluate
 ALL_QUESTIONS = "analogies, all"
 
 
-def counted(path: str) -> Counter[str]:
+def count_words(path: str) -> Counter[str]:
     """Count the words of a text, one sentence a line, words separated by white space."""
     counts: Counter[str] = Counter()
     with open(path, encoding="utf-8", errors="ignore") as lines:
@@ -27,10 +27,12 @@ def in_order(vectors: Any, words: list[str]) -> Any:
     """Return KeyedVectors of those `words` that have vectors, in the order of `words`."""
     from gensim.models import KeyedVectors
 
-    kept = [word for word in words if word in vectors.key_to_index]
+    known_words = [word for word in words if word in vectors.key_to_index]
     result = KeyedVectors(vectors.vector_size)
-    if kept:
-        result.add_vectors(kept, vectors.vectors[[vectors.key_to_index[word] for word in kept]])
+    if known_words:
+        result.add_vectors(
+            known_words, vectors.vectors[[vectors.key_to_index[word] for word in known_words]]
+        )
     return result
 
 
@@ -40,8 +42,8 @@ def evaluate_file(vectors: str, binary: bool, words: str, pairs: dict[str, str])
 
     from gensim_tfw2v.evaluation import evaluate_analogies
 
-    loaded = KeyedVectors.load_word2vec_format(vectors, binary=binary)
-    ordered = in_order(loaded, Path(words).read_text(encoding="utf-8").split("\n"))
+    all_vectors = KeyedVectors.load_word2vec_format(vectors, binary=binary)
+    ordered = in_order(all_vectors, Path(words).read_text(encoding="utf-8").split("\n"))
     quality: dict[str, float | None] = {}
     if len(ordered):
         quality = evaluate(ordered, pairs)

@@ -6,12 +6,12 @@ from typing import Any
 
 from benchmarks.peers.evaluate import ALL_QUESTIONS
 from benchmarks.peers.records import PeerRun
-from benchmarks.peers.time_to_quality import DEFINITION, goal, reached
+from benchmarks.peers.time_to_quality import DEFINITION, goal, time_to_goal
 from benchmarks.records import REFERENCE
 from benchmarks.report import (
     MEGABYTE,
+    bullet_list,
     facts,
-    listed,
     page,
     paired_ratios,
     quality_table,
@@ -38,33 +38,35 @@ analogies: on questions with known words among the 30,000 most frequent ones ("a
 on all questions among all words ("{ALL_QUESTIONS}")."""
 
 
-def _succeeded(runs: Sequence[PeerRun], peer: str, epochs: int) -> list[PeerRun]:
-    own = [run for run in runs if run.peer == peer and run.epochs == epochs and run.error is None]
-    return sorted(own, key=lambda run: run.round)
+def _successful_runs(runs: Sequence[PeerRun], peer: str, epochs: int) -> list[PeerRun]:
+    peer_runs = [
+        run for run in runs if run.peer == peer and run.epochs == epochs and run.error is None
+    ]
+    return sorted(peer_runs, key=lambda run: run.round)
 
 
 def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> str:
     """Return a table of speed, times and memory of each tool with all epochs, and of failures."""
-    base = _succeeded(runs, REFERENCE, epochs)
+    base = _successful_runs(runs, REFERENCE, epochs)
     rows = []
     for peer in peers:
-        if not (own := _succeeded(runs, peer, epochs)):
+        if not (peer_runs := _successful_runs(runs, peer, epochs)):
             if any(run.peer == peer and run.error for run in runs):
                 rows.append([peer, "failed", *["–"] * 7])
             continue
-        trained = [run.train_words_per_second for run in own]
-        known = [speed for speed in trained if speed is not None]
+        trained = [run.train_words_per_second for run in peer_runs]
+        known_speeds = [speed for speed in trained if speed is not None]
         rows.append(
             [
                 peer,
-                f"{median(run.wall_seconds for run in own):.1f}",
-                spread(paired_ratios(own, base, lambda run: 1 / run.wall_seconds)),
-                f"{median(run.words_per_second for run in own) / 1e6:.3f} M",
-                f"{median(known) / 1e6:.3f} M" if known else "–",
-                f"{median(run.cpu_seconds for run in own):.1f}",
-                spread(paired_ratios(own, base, lambda run: 1 / run.cpu_seconds)),
-                f"{median(run.peak_bytes for run in own) / MEGABYTE:.0f}",
-                f"{median(run.vocabulary for run in own):,.0f}",
+                f"{median(run.wall_seconds for run in peer_runs):.1f}",
+                spread(paired_ratios(peer_runs, base, lambda run: 1 / run.wall_seconds)),
+                f"{median(run.words_per_second for run in peer_runs) / 1e6:.3f} M",
+                f"{median(known_speeds) / 1e6:.3f} M" if known_speeds else "–",
+                f"{median(run.cpu_seconds for run in peer_runs):.1f}",
+                spread(paired_ratios(peer_runs, base, lambda run: 1 / run.cpu_seconds)),
+                f"{median(run.peak_bytes for run in peer_runs) / MEGABYTE:.0f}",
+                f"{median(run.vocabulary for run in peer_runs):,.0f}",
             ]
         )
     head = ["tool", "total time, s", "× gensim", "words/s", "in training", "CPU s", "× gensim"]
@@ -78,12 +80,12 @@ def time_table(peers: Sequence[str], runs: Sequence[PeerRun]) -> str:
         return ""
     rows = []
     for peer in peers:
-        own = [run for run in runs if run.peer == peer and run.error is None]
-        if not own:
+        peer_runs = [run for run in runs if run.peer == peer and run.error is None]
+        if not peer_runs:
             continue
-        best = reached(runs, peer, aim)
+        best = time_to_goal(runs, peer, aim)
         if best is None:
-            full = [aim.quality(run) for run in own if run.epochs == aim.epochs]
+            full = [aim.quality(run) for run in peer_runs if run.epochs == aim.epochs]
             rows.append([peer, "not reached", f"{fmean(full):.4f}" if full else "–", "–", "–"])
             continue
         cells = [str(best.epochs), f"{best.quality:.4f}", f"{best.seconds:.1f}"]
@@ -106,7 +108,9 @@ def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
     epochs = settings["epochs"]
     options = ", ".join(f"{name}={value}" for name, value in settings.items())
     seeds = ", ".join(str(seed) for seed in sorted({run.seed for run in runs}))
-    groups = {peer: own for peer in peers if (own := _succeeded(runs, peer, epochs))}
+    groups = {
+        peer: peer_runs for peer in peers if (peer_runs := _successful_runs(runs, peer, epochs))
+    }
     times = time_table(peers, runs) if document["time_to_quality"] else ""
     failed = unique(f"- {run.peer}: {_first_and_last(run.error)}" for run in runs if run.error)
     return page(
@@ -122,9 +126,9 @@ def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
         section("Time to gensim's quality", times),
         section(
             "Differences between the tools",
-            listed({n: p["note"] for n, p in document["peers"].items()}),
+            bullet_list({n: p["note"] for n, p in document["peers"].items()}),
         ),
-        section("Left out", listed(document["left_out"])),
+        section("Left out", bullet_list(document["left_out"])),
         section("Failed", "\n".join(failed)),
     )
 

@@ -69,16 +69,16 @@ def goal(runs: Sequence[PeerRun]) -> Goal | None:
     return Goal(measures, epochs, fmean(scores), (max(scores) - min(scores)) / 2)
 
 
-def reached(runs: Sequence[PeerRun], peer: str, aim: Goal) -> Reached | None:
+def time_to_goal(runs: Sequence[PeerRun], peer: str, aim: Goal) -> Reached | None:
     """Return the fastest training of a tool that reaches the goal; None if none does."""
     runs = [run for run in runs if run.error is None]
     reference = [run for run in runs if run.peer == REFERENCE and run.epochs == aim.epochs]
-    found = []
+    candidates = []
     for epochs in {run.epochs for run in runs if run.peer == peer}:
-        own = [run for run in runs if run.peer == peer and run.epochs == epochs]
-        quality = fmean(map(aim.quality, own))
+        peer_runs = [run for run in runs if run.peer == peer and run.epochs == epochs]
+        quality = fmean(map(aim.quality, peer_runs))
         if quality >= aim.target - 1e-12:  # means of the same values may differ by rounding
-            seconds = median(run.wall_seconds for run in own)
-            ratios = paired_ratios(own, reference, lambda run: run.wall_seconds)
-            found.append(Reached(epochs, quality, seconds, tuple(ratios)))
-    return min(found, key=lambda one: one.seconds, default=None)
+            seconds = median(run.wall_seconds for run in peer_runs)
+            ratios = paired_ratios(peer_runs, reference, lambda run: run.wall_seconds)
+            candidates.append(Reached(epochs, quality, seconds, tuple(ratios)))
+    return min(candidates, key=lambda candidate: candidate.seconds, default=None)

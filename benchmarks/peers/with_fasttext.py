@@ -15,31 +15,31 @@ MIN_THREADS = 10
 
 def main() -> None:
     """Train, and write the vectors."""
-    given = adapter.parser(__doc__).parse_args()
+    args = adapter.parser(__doc__).parse_args()
     import fasttext
 
     if hasattr(os, "sched_setaffinity"):  # more threads, but no more cores
-        os.sched_setaffinity(0, usable_cores()[: given.threads])
+        os.sched_setaffinity(0, usable_cores()[: args.threads])
     # train_unsupervised() has no seed argument, but uses these defaults
-    fasttext.FastText.unsupervised_default["seed"] = given.seed
+    fasttext.FastText.unsupervised_default["seed"] = args.seed
     model = fasttext.train_unsupervised(
-        given.corpus,
-        model="skipgram" if given.sg else "cbow",
-        dim=given.vector_size,
-        ws=given.window,
+        args.corpus,
+        model="skipgram" if args.sg else "cbow",
+        dim=args.vector_size,
+        ws=args.window,
         loss="ns",
-        neg=given.negative,
-        t=given.sample,
-        minCount=given.min_count,
-        lr=given.alpha,
-        epoch=given.epochs,
-        thread=max(given.threads, MIN_THREADS),
+        neg=args.negative,
+        t=args.sample,
+        minCount=args.min_count,
+        lr=args.alpha,
+        epoch=args.epochs,
+        thread=max(args.threads, MIN_THREADS),
         minn=0,
         maxn=0,  # without n-grams a word's vector is its row
         verbose=0,
     )
     rows = [(word, model.get_word_vector(word)) for word in model.words]
-    adapter.write_text(given.vectors, given.vector_size, rows)
+    adapter.write_text(args.vectors, args.vector_size, rows)
 
 
 if __name__ == "__main__":

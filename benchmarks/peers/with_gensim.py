@@ -8,25 +8,25 @@ def main() -> None:
     """Train, and write the vectors."""
     parser = adapter.parser(__doc__)
     parser.add_argument("--source", choices=("corpus_file", "iterable"), required=True)
-    given = parser.parse_args()
+    args = parser.parse_args()
     from gensim.models import Word2Vec
 
-    source = text_source(given.corpus, given.source == "corpus_file")
+    source = text_source(args.corpus, args.source == "corpus_file")
     model = Word2Vec(
-        sg=given.sg,
-        vector_size=given.vector_size,
-        window=given.window,
-        negative=given.negative,
-        sample=given.sample,
-        min_count=given.min_count,
-        alpha=given.alpha,
-        epochs=given.epochs,
-        workers=given.threads,
-        seed=given.seed,
+        sg=args.sg,
+        vector_size=args.vector_size,
+        window=args.window,
+        negative=args.negative,
+        sample=args.sample,
+        min_count=args.min_count,
+        alpha=args.alpha,
+        epochs=args.epochs,
+        workers=args.threads,
+        seed=args.seed,
     )
     model.build_vocab(**source)
     seconds = train(model, source)
-    model.wv.save_word2vec_format(given.vectors)
+    model.wv.save_word2vec_format(args.vectors)
     adapter.done(seconds)
 
 

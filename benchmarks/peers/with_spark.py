@@ -14,16 +14,16 @@ def main() -> None:
     """Train, and write the vectors."""
     parser = adapter.parser(__doc__)
     parser.add_argument("--memory", default="4g", help="memory limit of the driver's JVM (4g)")
-    given = parser.parse_args()
-    if not given.sg:
+    args = parser.parse_args()
+    if not args.sg:
         parser.error("MLlib has no CBOW")
     from pyspark.ml.feature import Word2Vec
     from pyspark.sql import SparkSession
     from pyspark.sql.functions import col, split
 
     spark = (
-        SparkSession.builder.master(f"local[{given.threads}]")
-        .config("spark.driver.memory", given.memory)
+        SparkSession.builder.master(f"local[{args.threads}]")
+        .config("spark.driver.memory", args.memory)
         .config("spark.driver.maxResultSize", "0")  # each epoch sends all vectors to the driver
         .config("spark.driver.host", "localhost")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -32,24 +32,24 @@ def main() -> None:
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
-    path = os.path.abspath(given.corpus)
+    path = os.path.abspath(args.corpus)
     lines = spark.read.text(f"file://{path}").select(split(col("value"), " ").alias("words"))
     began = time.perf_counter()  # fit() includes counting
     model = Word2Vec(
         inputCol="words",
-        vectorSize=given.vector_size,
-        windowSize=given.window,
-        minCount=given.min_count,
-        stepSize=given.alpha,
-        maxIter=given.epochs,
-        numPartitions=given.threads,
+        vectorSize=args.vector_size,
+        windowSize=args.window,
+        minCount=args.min_count,
+        stepSize=args.alpha,
+        maxIter=args.epochs,
+        numPartitions=args.threads,
         maxSentenceLength=10_000,  # as in gensim
-        seed=given.seed,
+        seed=args.seed,
     ).fit(lines)
     seconds = time.perf_counter() - began
     rows = [(row["word"], row["vector"].toArray()) for row in model.getVectors().collect()]
     rows = [row for row in rows if row[0]]  # MLlib parses two consecutive blanks as an empty word
-    adapter.write_text(given.vectors, given.vector_size, rows)
+    adapter.write_text(args.vectors, args.vector_size, rows)
     spark.stop()
     adapter.done(seconds)
 

@@ -70,7 +70,7 @@ def align(
     output_dir.mkdir(parents=True, exist_ok=True)
     for output, write, model in zip(outputs, writers, aligned_models, strict=True):
         saved += model_files.save_atomically(output, partial(write, model))
-    common.print_rows([("aligned", f"{len(models)} models to {models[0]}")], saved)
+    common.print_rows([("aligned", f"{len(paths)} models to {paths[0]}")], saved)
 
 
 def _writer(output: Path, model: Any) -> Callable[[Any, Any], object]:

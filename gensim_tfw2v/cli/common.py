@@ -2,12 +2,9 @@
 
 import contextlib
 import errno
-import functools
 import logging
 import os
-import re
 import select
-import shlex
 import signal
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,9 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-
-#: Names of arguments in Python, by the option of the tool whose name differs from them.
-PYTHON_NAMES = {"table_encoding": "encoding"}
 
 
 class BadInput(Exception):
@@ -83,7 +77,7 @@ def failure_message(error: Exception) -> str:
     message = one_line(error)
     if not isinstance(error, OSError) or error.errno is None:
         return message
-    # a text of its own, unlike that of the system, contains its own advice
+    # Errors with a text that is not the system's contain advice already.
     is_plain = error.strerror == os.strerror(error.errno)
     cure = CURES.get(error.errno) if is_plain else None
     return f"{message}; {cure}" if cure else message
@@ -95,7 +89,7 @@ def memory_error_message(error: MemoryError) -> str:
 
     gib = 1 << 30
     limits = [f"{psutil.virtual_memory().available / gib:.1f} GiB of memory are available"]
-    with contextlib.suppress(ImportError):  # Windows
+    with contextlib.suppress(ImportError):  # Windows has no module `resource`
         import resource
 
         address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -103,62 +97,6 @@ def memory_error_message(error: MemoryError) -> str:
             limits.append(f"ulimit -v is {address_space / gib:.1f} GiB")
     needed = "" if not error.args else f": {one_line(error)}"
     return f"too little memory{needed}. {', '.join(limits)}"
-
-
-#: Advice at the end of messages that only programs in Python can follow.
-_PYTHON_ADVICE = re.compile(
-    r"\. The model's vectors are lost, because they were trained in place: .*"
-)
-
-#: Quoted values in a message, except after "=", where a value belongs to the name of an argument.
-_QUOTED = re.compile(r"((?<![=\w])'[^']*'(?!\w))")
-
-#: Words before a list of names of arguments, such as "a smaller alpha, window or negative".
-_BEFORE_NAMES = r"set|leave out|lower|raise|a smaller|a larger"
-
-
-def name_options(message: str, command: Any) -> str:
-    """Replace names of Python arguments in a message by those of the command's options."""
-    parts = _QUOTED.split(_PYTHON_ADVICE.sub("", message))
-    # split() puts the quoted values, which are copied, at odd indices
-    parts[::2] = [_name_options_in_prose(part, command) for part in parts[::2]]
-    return "".join(parts)
-
-
-def _name_options_in_prose(message: str, command: Any) -> str:
-    """Replace the names in a message without quoted values; see `name_options`."""
-    parameters = {PYTHON_NAMES.get(param.name, param.name): param for param in command.params}
-    options = {name: max(param.opts, key=len) for name, param in parameters.items()}
-    options = {name: option for name, option in options.items() if option.startswith("--")}
-
-    any_name = rf"\b({'|'.join(options) or '(?!)'})\b(?![\w./(=-])"
-
-    def replace_names(names: re.Match[str]) -> str:
-        return re.sub(rf"(?<!-){any_name}", lambda name: options[name[1]], names[0])
-
-    enumeration = rf"\b(?:{_BEFORE_NAMES}) {any_name}((, or|,| or| and) {any_name})*"
-    message = re.sub(enumeration, replace_names, message)
-
-    for name, option in options.items():
-        param = parameters[name]
-        start = rf"(?<!the )(?<![\w./'-]){name}"
-        # names without "_" are ordinary words, too: replace them only before these verbs
-        end = r"(?![\w./(=-])" if "_" in name else "(?= is | must | needs )"
-        if param.is_flag:
-            off = (param.secondary_opts or [option])[0]
-            message = re.sub(f"{start}=(True|1)", option, message)
-            message = re.sub(f"{start}=(False|0|None)", off, message)
-        type_value = functools.partial(_type_value, option)
-        message = re.sub(rf"{start}='([^' ]+)'", type_value, message)
-        message = re.sub(f"{start}=", f"{option} ", message)
-        message = re.sub(start + end, option, message)
-    return message
-
-
-def _type_value(option: str, literal: re.Match[str]) -> str:
-    """Return an option and the value of a Python string literal as they are typed in a shell."""
-    value = literal[1].replace("\\\\", "\\")
-    return f"{option} {shlex.quote(value)}"
 
 
 def print_rows(rows: Iterable[tuple[str, object]], saved: Iterable[Path] = ()) -> None:
@@ -208,7 +146,7 @@ def set_by_user(context: typer.Context) -> dict[str, Any]:
     """Return the values of the options that the user has set, by name."""
     options = {}
     for name, value in context.params.items():
-        # the source's name, because str(source) depends on the version of click
+        # Sources are compared by name, because str(source) depends on the version of click.
         source = getattr(context.get_parameter_source(name), "name", "")
         if "DEFAULT" not in source:
             options[name] = value

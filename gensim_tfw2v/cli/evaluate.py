@@ -126,7 +126,7 @@ def evaluate(
             from gensim_tfw2v.options.hyperparameters import hyperparameters
 
             options = None
-            if hasattr(saved, "wv"):  # a full model
+            if hasattr(saved, "wv"):  # only full models have options
                 options = hyperparameters(saved, saved.corpus_total_words)
             do_without_tensorflow()
             write_baseline(runs[path], result, options)

@@ -31,8 +31,8 @@ class Format:
     ----------
     name : str
         Value of ``--to``.
-    suffixes : str
-        Suffixes of files that are written in this format by default, separated by blanks.
+    suffixes : tuple of str
+        Suffixes of files that are written in this format by default.
     write : callable
         Saves the vectors (the full model if `model_class` is set), its first argument, to a path or
         an open file, its second argument.
@@ -62,7 +62,7 @@ class Format:
     """
 
     name: str
-    suffixes: str
+    suffixes: tuple[str, ...]
     write: Callable[[Any, Any], object]
     read: Any = None
     mark: bytes = b""
@@ -93,13 +93,13 @@ def find_format(path: Path, label: str | None, default: str) -> Format:
     if form is None:
         unknown_suffix = f"{path}: no format has the suffix {suffix}"
         problem = f"--to is {quoted(label)}" if label else unknown_suffix
-        names = ", ".join(f"{form.name} {form.suffixes}".rstrip() for form in FORMATS)
+        names = ", ".join(" ".join([form.name, *form.suffixes]) for form in FORMATS)
         raise BadInput(f"{problem}: name a format (convert --to) or use a suffix: {names}")
     suffix_form = KNOWN.get(suffix, form)
     if form.suffixes and suffix_form is not form:
         raise BadInput(
             f"{path}: {suffix} is the suffix of the format {suffix_form.name}, but {form.name} was "
-            f"asked for; use one of its suffixes: {form.suffixes}"
+            f"asked for; use one of its suffixes: {' '.join(form.suffixes)}"
         )
     if inner_name != path.name and not form.is_compressible:
         raise BadInput(f"{path}: {form.name} cannot be compressed; leave out {path.suffix}")
@@ -213,7 +213,7 @@ _FASTTEXT = vector_readers.FASTTEXT + rb"|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
 FORMATS = (
     Format(
         name="gensim",
-        suffixes=".kv .model .wv .gensim",
+        suffixes=(".kv", ".model", ".wv", ".gensim"),
         write=vector_writers.write_gensim,
         read=vector_readers.read_gensim,
         mark=rb"\x80",
@@ -223,7 +223,7 @@ FORMATS = (
     ),
     Format(
         name="text",
-        suffixes=".txt .vec .w2v .emb",
+        suffixes=(".txt", ".vec", ".w2v", ".emb"),
         write=vector_writers.write_text,
         read=vector_readers.read_word2vec,
         forbidden=_BLANKS,
@@ -232,7 +232,7 @@ FORMATS = (
     ),
     Format(
         name="binary",
-        suffixes=".bin",
+        suffixes=(".bin",),
         write=vector_writers.write_binary,
         forbidden=_BLANKS,
         is_compressible=True,
@@ -240,7 +240,7 @@ FORMATS = (
     ),
     Format(
         name="numpy",
-        suffixes=".npz",
+        suffixes=(".npz",),
         write=vector_writers.write_numpy,
         read=vector_readers.read_numpy,
         mark=rb"PK\x03\x04",
@@ -249,14 +249,14 @@ FORMATS = (
     ),
     Format(
         name="keras",
-        suffixes=".keras",
+        suffixes=(".keras",),
         write=save_keras,
         forbidden=rf"[\n\r]|{_UNKNOWN}",
         needs_one_type=True,
     ),
     Format(
         name="fasttext",
-        suffixes="",
+        suffixes=(),
         write=vector_writers.write_fasttext,
         read=vector_readers.read_fasttext,
         mark=_FASTTEXT,
@@ -265,7 +265,7 @@ FORMATS = (
     ),
     Format(
         name="sentence-transformers",
-        suffixes="",
+        suffixes=(),
         write=vector_writers.write_folder,
         forbidden=rf"\s|{_UNKNOWN}",
         is_folder=True,
@@ -273,7 +273,7 @@ FORMATS = (
     ),
     Format(
         name="pretrained",
-        suffixes="",
+        suffixes=(),
         write=vector_writers.write_folder,
         read=vector_readers.read_folder,
         is_folder=True,
@@ -282,4 +282,4 @@ FORMATS = (
 )
 
 #: Formats by name and by suffix.
-KNOWN = {key: form for form in FORMATS for key in (form.name, *form.suffixes.split())}
+KNOWN = {key: form for form in FORMATS for key in (form.name, *form.suffixes)}

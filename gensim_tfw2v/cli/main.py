@@ -18,6 +18,7 @@ from gensim_tfw2v.cli.common import BadInput, fail, option
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.merge import convert, index, merge
+from gensim_tfw2v.cli.option_names import name_options
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.querying import info, neighbours, similarity, vectors
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
@@ -81,7 +82,7 @@ class CommandsWithClearFailures(Group):
             raise
         except BadInput as error:
             fail(common.one_line(error), status=2)
-        except OSError as error:  # disk full while printing --help
+        except OSError as error:  # printing --help fails if the disk is full
             fail(common.failure_message(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:
@@ -94,7 +95,7 @@ class CommandsWithClearFailures(Group):
             return result
         except (KeyboardInterrupt, common.Terminated) as error:
             common.fail_stopped(error)
-        except (typer.Exit, typer.Abort):  # subclasses of RuntimeError
+        except (typer.Exit, typer.Abort):  # RuntimeErrors by which Typer exits
             raise
         except MemoryError as error:
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
@@ -107,7 +108,7 @@ class CommandsWithClearFailures(Group):
             if not isinstance(error, BadInput):
                 message = re.sub(r"\bmonitor( is|=)", r"--early-stopping\1", message)
                 message = message.replace("--early-stopping=", "--early-stopping ")
-                message = common.name_options(message, self.commands[ctx.invoked_subcommand])
+                message = name_options(message, self.commands[ctx.invoked_subcommand])
             fail(message, status=2)
 
 

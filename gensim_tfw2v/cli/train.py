@@ -17,6 +17,7 @@ from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, one_line, option, set_by_user
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
+from gensim_tfw2v.cli.option_names import name_options
 from gensim_tfw2v.cli.training_options import OF_THE_COMMAND, check_combination
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -304,8 +305,8 @@ def train(
     model_files.check_outputs(output, vectors, binary, inputs)
     formats.check_model_name(output)
     with phase("loading gensim", progress):
-        model_training.model_class()  # first, because it suspends garbage collection
-        with _log_printed(FOLDERS_LOG, context.command, verbose):
+        model_training.model_class()  # imports the package with garbage collection suspended
+        with _print_log(FOLDERS_LOG, context.command, verbose):
             options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         is_line_iterator = column is None and "sentences" in options
         is_read_once = is_stream(corpus) or (doc2vec and is_line_iterator)
@@ -322,7 +323,7 @@ def train(
             options["callbacks"] = [EarlyStopping(early_stopping, patience=patience)]
     saved: list[Path] = []
     try:
-        with _log_printed(SESSION_LOG, context.command, verbose):
+        with _print_log(SESSION_LOG, context.command, verbose):
             model, seconds = model_training.train_model(make, **options)
         for path in model_files.save_model(model, output, vectors, binary, progress):
             saved.append(path)
@@ -347,15 +348,15 @@ def _resume_advice(checkpoint_dir: Path | None) -> str:
 
 
 @contextlib.contextmanager
-def _log_printed(module: str, command: Any, verbose: bool) -> Iterator[None]:
-    """Context in which the log of a module is printed on stderr, as --verbose does anyway."""
+def _print_log(module: str, command: Any, verbose: bool) -> Iterator[None]:
+    """Print the log of a module on stderr within a context, unless --verbose prints it anyway."""
     if verbose:
         yield
         return
 
     class Formatter(logging.Formatter):
         def format(self, record: logging.LogRecord) -> str:
-            return common.name_options(f"tfw2v: {record.getMessage()}", command)
+            return name_options(f"tfw2v: {record.getMessage()}", command)
 
     logger = logging.getLogger(module)
     handler = logging.StreamHandler()

@@ -109,7 +109,7 @@ def _check_values(command: Any, typed: Sequence[str], values: dict[str, Any]) ->
         if value is None and isinstance(param.envvar, str):
             value = os.environ.get(param.envvar) or None  # Typer ignores empty variables, too
             label = param.envvar
-        # the hint is Annotated[type, settings]
+        # Declarations have the form Annotated[type, settings].
         annotation = get_args(hints.get(param.name))
         if len(annotation) < 2 or not isinstance(annotation[1], ParameterInfo):
             continue

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.evaluation.sets import Question, read_questions, shipped
+from gensim_tfw2v.evaluation.sets import Question, find_shipped, read_questions
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.typed_words import typed_form
@@ -168,7 +168,7 @@ def evaluate_analogies(
     """
     if metric not in ("gensim", "all"):
         raise ValueError(f"unknown metric {quoted(metric)} (known metrics: 'gensim', 'all')")
-    sections = read_questions(shipped(NAMED_SETS, questions))
+    sections = read_questions(find_shipped(NAMED_SETS, questions))
     if restrict_vocab is None and metric == "gensim":
         restrict_vocab = GENSIM_RESTRICT_VOCAB
     fold = str.upper if case_insensitive else str

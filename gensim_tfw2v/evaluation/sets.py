@@ -26,11 +26,11 @@ class EvaluationFileError(ValueError):
     """Evaluation file that is empty or damaged, or has a line that cannot be parsed."""
 
 
-def shipped(names: Mapping[str, str], path: Path) -> Path:
+def find_shipped(names: Mapping[str, str], path: Path) -> Path:
     """Return the path of gensim's evaluation file if `path` is in `names`, otherwise `path`."""
     if path not in names:
         return path
-    # not gensim.test.utils.datapath: importing it builds and logs a vocabulary
+    # Importing gensim.test.utils.datapath would build and log a vocabulary.
     return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", names[str(path)])
 
 

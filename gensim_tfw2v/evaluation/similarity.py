@@ -9,7 +9,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 from scipy import stats
 
-from gensim_tfw2v.evaluation.sets import read_pairs, shipped
+from gensim_tfw2v.evaluation.sets import find_shipped, read_pairs
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.typed_words import has_key, typed_form
@@ -95,11 +95,13 @@ def evaluate_pairs(
     OSError
         If the file cannot be read.
     """
-    rated_pairs = read_pairs(shipped(NAMED_SETS, pairs))
+    rated_pairs = read_pairs(find_shipped(NAMED_SETS, pairs))
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     keys = {}
-    for key in reversed(vectors.index_to_key[:restrict_vocab]):  # the first of variants remains
+    for key in reversed(
+        vectors.index_to_key[:restrict_vocab]
+    ):  # the first of variants replaces others
         form = typed_form(key)
         if form is not None:
             keys[fold(form)] = key

@@ -63,7 +63,7 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
             gensim_logger.addFilter(edit_log)
             stack.callback(gensim_logger.removeFilter, edit_log)
             write(str(new_files / path.name))
-            # sorting by "is the main file" puts the main file last
+            # The key, whether a name is the main file's, puts the main file last.
             names = sorted((file.name for file in new_files.iterdir()), key=path.name.__eq__)
             mark_arrays(new_files / path.name, [new_files / name for name in names[:-1]])
             replace_set(folder, path, names)
@@ -96,7 +96,7 @@ def replaceable(path: Path) -> Path | None:
     except FileNotFoundError:
         return target
     is_file = stat.S_ISREG(status.st_mode) and not _is_stdout(status)
-    # the folder of a link, too, because files of arrays are saved next to the link
+    # Files of arrays are saved next to a link, so its folder must be writable, too.
     folders = target.parent, path.parent
     are_writable = all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
     return target if is_file and are_writable else None
@@ -112,7 +112,7 @@ def _is_stdout(status: os.stat_result) -> bool:
 def _open_irreplaceable(path: Path) -> IO[bytes]:
     """Open a path that cannot be replaced; standard output at its current position."""
     if path.exists() and _is_stdout(path.stat()):
-        with contextlib.suppress(AttributeError):  # sys.stdout is None
+        with contextlib.suppress(AttributeError):  # sys.stdout may be None
             sys.stdout.flush()
         return os.fdopen(os.dup(STDOUT), "wb")
     return path.open("wb")

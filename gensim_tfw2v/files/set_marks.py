@@ -100,7 +100,7 @@ def _describe_mixture_on_disk(path: Path) -> str:
 
     try:
         return _describe_mixture(unpickle(str(path)), path, file_version(path))
-    except Exception:  # a file is damaged or missing
+    except Exception:  # a damaged or missing file was the reason
         return ""
 
 

@@ -55,7 +55,7 @@ class TemporaryFolder:
         _remove_abandoned(parent)
         prefix = f".{PREFIX}{kind}-" if is_hidden else f"{PREFIX}{kind}-"
         self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        lock = _own(self.folder)
+        lock = _lock_new_folder(self.folder)
         self._finalizer = weakref.finalize(self, _finalize, self.folder, os.getpid(), lock)
 
     @defer_interrupts()  # an interrupted finalizer isn't called again
@@ -97,7 +97,7 @@ def why_unwritable(folder: str | os.PathLike[str]) -> str:
     return ""
 
 
-def _own(folder: Path) -> BinaryIO | None:
+def _lock_new_folder(folder: Path) -> BinaryIO | None:
     """Lock a file in a new folder, and return it, to be kept open; None if locks do not work."""
     path = folder / f"{OWNED}.new"
     lock = path.open("wb")
@@ -131,7 +131,7 @@ def _finalize(folder: Path, owner: int, lock: BinaryIO | None) -> None:
     """Remove a folder if this is its owner's process, and release its lock."""
     is_owner = os.getpid() == owner  # a forked child must not remove its parent's folder
     if is_owner and not (folder / KEPT).exists():
-        with contextlib.suppress(OSError):  # renamed, so that writers on remote machines fail
+        with contextlib.suppress(OSError):  # writers on remote machines fail then
             folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
         remove(folder)
     if lock is not None:

@@ -94,14 +94,14 @@ class RunLog:
         self._task_log: TaskLog | None = None
         self.events.write(self._start_task_log)
         self._start_time = time.monotonic()
-        self._loss = 0.0  # sum since the last point
-        self._predictions = 0.0  # number since the last point
+        self._loss = 0.0  # sum of the losses since the last point
+        self._predictions = 0.0  # number of predictions since the last point
         self._n_words = 0  # number of raw words of all work units
         self._values: dict[str, float] = {}  # values of the last work unit
         # time and number of words of the last points
         self._points = deque([(self._start_time, 0)], maxlen=FINAL_POINTS)
         self._read_traffic = read_traffic
-        self._traffic = None  # at the last point
+        self._traffic = None  # the cluster's traffic until the last point
         self.events.hyperparameters(hyperparameters)
 
     def _start_task_log(self) -> None:
@@ -173,7 +173,7 @@ class RunLog:
         self.events.write(lambda: self._write_epochs(model, losses, step, first_epoch, n_epochs))
         if is_last or self.options.projector_each_epoch:
             self.projector(model, is_last)
-        # moving the points excludes the time of this method from the speed
+        # Moving the points excludes the time of this method from the speed.
         pause = time.monotonic() - start
         points = [(point_time + pause, n_words) for point_time, n_words in self._points]
         self._points = deque(points, maxlen=FINAL_POINTS)

@@ -24,9 +24,9 @@ POINTS = 1000
 class _Usage(NamedTuple):
     """Resources that this process has used until a moment."""
 
-    time: float  # of time.monotonic()
-    cpu_seconds: float
-    tcp_bytes: tuple[int, int] | None  # sent and received, if known
+    time: float  # moment, by time.monotonic()
+    cpu_seconds: float  # user and system time
+    tcp_bytes: tuple[int, int] | None  # bytes sent and received; None if unknown
 
 
 class TaskLog:

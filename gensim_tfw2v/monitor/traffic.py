@@ -106,7 +106,7 @@ class Traffic:
 
 
 def _format_bytes(n_bytes: int) -> str:
-    """Return a number of bytes in the largest unit of which there is at least one."""
+    """Return a number of bytes in the largest unit that it reaches."""
     for unit_bytes, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n_bytes >= unit_bytes:
             return f"{n_bytes / unit_bytes:,.1f} {unit}"

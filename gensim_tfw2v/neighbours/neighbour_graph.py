@@ -53,7 +53,7 @@ class NeighbourGraph:
         self.dtype = dtype
         self._index = index
         self._data = data
-        self.size: int = index.ndim  # D
+        self.size: int = index.ndim  # number of dimensions, D
         self.equal_rows = equal_rows
         self.n_nodes = len(index)
         self.n_rows = self.n_nodes + sum(len(rows) for rows in equal_rows.values())

@@ -11,7 +11,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 
 from gensim_tfw2v import evaluation
 from gensim_tfw2v.evaluation.analogies import NAMED_SETS
-from gensim_tfw2v.evaluation.sets import file_kind, shipped
+from gensim_tfw2v.evaluation.sets import file_kind, find_shipped
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.training.model_arrays import renew_norms, weights_of
@@ -194,4 +194,4 @@ def _number(score: Any, monitor: Any, epoch: int) -> float:
 
 
 def _path(monitor: Any) -> str:
-    return os.fspath(shipped(SETS, monitor))
+    return os.fspath(find_shipped(SETS, monitor))

@@ -166,7 +166,7 @@ def test_suffixes_of_another_format_are_rejected(tfw2v, models, corpus, tmp_path
 
 
 def test_suffixes_of_formats_are_unique():
-    suffixes = [suffix for form in FORMATS for suffix in form.suffixes.split()]
+    suffixes = [suffix for form in FORMATS for suffix in form.suffixes]
     assert len(set(suffixes)) == len(suffixes)
 
 

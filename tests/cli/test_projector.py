@@ -65,6 +65,6 @@ def test_bad_paths_are_rejected(tfw2v, models, tmp_path):
 
 
 def test_number_of_words_is_the_same_by_default_everywhere():
-    defaults = [inspect.signature(each).parameters["words"].default
-                for each in (projector, write_projector)]  # fmt: skip
-    assert {*defaults, PROJECTOR_WORDS} == {10_000}
+    command_default = inspect.signature(projector).parameters["n_words"].default
+    function_default = inspect.signature(write_projector).parameters["words"].default
+    assert {command_default, function_default, PROJECTOR_WORDS} == {10_000}

@@ -1,0 +1,66 @@
+"""Messages of the library in the words of the command line: options instead of arguments."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+from typing import Any
+
+#: Names of arguments in Python, by the option of the tool whose name differs from them.
+PYTHON_NAMES = {"table_encoding": "encoding"}
+
+#: Advice at the end of messages that only programs in Python can follow.
+_PYTHON_ADVICE = re.compile(
+    r"\. The model's vectors are lost, because they were trained in place: .*"
+)
+
+#: Quoted values in a message, except after "=", where a value belongs to the name of an argument.
+_QUOTED = re.compile(r"((?<![=\w])'[^']*'(?!\w))")
+
+#: Words before a list of names of arguments, such as "a smaller alpha, window or negative".
+_BEFORE_NAMES = r"set|leave out|lower|raise|a smaller|a larger"
+
+
+def name_options(message: str, command: Any) -> str:
+    """Replace names of Python arguments in a message by those of the command's options."""
+    parts = _QUOTED.split(_PYTHON_ADVICE.sub("", message))
+    # The quoted values, which remain as they are, have odd indices.
+    parts[::2] = [_name_options_in_prose(part, command) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _name_options_in_prose(message: str, command: Any) -> str:
+    """Replace the names in a message without quoted values; see `name_options`."""
+    parameters = {PYTHON_NAMES.get(param.name, param.name): param for param in command.params}
+    options = {name: max(param.opts, key=len) for name, param in parameters.items()}
+    options = {name: option for name, option in options.items() if option.startswith("--")}
+
+    any_name = rf"\b({'|'.join(options) or '(?!)'})\b(?![\w./(=-])"
+
+    def replace_names(names: re.Match[str]) -> str:
+        return re.sub(rf"(?<!-){any_name}", lambda name: options[name[1]], names[0])
+
+    enumeration = rf"\b(?:{_BEFORE_NAMES}) {any_name}((, or|,| or| and) {any_name})*"
+    message = re.sub(enumeration, replace_names, message)
+
+    for name, option in options.items():
+        param = parameters[name]
+        start = rf"(?<!the )(?<![\w./'-]){name}"
+        # Names without "_" are ordinary words, too. They are replaced only before these verbs.
+        end = r"(?![\w./(=-])" if "_" in name else "(?= is | must | needs )"
+        if param.is_flag:
+            off = (param.secondary_opts or [option])[0]
+            message = re.sub(f"{start}=(True|1)", option, message)
+            message = re.sub(f"{start}=(False|0|None)", off, message)
+        type_value = functools.partial(_type_value, option)
+        message = re.sub(rf"{start}='([^' ]+)'", type_value, message)
+        message = re.sub(f"{start}=", f"{option} ", message)
+        message = re.sub(start + end, option, message)
+    return message
+
+
+def _type_value(option: str, literal: re.Match[str]) -> str:
+    """Return an option and the value of a Python string literal as they are typed in a shell."""
+    value = literal[1].replace("\\\\", "\\")
+    return f"{option} {shlex.quote(value)}"
