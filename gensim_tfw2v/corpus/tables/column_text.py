@@ -20,7 +20,7 @@ except ModuleNotFoundError:  # raised when a table is opened: `import *` must wo
 
 @dataclass(frozen=True, order=True)
 class ColumnRange(FileRange):
-    """A whole table, of which one column is read."""
+    """A column of a whole table, as lines of text."""
 
     column: TableColumn = field(kw_only=True)
 
