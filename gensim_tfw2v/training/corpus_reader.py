@@ -80,8 +80,8 @@ class CorpusReader:
             "counting words", config.progress, unit=corpus.unit, total=corpus.total
         ) as bar:
 
-            def progress(*counts: int) -> None:
-                n_words, n_sentences, n_word_types, _ = counts
+            def progress(*state: int) -> None:
+                n_words, n_sentences, n_word_types, _ = state
                 logger.info(
                     "PROGRESS: at %s #%i, processed %i words, keeping %i word types",
                     item,
@@ -89,7 +89,7 @@ class CorpusReader:
                     n_words,
                     n_word_types,
                 )
-                bar.update(counts[COUNTS[corpus.unit]] - bar.n)
+                bar.update(state[COUNTS[corpus.unit]] - bar.n)
 
             scan = scan_corpus(corpus, config.encoded_dir, progress)
         release_memory()
@@ -143,8 +143,8 @@ def read_corpus(
     rows = tags.rows(tags.vectors) if tags is not None and corpus.has_line_tags else None
     with progress_bar(label, config.progress, unit=corpus.unit, total=corpus.total) as bar:
 
-        def progress(*counts: int) -> None:
-            bar.update(counts[COUNTS[corpus.unit]] - bar.n)
+        def progress(*state: int) -> None:
+            bar.update(state[COUNTS[corpus.unit]] - bar.n)
 
         return encode_corpus(corpus, key_to_index, config.encoded_dir, progress, rows)
 
