@@ -35,9 +35,8 @@ class IntegerBatch(NamedTuple):
         stops = np.cumsum(self.lengths)
         n_parts = -(-self.lengths // max_words)
         parts_before = np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
-        ordinals = (
-            np.arange(1, len(parts_before) + 1) - parts_before
-        )  # ordinal of a part in its sentence
+        # ordinal of each part in its sentence, from 1
+        ordinals = np.arange(1, len(parts_before) + 1) - parts_before
         starts = np.repeat(stops - self.lengths, n_parts)
         return np.minimum(starts + ordinals * max_words, np.repeat(stops, n_parts))
 

@@ -68,9 +68,7 @@ class CorpusReader:
     """
 
     trains_at_once = False
-    _scanned: "tuple[Scan, Tags | None, object] | None" = (
-        None  # with the source's identity
-    )
+    _scanned: "tuple[Scan, Tags | None, object] | None" = None  # with the source's identity
 
     def scan(self, source: Source, config: TrainingConfig, tags: "Tags | None" = None) -> Scan:
         """Count the words of a corpus, and the `tags` of documents."""
