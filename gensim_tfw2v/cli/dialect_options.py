@@ -36,9 +36,8 @@ DIALECT = ("sep", "quotechar", "escapechar", "header", "newlines", "table_encodi
 
 def dialect_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `TableSentences` for values of a command that aren't the defaults."""
-    from gensim_tfw2v.corpus.tables.table_options import (
-        DEFAULTS,  # not for --help: it imports NumPy
-    )
+    # deferred, because it imports NumPy, which --help doesn't need
+    from gensim_tfw2v.corpus.tables.table_options import DEFAULTS
 
     arguments = {name: values[name] for name in DIALECT if name in values}
     if "header" in arguments:

@@ -40,7 +40,7 @@ def fresh_folder(parent: Parent = None) -> Iterator[TemporaryFolder]:
         raise write_error(error.errno, folder) from error
     try:
         yield temporary
-    except BaseException:  # Ctrl-C too
+    except BaseException:  # includes Ctrl-C
         temporary.close()
         raise
 
@@ -175,7 +175,8 @@ def _rewrite(
                     run[tags] = FIRST_TAG - rows(FIRST_TAG - run[tags] + first_line)
                 yield renumber(run, ids)
 
-        path = folder / Path(shard.path).name  # may be the shard itself, while it is read
+        # this may be the shard's own path, so the copy first has a different name
+        path = folder / Path(shard.path).name
         new_path = path.with_suffix(".new")
         copy = save_shard(new_path, runs(), shard.n_raw_words, shard.n_sentences)
         new_path.replace(path)

@@ -22,7 +22,7 @@ from gensim_tfw2v.corpus.shard_files import (
 )
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
-PIECE = 1 << 16  # entries of a shard that are read at a time
+PIECE = 1 << 16  # entries per read of a shard
 
 
 def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
@@ -56,7 +56,7 @@ def read_ids(path: str, start: int, stop: int) -> Ids:
 
 def read_pieces(shard: Shard) -> Iterator[Ids]:
     """Read a shard in runs of whole sentences, of about `PIECE`; the last may be cut."""
-    begun = np.zeros(0, np.int32)  # the start of a sentence whose end has not been read
+    begun = np.zeros(0, np.int32)  # start of a sentence whose end is in the next piece
     for start in range(0, shard.n_entries, PIECE):
         piece = read_ids(shard.path, start, min(start + PIECE, shard.n_entries))
         piece = np.concatenate([begun, piece])
@@ -96,8 +96,8 @@ class WorkUnit:
 
     index: int  # index in the order of the text, from 0
     path: str  # shard file: raw little-endian int32, -1 after each sentence
-    start: int  # in entries
-    stop: int
+    start: int  # index of the first entry in the file
+    stop: int  # index behind the last entry
     tokens: int  # number of words that are in the vocabulary
     raw_words: int  # number of words in the text, including unknown ones; estimated within a shard
     sentences: int  # number of sentences in the text that end here; estimated if some became empty
@@ -198,7 +198,7 @@ class EncodedCorpus(OnDisk):
         """
         max_entries = shard_files.SHARD_ENTRIES
         old_shards = iter(self._shards)
-        entries = np.zeros(0, np.int32)  # read, but not written yet
+        entries = np.zeros(0, np.int32)  # entries of old shards that are in no new shard yet
         new_shards = list[Shard]()
         edges = [0]
         while True:

@@ -128,7 +128,7 @@ def _is_json(text: str, may_be_cut: bool = True) -> bool:
         try:
             _, offset = decoder.raw_decode(text, offset)
         except json.JSONDecodeError as error:
-            # the text ends within a value, which a word, an escape or a number of it may end, too
+            # a text that is cut may end within any word, escape or number of its last value
             is_cut = error.pos >= len(text) - 8 or error.msg.startswith("Unterminated string")
             return may_be_cut and is_cut and bool(len(text) >= MIN_JSON or _KEY.match(text, offset))
         except RecursionError:
@@ -154,10 +154,10 @@ def is_vectors(head: bytes) -> bool:
     header = _HEADER.match(head)
     first = head[:1000].split(maxsplit=2)[:2]
     is_number = [bool(_NUMBER.fullmatch(field)) for field in first]
-    if not header and is_number != [False, True]:  # quick, for most texts
+    if not header and is_number != [False, True]:  # most texts need no further check
         return False
     lines = head[header.end() if header else 0 :].split(b"\n", 20)[:20]
-    lines = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
+    lines = lines[:-1] if len(lines) > 1 else lines  # the last line may be cut
     dimensions = int(header[2]) if header else len(lines[0].split()) - 1
     if dimensions < (3 if header else MIN_DIMENSIONS):
         return False

@@ -18,7 +18,7 @@ class Rows(NamedTuple):
     """Sentences in one block of memory."""
 
     offsets: Integers  # [sentences + 1] index of each sentence's first word
-    words_between: Callable[[int, int], NDArray[Any]]  # (i, j) to the words of the sentences [i, j)
+    words_between: Callable[[int, int], NDArray[Any]]  # words of the sentences [i, j)
 
     @property
     def n_rows(self) -> int:
@@ -189,7 +189,7 @@ def _rows_of(lists: Any) -> Rows:
     """Return the lists of integers of a pyarrow array without nulls; copied only if necessary."""
     from pyarrow import compute
 
-    values = lists.flatten()  # only those of the lists in a slice
+    values = lists.flatten()  # unlike `values`, leaves out what is outside of a slice
     lengths = compute.fill_null(compute.list_value_length(lists), 0)
     offsets = np.append(0, np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64))
     if hasattr(values, "dictionary_decode"):

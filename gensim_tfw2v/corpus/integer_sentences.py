@@ -35,7 +35,8 @@ class IntegerBatch(NamedTuple):
         stops = np.cumsum(self.lengths)
         n_parts = -(-self.lengths // max_words)
         parts_before = np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
-        ordinals = np.arange(1, len(parts_before) + 1) - parts_before  # within a sentence, from 1
+        # ordinal of each part in its sentence, from 1
+        ordinals = np.arange(1, len(parts_before) + 1) - parts_before
         starts = np.repeat(stops - self.lengths, n_parts)
         return np.minimum(starts + ordinals * max_words, np.repeat(stops, n_parts))
 
@@ -112,7 +113,7 @@ def is_tensor(value: Any) -> bool:
 
 def to_list(item: Any) -> list[Any]:
     """Return the words of a sentence; Python integers for an array of integers."""
-    if type(item) in LISTS:  # most are, and the next check takes longer
+    if type(item) in LISTS:  # checked first, because most sentences are lists
         return list(item)
     if is_tensor(item):
         item = np.asarray(item)

@@ -94,7 +94,7 @@ class KnownIntegers:
         }
         keys = {index: key for index, key in integers.items() if -(2**63) <= key < 2**63}
         values = np.fromiter(keys.values(), np.int64, len(keys))
-        # the last one stands for index -1 in `encode`
+        # `encode` looks up unknown words at index -1, the last entry
         self._entries = np.array([*keys, UNKNOWN], ID)
         self._table = IntegerTable()
         self._table.encode(IntegerBatch(values, np.array([len(values)]), 1))

@@ -78,7 +78,7 @@ def _describe_table(name: str, path: str, command: str) -> str:
         if command:
             raise
         columns = ""
-    except ValueError:  # damaged, or to be read with options
+    except ValueError:  # the table is damaged, or needs options to be read
         columns = ""
     if command:
         return f"is a table; name the column to train on, as in: {command} --column NAME{columns}"

@@ -72,8 +72,8 @@ class LocalReader:
     ) -> EncodedPart:
         """Write the ids of a run to shards; see `RunReader.read`."""
 
-        def report(*counts: int) -> None:
-            self._progress[prefix] = RunProgress(*counts)
+        def report(*state: int) -> None:
+            self._progress[prefix] = RunProgress(*state)
             if stopped.is_set():
                 raise Stopped
 
@@ -111,7 +111,7 @@ class ReaderPool:
         tagged: bool,
         stopped: threading.Event,
     ) -> EncodedPart:
-        """Read a run by the first reader that is free, or by another one if that fails."""
+        """Read a run by the first reader that is free, or by the next one if it fails."""
         while True:
             reader = self._waiting.get()
             if reader.name in self._lost_names:
@@ -129,8 +129,9 @@ class ReaderPool:
                 self._waiting.put(reader)
             if part is None:
                 part = self._local_reader.read(run, files, known, tagged, stopped)
-            counts = part.n_raw_words, part.n_sentences, len(part.counts), bytes_of(run)
-            self.progress[files] = RunProgress(*counts)
+            self.progress[files] = RunProgress(
+                part.n_raw_words, part.n_sentences, len(part.counts), bytes_of(run)
+            )
             return part
 
     def _lose(self, reader: RunReader, error: Exception) -> None:

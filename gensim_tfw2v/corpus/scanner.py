@@ -98,7 +98,7 @@ def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
 
 def release_memory() -> None:
     """Return memory to the system that reading has freed; glibc would keep it for its threads."""
-    with contextlib.suppress(AttributeError):  # a different C library
+    with contextlib.suppress(AttributeError):  # C libraries other than glibc lack it
         ctypes.CDLL(None).malloc_trim(0)
 
 
@@ -186,7 +186,7 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
     block = b"\n"
     with text.open() as stream:
         while block:
-            # at least as long as the pending bytes, so that a huge word is read in linear time
+            # a block is as long as the pending bytes or longer: a huge word takes linear time
             size = max(BLOCK, len(pending))
             if not text.is_stream:
                 size = min(size, text.stop - offset - len(pending))

@@ -73,7 +73,7 @@ class BatchedCorpus(Corpus):
             n_sentences = int(np.count_nonzero(run == END))
             n_words = int(np.count_nonzero(run > FIRST_TAG)) - n_sentences
             run = ids.finish(run)
-            if len(run):  # otherwise EncodedCorpus distributes these words over other shards
+            if len(run):  # EncodedCorpus distributes the words of an empty run over the shards
                 path = folder / f"{len(shards):05}.int32"
                 shards.append(save_shard(path, [run], n_words, n_sentences))
             n_raw_words += n_words
@@ -84,9 +84,9 @@ class BatchedCorpus(Corpus):
     def _runs(self, ids: WordIds) -> Iterator[tuple[Ids, int]]:
         """Yield the entries of each shard, and the number of items so far."""
         max_entries = min(shard_files.SHARD_ENTRIES, MAX_ENTRIES)
-        arrays = list[Ids]()  # entries that have not been yielded
+        arrays = list[Ids]()  # entries that are in no shard yet
         n_items = 0
-        # one thread, because words are numbered in order
+        # words are numbered in order, so only one thread can look them up
         for entries, n_items in in_threads(
             lambda batch, _: (ids.encode(batch), batch.n_items),
             self.batches(ids),

@@ -48,7 +48,7 @@ def batch_objects(
     n_items = 0
 
     def batch() -> Batch:
-        indices, marks = _marks(sentences, tags)  # first, while the lists are in the cache
+        indices, marks = _marks(sentences, tags)  # before `join`: the lists are still in the cache
         return Batch(sentences, n_words, join(sentences), indices, marks, n_items)
 
     for n_items, item in enumerate(_items(documents), 1):

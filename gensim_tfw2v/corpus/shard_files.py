@@ -21,8 +21,8 @@ ID = np.dtype("<i4")  # an entry on disk, little-endian on all machines
 END = -1  # entry after each sentence
 UNKNOWN = -2  # entry of a word outside the vocabulary
 FIRST_TAG = -3  # FIRST_TAG - n is the entry of tag n, before the words of its document
-SHARD_ENTRIES = 1 << 22  # maximum, except for a single longer sentence
-MAX_SENTENCE = 10_000  # maximum words, as in LineSentence; longer lines are cut
+SHARD_ENTRIES = 1 << 22  # maximum entries of a shard, except for a single longer sentence
+MAX_SENTENCE = 10_000  # maximum words of a sentence, as in LineSentence; longer ones are cut
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def write_error(code: int | None, folder: Path) -> OSError:
 
 
 def _size(path: Path) -> int:
-    with contextlib.suppress(OSError):  # moved or removed meanwhile
+    with contextlib.suppress(OSError):  # the file was moved or removed meanwhile
         if path.is_file():
             return path.stat().st_size
     return 0

@@ -99,7 +99,7 @@ def check_frame(source: Any) -> None:
 
 def _columns(frame: Any) -> str:
     """Return the names of a table's columns for a message; "" if they are not known."""
-    if type(frame).__name__ == "LazyFrame":  # would compute the schema
+    if type(frame).__name__ == "LazyFrame":  # its columns would have to be computed
         return ""
     names = getattr(frame, "column_names", None)
     names = getattr(frame, "columns", None) if names is None else names
@@ -124,7 +124,7 @@ def _describe_path(path: str | os.PathLike[str]) -> str:
     subject = f"the corpus is {quoted(name)}"
     try:
         is_file, is_folder = os.path.isfile(name), os.path.isdir(name)
-    except ValueError:  # contains a null byte
+    except ValueError:  # the name contains a null byte
         is_file = is_folder = False
     if is_folder:
         return f"{subject}, a folder: {folder_advice(name)}"

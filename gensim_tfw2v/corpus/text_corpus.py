@@ -56,10 +56,10 @@ class TextCorpus(Corpus):
         counter = WordCounter()
         parts = list[tuple[EncodedPart, Path | None]]()
         with closing(self._read_runs(folder, None, progress)) as run_parts:
-            for part in run_parts:  # closing stops all threads after an error
+            for part in run_parts:  # `closing` stops all threads after an error
                 ids = folder / f"part{len(parts):05}.ids"
                 save_ids(ids, counter.add(part.words, part.counts))
-                # without its words, to save memory
+                # the part's words are dropped, to save memory
                 parts.append((EncodedPart(part.shards, part.n_raw_words, part.n_sentences), ids))
         text, counts = words_of(counter.pointer)
         del counter  # its table takes as much memory as the words
@@ -85,7 +85,7 @@ class TextCorpus(Corpus):
         if len(runs) > 1:
             readers = self.remote_readers
             yield from read_runs(runs, folder, known, self.tagged, readers, progress)
-        elif runs:  # in the calling thread, so that Ctrl-C can interrupt a read from a pipe
+        elif runs:  # Ctrl-C can interrupt a read from a pipe only in the calling thread
             yield scan(runs[0], folder / "part00000-", known, self.tagged, progress)
 
 
@@ -127,7 +127,7 @@ def text_paths(source: Any, tagged: bool = False) -> list[str] | None:
     else:
         paths = source.input_files if kind == PATHS else [source.source]
     if not all(isinstance(path, (str, os.PathLike)) for path in paths):
-        return None  # an open file
+        return None  # the source contains an open file
     from smart_open.compression import get_supported_extensions
 
     # formats that the user has registered with smart_open are read by gensim's class

@@ -17,8 +17,8 @@ from gensim_tfw2v.corpus.refusals import find_refusal
 from gensim_tfw2v.corpus.text_streams import open_stream
 from gensim_tfw2v.messages import COMPRESSED
 
-BYTES_A_RUN = 16 << 20  # scanned in about 0.1 s
-MAX_RUNS = 1024  # limits memory, because the counts of each run are kept
+BYTES_A_RUN = 16 << 20  # size of a run, which is scanned in about 0.1 s
+MAX_RUNS = 1024  # maximum, because the counts of all runs are in memory
 
 #: Bytes of texts in ASCII.
 _ASCII = bytes([*b"\t\n\r", *range(32, 127)])
@@ -83,7 +83,7 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
     """
     try:
         mode = os.stat(path).st_mode
-    except (OSError, ValueError):  # a path with a null byte
+    except (OSError, ValueError):  # ValueError: the path contains a null byte
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
@@ -142,7 +142,7 @@ def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
     runs: dict[int, list[FileRange]] = {}
     begin = 0  # offset of the file in the whole text
     for text in texts:
-        if text.is_stream:  # not cut, but a part of the run that contains its middle
+        if text.is_stream:  # streams aren't cut: each is in the run that contains its middle
             ranges = [(text.stop // 2, text)]
         else:
             inside = range(begin * n_runs // n_bytes, (begin + text.stop) * n_runs // n_bytes + 1)
@@ -172,7 +172,7 @@ def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
                 if (newline := block.find(b"\n")) >= 0:
                     edge += newline + 1 - len(block)
                     break
-            if edge >= text.stop:  # within the last line
+            if edge >= text.stop:  # the edge was within the last line
                 break
             cuts.append(edge)
     return [*cuts, text.stop]

@@ -20,7 +20,7 @@ from gensim_tfw2v.corpus.text_files import Source
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 
-if TYPE_CHECKING:  # only models of documents need these
+if TYPE_CHECKING:  # only models of documents import this module
     from gensim_tfw2v.training.documents import KnownTags, Tags
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,8 @@ def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None)
 
         with phase("waiting for workers that read the corpus", config.progress):
             remote_readers = find_readers(config.cluster, corpus.paths, config.encoded_dir)
-        corpus = open_paths(corpus.paths, tagged, remote_readers)  # files may have grown meanwhile
+        # the files may have grown during the wait
+        corpus = open_paths(corpus.paths, tagged, remote_readers)
     if isinstance(corpus, SentenceCorpus) and tags is not None:
         corpus.sentences = tags.encoded(corpus.sentences)
     return corpus
@@ -74,14 +75,14 @@ class CorpusReader:
         self._scanned = None
         logger.info("collecting all words and their counts")
         item = "sentence" if tags is None else "document"
-        identity = _identity_of(source)  # before it is read
+        identity = _identity_of(source)  # a source may change while it is read
         corpus = find_corpus(source, config, tags)
         with progress_bar(
             "counting words", config.progress, unit=corpus.unit, total=corpus.total
         ) as bar:
 
-            def progress(*counts: int) -> None:
-                n_words, n_sentences, n_word_types, _ = counts
+            def progress(*state: int) -> None:
+                n_words, n_sentences, n_word_types, _ = state
                 logger.info(
                     "PROGRESS: at %s #%i, processed %i words, keeping %i word types",
                     item,
@@ -89,7 +90,7 @@ class CorpusReader:
                     n_words,
                     n_word_types,
                 )
-                bar.update(counts[COUNTS[corpus.unit]] - bar.n)
+                bar.update(state[COUNTS[corpus.unit]] - bar.n)
 
             scan = scan_corpus(corpus, config.encoded_dir, progress)
         release_memory()
@@ -121,7 +122,7 @@ class CorpusReader:
             scan, scanned_tags, identity = self._scanned
             self._scanned = None
             is_same = identity == _identity_of(source)
-            with closing(scan.temporary):  # provisional ids, which are then removed
+            with closing(scan.temporary):  # removes the provisional ids
                 if is_same:
                     rows = None
                     if scanned_tags is not None and tags is not None:
@@ -143,8 +144,8 @@ def read_corpus(
     rows = tags.rows(tags.vectors) if tags is not None and corpus.has_line_tags else None
     with progress_bar(label, config.progress, unit=corpus.unit, total=corpus.total) as bar:
 
-        def progress(*counts: int) -> None:
-            bar.update(counts[COUNTS[corpus.unit]] - bar.n)
+        def progress(*state: int) -> None:
+            bar.update(state[COUNTS[corpus.unit]] - bar.n)
 
         return encode_corpus(corpus, key_to_index, config.encoded_dir, progress, rows)
 
@@ -155,6 +156,6 @@ def _identity_of(source: Source) -> object:
         return id(source), source  # keeping the object keeps its id from being reused
     status = os.stat(source)
     identity = (os.path.realpath(source), status.st_dev, status.st_ino)
-    if stat.S_ISREG(status.st_mode):  # a pipe's time changes with each byte
+    if stat.S_ISREG(status.st_mode):  # the time of a pipe changes with each byte
         return (*identity, status.st_size, status.st_mtime_ns)
     return identity

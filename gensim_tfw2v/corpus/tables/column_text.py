@@ -20,7 +20,7 @@ except ModuleNotFoundError:  # raised when a table is opened: `import *` must wo
 
 @dataclass(frozen=True, order=True)
 class ColumnRange(FileRange):
-    """A whole table, of which one column is read."""
+    """A column of a whole table, as lines of text."""
 
     column: TableColumn = field(kw_only=True)
 
@@ -57,7 +57,7 @@ class ColumnText(io.RawIOBase):
             ends = pa.scalar("\n", text)
             lines = compute.binary_join_element_wise(column, ends, pa.scalar("", text))
             _, offsets, buffer = lines.buffers()
-            stop = np.frombuffer(offsets, np.int64)[len(lines)]  # the buffer may be longer
+            stop = np.frombuffer(offsets, np.int64)[len(lines)]  # end of the text in the buffer
             self._unread = memoryview(buffer or b"").cast("B")[:stop]
         size = min(len(into), len(self._unread))
         into[:size] = self._unread[:size]

@@ -73,7 +73,7 @@ class CsvTable:
                     yield batch
                     n_rows += len(batch)
                 return
-            except ValueError:  # also pyarrow's: the strict reader settles it
+            except ValueError:  # pyarrow's, too: the strict reader decides
                 pass
         yield from self._strict_batches(index, n_rows)
 

@@ -26,7 +26,7 @@ from gensim_tfw2v.messages import quoted
 #: Records whose keys are listed as the names of columns.
 SAMPLE = 100
 
-CHARACTERS = 1 << 20  # that are read from an array of records at once
+CHARACTERS = 1 << 20  # characters per read of an array of records
 
 #: Advice for a file that is neither of the two forms.
 LINES = "write an object per line, as pandas: to_json(path, orient='records', lines=True)"
@@ -110,7 +110,7 @@ class JsonLinesTable(_JsonTable):
                 yield batch
                 n_rows += len(batch)
             return
-        except ValueError:  # also pyarrow's: the strict reader settles it
+        except ValueError:  # pyarrow's, too: the strict reader decides
             pass
         yield from self._parsed_batches(column, kind, n_rows)
 
@@ -133,7 +133,7 @@ class JsonLinesTable(_JsonTable):
                     yield from values.iterchunks()
 
     def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-        # a key of letters and digits is written only as itself
+        # JSON may write a key with escapes, unless it consists of letters and digits
         key = column if re.fullmatch(r"\w+", column, re.ASCII) else ""
         max_length = table_streams.BLOCK
         with self._open() as text:

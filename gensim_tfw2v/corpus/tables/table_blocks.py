@@ -12,7 +12,7 @@ from typing import Any
 from gensim_tfw2v.corpus.tables import table_streams
 from gensim_tfw2v.processes.threads import in_threads
 
-AHEAD = 3  # blocks that are being parsed, or wait for their use
+AHEAD = 3  # maximum blocks that are being parsed, or wait for their use
 
 
 def read_blocks(

@@ -96,7 +96,7 @@ def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
         with naming(path):
             types[path] = _find_type(path, column)
     texts = [path for path, kind in types.items() if is_text(kind)]
-    for path in texts:  # the parts of a table are alike, so one that isn't empty shows what it is
+    for path in texts:  # the first file that isn't empty decides, because all files are alike
         with naming(path):
             cells = _first_cells(path, column, types[path])
             if column.options.lists is not None and (kind := list_cells.find_list_type(cells)):

@@ -32,7 +32,7 @@ class TableOptions:
     recursive: bool = False
 
     def __post_init__(self) -> None:
-        if self.sep == "\\t":  # as typed in a shell
+        if self.sep == "\\t":  # two characters, as typed in a shell
             object.__setattr__(self, "sep", "\t")
         if self.quotechar == "":
             object.__setattr__(self, "quotechar", None)

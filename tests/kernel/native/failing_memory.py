@@ -123,7 +123,7 @@ def scan():
             scanner.scan(run, Path(folder, "known"), known)
 
         number = count_failures(call)
-        assert parts[0].words == expected.words and parts[0].raw_words == expected.raw_words
+        assert parts[0].words == expected.words and parts[0].n_raw_words == expected.n_raw_words
     counters = []
 
     def count():
