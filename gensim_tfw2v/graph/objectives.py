@@ -249,8 +249,8 @@ def loss(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
 
 def gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
     """Compute the row updates of one step."""
-    of_objective = skipgram_gradients if objective.skipgram else cbow_gradients
-    return of_objective(objective, step, with_loss)
+    compute_gradients = skipgram_gradients if objective.skipgram else cbow_gradients
+    return compute_gradients(objective, step, with_loss)
 
 
 def skipgram_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:

@@ -48,8 +48,12 @@ def jobs_of(tasks: Sequence[UnitTask], threads: int) -> list[Sequence[UnitTask]]
     """
     if threads == 1:
         return runs_of(tasks, 1)
-    by_length = sorted(range(len(tasks)), key=lambda at: tasks[at].unit.start - tasks[at].unit.stop)
-    return [[tasks[at] for at in job] for job in sorted(map(sorted, runs_of(by_length, threads)))]
+    by_length = sorted(
+        range(len(tasks)), key=lambda index: tasks[index].unit.start - tasks[index].unit.stop
+    )
+    return [
+        [tasks[index] for index in job] for job in sorted(map(sorted, runs_of(by_length, threads)))
+    ]
 
 
 class JobQueue:
@@ -100,16 +104,16 @@ class JobQueue:
         units = np.zeros(self._units.shape, np.int32)
         alphas = np.zeros(self._alphas.shape, np.float32)
         units[:, :, 3] = -1
-        for number, tasks in enumerate(jobs):
-            alphas[number] = tasks[0].alphas
-            for place, task in enumerate(tasks):
+        for job, tasks in enumerate(jobs):
+            alphas[job] = tasks[0].alphas
+            for unit, task in enumerate(tasks):
                 file = 0
-                of_file = (0, 0)
+                entry_range = (0, 0)
                 if self._config.shared_corpus:
-                    path, of_file = source_of(task.unit, self._config)
+                    path, entry_range = source_of(task.unit, self._config)
                     file = files.setdefault(path, len(files))
-                units[number, place] = file, *of_file, task.unit.index, *task.key
-                alphas[number, place] = task.alphas
+                units[job, unit] = file, *entry_range, task.unit.index, *task.key
+                alphas[job, unit] = task.alphas
         self._units.assign(units)
         self._alphas.assign(alphas)
         self._drawn.assign(self._first)
@@ -130,13 +134,13 @@ class JobQueue:
             return
         drawn = int(self._drawn)
         ahead = 0
-        for place, tasks in enumerate(self._jobs):
-            number = self._first + place
+        for index, tasks in enumerate(self._jobs):
+            number = self._first + index
             if number >= drawn:
                 ahead += sum(4 * (task.unit.stop - task.unit.start) for task in tasks)
             if ahead > AHEAD_BYTES and number > drawn:
                 return
-            if place < self._staged:
+            if index < self._staged:
                 continue
             texts = [source_of(task.unit, self._config)[0] for task in tasks]
             texts += [NOTHING[0]] * (self._config.threads - len(texts))
@@ -148,23 +152,23 @@ class JobQueue:
                     dtypes=[tf.string],
                     shared_name=self._stage,
                 )
-            self._staged = place + 1
+            self._staged = index + 1
 
     def collect(self) -> list[tuple[Sequence[UnitTask], np.ndarray]]:
         """Return newly finished jobs, each with its packed `JobResult`."""
         with tf.device(self._results.device):
             reported = self._results[: len(self._jobs), -1]
-        done = np.flatnonzero(reported.numpy() == self._first + np.arange(len(self._jobs)))
-        new = [place for place in done.tolist() if place not in self._seen]
+        finished = np.flatnonzero(reported.numpy() == self._first + np.arange(len(self._jobs)))
+        new = [index for index in finished.tolist() if index not in self._seen]
         if not new:
             return []
         self._seen.update(new)
         results = self._results.sparse_read(new).numpy()
-        return [(self._jobs[place], row[:-1]) for place, row in zip(new, results, strict=True)]
+        return [(self._jobs[index], row[:-1]) for index, row in zip(new, results, strict=True)]
 
     def left(self) -> list[Sequence[UnitTask]]:
         """Return the jobs that have not been collected."""
-        return [tasks for place, tasks in enumerate(self._jobs) if place not in self._seen]
+        return [tasks for index, tasks in enumerate(self._jobs) if index not in self._seen]
 
     def worker_function(self, config: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
         """Build the ``tf.function`` that draws and runs jobs until the queue is empty.
@@ -253,6 +257,6 @@ def _tensors(job: Job) -> list[tf.Tensor]:
 
 def _restored(like: Job, tensors: Sequence[tf.Tensor]) -> Job:
     """Copy of a job with these tensors."""
-    of_job = iter(tensors)
-    leaves = [next(of_job) if tf.is_tensor(leaf) else leaf for leaf in tf.nest.flatten(like)]
+    iterator = iter(tensors)
+    leaves = [next(iterator) if tf.is_tensor(leaf) else leaf for leaf in tf.nest.flatten(like)]
     return tf.nest.pack_sequence_as(like, leaves)

@@ -63,24 +63,24 @@ class RowLayout(Layout):
         shard_ops: ShardOps | None = None,
         devices: Sequence[str] = (),
     ) -> None:
-        shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
+        shapes = [(len(range(shard, rows, shards)), size) for shard in range(shards)]
         super().__init__(rows, size, shapes, shard_ops, devices)
         # one per shard, since several shards may be on one device
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
-        self._stages = [f"{stage}-{number}" for number in range(shards)]
+        self._stages = [f"{stage}-{shard}" for shard in range(shards)]
 
     def split(self, ids: tf.Tensor, parts: int = 1) -> Split:
         """Locate rows by their ids, in `parts` parts per shard; for `fetch` and `push`."""
-        number = len(self.shards)
+        n_shards = len(self.shards)
         places = tf.range(tf.size(ids))
-        if number * parts == 1:
+        if n_shards * parts == 1:
             return Split([ids], [places])
         # With P shards, part p belongs to shard p % P. A shard's ids are dealt to its parts
         # round-robin, by their index in `ids`, so that the parts have similar sizes.
-        part = ids % number + places % parts * number
+        part = ids % n_shards + places % parts * n_shards
         return Split(
-            tf.dynamic_partition(ids // number, part, number * parts),
-            tf.dynamic_partition(places, part, number * parts),
+            tf.dynamic_partition(ids // n_shards, part, n_shards * parts),
+            tf.dynamic_partition(places, part, n_shards * parts),
         )
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
@@ -172,10 +172,12 @@ class RowLayout(Layout):
         return distinct, changes[0]
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
-        number = len(self.shards)
+        n_shards = len(self.shards)
         for first, shard in enumerate(self.shards):
             for rows in pieces_of(int(shard.shape[0])):
-                ids = slice(first + rows.start * number, first + rows[-1] * number + 1, number)
+                ids = slice(
+                    first + rows.start * n_shards, first + rows[-1] * n_shards + 1, n_shards
+                )
                 yield shard, np.asarray(rows, np.int32), (ids, slice(None))
 
 

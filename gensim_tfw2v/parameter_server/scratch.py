@@ -36,9 +36,9 @@ class WorkerVariables:
         self._of_threads = of_threads
         self._names: list[str] = []
 
-    def name(self, what: str) -> str:
+    def name(self, purpose: str) -> str:
         """Return a name, unique across processes, of a variable that a process's workers share."""
-        self._names.append(f"tfw2v-{what}-{uuid.uuid4().hex}")
+        self._names.append(f"tfw2v-{purpose}-{uuid.uuid4().hex}")
         return self._names[-1]
 
     def copies(self, sources: Any) -> Callable[[], Any]:
@@ -48,7 +48,7 @@ class WorkerVariables:
 
     def own(
         self,
-        what: str,
+        purpose: str,
         shape: Sequence[int | None],
         dtype: tf.DType | None = None,
         device: str | None = None,
@@ -57,7 +57,7 @@ class WorkerVariables:
 
         Parameters
         ----------
-        what : str
+        purpose : str
             Part of its name.
         shape : sequence of int or None
         dtype : DType, optional
@@ -68,7 +68,7 @@ class WorkerVariables:
         """
         dtype = dtype or tf.float32
         if not self._of_threads:
-            return named_handle(self.name(what), shape, dtype)
+            return named_handle(self.name(purpose), shape, dtype)
 
         def make() -> tf.Variable:
             with tf.device(device):
@@ -76,12 +76,12 @@ class WorkerVariables:
                 return tf.Variable(zeros, trainable=False, shape=shape)
 
         like = make()
-        of_thread = threading.local()
+        thread_local = threading.local()
 
         def mine() -> tf.Tensor:
-            if not hasattr(of_thread, "variable"):
-                of_thread.variable = make()
-            return of_thread.variable.handle
+            if not hasattr(thread_local, "variable"):
+                thread_local.variable = make()
+            return thread_local.variable.handle
 
         def handle() -> tf.Tensor:
             graph = tf.compat.v1.get_default_graph()
@@ -89,8 +89,8 @@ class WorkerVariables:
                 graph = graph.outer_graph  # from a loop's body up to the function
             with graph.as_default():
                 # a call of the function first calls `mine` in its thread, and passes that handle
-                given = graph.capture_call_time_value(mine, like.handle, key=mine)
-            return tf.identity(given)
+                captured = graph.capture_call_time_value(mine, like.handle, key=mine)
+            return tf.identity(captured)
 
         return handle
 
@@ -159,10 +159,10 @@ class Scratch:
         """
         rows = self.read()
         changes = []
-        for at, part in zip(places, fetched, strict=True):
-            change = tf.gather(rows, at) - tf.cast(part, tf.float32)
+        for indices, part in zip(places, fetched, strict=True):
+            change = tf.gather(rows, indices) - tf.cast(part, tf.float32)
             if share is not None:
-                change = share.apply(change, at)
+                change = share.apply(change, indices)
             changes.append(tf.cast(change, part.dtype))
         return changes
 
@@ -222,9 +222,9 @@ class PaddedScratch(Scratch):
             memory = table_memory(self.handle())
             return [
                 tf.ensure_shape(
-                    load_ops().tfw2v_change(memory, at, part, *fractions, key), part.shape
+                    load_ops().tfw2v_change(memory, indices, part, *fractions, key), part.shape
                 )
-                for at, part in zip(places, fetched, strict=True)
+                for indices, part in zip(places, fetched, strict=True)
             ]
 
     def _write(self, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
@@ -263,8 +263,10 @@ def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tens
             return tf.constant(True)
 
     # `fetch` sets all variables, but not atomically: check each
-    known = [tf.raw_ops.VarIsInitializedOp(resource=handle()) for handle in handles]
-    with tf.control_dependencies([tf.cond(tf.reduce_all(known), lambda: tf.constant(True), fetch)]):
+    are_set = [tf.raw_ops.VarIsInitializedOp(resource=handle()) for handle in handles]
+    with tf.control_dependencies(
+        [tf.cond(tf.reduce_all(are_set), lambda: tf.constant(True), fetch)]
+    ):
         return [
             tf.ensure_shape(
                 tf.raw_ops.ReadVariableOp(resource=handle(), dtype=source.dtype), source.shape

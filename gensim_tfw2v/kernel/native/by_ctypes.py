@@ -98,18 +98,18 @@ def draw(
     `KernelTables.train` draws them in pieces of so many pairs, so that memory stays small. Raises a
     TypeError for arrays of a wrong dtype, a ValueError for invalid options or arrays.
     """
-    drawn = CUnit()
+    arrays = CUnit()
     arguments = [
         COptions(*options),
         _noise_table(words),
         _checked("entries", entries),
         _checked("key", key),
     ]
-    address = ctypes.byref(drawn)
+    address = ctypes.byref(arrays)
     if wrong := _library().tfw2v_draw(*map(ctypes.byref, arguments), max_pairs, address):
         raise ValueError(f"no unit can be drawn with {options}: {wrong.decode()}")
     # the next draw of this thread overwrites the original
-    unit = Unit(*(_copied(getattr(drawn, name)) for name in Unit._fields))
+    unit = Unit(*(_copied(getattr(arrays, name)) for name in Unit._fields))
     return unit._replace(
         reaches=unit.reaches.reshape(-1, 2), negatives=unit.negatives.reshape(-1, options.shared)
     )
