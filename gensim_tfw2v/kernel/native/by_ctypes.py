@@ -92,7 +92,7 @@ def draw(
     words: WordArrays,
     max_pairs: int = MAX_PAIRS,
 ) -> Unit:
-    """Draw a unit; arrays as in `prepare_unit`.
+    """Draw a unit from its entries [n], int32, and the key [2], int32, of its random draws.
 
     If documents have more than `max_pairs` (tag, token) pairs together, these are left out, and
     `KernelTables.train` draws them in pieces of so many pairs, so that memory stays small. Raises a
