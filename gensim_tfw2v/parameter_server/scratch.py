@@ -141,13 +141,13 @@ class Scratch:
         """Return all rows [n, D]."""
         return tf.ensure_shape(table_memory(self.handle()), self._shape)[:, : self._size]
 
-    def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
-        """Set the rows [n, D] from parts of any dtype; `places` are each part's row indices."""
-        return self.assign(tf.cast(join_parts(places, parts), tf.float32))
+    def place(self, indices: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
+        """Set the rows [n, D] from parts of any dtype; `indices` are each part's row indices."""
+        return self.assign(tf.cast(join_parts(indices, parts), tf.float32))
 
     def changes(
         self,
-        places: list[tf.Tensor],
+        indices: list[tf.Tensor],
         fetched: list[tf.Tensor],
         share: DirectedShare | None,
         key: tf.Tensor,
@@ -159,10 +159,10 @@ class Scratch:
         """
         rows = self.read()
         changes = []
-        for indices, part in zip(places, fetched, strict=True):
-            change = tf.gather(rows, indices) - tf.cast(part, tf.float32)
+        for part_indices, part in zip(indices, fetched, strict=True):
+            change = tf.gather(rows, part_indices) - tf.cast(part, tf.float32)
             if share is not None:
-                change = share.apply(change, indices)
+                change = share.apply(change, part_indices)
             changes.append(tf.cast(change, part.dtype))
         return changes
 
@@ -201,17 +201,17 @@ class PaddedScratch(Scratch):
         self._shape = tf.TensorShape([None, stride(size)])
         self.handle = variables.own(name, [*self._shape], device="CPU")
 
-    def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
+    def place(self, indices: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
         """Set the rows [n, D]; see `Scratch.place`."""
-        n_rows = tf.add_n([tf.size(part) for part in places])
+        n_rows = tf.add_n([tf.size(part) for part in indices])
         with tf.device("CPU"):
             with tf.control_dependencies([self.allocate(n_rows, init=False)]):
                 memory = table_memory(self.handle())
-            return tf.group(*map(partial(load_ops().tfw2v_scatter, memory), places, parts))
+            return tf.group(*map(partial(load_ops().tfw2v_scatter, memory), indices, parts))
 
     def changes(
         self,
-        places: list[tf.Tensor],
+        indices: list[tf.Tensor],
         fetched: list[tf.Tensor],
         share: DirectedShare | None,
         key: tf.Tensor,
@@ -222,9 +222,9 @@ class PaddedScratch(Scratch):
             memory = table_memory(self.handle())
             return [
                 tf.ensure_shape(
-                    load_ops().tfw2v_change(memory, indices, part, *fractions, key), part.shape
+                    load_ops().tfw2v_change(memory, part_indices, part, *fractions, key), part.shape
                 )
-                for indices, part in zip(places, fetched, strict=True)
+                for part_indices, part in zip(indices, fetched, strict=True)
             ]
 
     def _write(self, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
@@ -237,9 +237,9 @@ class PaddedScratch(Scratch):
             return load_ops().tfw2v_fetch(memory, ids, self._size, dtype=tf.float32)
 
 
-def join_parts(places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
-    """Join parts of rows; `places` are each part's row indices in the result."""
-    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
+def join_parts(indices: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
+    """Join parts of rows; `indices` are each part's row indices in the result."""
+    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(indices, parts)
 
 
 def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tensor]:
