@@ -138,6 +138,7 @@ class Divergence(ArithmeticError):
     def at(cls, subject: str, window: int, negative: int, alpha: float) -> Divergence:
         """Make the error; `subject` names what diverged. The message lists options to lower."""
         return cls(
-            f"{subject} diverged: its vectors are not finite or far too long, with alpha={alpha:g}, "
-            f"window={window} and negative={negative}: use a smaller alpha, window or negative"
+            f"{subject} diverged: its vectors are not finite or far too long, with "
+            f"alpha={alpha:g}, window={window} and negative={negative}: use a smaller alpha, "
+            "window or negative"
         )

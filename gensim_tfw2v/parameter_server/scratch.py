@@ -11,7 +11,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native.padded_rows import stride
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.ops.memory import table_memory
+from gensim_tfw2v.ops.variables import table_memory
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 
 #: Returns a new handle to a variable of the worker that runs the function. TensorFlow treats each
