@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from gensim_tfw2v.engines.problem import Problem
     from gensim_tfw2v.parameter_server.engine import Engine
 
-#: Modules of this subpackage, and their engines, in the order in which they are tried. An engine's
-#: module is imported when its turn comes.
-ENGINES: tuple[str, ...] = ("compiled:CompiledEngine", "tensorflow:TensorFlowEngine")
+#: Engines with their modules, in the order in which they are tried. An engine's module is imported
+#: when its turn comes.
+ENGINES: tuple[str, ...] = (
+    "gensim_tfw2v.engines.compiled:CompiledEngine",
+    "gensim_tfw2v.engines.tensorflow:TensorFlowEngine",
+)
 
 
 def choose_engine(problem: Problem) -> Engine:
@@ -28,7 +31,7 @@ def choose_engine(problem: Problem) -> Engine:
         If training needs the compiled kernels, and they are not available.
     """
     for name in ENGINES:
-        engine: type[Engine] = pkgutil.resolve_name(f"gensim_tfw2v.engines.{name}")
+        engine: type[Engine] = pkgutil.resolve_name(name)
         if engine.can_train(problem):
             return engine.from_problem(problem)
     raise RuntimeError("no engine can train with these options")

@@ -21,14 +21,14 @@ THREAD = GIB / 32
 WORD = 400.0
 
 
-def ps_request(table_bytes: float) -> float:
-    """Return the bytes to request for a ps task that holds `table_bytes` of the model."""
-    return TASK + 2 * table_bytes
+def ps_request(held: float) -> float:
+    """Return the bytes to request for a ps task that holds `held` bytes of the model's rows."""
+    return TASK + 2 * held
 
 
-def worker_request(table_bytes: float, threads: int) -> float:
-    """Return the bytes to request for a worker task that holds `table_bytes` bytes of rows."""
-    return TASK + WORKER_THREAD * threads + 1.5 * table_bytes
+def worker_request(held: float, threads: int) -> float:
+    """Return the bytes to request for a worker task that holds `held` bytes of rows."""
+    return TASK + WORKER_THREAD * threads + 1.5 * held
 
 
 def coordinator_request(work: Workload) -> float:
