@@ -357,17 +357,17 @@ def _predict_paths(step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
     tokens = step.shape.tokens
     blocks = step.shape.blocks
 
-    def regrouped(rows: Slices, groups: int) -> Slices:
-        return rows.map(lambda x: tf.reshape(x, [groups, -1, tf.shape(x)[2]]))
+    def regroup(rows: Slices, n_groups: int) -> Slices:
+        return rows.map(lambda x: tf.reshape(x, [n_groups, -1, tf.shape(x)[2]]))
 
     weights = tf.reshape(step.plan.signs, [tokens, -1, 1])
     if used is not None:
         weights *= tf.reshape(used, [tokens, 1, 1])
     layer = predict(
-        regrouped(hidden, tokens),
-        regrouped(step.gather("nodes"), tokens),
+        regroup(hidden, tokens),
+        regroup(step.gather("nodes"), tokens),
         weights,
         used is not None,
     )
-    d_hidden = regrouped(layer.inputs, blocks)
-    return Layer(d_hidden, [regrouped(x, blocks) for x in layer.outputs], layer.loss)
+    d_hidden = regroup(layer.inputs, blocks)
+    return Layer(d_hidden, [regroup(x, blocks) for x in layer.outputs], layer.loss)

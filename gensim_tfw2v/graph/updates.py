@@ -157,8 +157,8 @@ def adagrad(
 
     `squares` [U, 1] are sums over past steps of the mean of a row's D squared updates.
     """
-    columns = sum(part.shape[1] for part in sums.parts)
-    growth = sums.total(_squares, exact=True) / columns
+    n_columns = sum(part.shape[1] for part in sums.parts)
+    growth = sums.total(_squares, exact=True) / n_columns
     return adagrad_sizes(squares + growth, alpha), growth
 
 

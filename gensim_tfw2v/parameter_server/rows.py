@@ -69,18 +69,18 @@ class RowLayout(Layout):
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
         self._stages = [f"{stage}-{shard}" for shard in range(shards)]
 
-    def split(self, ids: tf.Tensor, parts: int = 1) -> Split:
-        """Locate rows by their ids, in `parts` parts per shard; for `fetch` and `push`."""
+    def split(self, ids: tf.Tensor, n_parts: int = 1) -> Split:
+        """Locate rows by their ids, in `n_parts` parts per shard; for `fetch` and `push`."""
         n_shards = len(self.shards)
         indices = tf.range(tf.size(ids))
-        if n_shards * parts == 1:
+        if n_shards * n_parts == 1:
             return Split([ids], [indices])
         # With P shards, part p belongs to shard p % P. A shard's ids are dealt to its parts
         # round-robin, by their index in `ids`, so that the parts have similar sizes.
-        part = ids % n_shards + indices % parts * n_shards
+        part = ids % n_shards + indices % n_parts * n_shards
         return Split(
-            tf.dynamic_partition(ids // n_shards, part, n_shards * parts),
-            tf.dynamic_partition(indices, part, n_shards * parts),
+            tf.dynamic_partition(ids // n_shards, part, n_shards * n_parts),
+            tf.dynamic_partition(indices, part, n_shards * n_parts),
         )
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
@@ -207,7 +207,7 @@ class RowJob(WorkerJob):
     """Adds changes, or a fraction of each, to the rows on the ps tasks; see `WorkerJob`."""
 
     #: Number of parts per shard. One part is sent while the next is gathered or added.
-    parts = 4
+    n_parts = 4
     by_direction = True
 
     def __init__(self, config: JobConfig, server: ParameterServer) -> None:
@@ -221,7 +221,7 @@ class RowJob(WorkerJob):
         """Fetch the rows; keep a copy as received, from which `push` computes the changes."""
         self._tables = self.server.tables._asdict()
         self._splits = {
-            name: self._tables[name].split(ids, self.parts) for name, ids in self.job.ids.items()
+            name: self._tables[name].split(ids, self.n_parts) for name, ids in self.job.ids.items()
         }
         self._fetched = {
             name: self._tables[name].fetch_parts(split, self.wire)
@@ -284,7 +284,7 @@ class StagedJob(RowJob):
     If `by_direction` is False, the whole changes are staged, to be combined later.
     """
 
-    parts = 1
+    n_parts = 1
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
         """Return 0: all jobs of a round start from the same rows."""

@@ -175,15 +175,17 @@ def new_records(n_units: int) -> np.ndarray:
 class ThreadPool:
     """Threads that train units deterministically.
 
-    In each round, `blocks` blocks start from the same rows. Raises a MemoryError if the system does
-    not start so many threads.
+    In each round, `round_blocks` blocks start from the same rows. Raises a MemoryError if the
+    system does not start so many threads.
     """
 
-    def __init__(self, threads: int, blocks: int) -> None:
-        self.blocks = blocks
-        self.address = _library().tfw2v_pool_new(threads)
+    def __init__(self, n_threads: int, round_blocks: int) -> None:
+        self.round_blocks = round_blocks
+        self.address = _library().tfw2v_pool_new(n_threads)
         if not self.address:
-            raise MemoryError(f"the system has no memory, or no permission, for {threads} threads")
+            raise MemoryError(
+                f"the system has no memory, or no permission, for {n_threads} threads"
+            )
 
     def close(self) -> None:
         """Stop the threads; a second call does nothing."""
@@ -264,7 +266,7 @@ class KernelTables:
             loss_every,
         )
         if pool is not None:
-            run.round_blocks = pool.blocks
+            run.round_blocks = pool.round_blocks
             run.pool = pool.address
         arrays = CUnit()
         columns = {"reaches": 2, "negatives": options.shared}
