@@ -1,7 +1,9 @@
 """Engines with the sizes of a test, and training without the compiled kernels."""
 
+import logging
 from dataclasses import asdict
 
+from gensim_tfw2v import engines
 from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
@@ -11,7 +13,15 @@ from gensim_tfw2v.graph.step_options import StepOptions
 def train_by_graph(monkeypatch):
     """Train by the TensorFlow fallback, as if there were no kernels."""
     monkeypatch.setattr("gensim_tfw2v.kernel.native.by_ctypes.is_available", lambda: False)
-    monkeypatch.setattr("gensim_tfw2v.engines.ENGINES", ("tensorflow:TensorFlowEngine",))
+    monkeypatch.setattr(engines, "ENGINES", engines.ENGINES[-1:])
+
+
+class LoggingEngine(CompiledEngine):
+    """Engine of the compiled kernels that logs the units for which it builds functions."""
+
+    def train(self, unit, handles, words):
+        logging.getLogger("gensim_tfw2v").info("a unit of D = %i", self.vector_size)
+        return super().train(unit, handles, words)
 
 
 def kernel_options(objective, shape, **options):

@@ -81,6 +81,6 @@ def measure_cell(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, An
         from gensim_tfw2v.kernel.native import by_ctypes
 
         by_ctypes.is_available = lambda: False
-        engines.ENGINES = ("tensorflow:TensorFlowEngine",)
+        engines.ENGINES = engines.ENGINES[-1:]
     cluster_options = {} if engine == "gensim" else {"cluster": PLACES[engine].cluster}
     return measure(cell, path, engine, seed, **cluster_options)

@@ -8,17 +8,21 @@ the rows of this process need no engine: they call the compiled kernels without 
 from __future__ import annotations
 
 import pkgutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gensim_tfw2v.engines.problem import Problem
+    from gensim_tfw2v.parameter_server.engine import Engine
 
-#: Modules of this subpackage, and their engines, in the order in which they are tried. An engine's
-#: module is imported when its turn comes.
-ENGINES: tuple[str, ...] = ("compiled:CompiledEngine", "tensorflow:TensorFlowEngine")
+#: Engines with their modules, in the order in which they are tried. An engine's module is imported
+#: when its turn comes.
+ENGINES: tuple[str, ...] = (
+    "gensim_tfw2v.engines.compiled:CompiledEngine",
+    "gensim_tfw2v.engines.tensorflow:TensorFlowEngine",
+)
 
 
-def choose_engine(problem: Problem) -> Any:
+def choose_engine(problem: Problem) -> Engine:
     """Return the first `Engine` that can train.
 
     Raises
@@ -27,7 +31,7 @@ def choose_engine(problem: Problem) -> Any:
         If training needs the compiled kernels, and they are not available.
     """
     for name in ENGINES:
-        engine = pkgutil.resolve_name(f"gensim_tfw2v.engines.{name}")
+        engine: type[Engine] = pkgutil.resolve_name(name)
         if engine.can_train(problem):
             return engine.from_problem(problem)
     raise RuntimeError("no engine can train with these options")

@@ -23,7 +23,7 @@ class Problem:
     window : int
         Maximum number of positions on either side of a window's centre: gensim's `window`, unless
         the longest sentence needs less.
-    pairs : int
+    pairs : float
         Mean number of words in a window.
     most_frequent : float
         Fraction of the tokens that are the most frequent word.
@@ -45,7 +45,7 @@ class Problem:
     n_words: int
     tokens: int
     window: int
-    pairs: int
+    pairs: float
     most_frequent: float = 0.0
     ngram_overlap: float | None = None
     padding: int = 0

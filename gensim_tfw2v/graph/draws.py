@@ -161,13 +161,15 @@ def counted_negatives(options: StepOptions, columns: tf.Tensor) -> tf.Tensor | N
     shape = options.shape
     shards = options.negative_shards
     centres, negatives = tf.split(columns, [shape.centres, shape.shared], axis=1)
-    counted: tf.Tensor | None = None
+    weights: tf.Tensor | None = None
     if options.skip_targets:
-        counted = tf.cast(negatives[:, :, None] != centres[:, None, :], tf.float32)
+        weights = tf.cast(negatives[:, :, None] != centres[:, None, :], tf.float32)
     if shards > 1:
         shard = shards_of_negatives(shape.shared, shards)
         times = (shape.shared / np.bincount(shard)[shard]).astype(np.float32)
-        own = tf.cast(shard[:, None] == tf.math.floormod(centres, shards)[:, None, :], tf.float32)
-        own *= times[:, None]
-        counted = own if counted is None else own * counted
-    return counted
+        shard_weights = tf.cast(
+            shard[:, None] == tf.math.floormod(centres, shards)[:, None, :], tf.float32
+        )
+        shard_weights *= times[:, None]
+        weights = shard_weights if weights is None else shard_weights * weights
+    return weights

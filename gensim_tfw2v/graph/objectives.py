@@ -249,8 +249,8 @@ def loss(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
 
 def gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
     """Compute the row updates of one step."""
-    of_objective = skipgram_gradients if objective.skipgram else cbow_gradients
-    return of_objective(objective, step, with_loss)
+    compute_gradients = skipgram_gradients if objective.skipgram else cbow_gradients
+    return compute_gradients(objective, step, with_loss)
 
 
 def skipgram_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
@@ -357,17 +357,17 @@ def _predict_paths(step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
     tokens = step.shape.tokens
     blocks = step.shape.blocks
 
-    def regrouped(rows: Slices, groups: int) -> Slices:
-        return rows.map(lambda x: tf.reshape(x, [groups, -1, tf.shape(x)[2]]))
+    def regroup(rows: Slices, n_groups: int) -> Slices:
+        return rows.map(lambda x: tf.reshape(x, [n_groups, -1, tf.shape(x)[2]]))
 
     weights = tf.reshape(step.plan.signs, [tokens, -1, 1])
     if used is not None:
         weights *= tf.reshape(used, [tokens, 1, 1])
     layer = predict(
-        regrouped(hidden, tokens),
-        regrouped(step.gather("nodes"), tokens),
+        regroup(hidden, tokens),
+        regroup(step.gather("nodes"), tokens),
         weights,
         used is not None,
     )
-    d_hidden = regrouped(layer.inputs, blocks)
-    return Layer(d_hidden, [regrouped(x, blocks) for x in layer.outputs], layer.loss)
+    d_hidden = regroup(layer.inputs, blocks)
+    return Layer(d_hidden, [regroup(x, blocks) for x in layer.outputs], layer.loss)

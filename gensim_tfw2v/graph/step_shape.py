@@ -121,8 +121,8 @@ def choose_step(
     steps per epoch and at most `MAX_NUMBERS` floats in its rows. If the effective step of an input
     exceeds `sizes.MAX_INPUT_STEP`, a step is one block, or some of its centres.
     """
-    of_tokens = "skipgram" if objective.skipgram else "cbow"
-    longest = MAX_TOKENS["hierarchical softmax" if objective.hierarchical else of_tokens]
+    kind = "skipgram" if objective.skipgram else "cbow"
+    longest = MAX_TOKENS["hierarchical softmax" if objective.hierarchical else kind]
     while longest > MIN_TOKENS and longest * vector_size > MAX_NUMBERS:
         longest //= 2
     step = MIN_TOKENS

@@ -98,14 +98,14 @@ class PreparedUnit(NamedTuple):
             Adagrad.
         """
 
-        def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
-            plan = self.plan.of(number)
-            of_step = train_step(options, plan, self.unit, tables, words, squares)
-            both = zip(sums, of_step, strict=True)
-            return number + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
+        def train(step: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
+            plan = self.plan.of(step)
+            step_sums = train_step(options, plan, self.unit, tables, words, squares)
+            both = zip(sums, step_sums, strict=True)
+            return step + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
 
         _, summed = tf.while_loop(
-            lambda number, sums: number < last, train, [first, sums], parallel_iterations=1
+            lambda step, sums: step < last, train, [first, sums], parallel_iterations=1
         )
         return tuple(summed)
 
@@ -151,9 +151,9 @@ def _plan_unit(
         rows["nodes"] = nodes, shape.centres * MAX_PATH
     groups = {}
     ids = dict.fromkeys(Tables._fields)
-    for name, (of_table, number) in rows.items():
-        limits = options.id_bits, options.max_steps(max_entries), shape.blocks * number
-        groups[name], ids[name] = group_rows(of_table, *limits)
+    for name, (row_ids, n_rows) in rows.items():
+        limits = options.id_bits, options.max_steps(max_entries), shape.blocks * n_rows
+        groups[name], ids[name] = group_rows(row_ids, *limits)
     steps = tf.shape(draws.windows)[0]
     part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
     plan = StepPlan(
@@ -181,32 +181,36 @@ def train_step(
     """
     # distinct ids [U] of each table in use
     ids = {
-        name: getattr(plan, name).distinct.of(of_table)
-        for name, of_table in unit._asdict().items()
-        if of_table is not None
+        name: getattr(plan, name).distinct.of(unit_ids)
+        for name, unit_ids in unit._asdict().items()
+        if unit_ids is not None
     }
     if (link := tables.inputs.link) is not None:
         link.begin()
         groups = [getattr(plan, name) for name in ids]
-        of_rows = [as_uint16(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
-        link.send_together([*map(as_is, ids.values()), *of_rows])
-    rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
+        indices = [
+            as_uint16(x) for group in groups for x in (group.inverse, group.rank, group.segment)
+        ]
+        link.send_together([*map(as_is, ids.values()), *indices])
+    rows = {name: getattr(tables, name).read(row_ids) for name, row_ids in ids.items()}
     selects = "outputs" in ids and options.selects_negatives
     noise = counted_negatives(options, plan.words) if selects else None
     step = Step(options.shape, tf.as_dtype(options.product_dtype), plan, rows, noise)
-    found = gradients(options.objective, step, options.with_loss)
-    sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in found.updates.items()}
-    moved = tf.constant(0.0)  # summed norms of the updates before clipping
-    for name, of_table in sums.items():
+    step_gradients = gradients(options.objective, step, options.with_loss)
+    sums = {
+        name: sum_rows(getattr(plan, name), parts) for name, parts in step_gradients.updates.items()
+    }
+    update_norms = tf.constant(0.0)  # summed norms of the updates before clipping
+    for name, row_sums in sums.items():
         rows = ids[name]
         sizes = plan.alpha
         if squares is not None:
             so_far = getattr(squares, name)
-            sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
+            sizes, growth = adagrad(row_sums, read_rows(so_far, rows), plan.alpha)
             add_rows(so_far, rows, growth)
-        changes, magnitude = clipped(of_table, sizes, options.max_norm)
+        changes, magnitude = clipped(row_sums, sizes, options.max_norm)
         locked = options.locked and name == "inputs"
         getattr(tables, name).add(rows, changes, words.lock if locked else None)
-        moved += magnitude
-    result = (found.loss, found.predictions, moved)
+        update_norms += magnitude
+    result = (step_gradients.loss, step_gradients.predictions, update_norms)
     return result if link is None else (*result, link.traffic())

@@ -98,24 +98,28 @@ def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.T
     comparison. An id, its step and its position in the step are packed into one integer, with
     `bits` bits each, so that no pass needs a gather.
     """
-    of_id, of_step, of_position = bits
+    id_bits, step_bits, position_bits = bits
     steps = tf.range(tf.shape(ids)[0])[:, None]
-    above = of_step + of_position
-    low = steps * (1 << of_position) + tf.range(tf.shape(ids)[1])
+    above = step_bits + position_bits
+    low = steps * (1 << position_bits) + tf.range(tf.shape(ids)[1])
     packed = tf.reshape(tf.cast(ids, tf.int64) * (1 << above) + tf.cast(low, tf.int64), [-1])
-    half = (of_id + 1) // 2
+    half = (id_bits + 1) // 2
     # first bit and number of bits of each digit, the least significant first
-    for first, number in ((above, half), (above + half, of_id - half), (of_position, of_step)):
-        if number:
-            digit = tf.cast(_bits(packed, first, number), tf.int32)
-            packed = tf.concat(tf.dynamic_partition(packed, digit, 1 << number), 0)
+    for first, n_bits in (
+        (above, half),
+        (above + half, id_bits - half),
+        (position_bits, step_bits),
+    ):
+        if n_bits:
+            digit = tf.cast(_bits(packed, first, n_bits), tf.int32)
+            packed = tf.concat(tf.dynamic_partition(packed, digit, 1 << n_bits), 0)
     packed = tf.reshape(packed, tf.shape(ids))
-    positions = tf.cast(_bits(packed, 0, of_position), tf.int32)
+    positions = tf.cast(_bits(packed, 0, position_bits), tf.int32)
     return positions, tf.cast(tf.bitwise.right_shift(packed, above), tf.int32)
 
 
-def _bits(x: tf.Tensor, first: int, number: int) -> tf.Tensor:
-    return tf.bitwise.bitwise_and(tf.bitwise.right_shift(x, first), (1 << number) - 1)
+def _bits(x: tf.Tensor, first: int, n_bits: int) -> tf.Tensor:
+    return tf.bitwise.bitwise_and(tf.bitwise.right_shift(x, first), (1 << n_bits) - 1)
 
 
 def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
@@ -124,7 +128,7 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     The parts of the updates are [T/B, r, D]. Their r add up to R B/T.
     """
 
-    def of_part(*tensors: tf.Tensor) -> tf.Tensor:
+    def sum_part(*tensors: tf.Tensor) -> tf.Tensor:
         *parts, rank, segment = tensors
         widths = [part.shape[1] for part in parts]
         ranks = tf.split(rank, widths, 1) if len(widths) > 1 else [rank]
@@ -132,8 +136,8 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
         in_order = tf.dynamic_stitch(ranks, parts)
         return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
 
-    first, *others = updates
-    return first.map(of_part, *others, sent=[as_uint16(groups.rank), as_uint16(groups.segment)])
+    part, *parts = updates
+    return part.map(sum_part, *parts, sent=[as_uint16(groups.rank), as_uint16(groups.segment)])
 
 
 def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
@@ -153,8 +157,8 @@ def adagrad(
 
     `squares` [U, 1] are sums over past steps of the mean of a row's D squared updates.
     """
-    columns = sum(part.shape[1] for part in sums.parts)
-    growth = sums.total(_squares, exact=True) / columns
+    n_columns = sum(part.shape[1] for part in sums.parts)
+    growth = sums.total(_squares, exact=True) / n_columns
     return adagrad_sizes(squares + growth, alpha), growth
 
 

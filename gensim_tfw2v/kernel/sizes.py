@@ -201,8 +201,8 @@ def effective_step(objective: Objective, pairs: float, alpha: float) -> float:
 
     `pairs` is the mean number of words in a window.
     """
-    of_paths = PATH_PREDICTIONS * objective.hierarchical
-    return alpha * pairs * (1 + objective.negative + of_paths)
+    path_predictions = PATH_PREDICTIONS * objective.hierarchical
+    return alpha * pairs * (1 + objective.negative + path_predictions)
 
 
 def choose_kernel_shape(
@@ -251,8 +251,8 @@ def choose_kernel_shape(
         word_step = block * most_frequent * step
         fits = is_large and word_step <= MAX_WORD_STEP and not (documents and negative_shards > 1)
         if step <= MAX_INPUT_STEP and (fits or overlaps):
-            of_tags = max(1, math.ceil(block / TAG_GROUP) * negative)
-            shared = of_tags if documents and window == 1 else max(NATIVE_SHARED, min_shared)
+            tag_negatives = max(1, math.ceil(block / TAG_GROUP) * negative)
+            shared = tag_negatives if documents and window == 1 else max(NATIVE_SHARED, min_shared)
             repeats = int(min(block, MAX_REPEATED_STEP / step)) if step else block
             return KernelShape(block, window, shared, span=span, repeats=repeats)
         # in a small vocabulary, several negatives of a prediction are the same word
@@ -264,8 +264,8 @@ def choose_kernel_shape(
         hidden_step = alpha * max(1 + negative, PATH_PREDICTIONS * objective.hierarchical)
         if is_large and negative_shards == 1 and not documents:
             for size in (block, block // 2, block // 4):
-                of_hidden = hidden_step * min(size, 2 * pairs)
-                fits = of_hidden <= MAX_BLOCK_HIDDEN_STEP
+                repeated_step = hidden_step * min(size, 2 * pairs)
+                fits = repeated_step <= MAX_BLOCK_HIDDEN_STEP
                 fits &= size * most_frequent * step <= MAX_WORD_STEP
                 if fits and size >= MIN_BLOCK:
                     shared = max(1, math.ceil(size / GROUP) * negative)
@@ -276,9 +276,9 @@ def choose_kernel_shape(
         alike = alpha / 0.025 * min(block, 2 * pairs) / 12
         uses = 1 if documents else MAX_NEGATIVE_USES
         negatives = negative * min(1.0, max(1.0, alike) / uses)
-    of_block = math.ceil(block * min(MAX_POSITION_NEGATIVES, negatives))
+    block_negatives = math.ceil(block * min(MAX_POSITION_NEGATIVES, negatives))
     floor = NATIVE_SHARED if block == NATIVE_BLOCK else 1
-    shared = max(of_block, floor, min_shared)
+    shared = max(block_negatives, floor, min_shared)
     return KernelShape(block, window, shared, sequential=True, group=group, span=span)
 
 

@@ -135,9 +135,10 @@ class Divergence(ArithmeticError):
     """Divergence of training: vectors that are not finite, or so long that they stop learning."""
 
     @classmethod
-    def at(cls, place: str, window: int, negative: int, alpha: float) -> Divergence:
-        """Make the error. `place` names what diverged; the message lists the options to lower."""
+    def at(cls, subject: str, window: int, negative: int, alpha: float) -> Divergence:
+        """Make the error; `subject` names what diverged. The message lists options to lower."""
         return cls(
-            f"{place} diverged: its vectors are not finite or far too long, with alpha={alpha:g}, "
-            f"window={window} and negative={negative}: use a smaller alpha, window or negative"
+            f"{subject} diverged: its vectors are not finite or far too long, with "
+            f"alpha={alpha:g}, window={window} and negative={negative}: use a smaller alpha, "
+            "window or negative"
         )

@@ -151,8 +151,8 @@ def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.nd
     proportion to `frequency` [V].
     """
     shard = np.arange(len(noise)) % shards
-    of_targets, of_noise = (np.bincount(shard, x)[shard] for x in (frequency, noise))
-    return noise / of_noise * of_targets / frequency.sum()
+    target_sums, noise_sums = (np.bincount(shard, x)[shard] for x in (frequency, noise))
+    return noise / noise_sums * target_sums / frequency.sum()
 
 
 def pair_rates(
@@ -200,8 +200,10 @@ def pair_rates(
     if paths is not None:
         lengths = np.fromiter(map(len, paths), np.int64, len(paths))
         targets += float(frequency @ lengths)
-        of_paths = np.repeat(frequency, lengths)
-        nodes = predictions * np.bincount(np.concatenate(paths), of_paths, minlength=len(frequency))
+        node_frequencies = np.repeat(frequency, lengths)
+        nodes = predictions * np.bincount(
+            np.concatenate(paths), node_frequencies, minlength=len(frequency)
+        )
     inputs = np.append(frequency * pairs, tags) * targets
     return Tables(*(rate.astype(np.float32) for rate in (inputs, outputs, nodes)))
 

@@ -11,7 +11,7 @@ from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.ops.memory import table_memory
+from gensim_tfw2v.ops.variables import table_memory
 
 
 class CompiledUnit(NamedTuple):

@@ -33,7 +33,7 @@ def rows_per_mean(objective: Objective, pairs: float, documents: bool) -> float:
     return float(pairs + documents) if objective.mean else 1.0
 
 
-def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
+def adasum(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
     """Combine two changes of the same rows, both made from the same point: [rows, D].
 
     The result is ``(1 - a.b / (2 a.a)) a + (1 - a.b / (2 b.b)) b`` for each row: the sum if the
@@ -41,13 +41,13 @@ def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
 
     Maleki et al. 2021, "Scaling Distributed Training with Adaptive Summation", section 3.
     """
-    product = tf.reduce_sum(one * other, 1, keepdims=True)
+    product = tf.reduce_sum(first * second, 1, keepdims=True)
 
     def share(change: tf.Tensor) -> tf.Tensor:
         squares = tf.reduce_sum(tf.square(change), 1, keepdims=True)
         return 1.0 - tf.math.divide_no_nan(product, 2.0 * squares)
 
-    return share(one) * one + share(other) * other
+    return share(first) * first + share(second) * second
 
 
 #: Number of steepest directions, each with its own pushed fraction. The compiled kernels use the
@@ -112,10 +112,10 @@ class DirectedShare(NamedTuple):
     def apply(self, changes: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Return the pushed fraction of changes [m, D]; `rows` [m] are indices into `levels`."""
         shares = tf.gather(self.shares, tf.gather(self.levels, rows))
-        rest = shares[:, :1]
+        flat = shares[:, :1]
         along = shares[:, 1:]
         parts = tf.matmul(changes, self.basis, transpose_b=True)
-        return rest * changes + tf.matmul(parts * (along - rest), self.basis)
+        return flat * changes + tf.matmul(parts * (along - flat), self.basis)
 
 
 class Directions(NamedTuple):
@@ -131,10 +131,14 @@ class Directions(NamedTuple):
         # non-finite rows are reported later, as a divergence
         matrix = tf.where(tf.reduce_all(tf.math.is_finite(matrix)), matrix, tf.zeros_like(matrix))
         values, vectors = tf.linalg.eigh(matrix)
-        own = min(DIRECTIONS, size)
-        rest = tf.reduce_mean(values[: size - own]) if size > own else tf.constant(0.0)
-        steep = tf.pad(tf.concat([rest[None], values[size - own :]], 0), [[0, DIRECTIONS - own]])
-        basis = tf.pad(tf.transpose(vectors[:, size - own :]), [[0, DIRECTIONS - own], [0, 0]])
+        n_steep = min(DIRECTIONS, size)
+        flat = tf.reduce_mean(values[: size - n_steep]) if size > n_steep else tf.constant(0.0)
+        steep = tf.pad(
+            tf.concat([flat[None], values[size - n_steep :]], 0), [[0, DIRECTIONS - n_steep]]
+        )
+        basis = tf.pad(
+            tf.transpose(vectors[:, size - n_steep :]), [[0, DIRECTIONS - n_steep], [0, 0]]
+        )
         # x = z L, [levels, 1 + DIRECTIONS]; the lower bound keeps the quotient from being 0 / 0
         octaves = tf.range(FIRST_OCTAVE, LAST_OCTAVE, 1 / OCTAVE_STEPS)
         x = tf.maximum(tf.pow(2.0, octaves)[:, None] * steep, 1e-6)
@@ -172,41 +176,44 @@ def directions(
     mean_rows : float
         See `rows_per_mean`.
     """
-    drawn = {name: draw_rows(rows[name], rates[name], key + [0, i]) for i, name in enumerate(rows)}
+    samples = {
+        name: draw_rows(rows[name], rates[name], key + [0, i]) for i, name in enumerate(rows)
+    }
     targets = {name: tf.reduce_sum(rates[name]) for name in rows if name != "inputs"}
     total = tf.add_n(list(targets.values()))
-    found = {}
+    table_directions = {}
     for name in rows:
         # inputs are predicted with each other table, in proportion to the table's targets; the
         # other tables are predicted with inputs only
-        others = {"inputs": total} if name in targets else targets
+        partners = {"inputs": total} if name in targets else targets
         pairs = [
-            (tf.math.divide_no_nan(part, total), drawn[other]) for other, part in others.items()
+            (tf.math.divide_no_nan(part, total), samples[partner])
+            for partner, part in partners.items()
         ]
-        found[name] = Directions.of(curvature(drawn[name], pairs) / mean_rows, workers)
-    return found
+        table_directions[name] = Directions.of(curvature(samples[name], pairs) / mean_rows, workers)
+    return table_directions
 
 
 def draw_rows(rows: tf.Tensor, rates: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Draw rows in proportion to their rates: [SAMPLE, D], float32; zeros if there are no rows."""
 
-    def drawn() -> tf.Tensor:
+    def draw() -> tf.Tensor:
         logits = tf.math.log(tf.maximum(tf.abs(rates), 1e-30))
-        at = tf.random.stateless_categorical(logits[None], SAMPLE, seed)[0]
-        return tf.gather(rows, at)
+        indices = tf.random.stateless_categorical(logits[None], SAMPLE, seed)[0]
+        return tf.gather(rows, indices)
 
     shape = [SAMPLE, rows.shape[1]]
-    return decoded(tf.cond(tf.size(rates) > 0, drawn, lambda: tf.zeros(shape, rows.dtype)))
+    return decoded(tf.cond(tf.size(rates) > 0, draw, lambda: tf.zeros(shape, rows.dtype)))
 
 
-def curvature(own: tf.Tensor, others: list[tuple[tf.Tensor, tf.Tensor]]) -> tf.Tensor:
+def curvature(rows: tf.Tensor, partners: list[tuple[tf.Tensor, tf.Tensor]]) -> tf.Tensor:
     """Estimate the curvature M of a table.
 
     Parameters
     ----------
-    own : Tensor [S, D]
+    rows : Tensor [S, D]
         Rows of the table, drawn in proportion to their rates.
-    others : list of (Tensor [], Tensor [S, D])
+    partners : list of (Tensor [], Tensor [S, D])
         For each table that these rows are predicted with: its fraction of the predictions (the
         fractions sum to 1), and rows drawn in the same way.
 
@@ -214,9 +221,9 @@ def curvature(own: tf.Tensor, others: list[tuple[tf.Tensor, tf.Tensor]]) -> tf.T
     -------
     Tensor [D, D]
     """
-    found = []
-    for part, rows in others:
-        product = tf.sigmoid(tf.reduce_sum(own * rows, 1, keepdims=True))
-        weighted = product * (1 - product) * rows
-        found.append(part * tf.matmul(weighted, rows, transpose_a=True))
-    return tf.add_n(found) / tf.cast(tf.shape(own)[0], tf.float32)
+    terms = []
+    for part, partner_rows in partners:
+        product = tf.sigmoid(tf.reduce_sum(rows * partner_rows, 1, keepdims=True))
+        weighted = product * (1 - product) * partner_rows
+        terms.append(part * tf.matmul(weighted, partner_rows, transpose_a=True))
+    return tf.add_n(terms) / tf.cast(tf.shape(rows)[0], tf.float32)

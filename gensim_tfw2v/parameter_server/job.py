@@ -206,10 +206,10 @@ class WorkerJob:
         ]
         if self.fetches_rows:
             ids, units, words = config.engine.number_rows(units, words)
-        sent = tf.constant(0)
+        text_bytes = tf.constant(0)
         if not config.shared_corpus:
-            sent = tf.reduce_sum(tf.strings.length(sources))
-        return Job(units, ids, words, sent, alphas[0, 0], keys[0], replicas, number)
+            text_bytes = tf.reduce_sum(tf.strings.length(sources))
+        return Job(units, ids, words, text_bytes, alphas[0, 0], keys[0], replicas, number)
 
     def run(self, job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
         """Run the phases of a job, which started at time `began`.
@@ -235,13 +235,13 @@ class WorkerJob:
         with tf.control_dependencies([trained_at, *push_ops]):
             others = tf.identity(counter.pushes) - pushed_before
             with tf.control_dependencies([others]):
-                ended = counter.add(indices) if self.counts else others
+                push_count = counter.add(indices) if self.counts else others
         return JobResult(
             UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
             job.texts,
             *phases.traffic(),
             phases.staleness(others),
-            tf.stack([began, fetched_at, trained_at, _after([ended])]),
+            tf.stack([began, fetched_at, trained_at, _after([push_count])]),
         ).packed()
 
     @functools.cached_property
@@ -283,7 +283,7 @@ class WorkerJob:
         return tf.function(do_job, autograph=False, input_signature=signature)
 
 
-def _after(done: Iterable[Any]) -> tf.Tensor:
-    """Time at which all elements of `done` have been computed."""
-    with tf.control_dependencies(list(done)):
+def _after(results: Iterable[Any]) -> tf.Tensor:
+    """Time at which all elements of `results` have been computed."""
+    with tf.control_dependencies(list(results)):
         return tf.timestamp()

@@ -48,8 +48,12 @@ def jobs_of(tasks: Sequence[UnitTask], threads: int) -> list[Sequence[UnitTask]]
     """
     if threads == 1:
         return runs_of(tasks, 1)
-    by_length = sorted(range(len(tasks)), key=lambda at: tasks[at].unit.start - tasks[at].unit.stop)
-    return [[tasks[at] for at in job] for job in sorted(map(sorted, runs_of(by_length, threads)))]
+    by_length = sorted(
+        range(len(tasks)), key=lambda index: tasks[index].unit.start - tasks[index].unit.stop
+    )
+    return [
+        [tasks[index] for index in job] for job in sorted(map(sorted, runs_of(by_length, threads)))
+    ]
 
 
 class JobQueue:
@@ -57,13 +61,13 @@ class JobQueue:
 
     Parameters
     ----------
-    jobs : int
+    n_jobs : int
         Maximum number of jobs J.
     config : JobConfig
         A job has ``config.threads`` units, n.
     """
 
-    def __init__(self, jobs: int, config: JobConfig) -> None:
+    def __init__(self, n_jobs: int, config: JobConfig) -> None:
         self._config = config
         threads = config.threads
         # refill() adds SPACING before use, so no job gets number 0, the initial value in
@@ -73,15 +77,15 @@ class JobQueue:
         def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
             return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False)
 
-        self._drawn = variable([], tf.int64)
+        self._next_number = variable([], tf.int64)
         # first sequence number, and the one after the last
         self._range = variable([2], tf.int64)
         # one row per job, in the order of sequence numbers, and an empty row at the end. For each
         # unit: index of its file, first entry, end of its entries, index in the epoch, and key (2)
-        self._units = variable([jobs + 1, threads, 6], tf.int32)
-        self._alphas = variable([jobs + 1, threads, 2], tf.float32)
+        self._units = variable([n_jobs + 1, threads, 6], tf.int32)
+        self._alphas = variable([n_jobs + 1, threads, 2], tf.float32)
         # for each finished job: its packed `JobResult`, then its sequence number
-        self._results = variable([jobs + 1, packed_size(threads) + 1], tf.float64)
+        self._results = variable([n_jobs + 1, packed_size(threads) + 1], tf.float64)
         self._stage = f"tfw2v-text-{uuid.uuid4().hex}"
 
     def refill(self, jobs: Sequence[Sequence[UnitTask]]) -> tf.Tensor:
@@ -100,22 +104,22 @@ class JobQueue:
         units = np.zeros(self._units.shape, np.int32)
         alphas = np.zeros(self._alphas.shape, np.float32)
         units[:, :, 3] = -1
-        for number, tasks in enumerate(jobs):
-            alphas[number] = tasks[0].alphas
-            for place, task in enumerate(tasks):
+        for job, tasks in enumerate(jobs):
+            alphas[job] = tasks[0].alphas
+            for unit, task in enumerate(tasks):
                 file = 0
-                of_file = (0, 0)
+                entry_range = (0, 0)
                 if self._config.shared_corpus:
-                    path, of_file = source_of(task.unit, self._config)
+                    path, entry_range = source_of(task.unit, self._config)
                     file = files.setdefault(path, len(files))
-                units[number, place] = file, *of_file, task.unit.index, *task.key
-                alphas[number, place] = task.alphas
+                units[job, unit] = file, *entry_range, task.unit.index, *task.key
+                alphas[job, unit] = task.alphas
         self._units.assign(units)
         self._alphas.assign(alphas)
-        self._drawn.assign(self._first)
+        self._next_number.assign(self._first)
         self._range.assign([self._first, self._first + len(jobs)])
         if not self._config.shared_corpus:
-            with tf.device(self._drawn.device):
+            with tf.device(self._next_number.device):
                 tf.raw_ops.MapClear(dtypes=[tf.string], shared_name=self._stage)
             self.stage()
         return tf.constant(list(files), tf.string)
@@ -128,19 +132,19 @@ class JobQueue:
         """Stage the texts of the next jobs at the ps, if workers cannot read the files."""
         if self._config.shared_corpus:
             return
-        drawn = int(self._drawn)
+        next_number = int(self._next_number)
         ahead = 0
-        for place, tasks in enumerate(self._jobs):
-            number = self._first + place
-            if number >= drawn:
+        for index, tasks in enumerate(self._jobs):
+            number = self._first + index
+            if number >= next_number:
                 ahead += sum(4 * (task.unit.stop - task.unit.start) for task in tasks)
-            if ahead > AHEAD_BYTES and number > drawn:
+            if ahead > AHEAD_BYTES and number > next_number:
                 return
-            if place < self._staged:
+            if index < self._staged:
                 continue
             texts = [source_of(task.unit, self._config)[0] for task in tasks]
             texts += [NOTHING[0]] * (self._config.threads - len(texts))
-            with tf.device(self._drawn.device):
+            with tf.device(self._next_number.device):
                 tf.raw_ops.MapStage(
                     key=tf.constant(number, tf.int64),
                     indices=[0],
@@ -148,23 +152,23 @@ class JobQueue:
                     dtypes=[tf.string],
                     shared_name=self._stage,
                 )
-            self._staged = place + 1
+            self._staged = index + 1
 
     def collect(self) -> list[tuple[Sequence[UnitTask], np.ndarray]]:
         """Return newly finished jobs, each with its packed `JobResult`."""
         with tf.device(self._results.device):
             reported = self._results[: len(self._jobs), -1]
-        done = np.flatnonzero(reported.numpy() == self._first + np.arange(len(self._jobs)))
-        new = [place for place in done.tolist() if place not in self._seen]
+        finished = np.flatnonzero(reported.numpy() == self._first + np.arange(len(self._jobs)))
+        new = [index for index in finished.tolist() if index not in self._seen]
         if not new:
             return []
         self._seen.update(new)
         results = self._results.sparse_read(new).numpy()
-        return [(self._jobs[place], row[:-1]) for place, row in zip(new, results, strict=True)]
+        return [(self._jobs[index], row[:-1]) for index, row in zip(new, results, strict=True)]
 
     def left(self) -> list[Sequence[UnitTask]]:
         """Return the jobs that have not been collected."""
-        return [tasks for place, tasks in enumerate(self._jobs) if place not in self._seen]
+        return [tasks for index, tasks in enumerate(self._jobs) if index not in self._seen]
 
     def worker_function(self, config: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
         """Build the ``tf.function`` that draws and runs jobs until the queue is empty.
@@ -189,9 +193,9 @@ class JobQueue:
 
         def take(files: tf.Tensor, replicas: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, Job]:
             """Draw a sequence number; return it, the indices of its units, and the prepared job."""
-            with tf.device(self._drawn.device):
+            with tf.device(self._next_number.device):
                 number = tf.raw_ops.ResourceCountUpTo(
-                    resource=self._drawn.handle, limit=FOREVER, T=tf.int64
+                    resource=self._next_number.handle, limit=FOREVER, T=tf.int64
                 )
             with tf.control_dependencies([number]):
                 is_one, row = look_up(number)
@@ -211,20 +215,20 @@ class JobQueue:
                 report = tf.concat([packed, [tf.cast(number, tf.float64)]], 0)
                 with tf.control_dependencies([report]):
                     are_some, rows = look_up(tf.stack([number, then]))
-                written = self._results.scatter_update(tf.IndexedSlices(report, rows[0]))
-                with tf.control_dependencies([written]):
+                write = self._results.scatter_update(tf.IndexedSlices(report, rows[0]))
+                with tf.control_dependencies([write]):
                     goes_on = tf.identity(are_some[1])
                 allow_parallel()
                 return goes_on, then, then_indices, *_tensors(then_job)
 
             allow_parallel()
-            ended, *_ = tf.while_loop(
+            is_left, *_ = tf.while_loop(
                 lambda goes_on, *_: goes_on,
                 do,
                 (look_up(number)[0], number, indices, *_tensors(first)),
                 parallel_iterations=1,
             )
-            return ended
+            return is_left
 
         signature = [tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.float32)]
         return tf.function(work, autograph=False, input_signature=signature)
@@ -236,7 +240,7 @@ class JobQueue:
             return tf.gather(files, units[:, 0])
 
         def unstage() -> tf.Tensor:
-            with tf.device(self._drawn.device):
+            with tf.device(self._next_number.device):
                 (texts,) = tf.raw_ops.MapUnstage(
                     key=number, indices=[0], dtypes=[tf.string], shared_name=self._stage
                 )
@@ -253,6 +257,6 @@ def _tensors(job: Job) -> list[tf.Tensor]:
 
 def _restored(like: Job, tensors: Sequence[tf.Tensor]) -> Job:
     """Copy of a job with these tensors."""
-    of_job = iter(tensors)
-    leaves = [next(of_job) if tf.is_tensor(leaf) else leaf for leaf in tf.nest.flatten(like)]
+    iterator = iter(tensors)
+    leaves = [next(iterator) if tf.is_tensor(leaf) else leaf for leaf in tf.nest.flatten(like)]
     return tf.nest.pack_sequence_as(like, leaves)

@@ -10,7 +10,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import UnitResult
 
 #: Number of elements of a packed `JobResult` that follow the results of its units.
-OF_JOB = 8
+N_JOB_FIELDS = 8
 
 
 class JobResult(NamedTuple):
@@ -47,13 +47,13 @@ class JobResult(NamedTuple):
     @classmethod
     def unpacked(cls, packed: np.ndarray) -> JobResult:
         """Split a packed result into its fields, as arrays."""
-        fields = len(UnitResult._fields)
-        *units, rest = np.split(
-            packed, np.arange(1, fields + 1) * ((len(packed) - OF_JOB) // fields)
+        n_fields = len(UnitResult._fields)
+        *units, job_fields = np.split(
+            packed, np.arange(1, n_fields + 1) * ((len(packed) - N_JOB_FIELDS) // n_fields)
         )
-        return cls._make((UnitResult(*units), *rest[:4], rest[4:]))
+        return cls._make((UnitResult(*units), *job_fields[:4], job_fields[4:]))
 
 
 def packed_size(threads: int) -> int:
     """Return the number of elements in a packed `JobResult`."""
-    return len(UnitResult._fields) * threads + OF_JOB
+    return len(UnitResult._fields) * threads + N_JOB_FIELDS

@@ -54,11 +54,11 @@ class Layout:
 
         Lists may be longer than the number S of shards: element i belongs to shard i % S.
         """
-        done = []
-        for shard, *of_shard in zip(itertools.cycle(self.shards), *parts, strict=False):
+        results = []
+        for shard, *arguments in zip(itertools.cycle(self.shards), *parts, strict=False):
             with tf.device(shard.device):
-                done.append(run(shard, *of_shard))
-        return done
+                results.append(run(shard, *arguments))
+        return results
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         """Yield chunks of rows: their shard, their indices in it, and their slices of the table."""

@@ -161,5 +161,5 @@ def convert_task_errors() -> Iterator[None]:
 def _lost(error: tf.errors.OpError) -> ClusterLost:
     # the first line only names the graph that failed; the last line contains the reason
     lines = [line.strip() for line in error.message.splitlines() if line.strip()]
-    said = lines[-1] if lines else type(error).__name__
-    return ClusterLost(f"the cluster lost a task, or a task lost its parameters ({said})")
+    reason = lines[-1] if lines else type(error).__name__
+    return ClusterLost(f"the cluster lost a task, or a task lost its parameters ({reason})")

@@ -34,12 +34,12 @@ class Split(NamedTuple):
     ----------
     rows : list of Tensor, int32
         Row indices of each part in its shard.
-    places : list of Tensor, int32
+    indices : list of Tensor, int32
         Indices of each part's elements in the ids.
     """
 
     rows: list[tf.Tensor]
-    places: list[tf.Tensor]
+    indices: list[tf.Tensor]
 
 
 class RowLayout(Layout):
@@ -63,29 +63,29 @@ class RowLayout(Layout):
         shard_ops: ShardOps | None = None,
         devices: Sequence[str] = (),
     ) -> None:
-        shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
+        shapes = [(len(range(shard, rows, shards)), size) for shard in range(shards)]
         super().__init__(rows, size, shapes, shard_ops, devices)
         # one per shard, since several shards may be on one device
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
-        self._stages = [f"{stage}-{number}" for number in range(shards)]
+        self._stages = [f"{stage}-{shard}" for shard in range(shards)]
 
-    def split(self, ids: tf.Tensor, parts: int = 1) -> Split:
-        """Locate rows by their ids, in `parts` parts per shard; for `fetch` and `push`."""
-        number = len(self.shards)
-        places = tf.range(tf.size(ids))
-        if number * parts == 1:
-            return Split([ids], [places])
+    def split(self, ids: tf.Tensor, n_parts: int = 1) -> Split:
+        """Locate rows by their ids, in `n_parts` parts per shard; for `fetch` and `push`."""
+        n_shards = len(self.shards)
+        indices = tf.range(tf.size(ids))
+        if n_shards * n_parts == 1:
+            return Split([ids], [indices])
         # With P shards, part p belongs to shard p % P. A shard's ids are dealt to its parts
         # round-robin, by their index in `ids`, so that the parts have similar sizes.
-        part = ids % number + places % parts * number
+        part = ids % n_shards + indices % n_parts * n_shards
         return Split(
-            tf.dynamic_partition(ids // number, part, number * parts),
-            tf.dynamic_partition(places, part, number * parts),
+            tf.dynamic_partition(ids // n_shards, part, n_shards * n_parts),
+            tf.dynamic_partition(indices, part, n_shards * n_parts),
         )
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
         """Return rows [ids, D] in `dtype`, in which they are sent."""
-        return join_parts(split.places, self.fetch_parts(split, dtype))
+        return join_parts(split.indices, self.fetch_parts(split, dtype))
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
         """Return the rows of each part."""
@@ -159,12 +159,12 @@ class RowLayout(Layout):
         combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the distinct rows that change, and one combined change for each: [u, D]."""
-        distinct, places = tf.unique(tf.concat([rows for rows, _ in staged], 0))
-        own_places = tf.split(places, [tf.size(rows) for rows, _ in staged], num=len(staged))
+        distinct, inverse = tf.unique(tf.concat([rows for rows, _ in staged], 0))
+        staged_rows = tf.split(inverse, [tf.size(rows) for rows, _ in staged], num=len(staged))
         shape = [tf.size(distinct), self.size]
         changes = [
-            tf.scatter_nd(own[:, None], decoded(changes), shape)
-            for own, (_, changes) in zip(own_places, staged, strict=True)
+            tf.scatter_nd(part[:, None], decoded(changes), shape)
+            for part, (_, changes) in zip(staged_rows, staged, strict=True)
         ]
         while len(changes) > 1:  # in a binary tree, so that all changes have similar weight
             pairs = zip(changes[::2], changes[1::2], strict=False)
@@ -172,10 +172,12 @@ class RowLayout(Layout):
         return distinct, changes[0]
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
-        number = len(self.shards)
+        n_shards = len(self.shards)
         for first, shard in enumerate(self.shards):
             for rows in pieces_of(int(shard.shape[0])):
-                ids = slice(first + rows.start * number, first + rows[-1] * number + 1, number)
+                ids = slice(
+                    first + rows.start * n_shards, first + rows[-1] * n_shards + 1, n_shards
+                )
                 yield shard, np.asarray(rows, np.int32), (ids, slice(None))
 
 
@@ -189,8 +191,8 @@ def adder_of_staged(
 
     @tf.function(autograph=False)  # traced once per length of `numbers`; few lengths occur
     def add_staged(numbers):  # type: ignore[no-untyped-def]
-        added = [t.add_staged(numbers, dtype, combine, drop_others) for t in tables if t.rows]
-        with tf.control_dependencies(added):
+        additions = [t.add_staged(numbers, dtype, combine, drop_others) for t in tables if t.rows]
+        with tf.control_dependencies(additions):
             return tf.size(numbers)
 
     return add_staged
@@ -198,14 +200,14 @@ def adder_of_staged(
 
 def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
     """Split rows, which are in the order of the ids, into the parts of a `Split`."""
-    return [rows] if len(split.places) == 1 else [tf.gather(rows, at) for at in split.places]
+    return [rows] if len(split.indices) == 1 else [tf.gather(rows, part) for part in split.indices]
 
 
 class RowJob(WorkerJob):
     """Adds changes, or a fraction of each, to the rows on the ps tasks; see `WorkerJob`."""
 
     #: Number of parts per shard. One part is sent while the next is gathered or added.
-    parts = 4
+    n_parts = 4
     by_direction = True
 
     def __init__(self, config: JobConfig, server: ParameterServer) -> None:
@@ -219,7 +221,7 @@ class RowJob(WorkerJob):
         """Fetch the rows; keep a copy as received, from which `push` computes the changes."""
         self._tables = self.server.tables._asdict()
         self._splits = {
-            name: self._tables[name].split(ids, self.parts) for name, ids in self.job.ids.items()
+            name: self._tables[name].split(ids, self.n_parts) for name, ids in self.job.ids.items()
         }
         self._fetched = {
             name: self._tables[name].fetch_parts(split, self.wire)
@@ -228,7 +230,7 @@ class RowJob(WorkerJob):
         # computed in parallel with training
         self._shares = self._measure_shares()
         return [
-            self._scratch[name].place(self._splits[name].places, parts)
+            self._scratch[name].place(self._splits[name].indices, parts)
             for name, parts in self._fetched.items()
         ]
 
@@ -248,10 +250,13 @@ class RowJob(WorkerJob):
             self._push(
                 name,
                 self._scratch[name].changes(
-                    split.places, self._fetched[name], self._shares[name], self.job.key + [0, at]
+                    split.indices,
+                    self._fetched[name],
+                    self._shares[name],
+                    self.job.key + [0, index],
                 ),
             )
-            for at, (name, split) in enumerate(self._splits.items())
+            for index, (name, split) in enumerate(self._splits.items())
         ]
 
     def _push(self, name: str, changes: list[tf.Tensor]) -> tf.Operation:
@@ -266,7 +271,7 @@ class RowJob(WorkerJob):
         size = self.job.alpha * self.job.tokens
         # in the order of the ids, so that draws do not depend on the number of ps tasks
         rows = {
-            name: join_parts(split.places, self._fetched[name])
+            name: join_parts(split.indices, self._fetched[name])
             for name, split in self._splits.items()
         }
         steepest = self.directions(rows, rates)
@@ -279,7 +284,7 @@ class StagedJob(RowJob):
     If `by_direction` is False, the whole changes are staged, to be combined later.
     """
 
-    parts = 1
+    n_parts = 1
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
         """Return 0: all jobs of a round start from the same rows."""

@@ -11,7 +11,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native.padded_rows import stride
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.ops.memory import table_memory
+from gensim_tfw2v.ops.variables import table_memory
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 
 #: Returns a new handle to a variable of the worker that runs the function. TensorFlow treats each
@@ -36,9 +36,9 @@ class WorkerVariables:
         self._of_threads = of_threads
         self._names: list[str] = []
 
-    def name(self, what: str) -> str:
+    def name(self, purpose: str) -> str:
         """Return a name, unique across processes, of a variable that a process's workers share."""
-        self._names.append(f"tfw2v-{what}-{uuid.uuid4().hex}")
+        self._names.append(f"tfw2v-{purpose}-{uuid.uuid4().hex}")
         return self._names[-1]
 
     def copies(self, sources: Any) -> Callable[[], Any]:
@@ -48,7 +48,7 @@ class WorkerVariables:
 
     def own(
         self,
-        what: str,
+        purpose: str,
         shape: Sequence[int | None],
         dtype: tf.DType | None = None,
         device: str | None = None,
@@ -57,7 +57,7 @@ class WorkerVariables:
 
         Parameters
         ----------
-        what : str
+        purpose : str
             Part of its name.
         shape : sequence of int or None
         dtype : DType, optional
@@ -68,7 +68,7 @@ class WorkerVariables:
         """
         dtype = dtype or tf.float32
         if not self._of_threads:
-            return named_handle(self.name(what), shape, dtype)
+            return named_handle(self.name(purpose), shape, dtype)
 
         def make() -> tf.Variable:
             with tf.device(device):
@@ -76,12 +76,12 @@ class WorkerVariables:
                 return tf.Variable(zeros, trainable=False, shape=shape)
 
         like = make()
-        of_thread = threading.local()
+        thread_local = threading.local()
 
         def mine() -> tf.Tensor:
-            if not hasattr(of_thread, "variable"):
-                of_thread.variable = make()
-            return of_thread.variable.handle
+            if not hasattr(thread_local, "variable"):
+                thread_local.variable = make()
+            return thread_local.variable.handle
 
         def handle() -> tf.Tensor:
             graph = tf.compat.v1.get_default_graph()
@@ -89,8 +89,8 @@ class WorkerVariables:
                 graph = graph.outer_graph  # from a loop's body up to the function
             with graph.as_default():
                 # a call of the function first calls `mine` in its thread, and passes that handle
-                given = graph.capture_call_time_value(mine, like.handle, key=mine)
-            return tf.identity(given)
+                captured = graph.capture_call_time_value(mine, like.handle, key=mine)
+            return tf.identity(captured)
 
         return handle
 
@@ -141,13 +141,13 @@ class Scratch:
         """Return all rows [n, D]."""
         return tf.ensure_shape(table_memory(self.handle()), self._shape)[:, : self._size]
 
-    def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
-        """Set the rows [n, D] from parts of any dtype; `places` are each part's row indices."""
-        return self.assign(tf.cast(join_parts(places, parts), tf.float32))
+    def place(self, indices: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
+        """Set the rows [n, D] from parts of any dtype; `indices` are each part's row indices."""
+        return self.assign(tf.cast(join_parts(indices, parts), tf.float32))
 
     def changes(
         self,
-        places: list[tf.Tensor],
+        indices: list[tf.Tensor],
         fetched: list[tf.Tensor],
         share: DirectedShare | None,
         key: tf.Tensor,
@@ -159,10 +159,10 @@ class Scratch:
         """
         rows = self.read()
         changes = []
-        for at, part in zip(places, fetched, strict=True):
-            change = tf.gather(rows, at) - tf.cast(part, tf.float32)
+        for part_indices, part in zip(indices, fetched, strict=True):
+            change = tf.gather(rows, part_indices) - tf.cast(part, tf.float32)
             if share is not None:
-                change = share.apply(change, at)
+                change = share.apply(change, part_indices)
             changes.append(tf.cast(change, part.dtype))
         return changes
 
@@ -201,17 +201,17 @@ class PaddedScratch(Scratch):
         self._shape = tf.TensorShape([None, stride(size)])
         self.handle = variables.own(name, [*self._shape], device="CPU")
 
-    def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
+    def place(self, indices: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
         """Set the rows [n, D]; see `Scratch.place`."""
-        n_rows = tf.add_n([tf.size(part) for part in places])
+        n_rows = tf.add_n([tf.size(part) for part in indices])
         with tf.device("CPU"):
             with tf.control_dependencies([self.allocate(n_rows, init=False)]):
                 memory = table_memory(self.handle())
-            return tf.group(*map(partial(load_ops().tfw2v_scatter, memory), places, parts))
+            return tf.group(*map(partial(load_ops().tfw2v_scatter, memory), indices, parts))
 
     def changes(
         self,
-        places: list[tf.Tensor],
+        indices: list[tf.Tensor],
         fetched: list[tf.Tensor],
         share: DirectedShare | None,
         key: tf.Tensor,
@@ -222,9 +222,9 @@ class PaddedScratch(Scratch):
             memory = table_memory(self.handle())
             return [
                 tf.ensure_shape(
-                    load_ops().tfw2v_change(memory, at, part, *fractions, key), part.shape
+                    load_ops().tfw2v_change(memory, part_indices, part, *fractions, key), part.shape
                 )
-                for at, part in zip(places, fetched, strict=True)
+                for part_indices, part in zip(indices, fetched, strict=True)
             ]
 
     def _write(self, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
@@ -237,9 +237,9 @@ class PaddedScratch(Scratch):
             return load_ops().tfw2v_fetch(memory, ids, self._size, dtype=tf.float32)
 
 
-def join_parts(places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
-    """Join parts of rows; `places` are each part's row indices in the result."""
-    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
+def join_parts(indices: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
+    """Join parts of rows; `indices` are each part's row indices in the result."""
+    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(indices, parts)
 
 
 def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tensor]:
@@ -263,8 +263,10 @@ def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tens
             return tf.constant(True)
 
     # `fetch` sets all variables, but not atomically: check each
-    known = [tf.raw_ops.VarIsInitializedOp(resource=handle()) for handle in handles]
-    with tf.control_dependencies([tf.cond(tf.reduce_all(known), lambda: tf.constant(True), fetch)]):
+    are_set = [tf.raw_ops.VarIsInitializedOp(resource=handle()) for handle in handles]
+    with tf.control_dependencies(
+        [tf.cond(tf.reduce_all(are_set), lambda: tf.constant(True), fetch)]
+    ):
         return [
             tf.ensure_shape(
                 tf.raw_ops.ReadVariableOp(resource=handle(), dtype=source.dtype), source.shape

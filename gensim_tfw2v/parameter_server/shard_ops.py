@@ -6,7 +6,7 @@ import uuid
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.ops.memory import table_memory
+from gensim_tfw2v.ops.variables import table_memory
 from gensim_tfw2v.parameter_server.wire import columns
 
 

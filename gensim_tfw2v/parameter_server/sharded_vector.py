@@ -40,13 +40,13 @@ class ShardedVector:
             tables.append(RowLayout(table.rows, size or table.size, len(devices), devices=devices))
         return ShardedVector(tables)
 
-    def dot(self, other: ShardedVector, /) -> float:
+    def dot(self, vector: ShardedVector, /) -> float:
         """Return the dot product with a vector; float32 within rows, float64 across rows."""
-        return float(_dot(self._devices, self._shards, other._shards))
+        return float(_dot(self._devices, self._shards, vector._shards))
 
-    def add(self, factor: float, other: ShardedVector, /) -> None:
+    def add(self, factor: float, vector: ShardedVector, /) -> None:
         """Add `factor` times a vector."""
-        self._change("add", other, factor)
+        self._change("add", vector, factor)
 
     def scale(self, factor: float, /) -> None:
         """Multiply the vector by a number."""
@@ -56,44 +56,44 @@ class ShardedVector:
         """Multiply each row by its weight; `weights` has one column."""
         self._change("weigh", weights)
 
-    def copy(self, other: ShardedVector, /) -> None:
+    def copy(self, vector: ShardedVector, /) -> None:
         """Copy the elements of a vector."""
-        self._change("copy", other)
+        self._change("copy", vector)
 
     def clear(self) -> None:
         """Set all elements to zero, including non-finite ones."""
         self._change("clear", self)
 
-    def _change(self, how: str, other: ShardedVector, factor: float = 1.0) -> None:
+    def _change(self, change: str, vector: ShardedVector, factor: float = 1.0) -> None:
         factor = tf.constant(factor, tf.float32)
-        _assign(how, self._devices, self._shards, other._shards, factor)
+        _assign(change, self._devices, self._shards, vector._shards, factor)
 
 
 @tf.function(autograph=False)
-def _dot(devices: Sequence[str], ones: Shards, others: Shards) -> tf.Tensor:
+def _dot(devices: Sequence[str], left: Shards, right: Shards) -> tf.Tensor:
     parts = []
-    for device, one, other in zip(devices, ones, others, strict=True):
+    for device, left_shard, right_shard in zip(devices, left, right, strict=True):
         with tf.device(device):
-            of_rows = tf.reduce_sum(one * other, 1)
-            parts.append(tf.reduce_sum(tf.cast(of_rows, tf.float64)))
+            row_products = tf.reduce_sum(left_shard * right_shard, 1)
+            parts.append(tf.reduce_sum(tf.cast(row_products, tf.float64)))
     return tf.add_n(parts)
 
 
 #: Functions that return the new value of a shard, from its current value, the corresponding shard
 #: of a second vector, and a factor.
 CHANGES: dict[str, Callable[..., tf.Tensor]] = {
-    "add": lambda one, other, factor: one + factor * other,
-    "scale": lambda one, other, factor: factor * one,
-    "weigh": lambda one, other, factor: other * one,
-    "copy": lambda one, other, factor: tf.identity(other),
-    "clear": lambda one, other, factor: tf.zeros_like(one),
+    "add": lambda shard, operand, factor: shard + factor * operand,
+    "scale": lambda shard, operand, factor: factor * shard,
+    "weigh": lambda shard, operand, factor: operand * shard,
+    "copy": lambda shard, operand, factor: tf.identity(operand),
+    "clear": lambda shard, operand, factor: tf.zeros_like(shard),
 }
 
 
 @tf.function(autograph=False)
 def _assign(
-    how: str, devices: Sequence[str], ones: Shards, others: Shards, factor: tf.Tensor
+    change: str, devices: Sequence[str], left: Shards, right: Shards, factor: tf.Tensor
 ) -> None:
-    for device, one, other in zip(devices, ones, others, strict=True):
+    for device, left_shard, right_shard in zip(devices, left, right, strict=True):
         with tf.device(device):
-            one.assign(CHANGES[how](one, other, factor), read_value=False)
+            left_shard.assign(CHANGES[change](left_shard, right_shard, factor), read_value=False)

@@ -58,8 +58,10 @@ class SubModelTask(NamedTuple):
         has_units = False
         for epoch, tasks in enumerate(self.epochs):
             total = len(tasks)
-            own = [task for task in tasks if sampling.has_unit(number, task.unit.index, total)]
-            for part in runs_of(own, threads):
+            sampled_tasks = [
+                task for task in tasks if sampling.has_unit(number, task.unit.index, total)
+            ]
+            for part in runs_of(sampled_tasks, threads):
                 entries = []
                 keys = []
                 named = []
@@ -114,8 +116,8 @@ def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> Wo
     if sampling.kind != "equal":
         for name in ("raw_words", "sentences", "tokens"):
             total = getattr(unit, name)
-            before = total * number // sampling.n_samples
-            parts[name] = total * (number + 1) // sampling.n_samples - before
+            first = total * number // sampling.n_samples
+            parts[name] = total * (number + 1) // sampling.n_samples - first
     return replace(unit, index=index, **parts)
 
 
@@ -171,7 +173,7 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
     # sub-model that a worker holds: its attempt, and the number of jobs trained
     lease = server.worker_variables.own("lease", [2], tf.int64, device="CPU")
 
-    def held_now() -> tf.Tensor:
+    def read_lease() -> tf.Tensor:
         """Attempt, and number of jobs trained: [2], int64; 0 for none."""
         return tf.cond(
             tf.raw_ops.VarIsInitializedOp(resource=lease()),
@@ -203,12 +205,14 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
     )
     def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
         words = job_of_any.words()
-        held = held_now()
-        is_mine = tf.equal(held[0], attempt)
-        is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
-        is_next = tf.cond(is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(held[1], job))
+        lease_now = read_lease()
+        is_mine = tf.equal(lease_now[0], attempt)
+        is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, lease_now[0]))
+        is_next = tf.cond(
+            is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(lease_now[1], job)
+        )
         # the job was trained before, but its answer did not arrive
-        was_trained = is_mine & tf.equal(held[1], job + 1)
+        was_trained = is_mine & tf.equal(lease_now[1], job + 1)
 
         def train_units() -> tf.Tensor:
             engine = config.engine
@@ -227,7 +231,9 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
             is_next, train_units, lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64)
         )
         with tf.control_dependencies([results]):
-            noted = hold(tf.where(is_next, attempt, held[0]), tf.where(is_next, job + 1, held[1]))
+            noted = hold(
+                tf.where(is_next, attempt, lease_now[0]), tf.where(is_next, job + 1, lease_now[1])
+            )
         with tf.control_dependencies([noted]):
             return tf.concat([tf.cast([is_next | was_trained], tf.float64), results], 0)
 
@@ -235,7 +241,7 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
         @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int64)] * 2)
         def read(attempt, first):  # type: ignore[no-untyped-def]
             return tf.cond(
-                tf.equal(held_now()[0], attempt),
+                tf.equal(read_lease()[0], attempt),
                 lambda: table.read_part(first, ROWS_AT_A_TIME),
                 lambda: tf.zeros([0, config.vector_size]),
             )

@@ -87,8 +87,8 @@ class AsynchronousRegime(ParameterServerRegime):
                 self._queue.stage()
             if done:
                 self.workers.liveness.progress()
-            for of_job, packed in done:
-                for trained in self.reported(packed, of_job):
+            for job_tasks, packed in done:
+                for trained in self.reported(packed, job_tasks):
                     report(trained)
 
         def end() -> None:

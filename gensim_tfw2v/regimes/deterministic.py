@@ -44,14 +44,14 @@ class DeterministicRegime(LocalRegime):
         # more threads than cores would only wait for each other
         threads = min(self.workers, blocks, len(usable_cores()))
         ahead = 2 * self.workers
-        drawn = in_threads(self._draw, tasks, threads=self.workers, ahead=ahead, stop=stop)
+        units = in_threads(self._draw, tasks, threads=self.workers, ahead=ahead, stop=stop)
         with (
             self._recorded(tasks, report) as records,
             closing(by_ctypes.ThreadPool(threads, blocks)) as pool,
-            closing(drawn),
+            closing(units),
         ):
-            for place, unit in enumerate(drawn):
+            for index, unit in enumerate(units):
                 if stop():
                     break
-                records.train(place, unit, pool if blocks > 1 else None)
-                records.report([place])
+                records.train(index, unit, pool if blocks > 1 else None)
+                records.report([index])

@@ -36,7 +36,7 @@ Window = dict[str, tf.Tensor]
 
 def rows_of(window: Window) -> tf.Tensor:
     """Number of rows of a window, summed over the tables: [], int32."""
-    return tf.add_n([tf.size(places) for places in window.values()])
+    return tf.add_n([tf.size(indices) for indices in window.values()])
 
 
 class ReplicaTable:
@@ -58,30 +58,30 @@ class ReplicaTable:
         self.current = Scratch(variables, "current", layout.size)
         self._known = Scratch(variables, "known", layout.size)
 
-    def begin(self, number: tf.Tensor) -> list[tf.Operation]:
-        """Allocate `number` rows of zeros, both current and known."""
-        return [self.current.allocate(number), self._known.allocate(number)]
+    def begin(self, n_rows: tf.Tensor) -> list[tf.Operation]:
+        """Allocate `n_rows` rows of zeros, both current and known."""
+        return [self.current.allocate(n_rows), self._known.allocate(n_rows)]
 
     def fetch(self, ids: tf.Tensor) -> tf.Tensor:
         """Fetch rows from the ps tasks."""
         return self._layout.fetch(self._layout.split(ids), self._dtype)
 
-    def renew(self, places: tf.Tensor, fetched: tf.Tensor) -> list[tf.Operation]:
+    def renew(self, indices: tf.Tensor, fetched: tf.Tensor) -> list[tf.Operation]:
         """Set rows to the fetched values plus the local changes that have not been pushed."""
         current = self.current.handle()
         known = self._known.handle()
         rows = tf.cast(fetched, tf.float32)
-        changed = rows + (read_rows(current, places) - read_rows(known, places))
+        changed = rows + (read_rows(current, indices) - read_rows(known, indices))
         with tf.control_dependencies([changed]):
-            return [write_rows(current, places, changed), write_rows(known, places, rows)]
+            return [write_rows(current, indices, changed), write_rows(known, indices, rows)]
 
-    def take(self, places: tf.Tensor) -> tf.Tensor:
+    def take(self, indices: tf.Tensor) -> tf.Tensor:
         """Return the changes that have not been pushed, and mark them as pushed."""
         known = self._known.handle()
-        rows = read_rows(self.current.handle(), places)
-        change = rows - read_rows(known, places)
+        rows = read_rows(self.current.handle(), indices)
+        change = rows - read_rows(known, indices)
         with tf.control_dependencies([change]):
-            written = write_rows(known, places, rows)
+            written = write_rows(known, indices, rows)
         with tf.control_dependencies([written]):
             return tf.identity(change)
 
@@ -134,7 +134,7 @@ class ReplicaJob(WorkerJob):
                 (squares or Tables(None, None, None), tf.float32),
             )
         )
-        self._held = [*self._tables.items(), *self._squares.items()]
+        self._all_tables = [*self._tables.items(), *self._squares.items()]
 
     def fetch(self) -> list[tf.Operation]:
         """Fetch the rows of the first steps."""
@@ -146,7 +146,7 @@ class ReplicaJob(WorkerJob):
         self._first = self._window(0, self._n_fetch)
         fetched = self._fetch(self._first)
         if self.config.workers > 1:
-            order = {name: tf.argsort(places) for name, places in self._first.items()}
+            order = {name: tf.argsort(indices) for name, indices in self._first.items()}
             self._row_rates = self.rates()
             self._directions = self.directions(
                 {
@@ -159,7 +159,11 @@ class ReplicaJob(WorkerJob):
                 },
             )
         with tf.control_dependencies(
-            [done for name, of in self._held for done in of.begin(tf.size(self.job.ids[name]))]
+            [
+                done
+                for name, table in self._all_tables
+                for done in table.begin(tf.size(self.job.ids[name]))
+            ]
         ):
             return self._renew(self._first, fetched)
 
@@ -243,42 +247,45 @@ class ReplicaJob(WorkerJob):
         """New handles of tables and squares: TensorFlow would serialize threads that share them."""
         tables, squares = (
             Tables(
-                *(held[name].current.handle() if name in held else None for name in Tables._fields)
+                *(
+                    by_name[name].current.handle() if name in by_name else None
+                    for name in Tables._fields
+                )
             )
-            for held in (self._tables, self._squares)
+            for by_name in (self._tables, self._squares)
         )
         return whole_rows(tables), squares if self._squares else None
 
     def _take(self, window: Window) -> list[tf.Tensor]:
         """Changes of a window; with several workers, the fraction of each that is pushed."""
-        changes = [of.take(window[name]) for name, of in self._held]
+        changes = [table.take(window[name]) for name, table in self._all_tables]
         if self.config.workers > 1:
             # tokens of one window, for the effective step z of each row: see `combining`
             tokens = self._share * self.job.tokens
-            for number, name in enumerate(self._tables):
-                places = window[name]
+            for index, name in enumerate(self._tables):
+                indices = window[name]
                 size = self.job.alpha
                 if self._squares:
-                    squares = read_rows(self._squares[name].current.handle(), places)
+                    squares = read_rows(self._squares[name].current.handle(), indices)
                     size = adagrad_sizes(squares[:, 0], size)
-                steps = size * tokens * tf.gather(self._row_rates[name], places)
+                steps = size * tokens * tf.gather(self._row_rates[name], indices)
                 share = self._directions[name].shares(steps)
-                changes[number] = share.apply(changes[number], tf.range(tf.size(places)))
+                changes[index] = share.apply(changes[index], tf.range(tf.size(indices)))
         return changes
 
     def _push(self, window: Window, changes: list[tf.Tensor]) -> list[tf.Operation]:
-        parts = zip(self._held, changes, strict=True)
-        return [of.push(self._ids(window, name), part) for (name, of), part in parts]
+        parts = zip(self._all_tables, changes, strict=True)
+        return [table.push(self._ids(window, name), part) for (name, table), part in parts]
 
     def _fetch(self, window: Window) -> list[tf.Tensor]:
-        return [of.fetch(self._ids(window, name)) for name, of in self._held]
+        return [table.fetch(self._ids(window, name)) for name, table in self._all_tables]
 
     def _ids(self, window: Window, name: str) -> tf.Tensor:
         return tf.gather(self.job.ids[name], window[name])
 
     def _renew(self, window: Window, fetched: list[tf.Tensor]) -> list[tf.Operation]:
-        parts = zip(self._held, fetched, strict=True)
-        return [done for (name, of), part in parts for done in of.renew(window[name], part)]
+        parts = zip(self._all_tables, fetched, strict=True)
+        return [done for (name, table), part in parts for done in table.renew(window[name], part)]
 
 
 class DownpourRegime(AsynchronousRegime):

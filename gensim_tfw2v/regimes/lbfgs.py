@@ -117,8 +117,8 @@ class LBFGS:
             self._begin_line()
             return
         slope = self.gradient.dot(self._direction)
-        least = MIN_DECREASE * self.step * self._slope
-        if math.isfinite(loss + slope) and loss <= self.loss + least:
+        max_loss_change = MIN_DECREASE * self.step * self._slope
+        if math.isfinite(loss + slope) and loss <= self.loss + max_loss_change:
             self.point.copy(self.trial)
             self.loss = loss
             self._keep_pair(slope)

@@ -62,20 +62,20 @@ class LocalRegime:
         """
         with self._recorded(tasks, report) as records:
 
-            def train(place: int, is_ended: threading.Event) -> int:
+            def train(index: int, is_ended: threading.Event) -> int:
                 """Train a unit unless training is to stop; with one thread, they stay in order."""
                 if not (is_ended.is_set() or stop()):
-                    unit = self._draw(tasks[place])
+                    unit = self._draw(tasks[index])
                     if not (is_ended.is_set() or stop()):
-                        records.train(place, unit)
-                return place
+                        records.train(index, unit)
+                return index
 
-            places = range(len(tasks))
+            indices = range(len(tasks))
             ahead = 2 * self.workers
-            running = in_threads(train, places, threads=self.workers, ahead=ahead, stop=stop)
+            running = in_threads(train, indices, threads=self.workers, ahead=ahead, stop=stop)
             with closing(running):
-                for place in running:
-                    records.report([place])
+                for index in running:
+                    records.report([index])
 
     @contextmanager
     def _recorded(self, tasks: Sequence[UnitTask], report: Reporter) -> Iterator["UnitRecords"]:
@@ -138,7 +138,7 @@ class UnitRecords:
         self._kept = np.zeros(len(tasks), np.int64)
         self._is_reported = np.zeros(len(tasks), bool)
 
-    def train(self, place: int, unit: Unit, pool: by_ctypes.ThreadPool | None = None) -> None:
+    def train(self, index: int, unit: Unit, pool: by_ctypes.ThreadPool | None = None) -> None:
         """Train the unit of the task with this index.
 
         Raises
@@ -147,33 +147,33 @@ class UnitRecords:
             If its updates are not finite, or far too large.
         """
         regime = self._regime
-        task = self._tasks[place]
-        self._kept[place] = unit.counts[1]
+        task = self._tasks[index]
+        self._kept[index] = unit.counts[1]
         regime._tables.train(
             regime.options,
             unit,
             np.asarray(task.alphas, np.float32),
             loss_every=regime.loss_every,
             pool=pool,
-            record=self._results[place],
+            record=self._results[index],
         )
-        if self._has_diverged(place):
+        if self._has_diverged(index):
             where = f"training of unit {task.unit.index} in epoch {task.epoch}"
             options = regime.options
             raise Divergence.at(where, options.max_window, options.negative, task.alphas[0])
 
-    def _has_diverged(self, place: int) -> bool:
-        is_updated = any(self._tasks[place].alphas)  # alpha 0: no updates
-        return is_updated and not np.isfinite(Result(*self._results[place]).magnitude)
+    def _has_diverged(self, index: int) -> bool:
+        is_updated = any(self._tasks[index].alphas)  # alpha 0: no updates
+        return is_updated and not np.isfinite(Result(*self._results[index]).magnitude)
 
-    def report(self, places: Iterable[int]) -> None:
-        """Report the units at these places that are trained and not yet reported."""
-        for place in places:
-            result = Result(*self._results[place].tolist())
-            if not result.trained or self._is_reported[place] or self._has_diverged(place):
+    def report(self, indices: Iterable[int]) -> None:
+        """Report the units at these indices that are trained and not yet reported."""
+        for index in indices:
+            result = Result(*self._results[index].tolist())
+            if not result.trained or self._is_reported[index] or self._has_diverged(index):
                 continue
-            task = self._tasks[place]
-            kept = int(self._kept[place])
+            task = self._tasks[index]
+            kept = int(self._kept[index])
             alpha = task.alphas[1]
             self._report(UnitReport(task.unit, kept, result.loss, result.predictions, alpha))
-            self._is_reported[place] = True
+            self._is_reported[index] = True

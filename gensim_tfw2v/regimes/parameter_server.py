@@ -139,20 +139,20 @@ class ParameterServerRegime:
         """
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
-            place = f"training in epoch {tasks[0].epoch}"
+            subject = f"training in epoch {tasks[0].epoch}"
             raise Divergence.at(
-                place,
+                subject,
                 self.config.window,
                 self.config.objective.negative,
                 tasks[0].alphas[0],
             )
-        return self.counted(result, tasks)
+        return self.count_work(result, tasks)
 
-    def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
+    def count_work(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Add a result to `traffic`, and return the reports of the job's units."""
         sizes = int(result.fetched), int(result.pushed)
         trace = JobTrace(result.times.tolist(), len(tasks), *sizes, float(result.staleness))
-        of_job = Traffic(
+        job_traffic = Traffic(
             units=trace.units,
             tokens=int(result.units.kept.sum()),
             fetched_bytes=trace.fetched_bytes,
@@ -163,7 +163,7 @@ class ParameterServerRegime:
             jobs=[trace],
         )
         with self._counting:
-            self.traffic += of_job
+            self.traffic += job_traffic
         units = [task.unit for task in tasks]
         alphas = [task.alphas[1] for task in tasks]
         return result.units.reports(units, alphas)

@@ -105,8 +105,8 @@ class GradientJob(WorkerJob):
             name: self._point[name].fetch(split, tf.float32) for name, split in self._splits.items()
         }
         cleared = [
-            of_thread[name].assign(tf.zeros_like(rows))
-            for of_thread in self._sums
+            thread_sums[name].assign(tf.zeros_like(rows))
+            for thread_sums in self._sums
             for name, rows in self._rows.items()
         ]
         return [*cleared, *self._rows.values()]
@@ -213,14 +213,14 @@ class SandblasterRegime(ScheduledRegime):
                 # drop gradients that attempts of earlier passes have staged too late
                 self._drop_others(tf.constant([], tf.int64))
         steps = (self._search.step,) * 2
-        done = 0
+        n_done = 0
         for item, number, packed, counts in self._scheduler.run_batch(items, stop):
             result = JobResult.unpacked(packed)
-            reports = self.counted(result, [task._replace(alphas=steps) for task in item])
+            reports = self.count_work(result, [task._replace(alphas=steps) for task in item])
             if not counts:
                 self.traffic.repeated += len(item)
                 continue
-            done += 1
+            n_done += 1
             self._loss += math.fsum(result.units.loss[: len(item)])
             self._evaluated += len(item)
             self._staged.append(number)
@@ -229,7 +229,7 @@ class SandblasterRegime(ScheduledRegime):
             for evaluated in reports:
                 report(evaluated)
         self._add([[number] for number in self._staged])
-        if done == len(items):
+        if n_done == len(items):
             self._end_pass(tasks[0].epoch if tasks else 0)
 
     @defer_interrupts()
@@ -261,9 +261,9 @@ class SandblasterRegime(ScheduledRegime):
 
     def _point_equals(self, arrays: Tables) -> bool:
         for table, array in zip(self.server.tables, arrays, strict=True):
-            held = np.empty_like(array, np.float32)
-            table.export(held)
-            if not np.array_equal(held, array):
+            current = np.empty_like(array, np.float32)
+            table.export(current)
+            if not np.array_equal(current, array):
                 return False
         return True
 

@@ -152,8 +152,8 @@ class SubModelsRegime(ParameterServerRegime):
                 tokens = int(result.kept.sum())
                 with self._counting:
                     self.traffic += Traffic(units=len(units), tokens=tokens, corpus_bytes=sent)
-                for of_unit in result.reports(units, arguments[2][:, 1].numpy(), epoch):
-                    report(of_unit)
+                for unit_report in result.reports(units, arguments[2][:, 1].numpy(), epoch):
+                    report(unit_report)
                 job += 1
             return self._write(number, attempt, seen, stopped)
         except _Lost:

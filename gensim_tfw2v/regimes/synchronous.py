@@ -182,8 +182,8 @@ class ScheduledRegime(ParameterServerRegime):
     def run_job(self, tasks: Sequence[UnitTask], number: int) -> np.ndarray:
         """Run a job on the next free worker, under a unique number; return its packed result."""
         empty = self.config.threads - len(tasks)
-        of_units = [source_of(task.unit, self.config) for task in tasks]
-        sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
+        unit_sources = [source_of(task.unit, self.config) for task in tasks]
+        sources, ranges = zip(*unit_sources, *[NOTHING] * empty, strict=True)
         arguments = (
             np.array(sources, object),
             np.array(ranges, np.int32),
@@ -237,27 +237,27 @@ class SynchronousRegime(ScheduledRegime):
         self.begin_epoch()
         jobs = runs_of(tasks, self.config.threads)
         alone = -(-self.alone(tasks) // self.config.threads)
-        for of_round in [
+        for round_jobs in [
             *runs_of(jobs[:alone], 1),
             *runs_of(jobs[alone:], self.config.workers),
         ]:
             if stop():
                 break
-            is_shared = self.options.combines_by_direction and len(of_round) > 1
+            is_shared = self.options.combines_by_direction and len(round_jobs) > 1
             # jobs of a round overlap completely, unlike asynchronous ones: see `ROUND_TIMES`
-            self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
+            self._replicas = len(round_jobs) * (ROUND_TIMES if is_shared else 1)
             # by index of a job's first unit: number of the attempt that counts, and its reports
             ended: dict[int, tuple[int, list[UnitReport]]] = {}
-            for job, number, packed, counts in self._scheduler.run_batch(of_round, never):
+            for job, number, packed, counts in self._scheduler.run_batch(round_jobs, never):
                 if counts:
                     ended[job[0].unit.index] = number, self.reported(packed, job)
                 else:
-                    self.counted(JobResult.unpacked(packed), job)
+                    self.count_work(JobResult.unpacked(packed), job)
             # in the order of the jobs, whichever finished first
-            of_jobs = [ended[job[0].unit.index] for job in of_round]
+            job_results = [ended[job[0].unit.index] for job in round_jobs]
             with defer_interrupts():
-                self._add_staged(tf.constant([number for number, _ in of_jobs], tf.int64))
-            for _, reports in of_jobs:
+                self._add_staged(tf.constant([number for number, _ in job_results], tf.int64))
+            for _, reports in job_results:
                 for trained in reports:
                     report(trained)
         self.end_epoch()

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFDoc2Vec, TFWord2Vec, engines
 from gensim_tfw2v.engines.compiled import CompiledEngine
@@ -69,6 +70,14 @@ def test_rows_of_the_fallback_are_not_sent_in_int8():
         *("bfloat16", "bfloat16", "float32")
     ]
     assert CompiledEngine(None, 10).wire_dtype("int8") == "int8"
+
+
+@compiled
+def test_new_engine_is_a_class_and_a_row_of_the_table(monkeypatch, caplog):
+    monkeypatch.setattr(engines, "ENGINES", ("tests.engines:LoggingEngine", *engines.ENGINES))
+    with caplog.at_level("INFO", "gensim_tfw2v"):
+        TFWord2Vec(common_texts, min_count=1, vector_size=7, epochs=1, regime="asynchronous")
+    assert "a unit of D = 7" in caplog.text
 
 
 @compiled

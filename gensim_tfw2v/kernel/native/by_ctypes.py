@@ -92,24 +92,24 @@ def draw(
     words: WordArrays,
     max_pairs: int = MAX_PAIRS,
 ) -> Unit:
-    """Draw a unit; arrays as in `prepare_unit`.
+    """Draw a unit from its entries [n], int32, and the key [2], int32, of its random draws.
 
     If documents have more than `max_pairs` (tag, token) pairs together, these are left out, and
     `KernelTables.train` draws them in pieces of so many pairs, so that memory stays small. Raises a
     TypeError for arrays of a wrong dtype, a ValueError for invalid options or arrays.
     """
-    drawn = CUnit()
+    arrays = CUnit()
     arguments = [
         COptions(*options),
         _noise_table(words),
         _checked("entries", entries),
         _checked("key", key),
     ]
-    address = ctypes.byref(drawn)
+    address = ctypes.byref(arrays)
     if wrong := _library().tfw2v_draw(*map(ctypes.byref, arguments), max_pairs, address):
         raise ValueError(f"no unit can be drawn with {options}: {wrong.decode()}")
     # the next draw of this thread overwrites the original
-    unit = Unit(*(_copied(getattr(drawn, name)) for name in Unit._fields))
+    unit = Unit(*(_copied(getattr(arrays, name)) for name in Unit._fields))
     return unit._replace(
         reaches=unit.reaches.reshape(-1, 2), negatives=unit.negatives.reshape(-1, options.shared)
     )
@@ -175,15 +175,17 @@ def new_records(n_units: int) -> np.ndarray:
 class ThreadPool:
     """Threads that train units deterministically.
 
-    In each round, `blocks` blocks start from the same rows. Raises a MemoryError if the system does
-    not start so many threads.
+    In each round, `round_blocks` blocks start from the same rows. Raises a MemoryError if the
+    system does not start so many threads.
     """
 
-    def __init__(self, threads: int, blocks: int) -> None:
-        self.blocks = blocks
-        self.address = _library().tfw2v_pool_new(threads)
+    def __init__(self, n_threads: int, round_blocks: int) -> None:
+        self.round_blocks = round_blocks
+        self.address = _library().tfw2v_pool_new(n_threads)
         if not self.address:
-            raise MemoryError(f"the system has no memory, or no permission, for {threads} threads")
+            raise MemoryError(
+                f"the system has no memory, or no permission, for {n_threads} threads"
+            )
 
     def close(self) -> None:
         """Stop the threads; a second call does nothing."""
@@ -263,7 +265,7 @@ class KernelTables:
             loss_every,
         )
         if pool is not None:
-            run.round_blocks = pool.blocks
+            run.round_blocks = pool.round_blocks
             run.pool = pool.address
         arrays = CUnit()
         columns = {"reaches": 2, "negatives": options.shared}

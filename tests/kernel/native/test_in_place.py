@@ -9,8 +9,8 @@ from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.ops.library import load_ops
-from gensim_tfw2v.ops.memory import table_memory
 from gensim_tfw2v.ops.units import draw_unit, train_unit
+from gensim_tfw2v.ops.variables import table_memory
 from gensim_tfw2v.parameter_server.scratch import PaddedScratch, WorkerVariables
 from gensim_tfw2v.regimes.local import LocalRegime
 from tests.corpus.reference import encode_sentences
