@@ -125,6 +125,6 @@ PARTS = (
 )
 
 
-def names(way: str, fate: str) -> tuple[str, ...]:
+def names(method: str, fate: str) -> tuple[str, ...]:
     """Return the names of the attributes with a fate in a way to store a model or to pass it on."""
-    return tuple(name for part in PARTS if getattr(part, way) == fate for name in part.names)
+    return tuple(name for part in PARTS if getattr(part, method) == fate for name in part.names)

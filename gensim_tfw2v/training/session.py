@@ -121,8 +121,8 @@ class Training:
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
             total = corpus.total_raw_words * model.epochs
-            of_all = {"total": total, "initial": self.restored[0], "unit": "words"}
-            self.bar = progress_bar("training", config.progress, smoothing=0.1, **of_all)
+            bar_options = {"total": total, "initial": self.restored[0], "unit": "words"}
+            self.bar = progress_bar("training", config.progress, smoothing=0.1, **bar_options)
             resources.callback(self.bar.close)
             #: Close everything: free the tables, remove the encoded corpus.
             self.close = resources.pop_all().close
@@ -172,12 +172,12 @@ class Training:
             If the model cannot be trained with the new settings.
         """
         settings = settings_of(self._model)
-        changed = {name for name in settings if settings[name] != self._settings[name]}
-        if refused := changed & self._fixed:
-            raise refusal(refused)
-        if changed:
+        changes = {name for name in settings if settings[name] != self._settings[name]}
+        if fixed_changes := changes & self._fixed:
+            raise refusal(fixed_changes)
+        if changes:
             config = self._model._check({})
-        if changed - EACH_EPOCH:
+        if changes - EACH_EPOCH:
             self.config = config
             self._settings = settings
             self._traffic = self.traffic or self._traffic
@@ -213,7 +213,7 @@ class Training:
         config = self.config
         if config.objective.skipgram and self.corpus.total_tokens >= SMALL_CORPUS:
             order = np.random.default_rng([self.seed, epoch]).permutation(len(units))
-            units = [units[place] for place in order]
+            units = [units[index] for index in order]
         return unit_tasks(self._model, config, self.corpus, units, self.seed, epoch, expected)
 
     def _train(self, tasks: Sequence[UnitTask], report: Reporter) -> None:
@@ -261,17 +261,17 @@ class Training:
         """Return whether to stop the regime: for a checkpoint, or because of a signal."""
         return self._is_due.is_set() or interrupt_is_pending()
 
-    def _end_epochs(self, number: int, log: EpochLog) -> tuple[int, int, int]:
-        """Count, log and save `number` finished epochs that were trained as one."""
+    def _end_epochs(self, n_epochs: int, log: EpochLog) -> tuple[int, int, int]:
+        """Count, log and save `n_epochs` finished epochs that were trained as one."""
         model = self._model
         position = self.position
-        position.end_epochs(number, self.corpus.total_raw_words)
+        position.end_epochs(n_epochs, self.corpus.total_raw_words)
         log.end(position, self.corpus.total_sentences)
         self._model_position = copy.deepcopy(position)
         self.save()
         if self.log is not None:
             is_last = position.epoch == model.epochs
-            self.log.epoch(model, is_last, position.mean_losses[-number:], number)
+            self.log.epoch(model, is_last, position.mean_losses[-n_epochs:], n_epochs)
         return position.finished[log.epoch]
 
     def finish(self) -> None:
@@ -304,10 +304,10 @@ class Training:
     @property
     def traffic(self) -> Traffic | None:
         """Traffic of the cluster since the start of training; None without a cluster."""
-        of_regime = getattr(self.regime, "traffic", None)
-        if of_regime is None or self._traffic is None:
-            return of_regime
-        return self._traffic + of_regime
+        regime_traffic = getattr(self.regime, "traffic", None)
+        if regime_traffic is None or self._traffic is None:
+            return regime_traffic
+        return self._traffic + regime_traffic
 
     @defer_interrupts()
     def export(self) -> None:
@@ -411,16 +411,16 @@ class Training:
             kernel = state.pop("kernel", "")
             return Tables(**arrays), Position.of(state), kernel
 
-        found = self._checkpoints.latest(take)
-        if found is None:
+        checkpoint = self._checkpoints.latest(take)
+        if checkpoint is None:
             return False
-        tables, position, kernel = found
+        tables, position, kernel = checkpoint
         self._use_kernel(kernel)
         self.position = position
 
         def fill(arrays: Tables) -> None:
-            for array, kept in zip(arrays, tables, strict=True):
-                array[:] = kept
+            for array, saved_rows in zip(arrays, tables, strict=True):
+                array[:] = saved_rows
 
         self.weights.write(fill)
         model.running_training_loss = self.position.total_loss
@@ -430,9 +430,9 @@ class Training:
         finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained
-        done = len(self.position.done)
+        n_done = len(self.position.done)
         folder = self._checkpoints.folder
-        units = f" and {done} of {len(self.units)} work units of the next" if done else ""
+        units = f" and {n_done} of {len(self.units)} work units of the next" if n_done else ""
         epochs = f"{self.position.epoch} of {model.epochs} epochs"
         logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
         return True
