@@ -71,7 +71,9 @@ class Position:
         self.mean_losses += self.means()
         self.epoch = self.epoch + n_epochs
         self.done = set()
-        self.sentences = self.trained = self.raw_words = 0
+        self.sentences = 0
+        self.trained = 0
+        self.raw_words = 0
         self.losses = []
 
     def state(self) -> dict[str, Any]:

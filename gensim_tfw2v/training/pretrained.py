@@ -133,7 +133,8 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
     if hasattr(model, "dv"):
         documents[TAGS] = _read(folder, TAGS, checksums)
-        tags = model.dv.index_to_key = documents[TAGS]["tags"]
+        tags = documents[TAGS]["tags"]
+        model.dv.index_to_key = tags
         model.dv.key_to_index = {tag: row for row, tag in enumerate(tags) if tag != row}
     dtypes = list_dtypes(model) | own_part.get("values", {})
     check = partial(_check_checksums, checksums)

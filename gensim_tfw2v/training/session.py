@@ -16,7 +16,6 @@ import numpy as np
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.scanner import release_memory
-from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
@@ -26,6 +25,7 @@ from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pendin
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel, note_kernel
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
+from gensim_tfw2v.training.cluster_losses import ClusterLosses
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -49,12 +49,6 @@ logger = logging.getLogger(__name__)
 #: TensorBoard's log samples the loss of every `LOGGED_EVERY`-th block. Its computation takes 1 % of
 #: the training time.
 LOGGED_EVERY = 16
-
-#: Maximum number of times that a cluster may be lost without a checkpoint in between.
-LOSSES = 5
-
-#: Seconds after the loss of a cluster in which reopening it is retried.
-RETURN_SECONDS = 25.0
 
 
 class Training:
@@ -81,7 +75,7 @@ class Training:
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
-        self._losses = 0  # number of times the cluster was lost since the last checkpoint
+        self._cluster_losses = ClusterLosses(config.checkpoint_dir)
         self._traffic: Traffic | None = None  # of regimes that were closed
         self._fixed = FIXED
         self._checkpoints: Checkpoints | None = None
@@ -198,8 +192,8 @@ class Training:
             try:
                 self._train(tasks, functools.partial(self.count, log))
                 break
-            except ClusterLost as lost:
-                self._reopen(lost)
+            except ClusterLost as loss:
+                self._reopen(loss)
                 self._go_back()
         return self._end_epochs(1, log)
 
@@ -244,7 +238,7 @@ class Training:
                     self.regime.train_epoch(remaining, report, self._must_stop)
                 has_stopped = self._must_stop()
                 self.export()
-            self._losses = 0
+            self._cluster_losses.reset()
             remaining = [task for task in remaining if task.unit.index not in self.position.done]
             if remaining and not has_stopped:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
@@ -363,37 +357,17 @@ class Training:
         if self._checkpoints is not None:
             self._checkpoints.wait()
 
-    def _reopen(self, lost: ClusterLost) -> None:
-        """Reopen the cluster, with retries, because tasks may also fail while it starts.
+    def _reopen(self, loss: ClusterLost) -> None:
+        """Reopen the cluster.
 
-        Raises a `ClusterLost` if `RETURN_SECONDS` have passed, or if the cluster was lost more than
-        `LOSSES` times.
+        Raises a `ClusterLost` after too many losses; see `ClusterLosses.reopen`.
         """
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
         self.weights.regime_is_ahead = False
         self._regime_stack.close()
-        noticed = time.monotonic()
-        while True:
-            self._losses += 1
-            if self._losses > LOSSES or time.monotonic() > noticed + RETURN_SECONDS:
-                raise ClusterLost(f"{lost}. {self._how_to_go_on()}") from lost
-            logger.warning("%s; going back to the last checkpoint", lost)
-            try:
-                self._open()
-                return
-            except ConnectionError as error:
-                lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
-
-    def _how_to_go_on(self) -> str:
-        folder = self.config.checkpoint_dir
-        if folder is None or (folder / OWNED).exists():  # a temporary folder
-            return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
-        return (
-            f"The work up to the last checkpoint is kept in {folder}: once the cluster is back, "
-            "run the same training again to resume it"
-        )
+        self._cluster_losses.reopen(loss, self._open)
 
     def _go_back(self) -> None:
         """Reset the position and the loss to the state of the model's arrays."""

@@ -56,8 +56,8 @@ class SubModelTraining(Training):
             try:
                 self._train_models(epochs, functools.partial(self.count, log))
                 break
-            except ClusterLost as lost:
-                self._reopen(lost)  # finished sub-models are kept
+            except ClusterLost as loss:
+                self._reopen(loss)  # finished sub-models are kept
         self._settings = settings_of(model)  # merging has changed some
         self._fixed = set(self._settings)
         return self._end_epochs(n_epochs, log)
@@ -190,7 +190,9 @@ def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> No
         is_trained = np.any(rows, axis=1)
     if size == model.vector_size:
         rows[~is_trained] = initial_rows[~is_trained]
-    model.vector_size = model.layer1_size = model.wv.vector_size = size
+    model.vector_size = size
+    model.layer1_size = size
+    model.wv.vector_size = size
     if subwords is None:
         model.wv.vectors = rows
     else:
