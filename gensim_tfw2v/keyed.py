@@ -64,9 +64,8 @@ def with_keys(
     whole = {n: values for n, values in vectors.expandos.items() if len(values) == len(words)}
     expandos = {name: values[first_rows] for name, values in whole.items()}
     if are_invented(expandos, len(words) - first_rows):
-        expandos["count"] = np.arange(
-            len(first_rows), 0, -1
-        )  # as gensim numbers words without counts
+        # gensim numbers words without counts like this
+        expandos["count"] = np.arange(len(first_rows), 0, -1)
     vectors = copy.copy(vectors)
     _set_rows(vectors, list(first), vectors.vectors[first_rows])
     vectors.expandos = expandos

@@ -73,7 +73,7 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     if is_text:
         _check_not_too_large(path, rows)
     vectors = keyed(words, rows)
-    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim invents them
+    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # gensim invents these counts
     return vectors
 
 

@@ -156,7 +156,8 @@ class EarlyStopping(CallbackAny2Vec):
     def on_train_end(self, model: Any) -> None:
         """Restore the weights of the best epoch, and set the model's `history` and best score."""
         for attributes, best in self._best:
-            attributes.update(best)  # not in place: a thread may be writing the current arrays
+            # the arrays are replaced, because a thread may be writing the current ones
+            attributes.update(best)
         renew_norms(model)
         self._best = []
         names = ("history", "best_epoch", "best_score")

@@ -23,7 +23,7 @@ class Expected(NamedTuple):
     examples: int | None  # its `total_examples`
     words: int | None  # its `total_words`
     report_delay: float  # seconds between log lines
-    is_file: bool  # whether gensim's threads would read the corpus from a file
+    is_file: bool  # True if gensim's threads would read the corpus from a file
 
 
 @dataclass
@@ -39,7 +39,8 @@ class Position:
     losses: list[list[float]] = field(default_factory=list)
     #: For each finished epoch: words after subsampling, raw words, units.
     finished: list[tuple[int, int, int]] = field(default_factory=list)
-    mean_losses: list[float] = field(default_factory=list)  # of finished epochs
+    #: Mean loss per prediction of each finished epoch.
+    mean_losses: list[float] = field(default_factory=list)
     total_loss: float = 0.0  # gensim's `running_training_loss`
 
     def add(self, report: UnitReport) -> None:

@@ -145,7 +145,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             attributes[key] = tensors[name]
         elif name.endswith("_lockf"):
             attributes[key] = np.ones(1, np.float32)
-    model.wv.vectors = model.wv.vectors[1:]  # not that of unknown words
+    model.wv.vectors = model.wv.vectors[1:]  # row 0 is the vector of unknown words
     if TREE in tensors:
         huffman.decode(tensors[TREE], len(words)).store(model.wv)
     for vectors in (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,):

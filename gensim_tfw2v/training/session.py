@@ -76,7 +76,7 @@ class Training:
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
         self._cluster_losses = ClusterLosses(config.checkpoint_dir)
-        self._traffic: Traffic | None = None  # of regimes that were closed
+        self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
         self._fixed = FIXED
         self._checkpoints: Checkpoints | None = None
         self._process_launcher = process_launcher
@@ -143,7 +143,7 @@ class Training:
 
         model = self._model
         made_with = hyperparameters(model, self.corpus.total_raw_words)
-        # whether this run continues a run in the log, of this model or of a resumed training
+        # the run continues an earlier one in the log, of this model or of a resumed training
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
         kernel_config = self.plan.config

@@ -74,7 +74,7 @@ class Subwords:
         _, first, same, sizes = np.unique(
             sums, return_index=True, return_inverse=True, return_counts=True
         )
-        order = np.argsort(first)  # by the first merged row: rows of words come first
+        order = np.argsort(first)  # rows of words come first
         row_of = np.argsort(order)[same]
         # a row that contains no word's own row is listed only for the first of its buckets
         is_listed = np.zeros(vectors.bucket, bool)

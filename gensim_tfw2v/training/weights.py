@@ -37,7 +37,7 @@ class Weights:
     Attributes
     ----------
     regime_is_ahead : bool
-        Whether the regime's rows are newer than the model's arrays.
+        True if the regime's rows are newer than the model's arrays.
     """
 
     def __init__(self, model: Any, subwords: Subwords | None) -> None:
@@ -45,7 +45,7 @@ class Weights:
         self.subwords = subwords
         self.regime_is_ahead = False
         self._in_place: RowsInPlace | None = None  # None: the regime trains copies
-        self._is_scarce: bool | None = None  # whether copies do not fit; None: not yet computed
+        self._is_scarce: bool | None = None  # True: copies do not fit; None: not yet computed
         self._arrays_at_load: list[Any] = []  # result of `weights_of` at the last `load`
         #: Rows of subwords that were last read or written, and the result of `Subwords.merged`.
         self._subword_rows: tuple[np.ndarray, MergedRows] | None = None
@@ -215,7 +215,7 @@ class RowsInPlace:
         self._model = model
         memories = [table for table in tables if isinstance(table, RowMemory)]
         self._memories = list(dict.fromkeys(memories))  # tables may share an array
-        # while rows are apart: the model's strided views, each with the array that it replaces
+        # the model's strided views of rows that are apart, each with the array that it replaces
         self._views: list[tuple[np.ndarray, np.ndarray]] = []
 
     @classmethod
