@@ -125,7 +125,7 @@ class KnownTags(Tags):
         return int(self.vectors.get_index(tag, -1))  # FIRST_TAG - (-1) is UNKNOWN
 
 
-def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = False) -> None:
+def take_tags(vectors: KeyedVectors, tags: Tags, n_documents: int, update: bool = False) -> None:
     """Set the keys of vectors to the tags of counted documents, without allocating rows.
 
     As in gensim, integer tags are their own rows, from 0 to the highest. The remaining tags follow
@@ -136,20 +136,20 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
     vectors : KeyedVectors
         A model's `dv`. Call its `resize_vectors`, with a seed, to make the new rows.
     tags : Tags
-    documents : int
+    n_documents : int
         Number of counted documents: gensim's `corpus_count`.
     update : bool
         Keep the existing keys and their rows, add new keys behind them, and add to the counts.
         Integer tags behind tags that are not integers are not their own rows, so ``key_to_index``
         contains their rows.
     """
-    if len(tags.non_integers) > documents:
+    if len(tags.non_integers) > n_documents:
         logger.warning(
-            "More unique tags (%i) than documents (%i).", len(tags.non_integers), documents
+            "More unique tags (%i) than documents (%i).", len(tags.non_integers), n_documents
         )
-    if (excess := tags.ints - 1 - documents) > 0:
+    if (excess := tags.ints - 1 - n_documents) > 0:
         logger.warning(
-            f"Highest int doctag ({tags.ints - 1}) larger than count of documents ({documents}). "
+            f"Highest int doctag ({tags.ints - 1}) larger than count of documents ({n_documents}). "
             f"This means at least {excess} excess, unused slots ({4 * excess * vectors.vector_size}"
             " bytes) will be allocated for vectors."
         )

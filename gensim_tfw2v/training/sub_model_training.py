@@ -35,7 +35,7 @@ class SubModelTraining(Training):
     """Training of all sub-models through all epochs; the model gets the merged vectors.
 
     A sub-model has fewer updates than a single model, and merging removes a part of its noise. So
-    its learning rates are larger, above all at the end; see `step_sizes`.
+    its learning rates are larger, above all at the end; see `sub_model_alphas`.
     """
 
     def __init__(self, model: Any, *args: Any) -> None:
@@ -50,11 +50,11 @@ class SubModelTraining(Training):
             return super().train_epoch(epoch, expected)
         model = self._model
         n_epochs = model.epochs
-        epochs = [self._tasks(epoch_index, expected) for epoch_index in range(n_epochs)]
+        epoch_tasks = [self._tasks(epoch_index, expected) for epoch_index in range(n_epochs)]
         log = EpochLog(model, epoch, expected, self.position.trained, n_epochs)
         while True:
             try:
-                self._train_models(epochs, functools.partial(self.count, log))
+                self._train_models(epoch_tasks, functools.partial(self.count, log))
                 break
             except ClusterLost as loss:
                 self._reopen(loss)  # finished sub-models are kept
@@ -62,20 +62,20 @@ class SubModelTraining(Training):
         self._fixed = set(self._settings)
         return self._end_epochs(n_epochs, log)
 
-    def _train_models(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
+    def _train_models(self, epoch_tasks: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
         """Restore sub-models that have a checkpoint, train the remaining ones, and merge all."""
         self.regime.load(self.weights.load())
         options = self._options
         folder = self.corpus.folder
         alpha = self._model.alpha
-        models = options.models
+        n_models = options.models
         larger = [
-            [task._replace(alphas=step_sizes(task.alphas, alpha, models)) for task in tasks]
-            for tasks in epochs
+            [task._replace(alphas=sub_model_alphas(task.alphas, alpha, n_models)) for task in tasks]
+            for tasks in epoch_tasks
         ]
         self._trained_ids.update(
             index
-            for index in range(models)
+            for index in range(n_models)
             if index not in self._trained_ids and self._restore(index)
         )
         writing: list[Checkpoints] = []
@@ -86,14 +86,14 @@ class SubModelTraining(Training):
                 return
             (index,) = result
             self._trained_ids.add(index)
-            logger.info("sub-model %i of %i is trained", index + 1, models)
+            logger.info("sub-model %i of %i is trained", index + 1, n_models)
             if (checkpoints := self._checkpoints_of(index)) is not None:
                 checkpoints.save(_arrays(folder, index), {}, is_last=True)
                 writing.append(checkpoints)
 
         regime: Any = self.regime  # its tasks are sub-models, not units
         samples = options.samples(self.seed)
-        while remaining := sorted({*range(models)} - self._trained_ids):
+        while remaining := sorted({*range(n_models)} - self._trained_ids):
             self.weights.regime_is_ahead = True
             # A signal stops the workers after their running jobs; see `Training._train`.
             with defer_interrupts():
@@ -143,7 +143,9 @@ class SubModelTraining(Training):
         return True
 
 
-def step_sizes(alphas: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:
+def sub_model_alphas(
+    alphas: tuple[float, float], alpha: float, n_models: int
+) -> tuple[float, float]:
     """Return the learning rates of one of N sub-models at the start and at the end of a unit.
 
     `alphas` are the rates of a single model, which starts with `alpha`. For N > 1, a rate r
@@ -152,11 +154,14 @@ def step_sizes(alphas: tuple[float, float], alpha: float, models: int) -> tuple[
     "Averaging Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in
     docs/regimes/sub-models.md.
     """
-    first, last = (
-        models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * size) if models > 1 else size
-        for size in alphas
-    )
-    return first, last
+    if n_models == 1:
+        return alphas
+
+    def enlarge(rate: float) -> float:
+        return n_models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * rate)
+
+    first, last = alphas
+    return enlarge(first), enlarge(last)
 
 
 def _arrays(folder: Path, index: int) -> dict[str, np.ndarray]:

@@ -85,9 +85,9 @@ class Vocabulary:
 
     def words(self, negative_shards: int) -> WordArrays:
         """Return the arrays that units are trained with."""
-        of_words = (self.keep, self.noise, self.paths, self.lock, negative_shards)
-        of_rows = (self.subwords.lists, self.subwords.weights) if self.subwords else ()
-        return WordArrays.of(*of_words, *of_rows)
+        word_arguments = (self.keep, self.noise, self.paths, self.lock, negative_shards)
+        row_arguments = (self.subwords.lists, self.subwords.weights) if self.subwords else ()
+        return WordArrays.of(*word_arguments, *row_arguments)
 
     def count_rows(self) -> Tables:
         """Return the number of rows of each table, 0 if it is unused."""
