@@ -180,8 +180,8 @@ def keep_paths(vectors: KeyedVectors) -> Iterator[None]:
     old_paths: Paths | None = Paths.of(vectors) if "point" in vectors.expandos else None
     yield
     if old_paths is not None:
-        new_words = [np.zeros(0, _POINT)] * (len(vectors) - len(old_paths.points))
-        Paths([*old_paths.points, *new_words], [*old_paths.codes, *new_words]).store(vectors)
+        empty_paths = [np.zeros(0, _POINT)] * (len(vectors) - len(old_paths.points))
+        Paths([*old_paths.points, *empty_paths], [*old_paths.codes, *empty_paths]).store(vectors)
 
 
 def common_paths(models: Sequence[Any], rows_of: Sequence[np.ndarray]) -> Paths | None:
