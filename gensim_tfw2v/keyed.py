@@ -54,19 +54,20 @@ def with_keys(
     for row, word in enumerate(words):
         if word is not None:
             first.setdefault(word, row)
-    kept = np.fromiter(first.values(), np.int64, len(first))
-    if len(kept) == len(words):  # all rows have keys; integer keys are not in `key_to_index`
+    first_rows = np.fromiter(first.values(), np.int64, len(first))
+    if len(first_rows) == len(words):  # all rows have keys; integer keys are not in `key_to_index`
         return vectors
     warn(
-        f"left out {len(words) - len(kept)} of {len(words)} rows, which have no word of their own: "
-        "if a file contains a word twice, only its first vector is used"
+        f"left out {len(words) - len(first_rows)} of {len(words)} rows, which have no word of "
+        "their own: if a file contains a word twice, only its first vector is used"
     )
-    whole = {n: of for n, of in vectors.expandos.items() if len(of) == len(words)}
-    expandos = {name: values[kept] for name, values in whole.items()}
-    if are_invented(expandos, len(words) - kept):
-        expandos["count"] = np.arange(len(kept), 0, -1)  # as gensim numbers words without counts
+    whole = {n: values for n, values in vectors.expandos.items() if len(values) == len(words)}
+    expandos = {name: values[first_rows] for name, values in whole.items()}
+    if are_invented(expandos, len(words) - first_rows):
+        # gensim numbers words without counts like this
+        expandos["count"] = np.arange(len(first_rows), 0, -1)
     vectors = copy.copy(vectors)
-    _set_rows(vectors, list(first), vectors.vectors[kept])
+    _set_rows(vectors, list(first), vectors.vectors[first_rows])
     vectors.expandos = expandos
     vectors.norms = None
     return vectors

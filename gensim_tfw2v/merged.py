@@ -73,16 +73,20 @@ def merge_models(
     12
     """
     models = list_models(models)
-    vectors = [vectors_in(number, model) for number, model in enumerate(models)]
-    whole = all(isinstance(model, Word2Vec) for model in models)
-    has_counts = all(held_counts(of_one) is not None for of_one in vectors)
-    counted = vectors if has_counts else [keyed(of.index_to_key, of.vectors) for of in vectors]
-    of_words = [np.array(list(word_counts(of_one).values()), np.int64) for of_one in counted]
-    words, counts, rows_of = unite([of_one.index_to_key for of_one in vectors], of_words)
-    tree = common_paths(models, rows_of) if whole else None
+    vectors = [vectors_in(index, model) for index, model in enumerate(models)]
+    are_full_models = all(isinstance(model, Word2Vec) for model in models)
+    countable = vectors
+    if any(held_counts(keyed_vectors) is None for keyed_vectors in vectors):
+        countable = [keyed(each.index_to_key, each.vectors) for each in vectors]
+    counts_of_each = [
+        np.array(list(word_counts(keyed_vectors).values()), np.int64) for keyed_vectors in countable
+    ]
+    vocabularies = [keyed_vectors.index_to_key for keyed_vectors in vectors]
+    words, counts, row_ids = unite(vocabularies, counts_of_each)
+    tree = common_paths(models, row_ids) if are_full_models else None
     mergeable = [array for array in OUTPUT_LAYER if tree is not None or array.rows_of != "nodes"]
     sub_models = []
-    for model, keyed_vectors, rows in zip(models, vectors, rows_of, strict=True):
+    for model, keyed_vectors, rows in zip(models, vectors, row_ids, strict=True):
         tables = {
             array.table: getattr(model, array.name)
             for array in mergeable
@@ -90,7 +94,7 @@ def merge_models(
         }
         sub_models.append(SubModel(rows, keyed_vectors.vectors, tables))
     merged = merge(sub_models, len(words), method, vector_size, seed)
-    options = options_of(models[0], names("merged", KEPT)) if whole else {}
+    options = options_of(models[0], names("merged", KEPT)) if are_full_models else {}
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
     take_vectors(model, keyed(words, merged.inputs), dict(zip(words, counts.tolist(), strict=True)))
     if tree is not None and model.hs:
@@ -109,22 +113,22 @@ def list_models(models: Any) -> list[Any]:
     return list(models)
 
 
-def vectors_in(number: int, model: Any) -> KeyedVectors:
+def vectors_in(index: int, model: Any) -> KeyedVectors:
     """Return the vectors of a model, or vectors; raise a TypeError for anything else."""
     vectors = getattr(model, "wv", model)
     if not isinstance(vectors, KeyedVectors):
         raise TypeError(
-            f"model {number} is a {type(model).__name__}: pass Word2Vec models or KeyedVectors"
+            f"model {index} is a {type(model).__name__}: pass Word2Vec models or KeyedVectors"
         )
     return with_keys(vectors)
 
 
-def options_of(model: Word2Vec, wanted: Sequence[str]) -> dict[str, Any]:
+def options_of(model: Word2Vec, attributes: Sequence[str]) -> dict[str, Any]:
     """Return those of some attributes of a model that are parameters of `TFWord2Vec`."""
     parameters = inspect.signature(TFWord2Vec).parameters
     return {
         name: getattr(model, name, parameters[name].default)
-        for name in wanted
+        for name in attributes
         if name in parameters
     }
 
@@ -142,21 +146,23 @@ def unite(
     every word that they share, they were counted on the same corpus, and the counts are kept.
     """
     row_of: dict[str, int] = {}
-    rows = [
+    rows_of_each = [
         np.array([row_of.setdefault(word, len(row_of)) for word in words], np.int64)
         for words in vocabularies
     ]
     summed, largest = np.zeros((2, len(row_of)), np.int64)
-    for here, of_one in zip(rows, counts, strict=True):
-        summed[here] += of_one
-        largest[here] = np.maximum(largest[here], of_one)
+    for row_ids, own_counts in zip(rows_of_each, counts, strict=True):
+        summed[row_ids] += own_counts
+        largest[row_ids] = np.maximum(largest[row_ids], own_counts)
     is_global = all(
-        np.array_equal(largest[here], of_one) for here, of_one in zip(rows, counts, strict=True)
+        np.array_equal(largest[row_ids], own_counts)
+        for row_ids, own_counts in zip(rows_of_each, counts, strict=True)
     )
     total = largest if is_global else summed
     order = np.argsort(-total, kind="stable")
-    if all(np.array_equal(here, np.arange(len(row_of))) for here in rows):
+    if all(np.array_equal(row_ids, np.arange(len(row_of))) for row_ids in rows_of_each):
         order = np.arange(len(row_of))
-    number = np.argsort(order)
+    new_row = np.argsort(order)
     words = list(row_of)
-    return [words[row] for row in order], total[order], [number[here] for here in rows]
+    sorted_words = [words[row] for row in order]
+    return sorted_words, total[order], [new_row[row_ids] for row_ids in rows_of_each]

@@ -91,27 +91,27 @@ def align_models(
     models = list_models(models)
     vectors = _checked(models)
     aligned = [models[0]]
-    for number, model in enumerate(models[1:], 1):
-        before = vectors_in(number - 1, aligned[-1])
-        common = [word for word in before.index_to_key if word in vectors[number].key_to_index]
+    for index, model in enumerate(models[1:], 1):
+        previous = vectors_in(index - 1, aligned[-1])
+        common = [word for word in previous.index_to_key if word in vectors[index].key_to_index]
         if not common:
             raise ValueError(
-                f"model {number} has no word in common with the previous one, so it cannot be "
+                f"model {index} has no word in common with the previous one, so it cannot be "
                 "aligned: leave it out, or pass the models in a different order"
             )
-        if len(common) < before.vector_size:
+        if len(common) < previous.vector_size:
             logger.warning(
                 "model %i shares only %i words with the previous one, fewer than its %i "
                 "dimensions: the alignment of its remaining words is not determined",
-                number,
+                index,
                 len(common),
-                before.vector_size,
+                previous.vector_size,
             )
-        of_both = [_unit_rows(of, common) for of in (vectors[number], before)]
-        if not all(np.isfinite(rows).all() for rows in of_both):
-            raise ValueError(f"model {number} or the previous one has vectors that are not finite")
+        unit_rows = [_unit_rows(of, common) for of in (vectors[index], previous)]
+        if not all(np.isfinite(rows).all() for rows in unit_rows):
+            raise ValueError(f"model {index} or the previous one has vectors that are not finite")
         rotated = copy.deepcopy(model)
-        _rotate(rotated, rotation(of_both[0].T @ of_both[1]).astype(np.float32))
+        _rotate(rotated, rotation(unit_rows[0].T @ unit_rows[1]).astype(np.float32))
         aligned.append(rotated)
     return aligned
 
@@ -177,14 +177,15 @@ def train_slice(
     """
     if not isinstance(compass, Word2Vec) or isinstance(compass, FastText | Doc2Vec):
         raise TypeError(f"the compass is a {type(compass).__name__}: pass a full Word2Vec model")
-    of_compass = options_of(compass, names("slice", KEPT))
+    compass_options = options_of(compass, names("slice", KEPT))
     for name in SHARED:
-        if name in options and options[name] != of_compass[name]:
+        if name in options and options[name] != compass_options[name]:
             raise ValueError(
-                f"{name}={quoted(options[name])} differs from {name}={quoted(of_compass[name])} of "
-                "the compass, whose output layer slices share: leave it out"
+                f"{name}={quoted(options[name])} differs from "
+                f"{name}={quoted(compass_options[name])} of the compass, whose output layer slices "
+                "share: leave it out"
             )
-    model = TFWord2Vec(**of_compass | options)
+    model = TFWord2Vec(**compass_options | options)
     model.learn_hidden = False
     compute_loss = model.compute_loss
     try:
@@ -243,19 +244,25 @@ def self_similarities(
     vectors = _checked(models)
     _warn_of_unaligned(vectors)
     if words is None:
-        words = [w for w in vectors[0].index_to_key if all(w in of.key_to_index for of in vectors)]
+        words = [
+            w
+            for w in vectors[0].index_to_key
+            if all(w in keyed_vectors.key_to_index for keyed_vectors in vectors)
+        ]
     words = list(words)
     rows = np.full((len(vectors), len(words), vectors[0].vector_size), np.nan, np.float32)
-    for of, own in zip(vectors, rows, strict=True):
-        known = [place for place, word in enumerate(words) if word in of.key_to_index]
-        own[known] = _unit_rows(of, [words[place] for place in known])
+    for keyed_vectors, model_rows in zip(vectors, rows, strict=True):
+        word_ids = [
+            word_id for word_id, word in enumerate(words) if word in keyed_vectors.key_to_index
+        ]
+        model_rows[word_ids] = _unit_rows(keyed_vectors, [words[word_id] for word_id in word_ids])
     return dict(zip(words, np.einsum("iwd,jwd->wij", rows, rows), strict=True))
 
 
 def _checked(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
     """Return the vectors of models; raise if there are none, or their sizes differ."""
-    vectors = [vectors_in(number, model) for number, model in enumerate(list_models(models))]
-    sizes = [of.vector_size for of in vectors]
+    vectors = [vectors_in(index, model) for index, model in enumerate(list_models(models))]
+    sizes = [keyed_vectors.vector_size for keyed_vectors in vectors]
     if not vectors:
         raise ValueError("there are no models: pass one or more")
     if len(set(sizes)) != 1:
@@ -265,16 +272,16 @@ def _checked(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
 
 def _warn_of_unaligned(vectors: Sequence[KeyedVectors]) -> None:
     """Log a warning for each model that is not in the space of the previous one."""
-    for number, (before, after) in enumerate(pairwise(vectors), 1):
-        common = [w for w in before.index_to_key if w in after.key_to_index][:COMPARED]
+    for index, (previous, current) in enumerate(pairwise(vectors), 1):
+        common = [w for w in previous.index_to_key if w in current.key_to_index][:COMPARED]
         if len(common) >= MIN_COMPARED:
-            rows = _unit_rows(before, common) * _unit_rows(after, common)
+            rows = _unit_rows(previous, common) * _unit_rows(current, common)
             if (mean := float(rows.sum(axis=1).mean())) < MIN_SIMILARITY:
                 logger.warning(
                     "models %i and %i are not in one space, because the mean similarity of %i "
                     "words is %.2f: align them first (align_models, tfw2v align), or train them "
                     "by a compass (train_slice)",
-                    *(number - 1, number, len(common), mean),
+                    *(index - 1, index, len(common), mean),
                 )
 
 
@@ -285,25 +292,25 @@ def _unit_rows(vectors: KeyedVectors, words: Sequence[str]) -> np.ndarray:
     return rows / np.where(lengths > 0, lengths, 1)
 
 
-def _rotate(model: Any, turn: np.ndarray) -> None:
+def _rotate(model: Any, rotation_matrix: np.ndarray) -> None:
     """Multiply all trained rows of a model, or of vectors, by a matrix [D, D], in place."""
     for holder in (model, *(vars(model).get(name) for name in ("wv", "dv"))):
-        held = vars(holder) if holder is not None else {}
+        attributes = vars(holder) if holder is not None else {}
         for name in ATTRIBUTES:
-            if isinstance(array := held.get(name), np.ndarray):
+            if isinstance(array := attributes.get(name), np.ndarray):
                 # an output of `dm_concat` is several rows
-                rows = array.reshape(-1, len(turn))
+                rows = array.reshape(-1, len(rotation_matrix))
                 for part in np.array_split(rows, 1 + len(rows) // ROWS_AT_A_TIME):
-                    part[:] = part @ turn
-        if held.get("norms") is not None:
+                    part[:] = part @ rotation_matrix
+        if attributes.get("norms") is not None:
             holder.fill_norms(force=True)
 
 
-def _rule(known: KeyedVectors) -> Any:
+def _rule(vectors: KeyedVectors) -> Any:
     """Return gensim's `trim_rule` that drops words that are not known."""
 
     def rule(word: str, count: int, min_count: int) -> int:
-        return utils.RULE_DEFAULT if word in known.key_to_index else utils.RULE_DISCARD
+        return utils.RULE_DEFAULT if word in vectors.key_to_index else utils.RULE_DISCARD
 
     return rule
 

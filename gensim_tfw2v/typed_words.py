@@ -23,10 +23,10 @@ def typed_form(key: Any) -> str | None:
 def read_integer(text: str) -> int | None:
     """Return the integer whose typed form is a text; None if there is none, as for "07"."""
     try:
-        number = int(text)
+        integer = int(text)
     except ValueError:
         return None
-    return number if str(number) == text else None
+    return integer if str(integer) == text else None
 
 
 def has_key(vectors: KeyedVectors, key: Any) -> bool:
@@ -51,9 +51,9 @@ def find_key(word: Any, vectors: KeyedVectors) -> Any:
         return word
     if not isinstance(word, str):
         return None
-    number = read_integer(word)
-    if number is not None and has_key(vectors, number):
-        return number
+    integer = read_integer(word)
+    if integer is not None and has_key(vectors, integer):
+        return integer
     if isinstance(vectors, FastTextKeyedVectors) and vectors.bucket:
         ngrams = ft_ngram_hashes(word, vectors.min_n, vectors.max_n, vectors.bucket)
         return word if len(ngrams) else None

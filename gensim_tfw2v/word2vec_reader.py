@@ -54,7 +54,7 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     """
     try:
         with open_decompressed(path) as file:
-            words, numbers = read_text(file, encoding)
+            words, elements = read_text(file, encoding)
         is_text = True
     except _Unreadable as of_text:
         is_text = False
@@ -65,25 +65,25 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
             if not sizes or not controls and sample.isascii():
                 raise
             try:
-                words, numbers = _read_binary(file, sizes, sample, encoding)
+                words, elements = _read_binary(file, sizes, sample, encoding)
             except ValueError as of_binary:
                 # above 2 % of control characters, the file is probably binary
                 raise (of_binary if 50 * controls > len(sample) else of_text) from None
-    rows = np.frombuffer(numbers, np.float32).reshape(len(words), -1 if words else 0)
+    rows = np.frombuffer(elements, np.float32).reshape(len(words), -1 if words else 0)
     if is_text:
         _check_not_too_large(path, rows)
     vectors = keyed(words, rows)
-    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim invents them
+    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # gensim invents these counts
     return vectors
 
 
 def read_text(file: BinaryIO, encoding: str) -> Rows:
     """Read an open text file; see `read_word2vec`."""
     words: list[str] = []
-    numbers = array("f")
+    elements = array("f")
     rows = -1  # number of rows in the header; -1 without a header
     size = 0
-    at = 0
+    offset = 0
     lines = iter(partial(file.readline, LONGEST_LINE), b"")
     for line_number, line in enumerate(lines, 1):
         row = (line.removeprefix(codecs.BOM_UTF8) if line_number == 1 else line).rstrip()
@@ -93,15 +93,15 @@ def read_text(file: BinaryIO, encoding: str) -> Rows:
             if not words:
                 separator = b" " if row.rfind(b" ") > row.rfind(b"\t") else b"\t"
                 size = size or row.count(separator)
-            word, *fields = row.split(separator)
-            if wrong := _extend(numbers, fields, size):
+            word, *columns = row.split(separator)
+            if wrong := _extend(elements, columns, size):
                 where = f"line {line_number:,} ({quoted(line[:30])}...)"
                 raise _Unreadable(f"{where} {wrong}" if line_number > 1 else "")
-            words.append(_decoded(word, at + line.index(word), encoding))
+            words.append(_decoded(word, offset + line.index(word), encoding))
         elif any(map(bytes.strip, lines)):
             wrong = f"line {line_number:,} is empty, but lines follow it"
             raise _Unreadable(wrong if line_number > 1 else "")
-        at += len(line)
+        offset += len(line)
     if rows < 0 and size < 2:
         raise _Unreadable
     if len(words) != rows >= 0:
@@ -112,20 +112,20 @@ def read_text(file: BinaryIO, encoding: str) -> Rows:
             "has lines of numbers without words; put a word at the start of each, as in: "
             "paste metadata.tsv vectors.tsv"
         )
-    return words, numbers
+    return words, elements
 
 
-def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
+def _extend(elements: "array[float]", columns: list[bytes], size: int) -> str:
     """Append D numbers; return a description of what is wrong, empty if they are valid."""
-    if len(fields) != size or not size:
-        return f"has {len(fields):,} numbers after its word, instead of {size or 'some'}"
+    if len(columns) != size or not size:
+        return f"has {len(columns):,} numbers after its word, instead of {size or 'some'}"
     try:
-        if not b"".join(fields).translate(None, b"0123456789+-.eE"):
-            numbers.fromlist(list(map(float, fields)))
+        if not b"".join(columns).translate(None, b"0123456789+-.eE"):
+            elements.fromlist(list(map(float, columns)))
             return ""
     except ValueError:
         pass
-    wrong = next(field for field in fields if not _NUMBER.fullmatch(field))
+    wrong = next(field for field in columns if not _NUMBER.fullmatch(field))
     return f"has {quoted(wrong)}, which is not a finite number"
 
 
@@ -147,7 +147,7 @@ def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
 def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
     """Read V words with D floats each, from `data` and then from the rest of the open file."""
     words: list[str] = []
-    numbers = array("f")
+    elements = array("f")
     start = 0
     rows, size = map(int, sizes.groups())
     wrong = f"is not a binary file of {rows:,} words x {size:,} dimensions, as in its header: "
@@ -161,21 +161,21 @@ def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: 
             data = data[start:] + more
             start = 0
             continue
-        at = file.tell() - len(data) + start
-        words.append(_decoded(data[start:blank], at, encoding).lstrip("\n"))
-        numbers.frombytes(data[blank + 1 : end])
+        offset = file.tell() - len(data) + start
+        words.append(_decoded(data[start:blank], offset, encoding).lstrip("\n"))
+        elements.frombytes(data[blank + 1 : end])
         start = end
     if (data[start:] + file.read(1)).strip():
         raise _Unreadable(f"{wrong}more data follows")
-    sample = numbers[:1024].tobytes()
+    sample = elements[:1024].tobytes()
     if sample.isascii() and not _CONTROL.search(sample):
         raise _Unreadable("is text, but not in word2vec's format")
-    return words, numbers
+    return words, elements
 
 
-def _decoded(word: bytes, at: int, encoding: str) -> str:
+def _decoded(word: bytes, offset: int, encoding: str) -> str:
     try:
         return word.decode(encoding)
     except UnicodeDecodeError as error:
         cure = "Give its encoding, as in: --encoding latin-1"
-        raise ValueError(decode_error_message(error, at + error.start, cure)) from error
+        raise ValueError(decode_error_message(error, offset + error.start, cure)) from error

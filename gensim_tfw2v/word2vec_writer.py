@@ -65,13 +65,19 @@ def save_word2vec_format(
     keyedvectors.logger.info("storing %sx%s projection weights into %s", total_vec, size, fname)
 
     def lines(rows: np.ndarray, _: object) -> bytes:
-        named = [f"{prefix}{words[row]}".encode() for row in rows.tolist()]
-        text = b"".join(named)
-        ends = np.cumsum([*map(len, named)], dtype=np.int64)
-        numbers = self.vectors.take(rows, axis=0)
-        made = np.empty(len(text) + len(rows) * (LONGEST_NUMBER * size + 1), np.uint8)
-        given = text, ends.ctypes.data, numbers.ctypes.data, *numbers.shape, made.ctypes.data
-        return made[: format_rows(*given)].tobytes()
+        texts = [f"{prefix}{words[row]}".encode() for row in rows.tolist()]
+        text = b"".join(texts)
+        ends = np.cumsum([*map(len, texts)], dtype=np.int64)
+        elements = self.vectors.take(rows, axis=0)
+        buffer = np.empty(len(text) + len(rows) * (LONGEST_NUMBER * size + 1), np.uint8)
+        arguments = (
+            text,
+            ends.ctypes.data,
+            elements.ctypes.data,
+            *elements.shape,
+            buffer.ctypes.data,
+        )
+        return buffer[: format_rows(*arguments)].tobytes()
 
     # Doc2Vec's integer tags are their own rows, and come first
     tags = next((row for row, key in enumerate(words) if row != key), len(words))

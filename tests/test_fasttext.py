@@ -144,7 +144,7 @@ def test_rows_with_equal_updates_are_merged(bucket):
     assert subwords.are_in(wv, trained_rows, merged)
     np.testing.assert_allclose(wv.vectors_vocab - vocab, updates[: len(wv)], atol=1e-5)
     changes = (wv.vectors_ngrams - ngrams)[subwords.buckets]
-    np.testing.assert_allclose(changes, updates[subwords.of_buckets], atol=1e-5)
+    np.testing.assert_allclose(changes, updates[subwords.rows_of_buckets], atol=1e-5)
     unused = np.setdiff1d(np.arange(bucket), subwords.buckets)
     np.testing.assert_array_equal(wv.vectors_ngrams[unused], ngrams[unused])
     trained = wv.vectors.copy()

@@ -50,15 +50,15 @@ def merge(
         output, vectors, binary, dict.fromkeys(models, "is one of the inputs")
     )
     start = time.perf_counter()
-    loaded = [model_files.load_saved(path, encoding, mapped=True) for path in models]
-    for path, model in zip(models, loaded, strict=True):
+    inputs = [model_files.load_saved(path, encoding, mapped=True) for path in models]
+    for path, model in zip(models, inputs, strict=True):
         merged_vectors = model_files.trained_vectors(model, path)
         if hasattr(model, "dv") or formats.has_ngrams(merged_vectors):
             model_files.notify(path, ["only its vectors of words are merged"])
     with phase(f"merging {len(models)} models", None):
         from gensim_tfw2v import merge_models
 
-        merged = merge_models(loaded, method, vector_size, seed)
+        merged = merge_models(inputs, method, vector_size, seed)
     saved = list(model_files.save_model(merged, output, vectors, binary))
     rows = [("merged", f"{len(models)} models by {method}"), *_rows(merged)]
     rows.append(("time", f"{time.perf_counter() - start:.1f} s"))
@@ -95,8 +95,8 @@ def convert(
         raise common.BadInput(f"{output}: already exists; give a new folder")
     model_files.check_outputs(output, None, False, {model: "is the input"})
     saved = model_files.load_saved(model, encoding, mapped=True)
-    held = model_files.vectors_of(saved, model, documents)
-    classes = [of.__name__ for of in type(saved).__mro__]
+    vectors = model_files.vectors_of(saved, model, documents)
+    classes = [base.__name__ for base in type(saved).__mro__]
     if form.model_class and (words or documents or form.model_class not in classes):
         raise common.BadInput(
             f"{form.name} holds only a full {form.model_class} model, with all words"
@@ -107,18 +107,19 @@ def convert(
     from gensim_tfw2v.keyed import first_of_fasttext, keyed
 
     with np.errstate(over="ignore"):  # infinite elements are reported below
-        rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
+        rows = vectors.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
-    if form.keeps_ngrams and hasattr(held, "vectors_ngrams"):
-        chosen: Any = first_of_fasttext(held, words)
+    if form.keeps_ngrams and hasattr(vectors, "vectors_ngrams"):
+        kept_vectors: Any = first_of_fasttext(vectors, words)
     else:
-        chosen = keyed(held.index_to_key[:words], rows)
-    if "count" in held.expandos:
-        chosen.expandos["count"] = held.expandos["count"][:words]
-    formats.check_holds(form, chosen, output)
+        kept_vectors = keyed(vectors.index_to_key[:words], rows)
+    if "count" in vectors.expandos:
+        kept_vectors.expandos["count"] = vectors.expandos["count"][:words]
+    formats.check_holds(form, kept_vectors, output)
     model_files.notify(output, model_files.losses(form, saved, output, documents))
-    model_files.save_atomically(output, partial(form.write, saved if form.model_class else chosen))
+    written = saved if form.model_class else kept_vectors
+    model_files.save_atomically(output, partial(form.write, written))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
 
 
@@ -145,8 +146,8 @@ def index(
 ) -> None:
     """Build an index of nearest neighbours, for `neighbours --index` and gensim's `indexer`."""
     require("tfw2v index", "usearch")
-    written = [output.with_name(f"{output.name}.json"), output]
-    for path in written:
+    paths = [output.with_name(f"{output.name}.json"), output]
+    for path in paths:
         model_files.check_outputs(path, None, False, {model: "is the input"})
     start = time.perf_counter()
     saved = model_files.load_saved(model, encoding, mapped=True)
@@ -158,21 +159,23 @@ def index(
         check_keys(vectors.index_to_key)  # before building, which takes minutes
     except TypeError as error:
         raise common.BadInput(f"{model}: {error}") from error
-    made = NeighbourIndex(vectors, dtype, connectivity, expansion_add, expansion_search, workers)
+    neighbour_index = NeighbourIndex(
+        vectors, dtype, connectivity, expansion_add, expansion_search, workers
+    )
     with phase(f"saving {output}", None):
-        made.save(output)
-    shown = f"{len(vectors):,} words x {vectors.vector_size} dimensions as {dtype}"
-    took = f"{time.perf_counter() - start:.1f} s"
-    common.print_rows([("index", shown), ("time", took)], written)
+        neighbour_index.save(output)
+    description = f"{len(vectors):,} words x {vectors.vector_size} dimensions as {dtype}"
+    duration = f"{time.perf_counter() - start:.1f} s"
+    common.print_rows([("index", description), ("time", duration)], paths)
 
 
 def _rows(merged: TFWord2Vec) -> list[tuple[str, str]]:
     """Return labels and texts that describe a merge."""
     assert merged.merge_report is not None
     rows = [("vocabulary", f"{len(merged.wv):,} words x {merged.vector_size} dimensions")]
-    for where, number, examples in merged.merge_report.lines():
-        named = f": {', '.join(examples)}{', …' if number > len(examples) else ''}"
-        rows.append(("words", f"{number:,} {where}" + (named if examples else "")))
+    for label, n_words, examples in merged.merge_report.lines():
+        example_text = f": {', '.join(examples)}{', …' if n_words > len(examples) else ''}"
+        rows.append(("words", f"{n_words:,} {label}" + (example_text if examples else "")))
     outputs = [
         f"{array.name} {'merged' if getattr(merged, array.name).any() else 'starts from 0'}"
         for array in OUTPUT_LAYER

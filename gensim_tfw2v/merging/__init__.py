@@ -85,17 +85,17 @@ class MergeReport:
 
         Each k below N without words is left out.
         """
-        named = {self.models: "in all", 0: "in none"}
+        labels = {self.models: "in all", 0: "in none"}
         return [
-            (named.get(k, f"in {k} of {self.models}"), self.words[k], self.examples.get(k, ()))
+            (labels.get(k, f"in {k} of {self.models}"), self.words[k], self.examples.get(k, ()))
             for k in range(self.models, -1, -1)
             if self.words[k] or k == self.models
         ]
 
     def __str__(self) -> str:
         parts = [
-            f"{where}: {number:,}" + (f" ({', '.join(examples)}, …)" if examples else "")
-            for where, number, examples in self.lines()
+            f"{label}: {n_words:,}" + (f" ({', '.join(examples)}, …)" if examples else "")
+            for label, n_words, examples in self.lines()
         ]
         return f"words of {self.models} sub-models: " + "; ".join(parts)
 
@@ -194,23 +194,23 @@ def _apply(to_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> 
     return merged
 
 
-def _rows_of_words(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
+def _rows_of_words(index: int, sub_model: SubModel, rows: int) -> np.ndarray:
     """Return the row of each word in a sub-model's arrays, or -1 for missing words: [V], int32."""
     words = np.asarray(sub_model.words)
     if words.ndim != 1 or not len(words) or words.dtype.kind not in "iu":
-        raise ValueError(f"sub-model {number}: words must be a list of one or more word indices")
+        raise ValueError(f"sub-model {index}: words must be a list of one or more word indices")
     if words.min() < 0 or words.max() >= rows:
-        raise ValueError(f"sub-model {number}: words must be from 0 to {rows - 1}")
+        raise ValueError(f"sub-model {index}: words must be from 0 to {rows - 1}")
     in_order = len(sub_model.inputs) == len(words)
     if not in_order and len(sub_model.inputs) != rows:
         raise ValueError(
-            f"sub-model {number} has {len(sub_model.inputs)} rows: pass one row for each of its "
+            f"sub-model {index} has {len(sub_model.inputs)} rows: pass one row for each of its "
             f"{len(words)} words, or one for each of all {rows} words"
         )
     row_of = np.full(rows, -1, np.int32)
     row_of[words] = np.arange(len(words)) if in_order else words
     if np.count_nonzero(row_of >= 0) < len(words):
-        raise ValueError(f"sub-model {number}: words contains duplicates")
+        raise ValueError(f"sub-model {index}: words contains duplicates")
     return row_of
 
 
@@ -225,16 +225,16 @@ def _table(
     arrays = [
         sub_model.inputs if name == "inputs" else sub_model.tables[name] for sub_model in sub_models
     ]
-    for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
+    for index, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
         inputs = sub_model.inputs
         if row_of is not None and (array.ndim != 2 or array.shape != inputs.shape):
             raise ValueError(
-                f"sub-model {number}: {name} have the shape {array.shape}, but inputs have "
+                f"sub-model {index}: {name} have the shape {array.shape}, but inputs have "
                 f"{inputs.shape}: pass matrices of the same shape"
             )
         if row_of is None and array.shape != (len(arrays[0]), inputs.shape[1]):
             raise ValueError(
-                f"sub-model {number}: {name} have the shape {array.shape}: they need as many "
+                f"sub-model {index}: {name} have the shape {array.shape}: they need as many "
                 "columns as inputs, and the same number of rows in all sub-models, which must have "
                 "the same Huffman tree or n-grams"
             )

@@ -21,7 +21,7 @@ class Piece(NamedTuple):
     rows : ndarray [p, C], float32
         Rows of all sub-models, concatenated: C is the sum of their sizes. Zeros where a sub-model
         lacks the row.
-    held : ndarray [p, N], bool
+    are_present : ndarray [p, N], bool
         True where a sub-model has the row.
     parts : sequence of slice
         Columns of each sub-model in `rows`.
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
     first: int
     rows: np.ndarray
-    held: np.ndarray
+    are_present: np.ndarray
     parts: Sequence[slice]
 
     def lengths(self) -> np.ndarray:
@@ -91,11 +91,13 @@ class Table:
         """
         step = max(1, PIECE_BYTES // (4 * self.columns))
         for first in range(0, self.rows, step):
-            row_of = np.stack([of_one[first : first + step] for of_one in self.row_of], axis=1)
-            held = row_of >= 0
-            rows = np.zeros((len(held), self.columns), np.float32)
+            row_of = np.stack(
+                [row_of_model[first : first + step] for row_of_model in self.row_of], axis=1
+            )
+            are_present = row_of >= 0
+            rows = np.zeros((len(are_present), self.columns), np.float32)
             for model, (array, part) in enumerate(zip(self.arrays, self.parts, strict=True)):
-                here = held[:, model]
+                here = are_present[:, model]
                 rows[here, part] = array[row_of[here, model]]
                 bad = np.flatnonzero(~np.isfinite(rows[:, part]).all(axis=1))
                 if len(bad):
@@ -104,4 +106,4 @@ class Table:
                         f"in row {first + bad[0]}: leave it out, or retrain it with a smaller "
                         "alpha"
                     )
-            yield Piece(first, rows, held, self.parts)
+            yield Piece(first, rows, are_present, self.parts)

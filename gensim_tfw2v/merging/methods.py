@@ -146,8 +146,8 @@ class ALiR(Merging):
         """See `Merging.merge_inputs`."""
         lengths = piece.lengths()
         rows = piece.scaled(_inverse(lengths)) @ self._maps
-        wanted = lengths.sum(axis=1, keepdims=True) * _inverse(_holders(piece))
-        return rows * (wanted * _inverse(np.linalg.norm(rows, axis=1, keepdims=True)))
+        mean_lengths = lengths.sum(axis=1, keepdims=True) * _inverse(_holders(piece))
+        return rows * (mean_lengths * _inverse(np.linalg.norm(rows, axis=1, keepdims=True)))
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
         """See `Merging.merge_outputs`."""
@@ -178,11 +178,13 @@ def rotation(products: np.ndarray) -> np.ndarray:
     return polar(products)[0]
 
 
-def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:
-    """Return the size of merged rows; raise a ValueError if it is below 1 or above `largest`."""
+def check_size(vector_size: int | None, default: int, max_size: int, reason: str) -> int:
+    """Return the size of merged rows; raise a ValueError if it is below 1 or above `max_size`."""
     size = default if vector_size is None else vector_size
-    if not isinstance(size, Integral) or not 1 <= size <= largest:
-        raise ValueError(f"vector_size is {size!r}: give a whole number from 1 to {largest}, {why}")
+    if not isinstance(size, Integral) or not 1 <= size <= max_size:
+        raise ValueError(
+            f"vector_size is {size!r}: give a whole number from 1 to {max_size}, {reason}"
+        )
     return int(size)
 
 
@@ -194,7 +196,7 @@ def _weighted(inputs: Table) -> Iterator[np.ndarray]:
 
 def _holders(piece: Piece) -> np.ndarray:
     """Return the number of sub-models that have each row: [p, 1], float32."""
-    return piece.held.sum(axis=1, keepdims=True).astype(np.float32)
+    return piece.are_present.sum(axis=1, keepdims=True).astype(np.float32)
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:
@@ -204,22 +206,22 @@ def _inverse(values: np.ndarray) -> np.ndarray:
 
 def _check_overlap(inputs: Table) -> None:
     """Raise a ValueError if sub-models cannot be aligned; warn if they share few words."""
-    held = [row_of >= 0 for row_of in inputs.row_of]
-    shared = np.array([[np.count_nonzero(a & b) for b in held] for a in held])
-    reached = np.linalg.matrix_power((shared > 0).astype(float), len(held))[0] > 0
+    are_present = [row_of >= 0 for row_of in inputs.row_of]
+    shared = np.array([[np.count_nonzero(a & b) for b in are_present] for a in are_present])
+    reached = np.linalg.matrix_power((shared > 0).astype(float), len(are_present))[0] > 0
     if not reached.all():
         groups = [", ".join(map(str, np.flatnonzero(part))) for part in (reached, ~reached)]
         raise ValueError(
             f"sub-models {groups[0]} have no word in common with {groups[1]}, so they cannot be "
             "aligned: leave some out, train on larger samples, or merge by 'concat' or 'pca'"
         )
-    known = sum(part.astype(np.int32) for part in held) > 1
-    for number, (part, size) in enumerate(zip(held, inputs.sizes, strict=True)):
-        if len(held) > 1 and (common := np.count_nonzero(part & known)) < size:
+    are_shared = sum(part.astype(np.int32) for part in are_present) > 1
+    for index, (part, size) in enumerate(zip(are_present, inputs.sizes, strict=True)):
+        if len(are_present) > 1 and (common := np.count_nonzero(part & are_shared)) < size:
             logger.warning(
                 "sub-model %i shares only %i words with the others, fewer than its %i dimensions: "
                 "the alignment of its remaining words is not determined",
-                number,
+                index,
                 common,
                 size,
             )

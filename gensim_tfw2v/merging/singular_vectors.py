@@ -51,7 +51,7 @@ def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
     return LinearOperator((columns, columns), matvec=product, matmat=product, dtype=np.float64)
 
 
-def right_singular_vectors(gram: Any, number: int, seed: int = 0) -> np.ndarray:
+def right_singular_vectors(gram: Any, n_vectors: int, seed: int = 0) -> np.ndarray:
     """Return the right singular vectors of A with the largest singular values.
 
     If AᵀA is a matrix, they are its eigenvectors. Otherwise they are computed by randomised
@@ -62,7 +62,7 @@ def right_singular_vectors(gram: Any, number: int, seed: int = 0) -> np.ndarray:
     ----------
     gram : ndarray or LinearOperator [C, C]
         AᵀA; see `gram`.
-    number : int
+    n_vectors : int
         Number k of vectors, at most C.
     seed : int
         Seed of the initial subspace.
@@ -73,15 +73,15 @@ def right_singular_vectors(gram: Any, number: int, seed: int = 0) -> np.ndarray:
         Orthonormal columns, by descending singular value.
     """
     if isinstance(gram, np.ndarray):
-        return _leading(gram, number)
+        return _leading(gram, n_vectors)
     columns = gram.shape[0]
-    size = columns, min(columns, number + OVERSAMPLING)
+    size = columns, min(columns, n_vectors + OVERSAMPLING)
     start = np.random.default_rng(seed).standard_normal(size)
     for _ in range(PASSES - 1):
         start = gram @ np.linalg.qr(start)[0]
     basis = np.linalg.qr(start)[0]
-    return basis @ _leading(basis.T @ (gram @ basis), number)
+    return basis @ _leading(basis.T @ (gram @ basis), n_vectors)
 
 
-def _leading(symmetric: np.ndarray, number: int) -> np.ndarray:
-    return np.linalg.eigh(symmetric)[1][:, ::-1][:, :number]
+def _leading(symmetric: np.ndarray, n_vectors: int) -> np.ndarray:
+    return np.linalg.eigh(symmetric)[1][:, ::-1][:, :n_vectors]

@@ -129,19 +129,19 @@ def _add_pool(graph: GraphBuilder, pool: Pool, shape: str, rows: str) -> tuple[s
 
     Returns the op of the pooled row, and the factors of its gradient.
     """
-    rest = shape.removesuffix(pool.letter)
+    pooled_shape = shape.removesuffix(pool.letter)
     are_real = graph.feed(f"batch/are_real_{pool.letter}", shape)  # 1 for rows, 0 for padding
-    pooled = graph.einsum(f"{pool.scope}/sum", f"{shape}d,{shape}->{rest}d", rows, are_real)
-    factors = [Factor(f"{rest}d,{shape}->{shape}d", are_real)]
+    pooled = graph.einsum(f"{pool.scope}/sum", f"{shape}d,{shape}->{pooled_shape}d", rows, are_real)
+    factors = [Factor(f"{pooled_shape}d,{shape}->{shape}d", are_real)]
     if pool.by_mean or pool.divides_updates:
-        one = graph.constant(f"{pool.scope}/one", 1.0)
-        n_rows = graph.einsum(f"{pool.scope}/number", f"{shape}->{rest}", are_real)
-        share = graph.op(f"{pool.scope}/share", "DivNoNan", (one, n_rows), rest)
+        unit = graph.constant(f"{pool.scope}/one", 1.0)
+        n_rows = graph.einsum(f"{pool.scope}/number", f"{shape}->{pooled_shape}", are_real)
+        share = graph.op(f"{pool.scope}/share", "DivNoNan", (unit, n_rows), pooled_shape)
         if pool.by_mean:
-            equation = f"{rest}d,{rest}->{rest}d"
+            equation = f"{pooled_shape}d,{pooled_shape}->{pooled_shape}d"
             pooled = graph.einsum(f"{pool.scope}/mean", equation, pooled, share)
         if pool.divides_updates:
-            factors.append(Factor(f"{rest}d,{rest}->{rest}d", share))
+            factors.append(Factor(f"{pooled_shape}d,{pooled_shape}->{pooled_shape}d", share))
     return pooled, factors
 
 
@@ -156,7 +156,9 @@ def _add_negative_sampling(
         "negative_samples/sampled",
         "FixedUnigramCandidateSampler",
         (centres,),
-        *("s", "bc", "s"),
+        "s",
+        "bc",
+        "s",
         num_sampled=shared,
         range_max=words,
         distortion=exponent,

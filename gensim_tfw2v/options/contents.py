@@ -69,7 +69,7 @@ PARTS = (
     Part(("dv.expandos.word_count", "dv.expandos.doc_count")),
     # the Huffman tree, whose nodes are rows of an array; merged models keep one common to all
     Part(("wv.expandos.point", "wv.expandos.code"), merged=KEPT, slice=KEPT),
-    Part(("cum_table",), file=MADE, merged=MADE, slice=MADE),  # as in gensim's files
+    Part(("cum_table",), file=MADE, merged=MADE, slice=MADE),  # gensim's files lack it
     Part(tuple(f"{array.name}_lockf" for array in INPUT_LAYER)),
     # gensim's options
     Part(("vector_size",), merged=MADE, slice=KEPT),
@@ -119,6 +119,6 @@ PARTS = (
 )
 
 
-def names(way: str, fate: str) -> tuple[str, ...]:
+def names(method: str, fate: str) -> tuple[str, ...]:
     """Return the names of the attributes with a fate in a way to store a model or to pass it on."""
-    return tuple(name for part in PARTS if getattr(part, way) == fate for name in part.names)
+    return tuple(name for part in PARTS if getattr(part, method) == fate for name in part.names)

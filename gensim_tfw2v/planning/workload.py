@@ -11,6 +11,7 @@ from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
 from gensim_tfw2v.planning.checks import check_finite, check_whole, warn_of_new_name
+from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 # Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and
 # Gale 1995, "Poisson mixtures"). With this value, the predicted number of distinct words in runs of
@@ -29,6 +30,9 @@ INDEX = 2  # index of a row within a step
 SIZE = 4  # squared norm of a row's update, or the factor that it is multiplied by
 # Bytes in memory.
 FLOAT = 4  # element of a table
+
+#: Number of tables of a model with negative sampling: the inputs, and tables of the output layer.
+N_TABLES = 1 + sum(1 for array in OUTPUT_LAYER if array.option == "negative")
 
 # Nanoseconds of a core per word after subsampling, plus nanoseconds per dimension, of training on
 # one machine, for CBOW (False) and skip-gram (True), fitted by `benchmarks.fit`.
@@ -164,7 +168,7 @@ class Workload:
     @property
     def tables(self) -> float:
         """Bytes of the input and output vectors, 8 · V · D."""
-        return 2.0 * len(self.frequencies.words) * self.vector_size * FLOAT
+        return float(N_TABLES * len(self.frequencies.words) * self.vector_size * FLOAT)
 
 
 def distinct_rows(work: Workload, tokens: float, is_job: bool = False) -> tuple[float, float]:

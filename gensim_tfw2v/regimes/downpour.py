@@ -131,7 +131,7 @@ class ReplicaJob(WorkerJob):
             }
             for layouts, dtype in (
                 (server.tables, self.wire),
-                (squares or Tables(None, None, None), tf.float32),
+                (squares or Tables(*[None for _ in Tables._fields]), tf.float32),
             )
         )
         self._all_tables = [*self._tables.items(), *self._squares.items()]

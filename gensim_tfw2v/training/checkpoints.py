@@ -104,7 +104,7 @@ class Checkpoints:
     def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
         self.folder = folder
         # NumPy scalars are converted to Python numbers
-        self.training = json.loads(json.dumps(training, default=lambda number: number.item()))
+        self.training = json.loads(json.dumps(training, default=lambda scalar: scalar.item()))
         self._writer: threading.Thread | None = None
         folder.mkdir(parents=True, exist_ok=True)
         for unfinished in folder.glob(f"{_PREFIX}*{_UNFINISHED}"):
@@ -159,7 +159,7 @@ class Checkpoints:
         """
         self.wait()
         paths = self._paths()[::-1]
-        for path, before in zip(paths, [*paths, None][1:], strict=True):
+        for path, previous in zip(paths, [*paths, None][1:], strict=True):
             try:
                 description = self._described(path)
                 files = description["files"].items()
@@ -177,7 +177,9 @@ class Checkpoints:
                     path,
                     f"{type(error).__name__}: {error}",
                     aside.name,
-                    f"using the previous one, {before.name}" if before else "starting from scratch",
+                    f"using the previous one, {previous.name}"
+                    if previous
+                    else "starting from scratch",
                 )
         return None
 
@@ -322,6 +324,6 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
     return description
 
 
-def _keys(vectors: KeyedVectors, what: str) -> str:
+def _keys(vectors: KeyedVectors, kind: str) -> str:
     text = "\n".join(map(str, vectors.index_to_key))
-    return f"{len(vectors)} {what}, {zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
+    return f"{len(vectors)} {kind}, {zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"

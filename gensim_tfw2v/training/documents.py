@@ -34,14 +34,14 @@ class Tags:
     ----------
     ints : int
         Number of integer tags: 1 more than the highest, or the number of lines of a text.
-    counted : dict
+    non_integers : dict
         Tags that are not integers, in order of first occurrence. The value is [total words of the
         documents with this tag, number of these documents, provisional number of the tag].
     """
 
     def __init__(self) -> None:
         self.ints = 0
-        self.counted: dict[Hashable, list[int]] = {}
+        self.non_integers: dict[Hashable, list[int]] = {}
 
     @classmethod
     def of(cls, vectors: Any) -> "Tags":
@@ -49,7 +49,7 @@ class Tags:
         tags = cls()
         tags.ints = len(vectors) - len(vectors.key_to_index)
         for tag in vectors.key_to_index:
-            tags.counted[tag] = [int(vectors.get_vecattr(tag, name)) for name in COUNTS]
+            tags.non_integers[tag] = [int(vectors.get_vecattr(tag, name)) for name in COUNTS]
         return tags
 
     def encoded(self, documents: Iterable[Any]) -> Iterator[tuple[list[int], Iterable[Hashable]]]:
@@ -62,16 +62,16 @@ class Tags:
         TypeError
             If a document lacks words or tags.
         """
-        for place, document in enumerate(documents):
+        for index, document in enumerate(documents):
             try:
                 words = document.words
                 tags = document.tags
             except AttributeError:
                 raise TypeError(
-                    f"document {place} must have words and tags, got {quoted(document)} of type "
+                    f"document {index} must have words and tags, got {quoted(document)} of type "
                     f"{type(document).__name__}: pass TaggedDocument(words, tags)"
                 ) from None
-            if not place and isinstance(words, str):
+            if not index and isinstance(words, str):
                 logger.warning(
                     "Each 'words' should be a list of words (usually unicode strings). "
                     "First 'words' here is instead plain %s.",
@@ -83,7 +83,7 @@ class Tags:
         if isinstance(tag, INTEGERS):
             self.ints = max(self.ints, int(tag) + 1)
             return int(tag) if 0 <= tag < NO_ROW else NO_ROW
-        counts = self.counted.setdefault(tag, [0, 0, TOP - len(self.counted)])
+        counts = self.non_integers.setdefault(tag, [0, 0, TOP - len(self.non_integers)])
         counts[0] += words
         counts[1] += 1
         return counts[2]
@@ -93,23 +93,25 @@ class Tags:
 
         The row is that of `vectors.get_index` for the tag, and -1 for unknown tags.
         """
-        others = np.array([vectors.get_index(tag, -1) for tag in self.counted], np.int64)
+        non_integer_rows = np.array(
+            [vectors.get_index(tag, -1) for tag in self.non_integers], np.int64
+        )
+        # Usually, integer tag t is row t. gensim lists the exceptions in key_to_index: integers
+        # that were added behind tags that are not integers. Sorted (tag, row), and a sentinel.
         keys = vectors.key_to_index.items()
-        # [(tag, row)] of integer tags that are not their own rows, because they were added behind
-        # tags that are not integers; sorted, with a sentinel at the end
-        own = sorted((int(key), row) for key, row in keys if isinstance(key, INTEGERS))
-        added = np.array([*own, (2**62, -1)])
+        exceptions = sorted((int(key), row) for key, row in keys if isinstance(key, INTEGERS))
+        listed_tags, listed_rows = np.array([*exceptions, (2**62, -1)]).T
 
-        def rows(numbers: Ids) -> Ids:
-            found = np.where(numbers < len(vectors), numbers, -1)
-            place = np.searchsorted(added[:, 0], numbers)
-            is_own = added[place, 0] == numbers
-            found[is_own] = added[place[is_own], 1]
-            is_other = numbers > TOP - len(others)
-            found[is_other] = others[TOP - numbers[is_other]]
-            return found
+        def find_rows(tag_numbers: Ids) -> Ids:
+            row_ids = np.where(tag_numbers < len(vectors), tag_numbers, -1)
+            indices = np.searchsorted(listed_tags, tag_numbers)
+            are_exceptions = listed_tags[indices] == tag_numbers
+            row_ids[are_exceptions] = listed_rows[indices[are_exceptions]]
+            are_non_integers = tag_numbers > TOP - len(non_integer_rows)
+            row_ids[are_non_integers] = non_integer_rows[TOP - tag_numbers[are_non_integers]]
+            return row_ids
 
-        return rows
+        return find_rows
 
 
 class KnownTags(Tags):
@@ -123,7 +125,7 @@ class KnownTags(Tags):
         return int(self.vectors.get_index(tag, -1))  # FIRST_TAG - (-1) is UNKNOWN
 
 
-def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = False) -> None:
+def take_tags(vectors: KeyedVectors, tags: Tags, n_documents: int, update: bool = False) -> None:
     """Set the keys of vectors to the tags of counted documents, without allocating rows.
 
     As in gensim, integer tags are their own rows, from 0 to the highest. The remaining tags follow
@@ -134,18 +136,20 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
     vectors : KeyedVectors
         A model's `dv`. Call its `resize_vectors`, with a seed, to make the new rows.
     tags : Tags
-    documents : int
+    n_documents : int
         Number of counted documents: gensim's `corpus_count`.
     update : bool
         Keep the existing keys and their rows, add new keys behind them, and add to the counts.
         Integer tags behind tags that are not integers are not their own rows, so ``key_to_index``
         contains their rows.
     """
-    if len(tags.counted) > documents:
-        logger.warning("More unique tags (%i) than documents (%i).", len(tags.counted), documents)
-    if (excess := tags.ints - 1 - documents) > 0:
+    if len(tags.non_integers) > n_documents:
         logger.warning(
-            f"Highest int doctag ({tags.ints - 1}) larger than count of documents ({documents}). "
+            "More unique tags (%i) than documents (%i).", len(tags.non_integers), n_documents
+        )
+    if (excess := tags.ints - 1 - n_documents) > 0:
+        logger.warning(
+            f"Highest int doctag ({tags.ints - 1}) larger than count of documents ({n_documents}). "
             f"This means at least {excess} excess, unused slots ({4 * excess * vectors.vector_size}"
             " bytes) will be allocated for vectors."
         )
@@ -154,21 +158,28 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
         vectors.key_to_index = {}
         vectors.expandos = {}
     keys = vectors.index_to_key
-    own = vectors.key_to_index
+    rows_of_keys = vectors.key_to_index
     # key_to_index lacks the integers that are their own rows
-    highest = max([len(keys) - len(own) - 1, *(key for key in own if isinstance(key, INTEGERS))])
+    highest = max(
+        [
+            len(keys) - len(rows_of_keys) - 1,
+            *(key for key in rows_of_keys if isinstance(key, INTEGERS)),
+        ]
+    )
     ints = range(highest + 1, tags.ints)
-    others = [tag for tag in tags.counted if tag not in own]
-    if own:
-        own.update(zip(ints, count(len(keys)), strict=False))
-    own.update(zip(others, count(len(keys) + len(ints)), strict=False))
+    new_tags = [tag for tag in tags.non_integers if tag not in rows_of_keys]
+    if rows_of_keys:
+        rows_of_keys.update(zip(ints, count(len(keys)), strict=False))
+    rows_of_keys.update(zip(new_tags, count(len(keys) + len(ints)), strict=False))
     try:
-        vectors.index_to_key = [*keys, *ints, *others]
+        vectors.index_to_key = [*keys, *ints, *new_tags]
     except MemoryError as error:
         size = 4 * len(ints) * vectors.vector_size / 2**40
         raise MemoryError(f"tags up to {ints[-1]} need {size:.1f} TiB of vectors") from error
-    if tags.counted:
-        rows = [own[tag] for tag in tags.counted]
+    if tags.non_integers:
+        rows = [rows_of_keys[tag] for tag in tags.non_integers]
         for column, name in enumerate(COUNTS):
             vectors.allocate_vecattrs([name], [int])
-            vectors.expandos[name][rows] += [counts[column] for counts in tags.counted.values()]
+            vectors.expandos[name][rows] += [
+                counts[column] for counts in tags.non_integers.values()
+            ]

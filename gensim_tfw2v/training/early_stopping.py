@@ -102,8 +102,8 @@ class EarlyStopping(CallbackAny2Vec):
             )
         if not callable(monitor) and monitor != "loss":
             if not os.path.exists(path := _path(monitor)):
-                known = ", ".join((*SETS, "loss"))
-                raise FileNotFoundError(f"monitor is {quoted(monitor)}: use {known} or a file")
+                monitors = ", ".join((*SETS, "loss"))
+                raise FileNotFoundError(f"monitor is {quoted(monitor)}: use {monitors} or a file")
             file_kind(path)
 
     def on_train_begin(self, model: Any) -> None:
@@ -145,16 +145,19 @@ class EarlyStopping(CallbackAny2Vec):
             self.best_score = score
             self._best = []
             if self.restore_best_weights:
-                for held, arrays in weights_of(model):
-                    self._best.append((held, {n: array.copy() for n, array in arrays.items()}))
+                for attributes, arrays in weights_of(model):
+                    self._best.append(
+                        (attributes, {n: array.copy() for n, array in arrays.items()})
+                    )
         # stop after the last epoch, too, so that the last checkpoint is of the best epoch
         if self._waited >= max(1, self.patience) or epoch + 1 == model.epochs:
             model.stop_training = True
 
     def on_train_end(self, model: Any) -> None:
         """Restore the weights of the best epoch, and set the model's `history` and best score."""
-        for held, best in self._best:
-            held.update(best)  # not in place: a thread may be writing the current arrays
+        for attributes, best in self._best:
+            # the arrays are replaced, because a thread may be writing the current ones
+            attributes.update(best)
         renew_norms(model)
         self._best = []
         names = ("history", "best_epoch", "best_score")

@@ -23,7 +23,7 @@ class Expected(NamedTuple):
     examples: int | None  # its `total_examples`
     words: int | None  # its `total_words`
     report_delay: float  # seconds between log lines
-    is_file: bool  # whether gensim's threads would read the corpus from a file
+    is_file: bool  # True if gensim's threads would read the corpus from a file
 
 
 @dataclass
@@ -39,7 +39,8 @@ class Position:
     losses: list[list[float]] = field(default_factory=list)
     #: For each finished epoch: words after subsampling, raw words, units.
     finished: list[tuple[int, int, int]] = field(default_factory=list)
-    mean_losses: list[float] = field(default_factory=list)  # of finished epochs
+    #: Mean loss per prediction of each finished epoch.
+    mean_losses: list[float] = field(default_factory=list)
     total_loss: float = 0.0  # gensim's `running_training_loss`
 
     def add(self, report: UnitReport) -> None:
@@ -57,21 +58,23 @@ class Position:
         """Return the mean loss per prediction of each epoch being trained that has predictions."""
         return [loss / predictions for loss, predictions in self.losses if predictions]
 
-    def end_epochs(self, number: int, raw_words: int) -> None:
-        """Finish `number` epochs that were trained as one, and divide the words among them.
+    def end_epochs(self, n_epochs: int, raw_words: int) -> None:
+        """Finish `n_epochs` epochs that were trained as one, and divide the words among them.
 
         `raw_words` is the number of raw words in the text, including any that are in no unit.
         """
         trained = self.trained
         units = len(self.done)
         self.finished += [
-            (trained * (e + 1) // number - trained * e // number, raw_words, units)
-            for e in range(number)
+            (trained * (epoch + 1) // n_epochs - trained * epoch // n_epochs, raw_words, units)
+            for epoch in range(n_epochs)
         ]
         self.mean_losses += self.means()
-        self.epoch = self.epoch + number
+        self.epoch = self.epoch + n_epochs
         self.done = set()
-        self.sentences = self.trained = self.raw_words = 0
+        self.sentences = 0
+        self.trained = 0
+        self.raw_words = 0
         self.losses = []
 
     def state(self) -> dict[str, Any]:
@@ -81,7 +84,7 @@ class Position:
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Position":
         """Restore a position from its `state`."""
-        finished = [tuple(ended) for ended in state["finished"]]
+        finished = [tuple(counts) for counts in state["finished"]]
         return cls(**state | {"done": set(state["done"]), "finished": finished})
 
 
@@ -122,14 +125,16 @@ def unit_tasks(
     tasks = []
     for unit in units:
         begin = rate
-        before = reached
+        reached_before = reached
         words += unit.raw_words
         # in gensim, each thread counts only the words of a file that it has trained itself
         reached = last * words / all_words * (ratio / (threads or 1))
         rate = float(model._get_next_alpha(reached, epoch))
         # with a wrong total, the rate stops falling within the unit: keep its mean
-        if before < end_progress < reached:
-            begin = rate + (begin - rate) * (end_progress - before) / (reached - before)
+        if reached_before < end_progress < reached:
+            begin = rate + (begin - rate) * (end_progress - reached_before) / (
+                reached - reached_before
+            )
         tasks.append(UnitTask.of(unit, (begin, rate), seed, epoch))
     # gensim stores the learning rate at the start of its last batch, except for files, and warns if
     # a later training starts above the stored rate

@@ -41,9 +41,9 @@ CONTAINED = set(names("folder", KEPT))
 
 
 def _finite(value: Any) -> float:
-    if not math.isfinite(number := float(value)):
+    if not math.isfinite(finite_value := float(value)):
         raise ValueError(f"it contains {value}")
-    return number
+    return finite_value
 
 
 def _all_finite(values: Any) -> list[float]:
@@ -71,14 +71,14 @@ def describe(model: Any) -> dict[str, Any]:
         If the words or tags, or an option, cannot be in them.
     """
     vocabulary = _vocabulary(model.wv.index_to_key)
-    own: dict[str, Any] = {"format": 1, "class": "KeyedVectors"}
+    own_part: dict[str, Any] = {"format": 1, "class": "KeyedVectors"}
     if ranges := _integer_rows(model.wv.index_to_key):
-        own["integer_words"] = ranges
+        own_part["integer_words"] = ranges
     if isinstance(model, Word2Vec):
-        own |= {"class": model._gensim_class.__name__, "options": _options(model)}
-        own["state"] = _state(model)
+        own_part |= {"class": model._gensim_class.__name__, "options": _options(model)}
+        own_part["state"] = _state(model)
     if values := list_value_dtypes(model):
-        own["values"] = values
+        own_part["values"] = values
     documents: dict[str, Any] = {
         CONFIG: {
             "model_type": "model2vec",
@@ -86,7 +86,7 @@ def describe(model: Any) -> dict[str, Any]:
             "hidden_dim": model.wv.vector_size,
             "max_length": None,
             "normalize": False,
-            "gensim_tfw2v": own,
+            "gensim_tfw2v": own_part,
         },
         TOKENIZER: {
             "added_tokens": [],
@@ -150,16 +150,16 @@ def read_words(vocabulary: Iterable[str], integer_rows: Iterable[Any]) -> list[A
 def list_options(class_: type) -> dict[str, Any]:
     """Return the parameters of a class that are saved, with their defaults."""
     parameters = inspect.signature(class_).parameters.items()
-    left_out = ARGUMENTS | LISTED - CONTAINED
-    return {name: one.default for name, one in parameters if name not in left_out}
+    unsaved = ARGUMENTS | LISTED - CONTAINED
+    return {name: parameter.default for name, parameter in parameters if name not in unsaved}
 
 
 def _options(model: Any) -> dict[str, Any]:
     """Return a model's options, which are attributes of it or of its vectors."""
     options: dict[str, Any] = {}
     for name, default in list_options(type(model)).items():
-        held = getattr(model, name, getattr(model.wv, name, default))
-        value = options[name] = np.asarray(held).tolist()
+        attribute = getattr(model, name, getattr(model.wv, name, default))
+        value = options[name] = np.asarray(attribute).tolist()
         if isinstance(value, str) and name != "comment" or isinstance(value, dict):
             raise TypeError(f"{name} is {quoted(value)}, which is not a number")
     return options
@@ -171,7 +171,7 @@ def _state(model: Any) -> dict[str, Any]:
     for name, convert in STATE.items():
         default = getattr(type(model), name)
         try:
-            value = convert(held) if (held := getattr(model, name)) is not None else None
+            value = convert(attribute) if (attribute := getattr(model, name)) is not None else None
         except (TypeError, ValueError) as error:
             raise type(error)(
                 f"a folder cannot contain {name} ({error}): delete it or set it to {default!r}"
@@ -187,9 +187,9 @@ def check_contents(model: Any) -> None:
     It would be lost: an attribute of the user, a function, an array or value of another type.
     """
     dtypes = list_dtypes(model)
-    for place, holder in list_holders(model).items():
+    for prefix, holder in list_holders(model).items():
         for attribute, value in vars(holder).items():
-            name = place + attribute
+            name = prefix + attribute
             is_lost = name not in LISTED and attribute not in ("wv", "dv", "expandos")
             is_lost |= name in names("folder", REFUSED) and bool(value) and value is not hash
             is_weights = attribute in ATTRIBUTES and value is not None
@@ -200,8 +200,8 @@ def check_contents(model: Any) -> None:
                     f"{type(holder).__name__}: delete it or set it to a new model's value, or use "
                     "save(), which keeps all attributes"
                 )
-        if place:
-            _check_keys(place, holder)
+        if prefix:
+            _check_keys(prefix, holder)
     for name, dtype in list_value_dtypes(model).items():
         if not dtype:
             raise TypeError(
@@ -210,18 +210,18 @@ def check_contents(model: Any) -> None:
             )
 
 
-def _check_keys(place: str, vectors: KeyedVectors) -> None:
+def _check_keys(prefix: str, vectors: KeyedVectors) -> None:
     keys = vectors.index_to_key
     # tags that are their own rows are not listed
-    indices = {key: row for row, key in enumerate(keys) if place == "wv." or key != row}
+    indices = {key: row for row, key in enumerate(keys) if prefix == "wv." or key != row}
     if vectors.key_to_index != indices:
         raise ValueError(
-            f"a folder cannot contain {place}key_to_index, in which keys have other rows than in "
-            f"{place}index_to_key: make them agree, or use save()"
+            f"a folder cannot contain {prefix}key_to_index, in which keys have other rows than in "
+            f"{prefix}index_to_key: make them agree, or use save()"
         )
     for name, values in vectors.expandos.items():
         if len(values) != len(keys):
             raise ValueError(
-                f"{place}expandos[{name!r}] has {len(values)} entries for {len(keys)} keys: call "
-                f"{place}allocate_vecattrs()"
+                f"{prefix}expandos[{name!r}] has {len(values)} entries for {len(keys)} keys: call "
+                f"{prefix}allocate_vecattrs()"
             )

@@ -39,13 +39,13 @@ def list_value_dtypes(model: Any) -> dict[str, str]:
     """Return the types of the user's own values of keys (gensim's ``set_vecattr``)."""
     names_of_types = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
     return {
-        f"{place}expandos.{name}": names_of_types.get(
+        f"{prefix}expandos.{name}": names_of_types.get(
             np.asarray(values).dtype.newbyteorder("<"), ""
         )
-        for place, holder in list_holders(model).items()
-        if place
+        for prefix, holder in list_holders(model).items()
+        if prefix
         for name, values in holder.expandos.items()
-        if f"{place}expandos.{name}" not in LISTED
+        if f"{prefix}expandos.{name}" not in LISTED
     }
 
 

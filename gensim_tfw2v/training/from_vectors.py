@@ -49,19 +49,19 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
         If `counts` lacks a word, or a count is not an integer of at least 1.
     """
     words = vectors.index_to_key
-    number = len(vectors)
+    n_words = len(vectors)
     if counts is not None:
         missing = [word for word in words if word not in counts]
         if missing:
             raise ValueError(
-                f"counts lacks {len(missing)} of the {number} words, the first "
+                f"counts lacks {len(missing)} of the {n_words} words, the first "
                 f"{quoted(missing[0])}: pass a count for each word, or no counts"
             )
         return {word: _count(word, counts[word]) for word in words}
-    found = held_counts(vectors)
-    if found is None:
-        found = np.ceil(number / np.arange(1, number + 1))
-    return {word: _count(word, count) for word, count in zip(words, found, strict=True)}
+    known_counts = held_counts(vectors)
+    if known_counts is None:
+        known_counts = np.ceil(n_words / np.arange(1, n_words + 1))
+    return {word: _count(word, count) for word, count in zip(words, known_counts, strict=True)}
 
 
 def _count(word: Any, value: Any) -> int:

@@ -36,8 +36,8 @@ def held_out_loss(model: Any, source: Source) -> float:
     )
     check_state(model, config)
     vocabulary = Vocabulary.of(model)
-    known = model.wv.key_to_index, config, model._known_tags
-    corpus = read_corpus("reading the text", source, *known)
+    model_vocabulary = model.wv.key_to_index, config, model._known_tags
+    corpus = read_corpus("reading the text", source, *model_vocabulary)
     position = Position()
     counting = threading.Lock()
     with corpus.temporary:
@@ -47,12 +47,12 @@ def held_out_loss(model: Any, source: Source) -> float:
         units = corpus.units(plan.max_entries)
         seed = 0 if model.seed is None else seed_of(model)
         with (
-            contextlib.ExitStack() as opened,
+            contextlib.ExitStack() as resources,
             progress_bar(
                 "predicting", config.progress, total=corpus.total_raw_words, unit="words"
             ) as bar,
         ):
-            regime = open_regime(plan, len(units), seed, opened)
+            regime = open_regime(plan, len(units), seed, resources)
 
             def report(result: UnitReport) -> None:
                 with counting:

@@ -43,8 +43,8 @@ def find_folder(name: str | os.PathLike[str], loader: str = "TFWord2Vec", **opti
     if path.is_dir():
         return path
     if path.exists():
-        what = describe_file(path, loader) or "is a file; pass a folder of save_pretrained"
-        raise NotADirectoryError(f"{name}: {what}")
+        description = describe_file(path, loader) or "is a file; pass a folder of save_pretrained"
+        raise NotADirectoryError(f"{name}: {description}")
     if isinstance(name, os.PathLike) or _is_path(name):
         raise FileNotFoundError(
             f"{name}: no such folder (current folder: {Path.cwd()}); pass a folder of "

@@ -56,9 +56,9 @@ class Paths(NamedTuple):
             raise ValueError("the lengths of wv.expandos['point'] and ['code'] differ")
         return lengths, points.astype(np.int64), codes.astype(np.int64)
 
-    def equal(self, other: "Paths") -> bool:
+    def equal(self, paths: "Paths") -> bool:
         """Return whether the trees are equal."""
-        return all(map(np.array_equal, self.flat(), other.flat()))
+        return all(map(np.array_equal, self.flat(), paths.flat()))
 
     def checksum(self) -> int:
         """Return a checksum of the tree."""
@@ -97,8 +97,8 @@ def encode(paths: Paths) -> np.ndarray:
     return children.astype(np.uint32)
 
 
-def _are_below(numbers: np.ndarray, limit: int) -> bool:
-    return bool(numbers.min(initial=0) >= 0 and numbers.max(initial=-1) < limit)
+def _are_below(indices: np.ndarray, limit: int) -> bool:
+    return bool(indices.min(initial=0) >= 0 and indices.max(initial=-1) < limit)
 
 
 def decode(children: np.ndarray, n_words: int) -> Paths:
@@ -148,19 +148,19 @@ def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]
     `rows` are the words in `paths`, or None for words without a place. Also returns the old number
     of each node.
     """
-    nowhere = np.zeros(0, _POINT)
-    points = [nowhere if row is None else paths.points[row] for row in rows]
-    codes = [nowhere if row is None else paths.codes[row] for row in rows]
+    no_path = np.zeros(0, _POINT)
+    points = [no_path if row is None else paths.points[row] for row in rows]
+    codes = [no_path if row is None else paths.codes[row] for row in rows]
     lengths, nodes, labels = Paths(points, codes).flat()
-    kept = np.intersect1d(nodes[labels == 0], nodes[labels == 1])  # nodes with both branches
-    number = np.full(nodes.max(initial=-1) + 1, -1)
-    number[kept] = np.arange(len(kept))
-    stays = number[nodes] >= 0
-    word = np.repeat(np.arange(len(rows)), lengths)[stays]
+    old_nodes = np.intersect1d(nodes[labels == 0], nodes[labels == 1])  # nodes with both branches
+    new_nodes = np.full(nodes.max(initial=-1) + 1, -1)
+    new_nodes[old_nodes] = np.arange(len(old_nodes))
+    are_kept = new_nodes[nodes] >= 0
+    word = np.repeat(np.arange(len(rows)), lengths)[are_kept]
     # one more word, because np.split returns one array more than there are ends
     ends = np.cumsum(np.bincount(word, minlength=len(rows)))
-    points, codes = (np.split(of[stays], ends)[:-1] for of in (number[nodes], labels))
-    return Paths(points, codes), kept
+    points, codes = (np.split(of[are_kept], ends)[:-1] for of in (new_nodes[nodes], labels))
+    return Paths(points, codes), old_nodes
 
 
 @contextlib.contextmanager
@@ -177,11 +177,11 @@ def as_rows(vectors: KeyedVectors) -> Iterator[None]:
 @contextlib.contextmanager
 def keep_paths(vectors: KeyedVectors) -> Iterator[None]:
     """Undo changes of the tree; words that are added meanwhile have no place in it."""
-    before: Paths | None = Paths.of(vectors) if "point" in vectors.expandos else None
+    old_paths: Paths | None = Paths.of(vectors) if "point" in vectors.expandos else None
     yield
-    if before is not None:
-        added = [np.zeros(0, _POINT)] * (len(vectors) - len(before.points))
-        Paths([*before.points, *added], [*before.codes, *added]).store(vectors)
+    if old_paths is not None:
+        empty_paths = [np.zeros(0, _POINT)] * (len(vectors) - len(old_paths.points))
+        Paths([*old_paths.points, *empty_paths], [*old_paths.codes, *empty_paths]).store(vectors)
 
 
 def common_paths(models: Sequence[Any], rows_of: Sequence[np.ndarray]) -> Paths | None:
@@ -193,7 +193,7 @@ def common_paths(models: Sequence[Any], rows_of: Sequence[np.ndarray]) -> Paths 
     rows_of : sequence of ndarray [V]
         For each model, the row of each of its words in the common vocabulary.
     """
-    found: Paths | None = None
+    common: Paths | None = None
     for model, rows in zip(models, rows_of, strict=True):
         if not model.hs or "point" not in model.wv.expandos or len(rows) != len(rows_of[0]):
             return None
@@ -202,7 +202,7 @@ def common_paths(models: Sequence[Any], rows_of: Sequence[np.ndarray]) -> Paths 
             return None
         paths = Paths.of(model.wv)
         paths = Paths([paths.points[row] for row in order], [paths.codes[row] for row in order])
-        if found is not None and not found.equal(paths):
+        if common is not None and not common.equal(paths):
             return None
-        found = paths
-    return found
+        common = paths
+    return common

@@ -92,11 +92,13 @@ def infer(
 
 def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]:
     """Yield batches of documents, as lists of word indices."""
-    number_of = model.wv.key_to_index.get
+    find_id = model.wv.key_to_index.get
     words = list[int]()
     first = [0]
-    own = model.wv.index_to_key[0]  # a str, unless words of the training text had a different type
-    kinds = str, Integral if isinstance(own, Integral) else type(own)
+    first_word = model.wv.index_to_key[
+        0
+    ]  # a str, unless words of the training text had a different type
+    kinds = str, Integral if isinstance(first_word, Integral) else type(first_word)
     for document in documents:
         text = getattr(document, "words", document)  # a TaggedDocument has `words`
         if isinstance(text, str) or not isinstance(text, Iterable):
@@ -105,8 +107,8 @@ def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]
                 "the training text was, for example by text.split()"
             )
         for word in text:
-            if (number := number_of(word)) is not None:
-                words.append(number)
+            if (word_id := find_id(word)) is not None:
+                words.append(word_id)
             elif not isinstance(word, kinds):
                 raise TypeError(
                     f"words of a document must be strings, got {quoted(word)} of type "

@@ -51,8 +51,12 @@ def _check_is_pickle(name: Any, class_: Any) -> None:
     path = Path(name)
     if path.is_dir():
         raise IsADirectoryError(f"{name}: {describe_folder(path)}")
-    if path.is_file() and not _is_pickle(path) and (what := describe_file(path, class_.__name__)):
-        raise ValueError(f"{name}: {what}")
+    if (
+        path.is_file()
+        and not _is_pickle(path)
+        and (description := describe_file(path, class_.__name__))
+    ):
+        raise ValueError(f"{name}: {description}")
 
 
 def _is_pickle(path: Path) -> bool:

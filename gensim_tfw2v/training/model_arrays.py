@@ -228,11 +228,11 @@ def complete_added_words(model: Any) -> None:
     if any(np.ndim(path) for path in model.wv.expandos.get("point", ())[n_complete:]):
         return  # added words with paths were counted in a corpus: the nodes have no rows yet
     _complete_attributes(model, n_complete)
-    added = (0, n_words - n_complete)
+    row_padding = (0, n_words - n_complete)
     if model.negative:
-        model.cum_table = np.pad(model.cum_table, added, "edge")
+        model.cum_table = np.pad(model.cum_table, row_padding, "edge")
     for array, rows in trained_outputs(model).items():
-        setattr(model, array.name, np.pad(rows, (added, (0, 0))))
+        setattr(model, array.name, np.pad(rows, (row_padding, (0, 0))))
     if isinstance(model.wv, FastTextKeyedVectors):
         _complete_subwords(model.wv)
 

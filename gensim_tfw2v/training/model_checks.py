@@ -65,10 +65,10 @@ def check_state(model: Any, config: TrainingConfig) -> None:
     for array, rows in inputs.items():
         _check_rows(array, rows, model, model.vector_size)
     lists = getattr(model.wv, "buckets_word", None)
-    number = 0 if lists is None else len(lists)
-    if isinstance(model, FastText) and number != words:
+    n_lists = 0 if lists is None else len(lists)
+    if isinstance(model, FastText) and n_lists != words:
         raise ValueError(
-            f"wv.buckets_word has lists for {number} of "
+            f"wv.buckets_word has lists for {n_lists} of "
             f"{words} words: rebuild it with wv.recalc_char_ngram_buckets()"
         )
     if model.hs and "point" not in model.wv.expandos:
@@ -125,18 +125,21 @@ def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
     indices = np.asarray(list(key_to_index.values()))
     if indices.dtype.kind not in "iu":
         raise TypeError("wv.key_to_index holds indices that are not whole numbers: " + _REBUILD)
-    for place in np.flatnonzero((indices < 0) | (indices >= words))[:1]:
+    for position in np.flatnonzero((indices < 0) | (indices >= words))[:1]:
         raise ValueError(
-            f"wv.key_to_index has index {indices[place]} for {quoted(list(key_to_index)[place])}, "
-            f"but wv.index_to_key has {words} words (0 to {words - 1}): {_REBUILD}"
+            f"wv.key_to_index has index {indices[position]} for "
+            f"{quoted(list(key_to_index)[position])}, but wv.index_to_key has {words} words "
+            f"(0 to {words - 1}): {_REBUILD}"
         )
 
 
 def _check_rows(array: WeightArray, rows: Any, model: Any, size: int) -> None:
     is_array = isinstance(rows, np.ndarray)
     if not is_array or rows.dtype.kind not in "fiu":
-        came = f"{type(rows).__name__} of {rows.dtype}" if is_array else type(rows).__name__
-        raise TypeError(f"{array.name} must be a NumPy array of float32, got {came}: convert it")
+        received = f"{type(rows).__name__} of {rows.dtype}" if is_array else type(rows).__name__
+        raise TypeError(
+            f"{array.name} must be a NumPy array of float32, got {received}: convert it"
+        )
     n_keys, keys = _count_keys(array, model)
     if rows.shape != (n_keys, size):
         raise ValueError(
@@ -276,21 +279,21 @@ def settings_of(model: Any) -> dict[str, Any]:
         settings[name] = getattr(model, name)
     arrays = {"cum_table": vars(model).get("cum_table")}
     arrays["sample_int"] = model.wv.expandos.get("sample_int")
-    for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
-        settings["words"].append(held.get("key_to_index"))
-        for name in tuple(held):  # a concurrent thread may add attributes
+    for prefix, (attributes, _) in zip(("", "wv.", "dv."), weights, strict=False):
+        settings["words"].append(attributes.get("key_to_index"))
+        for name in tuple(attributes):  # a concurrent thread may add attributes
             if "_lockf" in name:
-                arrays[place + name] = held[name]
+                arrays[prefix + name] = attributes[name]
     for name, array in arrays.items():
         settings[name] = hash(np.asarray(array).tobytes())
     return settings
 
 
-def refusal(changed: Iterable[str]) -> RuntimeError:
-    """Return the error for settings, named in `changed`, that must not change during training."""
+def refusal(settings: Iterable[str]) -> RuntimeError:
+    """Return the error for settings, named in `settings`, that must not change during training."""
     return RuntimeError(
         "a callback or another thread has changed what must stay the same during training: "
-        f"{', '.join(sorted(changed))}. The model keeps what was trained. Change words, shapes of "
+        f"{', '.join(sorted(settings))}. The model keeps what was trained. Change words, shapes of "
         "arrays and these options, and add vectors (wv.add_vector), only before or after train(). "
         "With sub-models, which train all epochs at once, this applies to every option"
     )

@@ -75,11 +75,11 @@ def save_pretrained(
     if not (folder / CARD).exists():  # it may have been edited
         texts[CARD] = write_card(saved, results or {}).encode()
 
-    def write(to: Any) -> None:
+    def write(path: Any) -> None:
         for name, text in texts.items():
-            Path(to).with_name(name).write_bytes(text)
+            Path(path).with_name(name).write_bytes(text)
         metadata = {_checksum_key(name): _checksum(texts[name]) for name in documents}
-        write_tensors(Path(to).with_name(TENSORS), tensors, metadata)
+        write_tensors(Path(path).with_name(TENSORS), tensors, metadata)
 
     save_atomically(folder / CONFIG, write)
 
@@ -105,37 +105,38 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
         is_foreign = is_resaved(folder) or (config and OWN_PART not in config)
         if is_foreign or not (folder / CONFIG).is_file():
             raise ValueError(f"{folder}: {describe_folder(folder)}") from error
-        what = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
-        raise ValueError(f"{folder}: {what}") from error
+        reason = f"cannot be loaded as a model of gensim-tfw2v ({type(error).__name__}: {error})"
+        raise ValueError(f"{folder}: {reason}") from error
 
 
 def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
     checksums: dict[str, str] = {}
-    found = {name: _read(folder, name, checksums) for name in (CONFIG, TOKENIZER)}
-    own = found[CONFIG]["gensim_tfw2v"]
-    size = found[CONFIG]["hidden_dim"]
-    make = classes.get(own["class"])
-    if make is None:
-        raise ValueError(_describe_class(own["class"], folder, classes))
-    if make is KeyedVectors:
+    documents = {name: _read(folder, name, checksums) for name in (CONFIG, TOKENIZER)}
+    own_part = documents[CONFIG]["gensim_tfw2v"]
+    size = documents[CONFIG]["hidden_dim"]
+    model_class = classes.get(own_part["class"])
+    if model_class is None:
+        raise ValueError(_describe_class(own_part["class"], folder, classes))
+    if model_class is KeyedVectors:
         model: Any = SimpleNamespace(wv=KeyedVectors(size))
     else:
         # checked first, so that no other parameter is set
-        if wrong := own["options"].keys() ^ list_options(make).keys():
+        if wrong := own_part["options"].keys() ^ list_options(model_class).keys():
             raise ValueError(f"{CONFIG} has unknown or missing options: {quoted(wrong)}")
-        model = make(**own["options"])
+        model = model_class(**own_part["options"])
         for name in COUNTERS:
-            setattr(model, name, +own["state"][name])  # + raises unless it is a number
-        for name in STATE.keys() & own["state"].keys():
-            setattr(model, name, STATE[name](own["state"][name]))
-    words = read_words(found[TOKENIZER]["model"]["vocab"], own.get("integer_words", ()))
+            setattr(model, name, +own_part["state"][name])  # + raises unless it is a number
+        for name in STATE.keys() & own_part["state"].keys():
+            setattr(model, name, STATE[name](own_part["state"][name]))
+    words = read_words(documents[TOKENIZER]["model"]["vocab"], own_part.get("integer_words", ()))
     model.wv.index_to_key = words
     model.wv.key_to_index = {word: row for row, word in enumerate(words)}
     if hasattr(model, "dv"):
-        found[TAGS] = _read(folder, TAGS, checksums)
-        tags = model.dv.index_to_key = found[TAGS]["tags"]
+        documents[TAGS] = _read(folder, TAGS, checksums)
+        tags = documents[TAGS]["tags"]
+        model.dv.index_to_key = tags
         model.dv.key_to_index = {tag: row for row, tag in enumerate(tags) if tag != row}
-    dtypes = list_dtypes(model) | own.get("values", {})
+    dtypes = list_dtypes(model) | own_part.get("values", {})
     check = partial(_check_checksums, checksums)
     tensors = read_tensors(_file(folder, TENSORS), dtypes, check)
     for name in (name for name in dtypes if name != TREE):
@@ -144,7 +145,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             attributes[key] = tensors[name]
         elif name.endswith("_lockf"):
             attributes[key] = np.ones(1, np.float32)
-    model.wv.vectors = model.wv.vectors[1:]  # not that of unknown words
+    model.wv.vectors = model.wv.vectors[1:]  # row 0 is the vector of unknown words
     if TREE in tensors:
         huffman.decode(tensors[TREE], len(words)).store(model.wv)
     for vectors in (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,):
@@ -153,7 +154,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             raise ValueError("the shapes of its arrays differ")
         if not all_finite(vectors.vectors):
             raise ValueError("has vectors that are NaN or infinite")
-    if make is not KeyedVectors:
+    if model_class is not KeyedVectors:
         counts = model.wv.expandos["count"]
         if counts.min() < 0 or counts.sum(dtype=float) >= 2**63:
             raise ValueError("has counts that are negative or too large")
@@ -166,9 +167,9 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             model.wv.recalc_char_ngram_buckets()
         check_state(model, model._current_config())
     for name, document in describe(model).items():
-        if found[name] != document:
+        if documents[name] != document:
             raise ValueError(f"{name} is not what save_pretrained writes for this model")
-    return model.wv if make is KeyedVectors else model
+    return model.wv if model_class is KeyedVectors else model
 
 
 def _describe_class(name: Any, folder: Path, classes: Mapping[str, Any]) -> str:

@@ -16,7 +16,6 @@ import numpy as np
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.scanner import release_memory
-from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
@@ -26,6 +25,7 @@ from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pendin
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel, note_kernel
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
+from gensim_tfw2v.training.cluster_losses import ClusterLosses
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -49,12 +49,6 @@ logger = logging.getLogger(__name__)
 #: TensorBoard's log samples the loss of every `LOGGED_EVERY`-th block. Its computation takes 1 % of
 #: the training time.
 LOGGED_EVERY = 16
-
-#: Maximum number of times that a cluster may be lost without a checkpoint in between.
-LOSSES = 5
-
-#: Seconds after the loss of a cluster in which reopening it is retried.
-RETURN_SECONDS = 25.0
 
 
 class Training:
@@ -81,8 +75,8 @@ class Training:
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
-        self._losses = 0  # number of times the cluster was lost since the last checkpoint
-        self._traffic: Traffic | None = None  # of regimes that were closed
+        self._cluster_losses = ClusterLosses(config.checkpoint_dir)
+        self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
         self._fixed = FIXED
         self._checkpoints: Checkpoints | None = None
         self._process_launcher = process_launcher
@@ -121,8 +115,8 @@ class Training:
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
             total = corpus.total_raw_words * model.epochs
-            of_all = {"total": total, "initial": self.restored[0], "unit": "words"}
-            self.bar = progress_bar("training", config.progress, smoothing=0.1, **of_all)
+            bar_options = {"total": total, "initial": self.restored[0], "unit": "words"}
+            self.bar = progress_bar("training", config.progress, smoothing=0.1, **bar_options)
             resources.callback(self.bar.close)
             #: Close everything: free the tables, remove the encoded corpus.
             self.close = resources.pop_all().close
@@ -149,7 +143,7 @@ class Training:
 
         model = self._model
         made_with = hyperparameters(model, self.corpus.total_raw_words)
-        # whether this run continues a run in the log, of this model or of a resumed training
+        # the run continues an earlier one in the log, of this model or of a resumed training
         goes_on = any((*model._state.logged_until, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._state.logged_until, goes_on)
         config = self.config
@@ -171,12 +165,12 @@ class Training:
             If the model cannot be trained with the new settings.
         """
         settings = settings_of(self._model)
-        changed = {name for name in settings if settings[name] != self._settings[name]}
-        if refused := changed & self._fixed:
-            raise refusal(refused)
-        if changed:
+        changes = {name for name in settings if settings[name] != self._settings[name]}
+        if fixed_changes := changes & self._fixed:
+            raise refusal(fixed_changes)
+        if changes:
             config = self._model._check({})
-        if changed - EACH_EPOCH:
+        if changes - EACH_EPOCH:
             self.config = config
             self._settings = settings
             self._traffic = self.traffic or self._traffic
@@ -197,8 +191,8 @@ class Training:
             try:
                 self._train(tasks, functools.partial(self.count, log))
                 break
-            except ClusterLost as lost:
-                self._reopen(lost)
+            except ClusterLost as loss:
+                self._reopen(loss)
                 self._go_back()
         return self._end_epochs(1, log)
 
@@ -212,7 +206,7 @@ class Training:
         config = self.config
         if config.objective.skipgram and self.corpus.total_tokens >= SMALL_CORPUS:
             order = np.random.default_rng([self.seed, epoch]).permutation(len(units))
-            units = [units[place] for place in order]
+            units = [units[index] for index in order]
         return unit_tasks(self._model, config, self.corpus, units, self.seed, epoch, expected)
 
     def _train(self, tasks: Sequence[UnitTask], report: Reporter) -> None:
@@ -243,7 +237,7 @@ class Training:
                     self.regime.train_epoch(remaining, report, self._must_stop)
                 has_stopped = self._must_stop()
                 self.export()
-            self._losses = 0
+            self._cluster_losses.reset()
             remaining = [task for task in remaining if task.unit.index not in self.position.done]
             if remaining and not has_stopped:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
@@ -260,17 +254,17 @@ class Training:
         """Return whether to stop the regime: for a checkpoint, or because of a signal."""
         return self._is_due.is_set() or interrupt_is_pending()
 
-    def _end_epochs(self, number: int, log: EpochLog) -> tuple[int, int, int]:
-        """Count, log and save `number` finished epochs that were trained as one."""
+    def _end_epochs(self, n_epochs: int, log: EpochLog) -> tuple[int, int, int]:
+        """Count, log and save `n_epochs` finished epochs that were trained as one."""
         model = self._model
         position = self.position
-        position.end_epochs(number, self.corpus.total_raw_words)
+        position.end_epochs(n_epochs, self.corpus.total_raw_words)
         log.end(position, self.corpus.total_sentences)
         self._model_position = copy.deepcopy(position)
         self.save()
         if self.log is not None:
             is_last = position.epoch == model.epochs
-            self.log.epoch(model, is_last, position.mean_losses[-number:], number)
+            self.log.epoch(model, is_last, position.mean_losses[-n_epochs:], n_epochs)
         return position.finished[log.epoch]
 
     def finish(self) -> None:
@@ -303,10 +297,10 @@ class Training:
     @property
     def traffic(self) -> Traffic | None:
         """Traffic of the cluster since the start of training; None without a cluster."""
-        of_regime = getattr(self.regime, "traffic", None)
-        if of_regime is None or self._traffic is None:
-            return of_regime
-        return self._traffic + of_regime
+        regime_traffic = getattr(self.regime, "traffic", None)
+        if regime_traffic is None or self._traffic is None:
+            return regime_traffic
+        return self._traffic + regime_traffic
 
     @defer_interrupts()
     def export(self) -> None:
@@ -362,37 +356,17 @@ class Training:
         if self._checkpoints is not None:
             self._checkpoints.wait()
 
-    def _reopen(self, lost: ClusterLost) -> None:
-        """Reopen the cluster, with retries, because tasks may also fail while it starts.
+    def _reopen(self, loss: ClusterLost) -> None:
+        """Reopen the cluster.
 
-        Raises a `ClusterLost` if `RETURN_SECONDS` have passed, or if the cluster was lost more than
-        `LOSSES` times.
+        Raises a `ClusterLost` after too many losses; see `ClusterLosses.reopen`.
         """
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
         self.weights.regime_is_ahead = False
         self._regime_stack.close()
-        noticed = time.monotonic()
-        while True:
-            self._losses += 1
-            if self._losses > LOSSES or time.monotonic() > noticed + RETURN_SECONDS:
-                raise ClusterLost(f"{lost}. {self._how_to_go_on()}") from lost
-            logger.warning("%s; going back to the last checkpoint", lost)
-            try:
-                self._open()
-                return
-            except ConnectionError as error:
-                lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
-
-    def _how_to_go_on(self) -> str:
-        folder = self.config.checkpoint_dir
-        if folder is None or (folder / OWNED).exists():  # a temporary folder
-            return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
-        return (
-            f"The work up to the last checkpoint is kept in {folder}: once the cluster is back, "
-            "run the same training again to resume it"
-        )
+        self._cluster_losses.reopen(loss, self._open)
 
     def _go_back(self) -> None:
         """Reset the position and the loss to the state of the model's arrays."""
@@ -410,16 +384,16 @@ class Training:
             kernel = state.pop("kernel", "")
             return Tables(**arrays), Position.of(state), kernel
 
-        found = self._checkpoints.latest(take)
-        if found is None:
+        checkpoint = self._checkpoints.latest(take)
+        if checkpoint is None:
             return False
-        tables, position, kernel = found
+        tables, position, kernel = checkpoint
         self._use_kernel(kernel)
         self.position = position
 
         def fill(arrays: Tables) -> None:
-            for array, kept in zip(arrays, tables, strict=True):
-                array[:] = kept
+            for array, saved_rows in zip(arrays, tables, strict=True):
+                array[:] = saved_rows
 
         self.weights.write(fill)
         model.running_training_loss = self.position.total_loss
@@ -429,9 +403,9 @@ class Training:
         finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained
-        done = len(self.position.done)
+        n_done = len(self.position.done)
         folder = self._checkpoints.folder
-        units = f" and {done} of {len(self.units)} work units of the next" if done else ""
+        units = f" and {n_done} of {len(self.units)} work units of the next" if n_done else ""
         epochs = f"{self.position.epoch} of {model.epochs} epochs"
         logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
         return True

@@ -31,19 +31,23 @@ def read_embeddings(folder: Path) -> KeyedVectors:
     ValueError
         If the files are missing or damaged, or tokens are not whole words.
     """
-    place = next((folder / name for name in PLACES if (folder / name / TOKENIZER).is_file()), None)
-    if place is None:
+    part = next((folder / name for name in PLACES if (folder / name / TOKENIZER).is_file()), None)
+    if part is None:
         raise ValueError(f"{TOKENIZER} is missing")
-    rows = _read_rows(place / "model.safetensors")
-    model: Any = strict_json((place / TOKENIZER).read_bytes()).get("model")
+    rows = _read_rows(part / "model.safetensors")
+    model: Any = strict_json((part / TOKENIZER).read_bytes()).get("model")
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     if not isinstance(vocabulary, dict) or model.get("type") != "WordLevel":
         raise ValueError(f"the tokens in {TOKENIZER} are not whole words (WordLevel)")
-    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
-    if [vocabulary[token] for token in tokens] != list(range(len(rows))) or tokens[0] != UNKNOWN:
-        raise ValueError(f"{TOKENIZER} has {len(tokens)} tokens, and the vectors {len(rows)} rows")
-    own = read_config(folder).get("gensim_tfw2v", {})
-    words = read_words(tokens, own.get("integer_words", ()))
+    token_list = sorted(vocabulary, key=vocabulary.__getitem__)
+    if [vocabulary[token] for token in token_list] != list(range(len(rows))) or token_list[
+        0
+    ] != UNKNOWN:
+        raise ValueError(
+            f"{TOKENIZER} has {len(token_list)} tokens, and the vectors {len(rows)} rows"
+        )
+    own_part = read_config(folder).get("gensim_tfw2v", {})
+    words = read_words(token_list, own_part.get("integer_words", ()))
     return keyed(words, np.ascontiguousarray(rows[1:], np.float32))
 
 

@@ -35,75 +35,81 @@ class SubModelTraining(Training):
     """Training of all sub-models through all epochs; the model gets the merged vectors.
 
     A sub-model has fewer updates than a single model, and merging removes a part of its noise. So
-    its learning rates are larger, above all at the end; see `step_sizes`.
+    its learning rates are larger, above all at the end; see `sub_model_alphas`.
     """
 
     def __init__(self, model: Any, *args: Any) -> None:
         super().__init__(model, *args)
         assert isinstance(self.config.regime, SubModels)
         self._options = self.config.regime
-        self._done: set[int] = set()  # indices of the trained sub-models
+        self._trained_ids: set[int] = set()  # indices of the trained sub-models
 
     def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
         """Train all epochs in the first call; return the counts of one epoch."""
         if epoch < self.position.epoch:
             return super().train_epoch(epoch, expected)
         model = self._model
-        number = model.epochs
-        epochs = [self._tasks(each, expected) for each in range(number)]
-        log = EpochLog(model, epoch, expected, self.position.trained, number)
+        n_epochs = model.epochs
+        epoch_tasks = [self._tasks(epoch_index, expected) for epoch_index in range(n_epochs)]
+        log = EpochLog(model, epoch, expected, self.position.trained, n_epochs)
         while True:
             try:
-                self._train_models(epochs, functools.partial(self.count, log))
+                self._train_models(epoch_tasks, functools.partial(self.count, log))
                 break
-            except ClusterLost as lost:
-                self._reopen(lost)  # finished sub-models are kept
+            except ClusterLost as loss:
+                self._reopen(loss)  # finished sub-models are kept
         self._settings = settings_of(model)  # merging has changed some
         self._fixed = set(self._settings)
-        return self._end_epochs(number, log)
+        return self._end_epochs(n_epochs, log)
 
-    def _train_models(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
+    def _train_models(self, epoch_tasks: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
         """Restore sub-models that have a checkpoint, train the remaining ones, and merge all."""
         self.regime.load(self.weights.load())
         options = self._options
         folder = self.corpus.folder
         alpha = self._model.alpha
-        models = options.models
+        n_models = options.models
         larger = [
-            [task._replace(alphas=step_sizes(task.alphas, alpha, models)) for task in tasks]
-            for tasks in epochs
+            [task._replace(alphas=sub_model_alphas(task.alphas, alpha, n_models)) for task in tasks]
+            for tasks in epoch_tasks
         ]
-        self._done.update(n for n in range(models) if n not in self._done and self._restore(n))
+        self._trained_ids.update(
+            index
+            for index in range(n_models)
+            if index not in self._trained_ids and self._restore(index)
+        )
         writing: list[Checkpoints] = []
 
-        def take(of_task: UnitReport | SubModelDone) -> None:
-            if isinstance(of_task, UnitReport):
-                report(of_task)
+        def take(result: UnitReport | SubModelDone) -> None:
+            if isinstance(result, UnitReport):
+                report(result)
                 return
-            (number,) = of_task
-            self._done.add(number)
-            logger.info("sub-model %i of %i is trained", number + 1, models)
-            if (checkpoints := self._checkpoints_of(number)) is not None:
-                checkpoints.save(_arrays(folder, number), {}, is_last=True)
+            (index,) = result
+            self._trained_ids.add(index)
+            logger.info("sub-model %i of %i is trained", index + 1, n_models)
+            if (checkpoints := self._checkpoints_of(index)) is not None:
+                checkpoints.save(_arrays(folder, index), {}, is_last=True)
                 writing.append(checkpoints)
 
         regime: Any = self.regime  # its tasks are sub-models, not units
         samples = options.samples(self.seed)
-        while left := sorted({*range(models)} - self._done):
+        while remaining := sorted({*range(n_models)} - self._trained_ids):
             self.weights.regime_is_ahead = True
             # A signal stops the workers after their running jobs; see `Training._train`.
             with defer_interrupts():
                 try:
-                    tasks = [SubModelTask(number, samples, larger) for number in left]
+                    tasks = [SubModelTask(index, samples, larger) for index in remaining]
                     regime.train_epoch(tasks, take, interrupt_is_pending)
                     has_stopped = interrupt_is_pending()
                 finally:
                     for checkpoints in writing:
                         checkpoints.wait()
-            if self._done.issuperset(left):
+            if self._trained_ids.issuperset(remaining):
                 break
             if not has_stopped:
-                raise RuntimeError(f"{len({*left} - self._done)} sub-models were not trained")
+                raise RuntimeError(
+                    f"{len({*remaining} - self._trained_ids)} sub-models were not trained"
+                )
         _merge(self._model, self.weights, options, folder)
 
     def export(self) -> None:
@@ -115,47 +121,52 @@ class SubModelTraining(Training):
         if self._model_position.epoch < self._model.epochs:
             super().save()
 
-    def _checkpoints_of(self, number: int) -> Checkpoints | None:
+    def _checkpoints_of(self, index: int) -> Checkpoints | None:
         """Return the checkpoint of a finished sub-model; None without a folder for checkpoints."""
         if self._checkpoints is None:
             return None
         options = self._options  # without `merging`, which may differ when resumed
-        named = f"{options.models} by {options.sampling}, rate {options.rate}"
+        sampling = f"{options.models} by {options.sampling}, rate {options.rate}"
         return Checkpoints(
-            self._checkpoints.folder / f"sub-model-{number:03}",
-            self._checkpoints.training | {"sub-models": named, "number": number},
+            self._checkpoints.folder / f"sub-model-{index:03}",
+            self._checkpoints.training | {"sub-models": sampling, "number": index},
         )
 
-    def _restore(self, number: int) -> bool:
+    def _restore(self, index: int) -> bool:
         """Write the files of a sub-model from its checkpoint, and return whether there was one."""
-        checkpoints = self._checkpoints_of(number)
-        if checkpoints is None or (found := checkpoints.latest(lambda arrays, _: arrays)) is None:
+        checkpoints = self._checkpoints_of(index)
+        if checkpoints is None or (arrays := checkpoints.latest(lambda arrays, _: arrays)) is None:
             return False
-        for name, array in found.items():
-            save_array(file_of(self.corpus.folder, number, name), array)
-        logger.info("sub-model %i is restored from its checkpoint", number + 1)
+        for name, array in arrays.items():
+            save_array(file_of(self.corpus.folder, index, name), array)
+        logger.info("sub-model %i is restored from its checkpoint", index + 1)
         return True
 
 
-def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:
+def sub_model_alphas(
+    alphas: tuple[float, float], alpha: float, n_models: int
+) -> tuple[float, float]:
     """Return the learning rates of one of N sub-models at the start and at the end of a unit.
 
-    `of_one` are the rates of a single model, which starts with `alpha`. For N > 1, a rate r
+    `alphas` are the rates of a single model, which starts with `alpha`. For N > 1, a rate r
     becomes ``N ** (2/3) * (0.1 * alpha + 0.9 * r)``, so the last rates stay larger. Merging
     averages the remaining noise, like averaging weights over steps (Izmailov et al. 2018,
     "Averaging Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in
     docs/regimes/sub-models.md.
     """
-    begin, end = (
-        models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * size) if models > 1 else size
-        for size in of_one
-    )
-    return begin, end
+    if n_models == 1:
+        return alphas
+
+    def enlarge(rate: float) -> float:
+        return n_models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * rate)
+
+    first, last = alphas
+    return enlarge(first), enlarge(last)
 
 
-def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
+def _arrays(folder: Path, index: int) -> dict[str, np.ndarray]:
     """Map a sub-model's files copy-on-write; unused tables have no file."""
-    paths = {name: file_of(folder, number, name) for name in (*Tables._fields, "seen")}
+    paths = {name: file_of(folder, index, name) for name in (*Tables._fields, "seen")}
     return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
 
 
@@ -163,19 +174,19 @@ def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> No
     """Merge the sub-models, which are in files of `folder`, into the model's arrays."""
     subwords = weights.subwords
     sub_models = []
-    for number in range(options.models):
-        arrays = _arrays(folder, number)
-        seen = arrays.pop("seen")
-        words = np.flatnonzero(seen)
+    for index in range(options.models):
+        arrays = _arrays(folder, index)
+        occurrences = arrays.pop("seen")
+        words = np.flatnonzero(occurrences)
         inputs = arrays.pop("inputs")
         if subwords is not None:
             arrays[SUBWORDS] = inputs
             inputs = subwords.means(arrays[SUBWORDS])
-            arrays[SUBWORDS][subwords.spread(seen) == 0] = 0
+            arrays[SUBWORDS][subwords.spread(occurrences) == 0] = 0
         if len(words):
             sub_models.append(SubModel(words, inputs, arrays))
     merged = merge(sub_models, len(model.wv), options.merging, seed=seed_of(model))
-    before = weights.tables().inputs
+    initial_rows = weights.tables().inputs
     size = merged.inputs.shape[1]
     rows = merged.inputs
     is_trained = merged.n_holders > 0
@@ -183,12 +194,14 @@ def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> No
         rows = merged.tables[SUBWORDS]
         is_trained = np.any(rows, axis=1)
     if size == model.vector_size:
-        rows[~is_trained] = before[~is_trained]
-    model.vector_size = model.layer1_size = model.wv.vector_size = size
+        rows[~is_trained] = initial_rows[~is_trained]
+    model.vector_size = size
+    model.layer1_size = size
+    model.wv.vector_size = size
     if subwords is None:
         model.wv.vectors = rows
     else:
-        subwords.scatter(model.wv, rows, subwords.merged(model.wv, before))
+        subwords.scatter(model.wv, rows, subwords.merged(model.wv, initial_rows))
     for array in OUTPUT_LAYER:
         if array.table in merged.tables:
             setattr(model, array.name, merged.tables[array.table])

@@ -48,7 +48,7 @@ class Subwords:
 
     lists: Lists  # rows of each word, its own first
     buckets: np.ndarray  # [U], the buckets in use, the most frequent first
-    of_buckets: np.ndarray  # [U], row into which each of `buckets` is merged
+    rows_of_buckets: np.ndarray  # [U], row into which each of `buckets` is merged
     weights: np.ndarray  # [R], float32: number of gensim's rows merged into each row
     lock: np.ndarray  # [R], float32: gensim's factors of updates
     frequency: np.ndarray  # [V], relative frequency of each word after subsampling
@@ -59,8 +59,8 @@ class Subwords:
         words = len(vectors)
         lengths, entries = _buckets(vectors)
         counts = np.bincount(entries, np.repeat(frequency, lengths), vectors.bucket)
-        used = np.unique(entries)
-        buckets = used[np.argsort(-counts[used], kind="stable")]
+        used_buckets = np.unique(entries)
+        buckets = used_buckets[np.argsort(-counts[used_buckets], kind="stable")]
         # gensim cycles through the factors if there are fewer than rows
         lock = np.append(
             np.resize(vectors.vectors_vocab_lockf, words),
@@ -74,19 +74,21 @@ class Subwords:
         _, first, same, sizes = np.unique(
             sums, return_index=True, return_inverse=True, return_counts=True
         )
-        order = np.argsort(first)  # by the first merged row: rows of words come first
+        order = np.argsort(first)  # rows of words come first
         row_of = np.argsort(order)[same]
         # a row that contains no word's own row is listed only for the first of its buckets
         is_listed = np.zeros(vectors.bucket, bool)
         is_listed[buckets[first[first >= words] - words]] = True
-        kept = is_listed[entries]
-        of_words = np.repeat(np.arange(words), lengths)[kept]
-        first_entry = np.append(0, np.cumsum(1 + np.bincount(of_words, minlength=words)))
+        is_kept = is_listed[entries]
+        word_ids = np.repeat(np.arange(words), lengths)[is_kept]
+        first_entry = np.append(0, np.cumsum(1 + np.bincount(word_ids, minlength=words)))
         rows = np.zeros(vectors.bucket, np.int32)
         rows[buckets] = row_of[words:]
-        listed = np.insert(rows[entries[kept]], first_entry[:-1] - np.arange(words), range(words))
+        entries_of_words = np.insert(
+            rows[entries[is_kept]], first_entry[:-1] - np.arange(words), range(words)
+        )
         return cls(
-            Lists(first_entry.astype(np.int32), listed.astype(np.int32)),
+            Lists(first_entry.astype(np.int32), entries_of_words.astype(np.int32)),
             buckets,
             row_of[words:],
             weights=sizes[order].astype(np.float32),
@@ -102,14 +104,16 @@ class Subwords:
         word has, too. It counts as 0 for equal words.
         """
         rows = self.spread(self.frequency)
-        of_words = self._of_words
-        shares = (of_words @ (rows * self.weights)) / (of_words @ self.weights)
+        word_rows = self._word_rows
+        shares = (word_rows @ (rows * self.weights)) / (word_rows @ self.weights)
         return float(self.frequency @ (shares - self.frequency))
 
     def gather(self, vectors: Any) -> np.ndarray:
         """Return the rows: [R, D], float32."""
-        of_buckets = _ones(np.arange(len(self.buckets) + 1), self.of_buckets, len(self.weights))
-        rows = of_buckets.T @ vectors.vectors_ngrams[self.buckets].astype(np.float32)
+        bucket_sums = _ones(
+            np.arange(len(self.buckets) + 1), self.rows_of_buckets, len(self.weights)
+        )
+        rows = bucket_sums.T @ vectors.vectors_ngrams[self.buckets].astype(np.float32)
         rows[: len(vectors.vectors_vocab)] += vectors.vectors_vocab
         return np.asarray(rows)
 
@@ -119,8 +123,8 @@ class Subwords:
         `rows` [R, D] are the gathered rows.
         """
         parts = [np.zeros((0, rows.shape[1]), np.float32)]
-        for array, places, row_ids in self._pieces(vectors):
-            parts.append(array[places[self.weights[row_ids] > 1]])
+        for array, gensim_ids, merged_ids in self._pieces(vectors):
+            parts.append(array[gensim_ids[self.weights[merged_ids] > 1]])
         return MergedRows(np.concatenate(parts, dtype=np.float32), rows[self.weights > 1])
 
     def scatter(self, vectors: Any, rows: np.ndarray, merged: "MergedRows") -> None:
@@ -133,15 +137,15 @@ class Subwords:
             vectors.vectors_vocab = np.zeros((len(vectors), rows.shape[1]), np.float32)
             vectors.vectors_ngrams = np.zeros((vectors.bucket, rows.shape[1]), np.float32)
             merged = MergedRows(*(np.zeros((len(of), rows.shape[1]), np.float32) for of in merged))
-        for array, places, values in self._values(vectors, rows, merged):
-            array[places] = values
+        for array, row_ids, values in self._values(vectors, rows, merged):
+            array[row_ids] = values
         vectors.vectors = self.means(rows)
 
     def are_in(self, vectors: Any, rows: np.ndarray, merged: "MergedRows") -> bool:
         """Return whether gensim's rows are what `scatter` writes."""
         return all(
-            np.array_equal(array[places], values)
-            for array, places, values in self._values(vectors, rows, merged)
+            np.array_equal(array[row_ids], values)
+            for array, row_ids, values in self._values(vectors, rows, merged)
         )
 
     def _values(
@@ -151,40 +155,40 @@ class Subwords:
 
         A row that is merged with no other is copied. Merged ones get equal parts of the change.
         """
-        place_of_row = np.cumsum(self.weights > 1) - 1
+        merged_index = np.cumsum(self.weights > 1) - 1
         first = 0
-        for array, places, row_ids in self._pieces(vectors):
+        for array, gensim_ids, row_ids in self._pieces(vectors):
             values = rows[row_ids]
             is_merged = self.weights[row_ids] > 1
             end = first + int(np.count_nonzero(is_merged))
             ids = row_ids[is_merged]
-            changes = rows[ids] - merged.rows[place_of_row[ids]]
+            changes = rows[ids] - merged.rows[merged_index[ids]]
             values[is_merged] = merged.members[first:end] + changes / self.weights[ids, None]
             first = end
-            yield array, places, values
+            yield array, gensim_ids, values
 
     def _pieces(self, vectors: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield an array of gensim, indices of some of its rows, and the ids of their rows here."""
         words = np.arange(len(vectors.vectors_vocab))
-        for array, places, row_ids in (
+        for array, gensim_ids, row_ids in (
             (vectors.vectors_vocab, words, words),
-            (vectors.vectors_ngrams, self.buckets, self.of_buckets),
+            (vectors.vectors_ngrams, self.buckets, self.rows_of_buckets),
         ):
-            for first in range(0, len(places), ROWS_AT_A_TIME):
+            for first in range(0, len(gensim_ids), ROWS_AT_A_TIME):
                 piece = slice(first, first + ROWS_AT_A_TIME)
-                yield array, places[piece], row_ids[piece]
+                yield array, gensim_ids[piece], row_ids[piece]
 
-    def spread(self, of_words: np.ndarray) -> np.ndarray:
-        """Return, for each row, the sum of `of_words` over the words that have it: [R], float32."""
-        return (self._of_words.T @ of_words).astype(np.float32)
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Return, for each row, the sum of `values` over the words that have it: [R], float32."""
+        return (self._word_rows.T @ values).astype(np.float32)
 
     def means(self, rows: np.ndarray) -> np.ndarray:
         """Return the vectors of words [V, D], the means of their rows [R, D]."""
-        of_words = self._of_words
-        return (of_words @ rows) / (of_words @ self.weights)[:, None]
+        word_rows = self._word_rows
+        return (word_rows @ rows) / (word_rows @ self.weights)[:, None]
 
     @property
-    def _of_words(self) -> sparse.csr_array:
+    def _word_rows(self) -> sparse.csr_array:
         """[V, R], number of times that each word's list has each row."""
         return _ones(self.lists.first, self.lists.entries, len(self.weights))
 
@@ -195,13 +199,13 @@ def adjust_vectors(vectors: Any) -> None:
         vectors.vectors = vectors.vectors_vocab
         return
     lengths, entries = _buckets(vectors)
-    used, places = np.unique(entries, return_inverse=True)
+    used_buckets, row_ids = np.unique(entries, return_inverse=True)
     first = np.append(0, np.cumsum(lengths))
-    number = len(vectors)
+    n_words = len(vectors)
     # the word's own row comes first, because gensim sums in this order
-    places = np.insert(places + number, first[:-1], np.arange(number))
-    rows = np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[used]])
-    sums = _ones(first + np.arange(number + 1), places, len(rows)) @ rows
+    row_ids = np.insert(row_ids + n_words, first[:-1], np.arange(n_words))
+    rows = np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[used_buckets]])
+    sums = _ones(first + np.arange(n_words + 1), row_ids, len(rows)) @ rows
     vectors.vectors = sums / (lengths + 1).astype(np.float32)[:, None]
 
 

@@ -37,28 +37,30 @@ class Vocabulary:
     @classmethod
     def of(cls, model: Any) -> "Vocabulary":
         """Read the vocabulary of a model from its attributes."""
-        of_words = model.wv.expandos
+        attributes = model.wv.expandos
         keep = np.ones(len(model.wv))
-        if model.sample and "sample_int" in of_words:
-            keep = (np.array(of_words["sample_int"], np.float64) + 1) / 2**32
-        counts = np.asarray(of_words["count"])
+        if model.sample and "sample_int" in attributes:
+            keep = (np.array(attributes["sample_int"], np.float64) + 1) / 2**32
+        counts = np.asarray(attributes["count"])
         subwords = None
         tags = len(model.dv) if model.has_documents else 0
         if model.has_subwords:
             subwords = Subwords.of(model.wv, counts * keep)
             lock = subwords.lock
         else:
-            of_keys = [model.wv, model.dv] if model.has_documents else [model.wv]
-            factors = [np.ravel(getattr(of, "vectors_lockf", 1.0)) for of in of_keys]
+            holders = [model.wv, model.dv] if model.has_documents else [model.wv]
+            factors = [np.ravel(getattr(of, "vectors_lockf", 1.0)) for of in holders]
             lock = np.concatenate(factors)
             if np.any(lock != 1.0):  # otherwise [V + N] numbers are not needed
-                numbers = len(counts), tags
-                lock = np.concatenate([np.resize(*x) for x in zip(factors, numbers, strict=False)])
+                n_factors = len(counts), tags
+                lock = np.concatenate(
+                    [np.resize(*x) for x in zip(factors, n_factors, strict=False)]
+                )
         return cls(
             counts=counts,
             keep=keep.astype(np.float32),
             noise=np.diff(model.cum_table, prepend=np.uint32(0)) if model.negative else None,
-            paths=(of_words["point"], of_words["code"]) if model.hs else None,
+            paths=(attributes["point"], attributes["code"]) if model.hs else None,
             lock=None if np.all(lock == 1.0) else lock.astype(np.float32),
             subwords=subwords,
             tags=tags,
@@ -78,15 +80,15 @@ class Vocabulary:
         With N tags of documents, it is at least 1 / N, the minimum fraction of the most frequent
         tag.
         """
-        kept = self.counts * self.keep
-        of_words = float(kept.max(initial=0.0) / max(1e-9, kept.sum()))
-        return max(of_words, 1 / self.tags if self.tags else 0.0)
+        kept_counts = self.counts * self.keep
+        word_share = float(kept_counts.max(initial=0.0) / max(1e-9, kept_counts.sum()))
+        return max(word_share, 1 / self.tags if self.tags else 0.0)
 
     def words(self, negative_shards: int) -> WordArrays:
         """Return the arrays that units are trained with."""
-        of_words = (self.keep, self.noise, self.paths, self.lock, negative_shards)
-        of_rows = (self.subwords.lists, self.subwords.weights) if self.subwords else ()
-        return WordArrays.of(*of_words, *of_rows)
+        word_arguments = (self.keep, self.noise, self.paths, self.lock, negative_shards)
+        row_arguments = (self.subwords.lists, self.subwords.weights) if self.subwords else ()
+        return WordArrays.of(*word_arguments, *row_arguments)
 
     def count_rows(self) -> Tables:
         """Return the number of rows of each table, 0 if it is unused."""
@@ -138,8 +140,8 @@ def seed_of(model: Any) -> int:
         return secrets.randbits(63)
     if isinstance(model.seed, Integral | np.bool_):
         return abs(int(model.seed))
-    numbers = np.abs(np.asarray(model.seed, np.int64)).ravel()
-    return int(np.random.SeedSequence(numbers.tolist()).generate_state(1, np.uint64)[0])
+    integers = np.abs(np.asarray(model.seed, np.int64)).ravel()
+    return int(np.random.SeedSequence(integers.tolist()).generate_state(1, np.uint64)[0])
 
 
 def noise_table(counts: Sequence[int], ns_exponent: Any, domain: int) -> np.ndarray:

@@ -37,7 +37,7 @@ class Weights:
     Attributes
     ----------
     regime_is_ahead : bool
-        Whether the regime's rows are newer than the model's arrays.
+        True if the regime's rows are newer than the model's arrays.
     """
 
     def __init__(self, model: Any, subwords: Subwords | None) -> None:
@@ -45,8 +45,8 @@ class Weights:
         self.subwords = subwords
         self.regime_is_ahead = False
         self._in_place: RowsInPlace | None = None  # None: the regime trains copies
-        self._is_scarce: bool | None = None  # whether copies do not fit; None: not yet computed
-        self._loaded: list[Any] = []  # result of `weights_of` at the last `load`
+        self._is_scarce: bool | None = None  # True: copies do not fit; None: not yet computed
+        self._arrays_at_load: list[Any] = []  # result of `weights_of` at the last `load`
         #: Rows of subwords that were last read or written, and the result of `Subwords.merged`.
         self._subword_rows: tuple[np.ndarray, MergedRows] | None = None
 
@@ -77,7 +77,7 @@ class Weights:
         """
         self._in_place = self._choose_rows_in_place() if is_local else None
         tables = self.tables().read_only() if self._in_place is None else self._in_place.tables
-        self._loaded = weights_of(self.model)
+        self._arrays_at_load = weights_of(self.model)
         return tables
 
     def _choose_rows_in_place(self) -> RowsInPlace | None:
@@ -173,8 +173,8 @@ class Weights:
         model = self.model
         self.move_together()
         current = weights_of(model)
-        are_same = not self._loaded or shapes(current) == shapes(self._loaded)
-        for attributes, arrays in current if are_same else self._loaded:
+        are_same = not self._arrays_at_load or shapes(current) == shapes(self._arrays_at_load)
+        for attributes, arrays in current if are_same else self._arrays_at_load:
             for name, array in arrays.items():
                 # a copy unless it is writable float32 in C order
                 attributes[name] = np.require(array, np.float32, ["C", "W"])
@@ -193,9 +193,9 @@ class Weights:
             self.regime_is_ahead = False
         else:
             for attributes, arrays in current[1:]:
-                trained = attributes["vectors"]
-                added = arrays["vectors"][len(trained) :]
-                attributes["vectors"] = np.concatenate([trained, added])
+                trained_rows = attributes["vectors"]
+                added_rows = arrays["vectors"][len(trained_rows) :]
+                attributes["vectors"] = np.concatenate([trained_rows, added_rows])
         renew_norms(model)
         return are_same
 
@@ -215,16 +215,16 @@ class RowsInPlace:
         self._model = model
         memories = [table for table in tables if isinstance(table, RowMemory)]
         self._memories = list(dict.fromkeys(memories))  # tables may share an array
-        # while rows are apart: the model's strided views, each with the array that it replaces
+        # the model's strided views of rows that are apart, each with the array that it replaces
         self._views: list[tuple[np.ndarray, np.ndarray]] = []
 
     @classmethod
     def find(cls, model: Any) -> RowsInPlace | None:
         """Return the rows of a model; None if kernels cannot train all of its arrays in place."""
         inputs = find_inputs(model)
-        used = {"inputs": inputs}
-        used |= {array.table: rows for array, rows in trained_outputs(model).items()}
-        memories = {name: RowMemory.of(rows) for name, rows in used.items()}
+        used_rows = {"inputs": inputs}
+        used_rows |= {array.table: rows for array, rows in trained_outputs(model).items()}
+        memories = {name: RowMemory.of(rows) for name, rows in used_rows.items()}
         if None in memories.values():
             return None
         unused = dict.fromkeys(Tables._fields, np.zeros((0, model.vector_size), np.float32))

@@ -1,0 +1,62 @@
+"""Losses of a cluster during a training, after which it is reopened a limited number of times."""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.files.temporary import OWNED
+
+logger = logging.getLogger(__name__)
+
+#: Maximum number of times that a cluster may be lost without a checkpoint in between.
+MAX_LOSSES = 5
+
+#: Seconds after the loss of a cluster in which reopening it is retried.
+RETURN_SECONDS = 25.0
+
+
+class ClusterLosses:
+    """Counter of the losses of a cluster since the last checkpoint.
+
+    Parameters
+    ----------
+    checkpoint_dir : Path, optional
+        Folder of checkpoints, which errors name.
+    """
+
+    def __init__(self, checkpoint_dir: Path | None) -> None:
+        self._checkpoint_dir = checkpoint_dir
+        self._n_losses = 0
+
+    def reset(self) -> None:
+        """Set the number of losses to 0: there is a new checkpoint."""
+        self._n_losses = 0
+
+    def reopen(self, loss: ClusterLost, open_cluster: Callable[[], None]) -> None:
+        """Reopen the cluster, with retries, because tasks may also fail while it starts.
+
+        Raises a `ClusterLost` if `RETURN_SECONDS` have passed, or if the cluster was lost more than
+        `MAX_LOSSES` times.
+        """
+        deadline = time.monotonic() + RETURN_SECONDS
+        while True:
+            self._n_losses += 1
+            if self._n_losses > MAX_LOSSES or time.monotonic() > deadline:
+                raise ClusterLost(f"{loss}. {self._advice()}") from loss
+            logger.warning("%s; going back to the last checkpoint", loss)
+            try:
+                open_cluster()
+                return
+            except ConnectionError as error:
+                loss = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
+
+    def _advice(self) -> str:
+        folder = self._checkpoint_dir
+        if folder is None or (folder / OWNED).exists():  # a temporary folder
+            return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
+        return (
+            f"The work up to the last checkpoint is kept in {folder}: once the cluster is back, "
+            "run the same training again to resume it"
+        )
