@@ -76,15 +76,25 @@ def kept_forks():
 
 @pytest.fixture
 def shared_forks(kept_forks, monkeypatch):
-    """Let local clusters be forked by a process that is reused by later tests."""
+    """Let local clusters be forked by a process that is reused by later tests.
+
+    They share this process's network, so that one fork server suffices for all tests.
+    """
+    launcher = functools.partial(forks.SharedLauncher, isolated=False)
+    _launch_by(launcher, monkeypatch)
+    return launcher
+
+
+@pytest.fixture
+def isolated_forks(kept_forks, monkeypatch):
+    """Like `shared_forks`, but in networks of their own."""
     _launch_by(forks.SharedLauncher, monkeypatch)
-    return forks.SharedLauncher
 
 
 @pytest.fixture
 def own_forks(kept_forks, monkeypatch):
     """Let each cluster of this machine have a fork server of its own, without an import."""
-    _launch_by(forks.OwnLauncher, monkeypatch)
+    _launch_by(functools.partial(forks.OwnLauncher, isolated=False), monkeypatch)
 
 
 def _launch_by(launcher, monkeypatch):

@@ -158,7 +158,7 @@ class Watch:
         self.listening += listening([child.pid for child in children])
 
 
-@pytest.mark.usefixtures("shared_forks")
+@pytest.mark.usefixtures("isolated_forks")
 def test_tasks_of_a_training_are_unreachable_from_outside(monkeypatch):
     need_namespaces()
     watch = Watch(monkeypatch)
@@ -171,7 +171,7 @@ def test_tasks_of_a_training_are_unreachable_from_outside(monkeypatch):
     assert not servers()
 
 
-@pytest.mark.usefixtures("shared_forks")
+@pytest.mark.usefixtures("isolated_forks")
 def test_cluster_without_namespaces_trains_and_warns(monkeypatch, caplog):
     refused = "raise SystemExit('unshare: Operation not permitted')"
     monkeypatch.setattr(launchers, "_unshare", lambda: (sys.executable, "-c", refused))
