@@ -22,8 +22,8 @@ _CLASSES: tuple[type, ...] = (Word2Vec, FastText, Doc2Vec)
 
 def replace_in_gensim(name: str, old: type, new: type) -> None:
     """Replace class `old` by `new` in each of gensim's modules in which `name` refers to `old`."""
-    for module in list(sys.modules.values()):
-        is_gensims = isinstance(module, ModuleType) and module.__name__.startswith("gensim.")
+    for path, module in list(sys.modules.items()):
+        is_gensims = path.startswith("gensim.") and isinstance(module, ModuleType)
         if is_gensims and vars(module).get(name) is old:
             setattr(module, name, new)
 

@@ -112,6 +112,15 @@ def light_forks(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent / "light")
 
 
+@pytest.fixture(scope="session")
+def split_once():
+    """Return gensim's `simple_preprocess`, with a cache of the words of each text."""
+    from gensim.utils import simple_preprocess
+
+    cached = functools.cache(simple_preprocess)
+    return lambda *arguments: list(cached(*arguments))
+
+
 @pytest.fixture
 def short_layouts(monkeypatch):
     """Use few t-SNE iterations; tests/monitor/test_tsne.py runs all of them."""

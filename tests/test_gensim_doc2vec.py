@@ -10,8 +10,12 @@ from gensim_tfw2v import patch_gensim
 
 
 @pytest.fixture(autouse=True)
-def in_place(tmp_path, monkeypatch):
-    """Run gensim's tests, which write files of fixed names, in a folder per test."""
+def in_place(tmp_path, monkeypatch, split_once):
+    """Run gensim's tests, which write files of fixed names, in a folder per test.
+
+    They split the same texts in each iteration of each training.
+    """
+    monkeypatch.setattr(suite.utils, "simple_preprocess", split_once)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with patch_gensim():

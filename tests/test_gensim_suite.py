@@ -19,8 +19,12 @@ def in_place():
 
 
 @pytest.fixture(autouse=True)
-def folder_of_its_own(tmp_path, monkeypatch):
-    """Run gensim's tests, which write files of fixed names, in a folder per test."""
+def folder_of_its_own(tmp_path, monkeypatch, split_once):
+    """Run gensim's tests, which write files of fixed names, in a folder per test.
+
+    They split the same texts in each iteration of each training.
+    """
+    monkeypatch.setattr("gensim.test.utils.simple_preprocess", split_once)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 

@@ -124,11 +124,13 @@ def test_stored_index_finds_the_same_neighbours(folder, entry):
 
 
 def test_this_version_can_store_its_models(tmp_path, monkeypatch):
+    """It stores at least what the last version has stored."""
     pytest.importorskip("h5py")
+    pytest.importorskip("usearch")
     monkeypatch.chdir(tmp_path)
-    newest = read_manifest(list_versions()[-1])
     made = {entry["path"]: entry.keys() for entry in make.store_all()}
-    assert made == {entry["path"]: entry.keys() for entry in newest}
+    stored = {entry["path"]: entry.keys() for entry in read_manifest(list_versions()[-1])}
+    assert made.items() >= stored.items()
 
 
 def test_each_release_has_stored_its_models():

@@ -16,8 +16,9 @@ UTF8 = "utf-8"
 
 
 def list_versions():
-    """Return the folders of all stored versions."""
-    return sorted(path.parent for path in FOLDER.glob(f"*/{MANIFEST}"))
+    """Return the folders of all stored versions, the oldest first."""
+    folders = [path.parent for path in FOLDER.glob(f"*/{MANIFEST}")]
+    return sorted(folders, key=lambda folder: [int(part) for part in folder.name.split(".")])
 
 
 def read_manifest(folder):
