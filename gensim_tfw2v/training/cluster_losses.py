@@ -10,7 +10,7 @@ from gensim_tfw2v.files.temporary import OWNED
 
 logger = logging.getLogger(__name__)
 
-#: Maximum number of times that a cluster may be lost without a checkpoint in between.
+#: Maximum number of times that a cluster may be lost without progress in between.
 MAX_LOSSES = 5
 
 #: Seconds after the loss of a cluster in which reopening it is retried.
@@ -18,7 +18,7 @@ RETURN_SECONDS = 25.0
 
 
 class ClusterLosses:
-    """Counter of the losses of a cluster since the last checkpoint.
+    """Counter of the losses of a cluster without progress in between.
 
     Parameters
     ----------
@@ -28,10 +28,6 @@ class ClusterLosses:
 
     def __init__(self, checkpoint_dir: Path | None) -> None:
         self._checkpoint_dir = checkpoint_dir
-        self._n_losses = 0
-
-    def reset(self) -> None:
-        """Set the number of losses to 0: there is a new checkpoint."""
         self._n_losses = 0
 
     def reopen(self, loss: ClusterLost, open_cluster: Callable[[], None]) -> None:

@@ -75,7 +75,7 @@ class Training:
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
-        self._cluster_losses = ClusterLosses(config.checkpoint_dir)
+        self._cluster_losses: ClusterLosses | None = None  # None: no loss since the last export
         self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
         self._fixed = FIXED
         self._checkpoints: Checkpoints | None = None
@@ -237,7 +237,7 @@ class Training:
                     self.regime.train_epoch(remaining, report, self._must_stop)
                 has_stopped = self._must_stop()
                 self.export()
-            self._cluster_losses.reset()
+            self._cluster_losses = None
             remaining = [task for task in remaining if task.unit.index not in self.position.done]
             if remaining and not has_stopped:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
@@ -366,6 +366,8 @@ class Training:
             self._traffic = traffic
         self.weights.regime_is_ahead = False
         self._regime_stack.close()
+        if self._cluster_losses is None:
+            self._cluster_losses = ClusterLosses(self.config.checkpoint_dir)
         self._cluster_losses.reopen(loss, self._open)
 
     def _go_back(self) -> None:
