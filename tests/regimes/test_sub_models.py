@@ -12,7 +12,6 @@ import pytest
 
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.kernel.tables import Divergence
-from gensim_tfw2v.parameter_server import sub_model
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import sub_models
@@ -92,14 +91,15 @@ def by_hand(trial, given, number):
 def test_sub_model_equals_training_on_its_sample(
     objective, kind, native, units, tmp_path, monkeypatch
 ):
-    traced, prepare_unit = [], sub_model.prepare_unit
+    trial = Trial(objective, workers=2, folder=tmp_path, native=native)
+    traced, engine = [], type(trial.engine)
+    prepare = engine.prepare
 
     def noted(*arguments):
         traced.append(arguments)
-        return prepare_unit(*arguments)
+        return prepare(*arguments)
 
-    monkeypatch.setattr(sub_model, "prepare_unit", noted)
-    trial = Trial(objective, workers=2, folder=tmp_path, native=native)
+    monkeypatch.setattr(engine, "prepare", noted)
     given = sub_models_of(units, kind)
     regime, reports, files = train(trial, given)
     assert len(traced) == 1  # one graph for all workers of a process
