@@ -42,11 +42,22 @@ def library() -> Any:
     return compiled_library.load_optional()
 
 
+def call(function: Any, *arguments: Any) -> Any:
+    """Call a function of the library that allocates memory, and return its result.
+
+    Raises a MemoryError if it finds too little memory.
+    """
+    result = function(*arguments)
+    if result is None or result == compiled_library.FAILED:
+        raise MemoryError(f"no memory could be allocated in {function.__name__}")
+    return result
+
+
 class WordCounter:
     """Distinct words in the order in which they were added, and their counts."""
 
     def __init__(self) -> None:
-        self.pointer = library().tfw2v_words_new()
+        self.pointer = call(library().tfw2v_words_new)
         weakref.finalize(self, library().tfw2v_words_free, self.pointer)
 
     def __len__(self) -> int:
@@ -59,7 +70,8 @@ class WordCounter:
         """
         indices = np.empty(text.count(b"\n"), np.int32)
         address = None if counts is None else counts.ctypes.data
-        library().tfw2v_words_add(self.pointer, text, len(text), address, indices.ctypes.data)
+        words_add = library().tfw2v_words_add
+        call(words_add, self.pointer, text, len(text), address, indices.ctypes.data)
         return indices
 
     def encode(self, text: bytes, n_words: int, add: bool = True) -> Ids | None:
@@ -70,7 +82,8 @@ class WordCounter:
         """
         indices = np.empty(n_words, np.int32)
         new_words = np.empty(n_words, np.int32)  # scratch space for the compiled function
-        n_new = library().tfw2v_words_encode(
+        n_new = call(
+            library().tfw2v_words_encode,
             self.pointer,
             text,
             len(text),
@@ -139,8 +152,12 @@ def scan(
     """
     functions = library()
     vocabulary = (None, None) if known is None else (known.pointer, known.ids.ctypes.data)
-    scanner = functions.tfw2v_scanner_new(
-        os.fsencode(prefix), shard_files.MAX_SENTENCE, shard_files.SHARD_ENTRIES, *vocabulary
+    scanner = call(
+        functions.tfw2v_scanner_new,
+        os.fsencode(prefix),
+        shard_files.MAX_SENTENCE,
+        shard_files.SHARD_ENTRIES,
+        *vocabulary,
     )
     try:
         if tagged:
@@ -152,7 +169,7 @@ def scan(
                 if progress:
                     progress(state.raw_words, state.sentences, state.types, n_bytes + n_read)
             n_bytes += text.stop - text.start
-        functions.tfw2v_scanner_finish(scanner)
+        call(functions.tfw2v_scanner_finish, scanner)
         if state.error:
             raise write_error(state.error, prefix.parent)
         shards = state.shards and (ShardCounts * state.shards).from_address(
@@ -192,7 +209,7 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
                 size = min(size, text.stop - offset - len(pending))
             block = stream.read(size)
             pending += block
-            n_scanned = scan_block(scanner, pending, len(pending), not block)
+            n_scanned = call(scan_block, scanner, pending, len(pending), not block)
             if state.bad >= 0:
                 wrong = pending[state.bad :] + stream.read(24)
                 _refuse(text.path, offset + state.bad, context + pending[: state.bad], wrong)

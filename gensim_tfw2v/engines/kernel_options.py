@@ -39,6 +39,6 @@ def choose_kernel_options(problem: Problem) -> Options:
         concatenated=options.concatenated,
         padding=problem.padding,
         learn_hidden=options.learn_hidden,
-        kernel=kernel_number(problem.kernel),
+        kernel=kernel_number(problem.kernel) if problem.kernel else 0,
     )
     return Options._make(map(int, kernel_options))  # TensorFlow refuses bools
