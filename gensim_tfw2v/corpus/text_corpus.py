@@ -44,11 +44,6 @@ class TextCorpus(Corpus):
     remote_readers: Sequence[RunReader] = ()
     has_line_tags = True
 
-    def __post_init__(self) -> None:
-        if self.paths and (size := bytes_of(self.ranges)):
-            self.unit = "B"
-            self.total = size
-
     def count(self, folder: Path, progress: Progress | None) -> CountedParts:
         """Number and count the words of the files, as if these were concatenated."""
         if library() is None:
@@ -105,7 +100,12 @@ def open_paths(
     paths: Sequence[str], tagged: bool, remote_readers: Sequence[RunReader] = ()
 ) -> TextCorpus:
     """Open files; errors are those of `whole_file`."""
-    return TextCorpus([whole_file(path) for path in paths], tagged, paths, remote_readers)
+    ranges = [whole_file(path) for path in paths]
+    corpus = TextCorpus(ranges, tagged, paths, remote_readers)
+    if size := bytes_of(ranges):
+        corpus.unit = "B"
+        corpus.total = size
+    return corpus
 
 
 def text_paths(source: Any, tagged: bool = False) -> list[str] | None:

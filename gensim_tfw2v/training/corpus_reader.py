@@ -43,8 +43,11 @@ def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None)
         See `find_readers`.
     """
     tagged = tags is not None
-    corpora = (kind.opener(source, tagged) for kind in KINDS)
-    corpus = next(corpus for corpus in corpora if corpus is not None)
+    for kind in KINDS:
+        corpus = kind.opener(source, tagged)
+        if corpus is not None:
+            break
+    assert corpus is not None  # the last kind opens any iterable
     if isinstance(corpus, TextCorpus) and corpus.paths and isinstance(config.cluster, Cluster):
         from gensim_tfw2v.cluster.readers import find_readers
 

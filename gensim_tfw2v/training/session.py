@@ -226,7 +226,7 @@ class Training:
         if remaining:
             self._load()
         while remaining:
-            if self.weights.are_in_place:
+            if self.weights.rows_in_place is not None:
                 self.finish_writing()
             # A signal stops the regime when its running units are trained, and is handled when
             # these units are in the model's arrays and counted.
@@ -243,7 +243,7 @@ class Training:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
             if remaining:
                 self.save()
-                if self.weights.are_in_place:
+                if self.weights.rows_in_place is not None:
                     self._load()
 
     def _load(self) -> None:
@@ -302,12 +302,11 @@ class Training:
             return regime_traffic
         return self._traffic + regime_traffic
 
-    @defer_interrupts()
     def export(self) -> None:
         """Copy the trained vectors to the model's arrays, if they are finite, with their position.
 
         A failure leaves the position of the arrays as it was: what could not be copied whole is
-        not counted.
+        not counted. The caller defers interrupts, after which the copies would be incomplete.
 
         Raises
         ------
@@ -329,9 +328,8 @@ class Training:
     @defer_interrupts()
     def interrupt(self) -> None:
         """Keep the vectors trained so far, in the model and in a checkpoint."""
-        if (
-            self.weights.regime_is_ahead
-        ):  # otherwise the regime may be incompletely loaded, or closed
+        # otherwise the regime may be incompletely loaded, or closed
+        if self.weights.regime_is_ahead:
             with contextlib.suppress(ClusterLost, Divergence):
                 self.export()
         self.save()

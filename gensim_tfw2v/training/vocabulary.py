@@ -16,6 +16,7 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares, pair_rates
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.model_arrays import trained_outputs
 from gensim_tfw2v.training.subwords import Subwords
+from gensim_tfw2v.weight_tables import WeightArray
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Vocabulary:
     subwords: Subwords | None = None  # None if a word's input is its own row
     tags: int = 0  # number of tags of documents, whose rows follow the rows of words
     padding: int = 0  # index of the word that stands for positions outside of a document
-    output_tables: tuple[str, ...] = ()  # names of the tables of the output layer
+    output_arrays: tuple[WeightArray, ...] = ()  # arrays of the output layer
 
     @classmethod
     def of(cls, model: Any) -> "Vocabulary":
@@ -65,7 +66,7 @@ class Vocabulary:
             subwords=subwords,
             tags=tags,
             padding=model.wv.key_to_index.get("\0", 0),
-            output_tables=tuple(array.table for array in trained_outputs(model)),
+            output_arrays=tuple(trained_outputs(model)),
         )
 
     @functools.cached_property
@@ -94,8 +95,9 @@ class Vocabulary:
         """Return the number of rows of each table, 0 if it is unused."""
         n_words = len(self.counts)
         n_inputs = n_words + self.tags if self.subwords is None else len(self.subwords.weights)
-        n_rows = dict.fromkeys(Tables._fields, 0) | dict.fromkeys(self.output_tables, n_words)
-        return Tables(**n_rows | {"inputs": n_inputs})
+        n_rows = dict.fromkeys(Tables._fields, 0) | {"inputs": n_inputs}
+        n_rows |= {array.table: n_words for array in self.output_arrays}
+        return Tables(**n_rows)
 
     def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
         """Return the number of predictions per position of each row; see `pair_rates`.
