@@ -8,9 +8,11 @@ import ctypes
 import functools
 import os
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +29,7 @@ from gensim_tfw2v.corpus.shard_files import (
     without_unknown,
     write_error,
 )
-from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
-from gensim_tfw2v.corpus.text_streams import bytes_read
+from gensim_tfw2v.corpus.text_streams import CorpusDecodeError, bytes_read, open_stream
 
 BLOCK = 1 << 18  # bytes per read
 
@@ -51,6 +52,33 @@ def call(function: Any, *arguments: Any) -> Any:
     if result is None or result == compiled_library.FAILED:
         raise MemoryError(f"no memory could be allocated in {function.__name__}")
     return result
+
+
+@dataclass(frozen=True, order=True)
+class FileRange:
+    """Whole lines of a text: bytes [start, stop) of a file.
+
+    A stream (a compressed or remote file, or a pipe) is one range. Its size is the size on disk, or
+    0 if this is unknown.
+    """
+
+    path: str
+    start: int
+    stop: int
+    is_stream: bool = False
+
+    def open(self) -> AbstractContextManager[BinaryIO]:
+        """Open the range for reading from its start, as decompressed bytes."""
+        if self.is_stream:
+            return open_stream(self.path)
+        file = open(self.path, "rb")
+        file.seek(self.start)
+        return file
+
+
+def bytes_of(ranges: Iterable[FileRange]) -> int:
+    """Return the total size of ranges in bytes."""
+    return sum(lines.stop - lines.start for lines in ranges)
 
 
 class WordCounter:

@@ -12,6 +12,30 @@ from gensim_tfw2v.corpus.refusals import find_stream_refusal
 from gensim_tfw2v.messages import COMPRESSED
 
 
+class CorpusDecodeError(UnicodeDecodeError):
+    """Corpus that is not UTF-8, the encoding that gensim's corpus format requires.
+
+    Attributes
+    ----------
+    path : str
+        The corpus.
+    offset : int
+        Offset in bytes of the invalid bytes; for a compressed file, in the decompressed text.
+    """
+
+    def __init__(
+        self, error: UnicodeDecodeError, path: str, offset: int, context: bytes = b""
+    ) -> None:
+        start = len(context) + error.start
+        end = len(context) + error.end
+        super().__init__(error.encoding, context + error.object, start, end, error.reason)
+        self.path = path
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return f"{self.path} {messages.decode_error_message(self, self.offset)}"
+
+
 @contextmanager
 def open_stream(path: str) -> Iterator[BinaryIO]:
     """Open a compressed or remote file or a pipe, and name it in errors until it is closed.

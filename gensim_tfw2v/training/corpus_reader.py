@@ -15,8 +15,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.protocol import Corpus
 from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
-from gensim_tfw2v.corpus.text_corpus import TextCorpus, open_paths
-from gensim_tfw2v.corpus.text_files import Source
+from gensim_tfw2v.corpus.text_corpus import Source, TextCorpus, open_paths
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gensim_tfw2v.corpus.encoded_corpus import unit_key
-from gensim_tfw2v.corpus.text_files import Source
+from gensim_tfw2v.corpus.text_corpus import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.training.corpus_reader import read_corpus
