@@ -738,8 +738,8 @@ class TFWord2Vec(StoredWord2Vec):
         config = self._current_config()
         self._check_folders()
         complete_added_words(self)
-        check_state(self, config)
         check_learns(self)
+        check_state(self, config)
         return config
 
     def _check_corpus_sanity(

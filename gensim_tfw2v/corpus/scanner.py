@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import sys
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -228,16 +229,16 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
     offset = text.start  # offset of `pending`
     pending = b""  # bytes that were read, but not scanned yet
     context = b""  # last bytes before `pending`, for error messages
-    block = b"\n"
+    is_last = False  # whether `pending` ends with the text
     with text.open() as stream:
-        while block:
+        while not is_last:
             # a block is as long as the pending bytes or longer: a huge word takes linear time
             size = max(BLOCK, len(pending))
-            if not text.is_stream:
-                size = min(size, text.stop - offset - len(pending))
-            block = stream.read(size)
+            n_left = sys.maxsize if text.is_stream else text.stop - offset - len(pending)
+            block = stream.read(min(size, n_left))
             pending += block
-            n_scanned = call(scan_block, scanner, pending, len(pending), not block)
+            is_last = not block or len(block) == n_left
+            n_scanned = call(scan_block, scanner, pending, len(pending), is_last)
             if state.bad >= 0:
                 wrong = pending[state.bad :] + stream.read(24)
                 _refuse(text.path, offset + state.bad, context + pending[: state.bad], wrong)

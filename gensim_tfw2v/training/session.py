@@ -23,9 +23,6 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel, note_kernel
-from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
-from gensim_tfw2v.training.cluster_losses import ClusterLosses
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -43,6 +40,8 @@ if TYPE_CHECKING:
     from gensim_tfw2v.monitor.run import RunLog
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
+    from gensim_tfw2v.training.checkpoints import Checkpoints
+    from gensim_tfw2v.training.cluster_losses import ClusterLosses
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +98,12 @@ class Training:
             self.seed = seed_of(model) + 1_000_003 * model.train_count
             self.units = corpus.units(self.plan.max_entries)
             if config.checkpoint_dir is not None:
+                from gensim_tfw2v.training.checkpoints import (
+                    Checkpoints,
+                    description_of,
+                    lock_folder,
+                )
+
                 resources.callback(lock_folder(config.checkpoint_dir).close)
                 description = description_of(model, self.units, self.seed)
                 self._checkpoints = Checkpoints(config.checkpoint_dir, description)
@@ -106,6 +111,8 @@ class Training:
                 if not self._resume():
                     self.save()
             if config.deterministic:
+                from gensim_tfw2v.training.checkpoint_kernel import note_kernel
+
                 note_kernel(model, self._kernel)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open()
@@ -317,10 +324,10 @@ class Training:
         RuntimeError
             If the shapes of the model's arrays have changed.
         """
+        self.finish_writing()
         if not self.regime.finite():
             error = Divergence("training diverged: its vectors are not finite")
             raise self.weights.abandon(error)
-        self.finish_writing()
         if not self.weights.write(self.regime.export):
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
@@ -365,6 +372,8 @@ class Training:
         self.weights.regime_is_ahead = False
         self._regime_stack.close()
         if self._cluster_losses is None:
+            from gensim_tfw2v.training.cluster_losses import ClusterLosses
+
             self._cluster_losses = ClusterLosses(self.config.checkpoint_dir)
         self._cluster_losses.reopen(loss, self._open)
 
@@ -418,6 +427,8 @@ class Training:
             return
         assert self._checkpoints is not None
         folder = self._checkpoints.folder
+        from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel
+
         if can_use_kernel(kernel, folder, shares_rows, self.config.deterministic):
             self._kernel = kernel
             self.plan = self._plan(self.plan.max_entries)

@@ -1,12 +1,14 @@
 """Vocabulary in training, read from gensim's attributes."""
 
+from __future__ import annotations
+
 import functools
 import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +17,10 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares, pair_rates
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.model_arrays import trained_outputs
-from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.weight_tables import WeightArray
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.training.subwords import Subwords
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Vocabulary:
     output_arrays: tuple[WeightArray, ...] = ()  # arrays of the output layer
 
     @classmethod
-    def of(cls, model: Any) -> "Vocabulary":
+    def of(cls, model: Any) -> Vocabulary:
         """Read the vocabulary of a model from its attributes."""
         attributes = model.wv.expandos
         keep = np.ones(len(model.wv))
@@ -46,6 +50,8 @@ class Vocabulary:
         subwords = None
         tags = len(model.dv) if model.has_documents else 0
         if model.has_subwords:
+            from gensim_tfw2v.training.subwords import Subwords
+
             subwords = Subwords.of(model.wv, counts * keep)
             lock = subwords.lock
         else:

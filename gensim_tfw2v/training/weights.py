@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,9 @@ from gensim_tfw2v.training.model_arrays import (
     trained_outputs,
     weights_of,
 )
-from gensim_tfw2v.training.subwords import MergedRows, Subwords
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.training.subwords import MergedRows, Subwords
 
 logger = logging.getLogger(__name__)
 
@@ -220,13 +222,15 @@ class RowsInPlace:
     def find(cls, model: Any) -> RowsInPlace | None:
         """Return the rows of a model; None if kernels cannot train all of its arrays in place."""
         inputs = find_inputs(model)
-        used_rows = {"inputs": inputs}
-        used_rows |= {array.table: rows for array, rows in trained_outputs(model).items()}
-        memories = {name: RowMemory.of(rows) for name, rows in used_rows.items()}
-        if None in memories.values():
+        if inputs is None:
             return None
-        unused = dict.fromkeys(Tables._fields, np.zeros((0, model.vector_size), np.float32))
-        return cls(model, Tables(**unused | memories))
+        tables = []
+        for rows in as_tables(model, inputs):
+            table = RowMemory.of(rows) if len(rows) else rows
+            if table is None:
+                return None
+            tables.append(table)
+        return cls(model, Tables(*tables))
 
     def move_apart(self) -> None:
         """Move the rows apart, and replace the model's arrays by views of them."""
