@@ -57,10 +57,9 @@ class LocalRegime:
 
             def train(index: int, is_ended: threading.Event) -> int:
                 """Train a unit unless training is to stop; with one thread, they stay in order."""
+                unit = self._draw(tasks[index])
                 if not (is_ended.is_set() or stop()):
-                    unit = self._draw(tasks[index])
-                    if not (is_ended.is_set() or stop()):
-                        records.train(index, unit)
+                    records.train(index, unit)
                 return index
 
             indices = range(len(tasks))

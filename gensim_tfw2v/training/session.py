@@ -8,7 +8,7 @@ import functools
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
@@ -74,6 +74,7 @@ class Training:
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
+        self._signals: Mapping[int, Any] = {}  # signals that wait for the regime to stop
         self._cluster_losses: ClusterLosses | None = None  # None: no loss since the last export
         self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
         self._fixed = FIXED
@@ -237,7 +238,7 @@ class Training:
                 self.finish_writing()
             # A signal stops the regime when its running units are trained, and is handled when
             # these units are in the model's arrays and counted.
-            with defer_interrupts():
+            with defer_interrupts() as self._signals:
                 self._is_due.clear()
                 self._due = time.monotonic() + self.config.checkpoint_seconds
                 with self.weights.training():
@@ -259,7 +260,7 @@ class Training:
 
     def _must_stop(self) -> bool:
         """Return whether to stop the regime: for a checkpoint, or because of a signal."""
-        return self._is_due.is_set() or interrupt_is_pending()
+        return self._is_due.is_set() or bool(self._signals)
 
     def _end_epochs(self, n_epochs: int, log: EpochLog) -> tuple[int, int, int]:
         """Count, log and save `n_epochs` finished epochs that were trained as one."""

@@ -253,9 +253,9 @@ class RowsInPlace:
         """Move the rows together, and restore the model's arrays."""
         if not any(memory.is_apart for memory in self._memories):
             return
+        originals = {id(view): array for view, array in self._views}
+        originals |= {id(array): array for _, array in self._views}
         with defer_interrupts():
-            originals = {id(view): array for view, array in self._views}
-            originals |= {id(array): array for _, array in self._views}
             for attributes, arrays in weights_of(self._model):
                 for name, array in arrays.items():
                     if id(array) in originals:
