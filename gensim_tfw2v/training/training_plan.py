@@ -13,7 +13,6 @@ from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
 from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.engines import choose_engine
-from gensim_tfw2v.engines.kernel_options import choose_kernel_options
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.native import by_ctypes
@@ -96,9 +95,9 @@ class Plan:
         return Problem(
             self.options,
             n_words=len(vocabulary.counts),
-            tokens=int(self.tokens * vocabulary.kept_share),
             window=self.window,
             pairs=self.window + 1 if self.options.shrink_windows else 2 * self.window,
+            tokens=int(self.tokens * vocabulary.kept_share),
             most_frequent=vocabulary.most_frequent,
             ngram_overlap=subwords.ngram_overlap if subwords else None,
             padding=vocabulary.padding,
@@ -121,7 +120,7 @@ class Plan:
         self._check_shards()
         if not self.shares_rows:
             self.engine.check()  # without kernels, this raises an error with advice
-        return choose_kernel_options(self.problem)
+        return sizes.choose_kernel_options(self.problem)
 
     @cached_property
     def engine(self) -> Engine:
