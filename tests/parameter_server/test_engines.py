@@ -92,6 +92,30 @@ def test_options_of_the_engines_agree():
     assert all(engine.shape.block > 0 and engine.shape.shared > 0 for engine in both)
 
 
+#: Fields of the configuration that only the compiled kernels read: those of FastText and Doc2Vec.
+KERNELS_ONLY = {"has_documents", "dbow_words", "concatenated"}
+
+
+class Recorded:
+    """Configuration that records the names of the fields that are read."""
+
+    def __init__(self, config):
+        self.config, self.names = config, set()
+
+    def __getattr__(self, name):
+        self.names.add(name)
+        return getattr(self.config, name)
+
+
+@compiled
+def test_fallback_reads_each_option_that_the_kernels_read():
+    """An option that the fallback does not read would be ignored where it trains."""
+    of_kernels, of_steps = (Recorded(problem(regime="asynchronous").options) for _ in range(2))
+    CompiledEngine.from_problem(replace(problem(), options=of_kernels))
+    TensorFlowEngine.from_problem(replace(problem(), options=of_steps))
+    assert of_kernels.names - of_steps.names <= KERNELS_ONLY
+
+
 @compiled
 def test_cluster_of_kernels_imports_nothing_of_the_fallback(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(RECORDER)

@@ -156,6 +156,10 @@ def test_every_attribute_of_the_classes_is_listed():
         assert (data | inspect.get_annotations(class_).keys()) - CONSTANTS <= LISTED | {"wv", "dv"}
 
 
+def test_odd_options_include_each_of_this_package_that_is_saved():
+    assert {*option_names(Use.OWN)} <= {name for name in ODD if ODD[name] != DEFAULTS.get(name)}
+
+
 def test_the_list_names_each_attribute_once():
     listed = [name for part in PARTS for name in part.names]
     assert len(listed) == len(set(listed))
