@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from gensim_tfw2v.compiled_library import Options, kernel_number
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
+from gensim_tfw2v.kernel.objective import Objective
+
+
+def kernels_can_train(objective: Objective) -> bool:
+    """Return whether the compiled kernels can train an objective.
+
+    A field of `Objective` that is not an option of the kernels must have its default value.
+    """
+    return all(
+        field.name in Options._fields or getattr(objective, field.name) == field.default
+        for field in fields(objective)
+    )
 
 
 def choose_kernel_options(problem: Problem) -> Options:
@@ -27,8 +39,11 @@ def choose_kernel_options(problem: Problem) -> Options:
         negative_shards=options.negative_shards,
         documents=options.has_documents,
     )
+    objective_options = {
+        name: value for name, value in asdict(objective).items() if name in Options._fields
+    }
     kernel_options = Options(
-        **asdict(objective),
+        **objective_options,
         **asdict(shape),
         skip_targets=sizes.must_skip_targets(objective, problem.n_words),
         shards=options.negative_shards,

@@ -13,7 +13,7 @@ from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
 from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.engines import choose_engine
-from gensim_tfw2v.engines.kernel_options import choose_kernel_options
+from gensim_tfw2v.engines.kernel_options import choose_kernel_options, kernels_can_train
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.native import by_ctypes
@@ -65,7 +65,9 @@ class Plan:
     def shares_rows(self) -> bool:
         """Return whether compiled kernels train on shared rows, in threads of this process."""
         options = self.options
-        return options.cluster is None and options.regime is None and by_ctypes.is_available()
+        if options.cluster is not None or options.regime is not None:
+            return False
+        return kernels_can_train(options.objective) and by_ctypes.is_available()
 
     @cached_property
     def regime(self) -> RegimeOptions:
