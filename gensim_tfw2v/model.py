@@ -23,7 +23,7 @@ from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.options.kinds import Whole
+from gensim_tfw2v.options.kinds import Whole, truth
 from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.table import (
     ARGUMENTS,
@@ -345,7 +345,7 @@ class TFWord2Vec(StoredWord2Vec):
         for name, value in own_options.items():
             if isinstance(value, os.PathLike):
                 own_options[name] = os.fspath(value)
-            elif name in OWN:
+            elif ARGUMENTS[name] is truth:
                 own_options[name] = bool(value)
         self._parse(arguments | own_options, ARGUMENTS)
         self.__dict__.update(own_options)

@@ -8,6 +8,7 @@ from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
 from gensim_tfw2v.graph.step_options import StepOptions
+from tests.kernel.native.units import DEFAULTS
 
 
 def train_by_graph(monkeypatch):
@@ -25,13 +26,9 @@ class LoggingEngine(CompiledEngine):
 
 
 def kernel_options(objective, shape, **options):
-    """Return options of the kernels; `options` replace the defaults of gensim."""
-    defaults = {
-        "skip_targets": True, "shards": 1, "shrink": True, "max_window": shape.window,
-        "documents": False, "train_words": True, "concatenated": 0, "padding": 0,
-        "learn_hidden": True, "kernel": 0,
-    }  # fmt: skip
-    values = Options(**asdict(objective), **asdict(shape), **defaults | options)
+    """Return options of the kernels; `options` replace the defaults."""
+    sizes = asdict(objective) | asdict(shape) | {"max_window": shape.window}
+    values = DEFAULTS._replace(skip_targets=1, **sizes)._replace(**options)
     return Options._make(map(int, values))
 
 

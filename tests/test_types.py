@@ -8,6 +8,8 @@ from pathlib import Path
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.options.keywords import Doc2VecOptions, FastTextOptions, Word2VecOptions
+from gensim_tfw2v.options.option import Use
+from gensim_tfw2v.options.table import option_names
 
 SCRIPT = """\
 from pathlib import Path
@@ -61,3 +63,8 @@ def test_every_option_has_a_type():
     assert {*FastTextOptions.__annotations__, "compute_loss", "tables_dir"} == of_fasttext
     of_documents = set(inspect.signature(TFDoc2Vec).parameters)
     assert set(Doc2VecOptions.__annotations__) == of_documents
+
+
+def test_every_own_option_is_an_annotated_attribute():
+    own = {name for use in (Use.OWN, Use.EXPERIMENT, Use.RUNNING) for name in option_names(use)}
+    assert own <= set(TFWord2Vec.__annotations__)

@@ -58,6 +58,10 @@ class Part:
     slice: str = NEW
 
 
+def _own_options_except(*names: str) -> tuple[str, ...]:
+    return tuple(name for name in option_names(Use.OWN) if name not in names)
+
+
 PARTS = (
     # trained arrays
     Part(tuple(array.name for array in INPUT_LAYER), merged=MADE),
@@ -88,8 +92,8 @@ PARTS = (
     Part(("wv.min_n", "wv.max_n", "wv.bucket", "word_ngrams")),
     Part(("dbow_words", "dm_concat", "dm_tag_count")),
     # this package's options
-    Part(("corrected_cbow",), gensim=NEW, merged=KEPT, slice=KEPT),
     Part(("deterministic",), gensim=NEW, slice=KEPT),
+    Part(_own_options_except("deterministic"), gensim=NEW, merged=KEPT, slice=KEPT),
     Part(option_names(Use.EXPERIMENT), gensim=NEW),
     Part(option_names(Use.RUNNING), file=NEW, folder=NEW, gensim=NEW),
     # state

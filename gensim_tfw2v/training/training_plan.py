@@ -15,6 +15,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.engines import choose_engine
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
+from gensim_tfw2v.kernel.kernel_options import choose_kernel_options, kernels_can_train
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
@@ -64,7 +65,9 @@ class Plan:
     def shares_rows(self) -> bool:
         """Return whether compiled kernels train on shared rows, in threads of this process."""
         options = self.options
-        return options.cluster is None and options.regime is None and by_ctypes.is_available()
+        if options.cluster is not None or options.regime is not None:
+            return False
+        return kernels_can_train(options.objective) and by_ctypes.is_available()
 
     @cached_property
     def regime(self) -> RegimeOptions:
@@ -120,7 +123,7 @@ class Plan:
         self._check_shards()
         if not self.shares_rows:
             self.engine.check()  # without kernels, this raises an error with advice
-        return sizes.choose_kernel_options(self.problem)
+        return choose_kernel_options(self.problem)
 
     @cached_property
     def engine(self) -> Engine:

@@ -67,15 +67,18 @@ def skipgram_step(inputs, outputs, windows, targets, alpha):
     return d_inputs, d_outputs, loss
 
 
-def cbow_step(inputs, outputs, windows, targets, alpha, mean):
-    """Return the same as `skipgram_step`, for CBOW; `mean` is gensim's cbow_mean."""
+def cbow_step(inputs, outputs, windows, targets, alpha, mean, corrected=False):
+    """Return the same as `skipgram_step`, for CBOW; `mean` is gensim's cbow_mean.
+
+    With `corrected`, inputs get the gradient of the loss.
+    """
     d_inputs, d_outputs, loss = np.zeros_like(inputs), np.zeros_like(outputs), 0.0
     for block, centre, context in windows:
         if context:
             hidden = inputs[context].sum(0) / (len(context) if mean else 1)
             d_hidden, lost = predict(hidden, outputs, targets(block, centre), alpha, d_outputs)
             for word in context:
-                d_inputs[word] += d_hidden / (1 if mean else len(context))
+                d_inputs[word] += d_hidden / (len(context) if mean == corrected else 1)
             loss += lost
     return d_inputs, d_outputs, loss
 

@@ -44,6 +44,11 @@ OBJECTIVES = {
         functools.partial(reference.cbow_step, mean=False),
         "inputs",
     ),
+    "cbow-corrected": (
+        Objective(False, 4, mean=True, corrected=True),
+        functools.partial(reference.cbow_step, mean=True, corrected=True),
+        "inputs",
+    ),
 }
 VOCABULARY, SIZE = 40, 7
 

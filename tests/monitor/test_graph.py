@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -21,6 +22,12 @@ OBJECTIVES = {
     "cbow, corrected": Objective(False, 5, mean=True, corrected=True),
     "cbow, corrected sum": Objective(False, 5, corrected=True),
 }
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Objective)])
+def test_each_field_of_an_objective_differs_between_cases(field):
+    """The cases must show what a new field changes in the graph."""
+    assert len({getattr(objective, field) for objective in OBJECTIVES.values()}) > 1
 
 
 def sigmoid(x):

@@ -100,6 +100,7 @@ def readers(tmp_path_factory):
         record(patched, TrainingConfig, "config")
         record(patched, TFWord2Vec, "model")
         TFWord2Vec(common_texts, **small, **folders)
+        TFWord2Vec(common_texts, **small, regime="asynchronous")
         TFFastText(common_texts, **small, bucket=10)
         TFDoc2Vec(documents, **small, dm_concat=1)
         TFDoc2Vec(documents, **small, dm=0, dbow_words=1)
@@ -138,6 +139,13 @@ def test_every_field_of_the_configuration_is_read_by_a_training(field, readers):
         if is_in(gensim_tfw2v, path)
     }
     assert {function for _, function in functions} - CHECKS
+
+
+@pytest.mark.parametrize("name", option_names(Use.OWN) + option_names(Use.EXPERIMENT))
+def test_own_option_belongs_to_the_identity_and_is_refused_in_gensims_code(name):
+    """Models are trained by different options: a checkpoint of another value must not resume."""
+    (uses,) = (option.uses for option in TABLE if option.name == name)
+    assert Use.IDENTITY in uses and Use.REFUSED in uses
 
 
 @pytest.mark.parametrize("option", TABLE, ids=lambda option: option.name)

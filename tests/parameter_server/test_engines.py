@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from gensim.test.utils import common_texts
@@ -12,7 +12,10 @@ from gensim_tfw2v import TFDoc2Vec, TFWord2Vec, engines
 from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
+from gensim_tfw2v.kernel.kernel_options import kernels_can_train
+from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.ops.library import load_ops
+from gensim_tfw2v.training.training_plan import Plan
 from tests.engines import train_by_graph
 
 compiled = pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
@@ -90,6 +93,47 @@ def test_options_of_the_engines_agree():
     assert kernel_options.max_window == step_options.max_window == 7
     assert kernel_options.skip_targets == step_options.skip_targets
     assert all(engine.shape.block > 0 and engine.shape.shared > 0 for engine in both)
+
+
+@dataclass(frozen=True)
+class Smoothed(Objective):
+    """Objective with a field that the kernels lack."""
+
+    smoothing: float = 0.0
+
+
+def test_objective_with_a_field_that_the_kernels_lack_is_trained_by_the_fallback():
+    assert kernels_can_train(Smoothed(True, 5))
+    options = replace(
+        problem(regime="asynchronous").options, objective=Smoothed(True, 5, smoothing=0.1)
+    )
+    assert not kernels_can_train(options.objective)
+    assert isinstance(engines.choose_engine(replace(problem(), options=options)), TensorFlowEngine)
+    assert not Plan(replace(options, regime=None), vocabulary=None, corpus=None).shares_rows
+
+
+#: Fields of the configuration that only the compiled kernels read: those of FastText and Doc2Vec.
+KERNELS_ONLY = {"has_documents", "dbow_words", "concatenated"}
+
+
+class Recorded:
+    """Configuration that records the names of the fields that are read."""
+
+    def __init__(self, config):
+        self.config, self.names = config, set()
+
+    def __getattr__(self, name):
+        self.names.add(name)
+        return getattr(self.config, name)
+
+
+@compiled
+def test_fallback_reads_each_option_that_the_kernels_read():
+    """An option that the fallback does not read would be ignored where it trains."""
+    of_kernels, of_steps = (Recorded(problem(regime="asynchronous").options) for _ in range(2))
+    CompiledEngine.from_problem(replace(problem(), options=of_kernels))
+    TensorFlowEngine.from_problem(replace(problem(), options=of_steps))
+    assert of_kernels.names - of_steps.names <= KERNELS_ONLY
 
 
 @compiled

@@ -156,6 +156,12 @@ def test_every_attribute_of_the_classes_is_listed():
         assert (data | inspect.get_annotations(class_).keys()) - CONSTANTS <= LISTED | {"wv", "dv"}
 
 
+def test_every_saved_option_of_this_package_is_odd_in_some_case():
+    models = [made(case) for case in CASES]
+    for name in option_names(Use.OWN) + option_names(Use.EXPERIMENT):
+        assert any(getattr(model, name) != DEFAULTS[name] for model in models), name
+
+
 def test_the_list_names_each_attribute_once():
     listed = [name for part in PARTS for name in part.names]
     assert len(listed) == len(set(listed))

@@ -38,6 +38,14 @@ def build(folder, **environment):
     )
 
 
+@pytest.mark.parametrize("name", compiled_library.Options._fields)
+def test_every_option_of_the_kernels_is_read_by_a_source(name):
+    """An option that is declared, but that no kernel reads, would be accepted and ignored."""
+    sources = [*ISAS.parent.rglob("*.h"), *ISAS.parent.rglob("*.cc")]
+    reading = re.compile(rf"\b(?:o|options)(?:\.|->){name}\b")
+    assert any(reading.search(path.read_text("utf-8")) for path in sources)
+
+
 def test_libraries_exist_if_a_compiler_does():
     if any(map(shutil.which, ("c++", "g++", "clang++"))):
         assert compiled_library.KERNELS.exists()
