@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.time_slices import align_models, self_similarities, train_slice
     from gensim_tfw2v.training.early_stopping import EarlyStopping
 
-#: Modules of the public names, which are imported when they are used first.
+#: Module of each public name. `__getattr__` imports it when the name is first used.
 _MODULES = {
     "Asynchronous": "options.regimes",
     "Downpour": "options.regimes",
@@ -76,7 +76,7 @@ _MODULES = {
     "train_slice": "time_slices",
 }
 
-open_standard_files()  # first, so that no file opened later gets descriptor 0, 1 or 2
+open_standard_files()  # before any file is opened, so that none gets descriptor 0, 1 or 2
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from gensim_tfw2v.training.guarded_methods import refuse_while_used
 from gensim_tfw2v.training.inference import infer
+from gensim_tfw2v.training.untrained import DOCUMENTS_SEED
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -33,13 +34,14 @@ def _gensims_parameters() -> list[inspect.Parameter]:
 
 
 class _WithoutOffsets(Doc2Vec):
-    """gensim's `Doc2Vec`, without computing file offsets for gensim's threads."""
+    """gensim's `Doc2Vec`, whose `train` omits the file offsets that only gensim's threads need."""
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        if self._overrides:  # TFWord2Vec defines this property
+        if self._overrides:  # TFWord2Vec defines it; if not empty, gensim's threads train
             return Doc2Vec.train(self, *args, **kwargs)
-        texts = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
-        self._check_corpus_sanity(**texts, passes=kwargs.get("epochs") or self.epochs)
+        corpus_arguments = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
+        passes = kwargs.get("epochs") or self.epochs
+        self._check_corpus_sanity(**corpus_arguments, passes=passes)
         return Word2Vec.train(self, *args, **kwargs)
 
 
@@ -70,7 +72,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         gensim, `dm_mean` has no effect.
     dm_concat : {0, 1}
         Concatenate DM's inputs, which are `dm_tag_count` tags and 2 * `window` words, instead of
-        using their mean or sum. The output layer has rows as long as all of them together.
+        using their mean or sum. Rows of the output layer are as long as all inputs together.
     dm_tag_count : int
         Number of tags that each document is expected to have with `dm_concat`, from 0 up.
     dbow_words : {0, 1}
@@ -114,8 +116,9 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     dv: KeyedVectors
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
-        arguments = self._bound(*args, **kwargs)
-        if arguments["dm_mean"] is not None:  # gensim overwrites it by cbow_mean
+        arguments = self._bind_arguments(*args, **kwargs)
+        if arguments["dm_mean"] is not None:
+            # gensim would replace the value of dm_mean by that of cbow_mean
             arguments["cbow_mean"] = arguments["dm_mean"]
         super().__init__(**arguments)
 
@@ -163,7 +166,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         self.dv = KeyedVectors(self.vector_size)
         state.new_tags = Tags()
         try:
-            words, documents = super().scan_vocab(
+            n_words, n_documents = super().scan_vocab(
                 corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
             )
             # gensim's code counts into `dv`, ours into `new_tags`
@@ -171,13 +174,13 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         finally:
             self.dv = known_vectors
             state.new_tags = None
-        take_tags(known_vectors, tags, documents, state.adds_tags)
-        return words, documents
+        take_tags(known_vectors, tags, n_documents, state.adds_tags)
+        return n_words, n_documents
 
     def update_weights(self) -> None:
-        """Add rows for new words and tags; gensim's hook."""
+        """Add rows for new words and tags; gensim calls it from ``build_vocab(update=True)``."""
         super().update_weights()
-        self.dv.resize_vectors(seed=self.seed + 7919)  # gensim's init_weights adds it, too
+        self.dv.resize_vectors(seed=self.seed + DOCUMENTS_SEED)
 
     def infer_vector(
         self,

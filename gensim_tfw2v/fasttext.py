@@ -46,7 +46,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         trains words without n-grams.
     bucket : int
         Number of rows that the n-grams are hashed to, from 0 up. Each takes 4 * `vector_size` bytes
-        of memory. Fewer rows make more n-grams share one.
+        of memory. With fewer rows, more n-grams share a row.
     word_ngrams : int
         Must be 1, as in gensim: n-grams of words are not supported.
     compute_loss : bool
@@ -81,7 +81,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         self, *args: Any, compute_loss: bool = False, **kwargs: "Unpack[FastTextOptions]"
     ) -> None:
         self.compute_loss = compute_loss
-        options: dict[str, Any] = dict(kwargs)  # otherwise the type checker rejects FastText's
+        options: dict[str, Any] = dict(kwargs)  # untyped, or the checker rejects FastText's
         super().__init__(*args, **options)
 
     @classmethod
@@ -116,7 +116,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     def save_facebook_model(self, path: str | os.PathLike[str]) -> None:
         """Save the model in fastText's own format (``.bin``). On failure, an older file stays."""
 
-        def write(target: Any) -> None:  # gensim opens paths and file descriptors
+        def write(target: Any) -> None:  # gensim's function accepts paths and file descriptors
             fasttext.save_facebook_model(
                 self, target if isinstance(target, str) else target.fileno()
             )
@@ -124,6 +124,6 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         save_local(os.fspath(path), write)
 
     def _clear_post_train(self) -> None:
-        """Compute the words' vectors from the rows, without the slow loop of gensim's hook."""
+        """Compute the vectors of words from their rows, without the slow loop of gensim's hook."""
         adjust_vectors(self.wv)
         super()._clear_post_train()

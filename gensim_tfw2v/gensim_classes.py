@@ -28,7 +28,7 @@ def replace_in_gensim(name: str, old: type, new: type) -> None:
             setattr(module, name, new)
 
 
-def _keep(class_: type) -> None:
+def _use_private_name(class_: type) -> None:
     """Make gensim's methods look the class up under a private name, which nothing replaces."""
     name = class_.__name__
     private_name = f"_gensims_own_{name}"
@@ -42,8 +42,8 @@ def _keep(class_: type) -> None:
             function.__code__ = code.replace(co_names=tuple(names))
 
 
-class _New:
-    """Factory of empty objects of a gensim class; pickled by name, as `_Named` is."""
+class _ObjectFactory:
+    """Factory of empty objects of a gensim class, which is pickled by name: see `_ClassByName`."""
 
     def __init__(self, class_: type) -> None:
         self._class = class_
@@ -52,13 +52,14 @@ class _New:
         return object.__new__(self._class)
 
     def __reduce__(self) -> Any:
-        return functools.partial, (object.__new__, _Named(self._class))
+        return functools.partial, (object.__new__, _ClassByName(self._class))
 
 
-class _Named:
-    """A class that is pickled as its name, and unpickled as whatever class has that name then.
+class _ClassByName:
+    """Stand-in for a class in pickles: only the class's name is pickled.
 
-    pickle itself refuses a class whose name refers to a different object.
+    Unpickling returns the class that has this name then. pickle itself refuses a class whose name
+    refers to a different object.
     """
 
     def __init__(self, class_: type) -> None:
@@ -69,14 +70,18 @@ class _Named:
 
 
 def _reduce(model: Any) -> Any:
-    """Reduce a model of a gensim class, for pickling and copying."""
+    """Reduce a model of a gensim class, for pickling and copying.
+
+    If a patch has given the class's name to a different class, the model is pickled by that name,
+    because pickle would refuse the class itself.
+    """
     class_ = type(model)
     reduced = model.__reduce_ex__(2)
     if getattr(sys.modules[class_.__module__], class_.__name__) is class_:
         return reduced
-    return _New(class_), (), *reduced[2:]
+    return _ObjectFactory(class_), (), *reduced[2:]
 
 
 for _class in _CLASSES:
-    _keep(_class)
-    copyreg.pickle(_class, _reduce)  # subclasses are not affected
+    _use_private_name(_class)
+    copyreg.pickle(_class, _reduce)  # for this class, not for its subclasses

@@ -15,7 +15,8 @@ import zlib
 from lzma import LZMAError
 from typing import Any
 
-MAX_LENGTH = 200  # characters
+#: `quoted` shortens a string to this many characters, and any value to twice as many.
+MAX_LENGTH = 200
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # suffixes that smart_open decompresses
 MAGIC = {  # first bytes of compressed files, with suffix and name of the format
@@ -29,6 +30,8 @@ MAGIC = {  # first bytes of compressed files, with suffix and name of the format
 
 
 class _Short(reprlib.Repr):
+    """Formatter that shortens long and deep values, and accepts integers of any size."""
+
     def __init__(self) -> None:
         super().__init__()
         self.maxstring = MAX_LENGTH
@@ -55,14 +58,14 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNO
 
 
 def whole_number(text: str) -> int:
-    """Read a whole number; ValueError if the text is not one."""
+    """Read a whole number; raise a ValueError if the text is not one."""
     if not _WHOLE.fullmatch(text):
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def number(text: str) -> float:
-    """Read a finite decimal number; ValueError if the text is not one."""
+    """Read a finite decimal number; raise a ValueError if the text is not one."""
     value = float(text) if _DECIMAL.fullmatch(text) else math.inf
     if math.isinf(value):
         raise ValueError(f"{text!r} is not a finite number")
@@ -70,16 +73,24 @@ def number(text: str) -> float:
 
 
 def strict_json(text: bytes) -> dict[str, Any]:
-    """Read a JSON object; ValueError if it is none, repeats a key, or has non-finite numbers."""
+    """Read a JSON object.
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    Raises
+    ------
+    ValueError
+        If the text is not a JSON object, repeats a key, or contains a number that is not finite.
+    """
+
+    def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
             raise ValueError("has a key twice")
         return values
 
     try:
-        value = json.loads(text, object_pairs_hook=once, parse_float=number, parse_constant=number)
+        value = json.loads(
+            text, object_pairs_hook=build_object, parse_float=number, parse_constant=number
+        )
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     if not isinstance(value, dict):
@@ -87,23 +98,26 @@ def strict_json(text: bytes) -> dict[str, Any]:
     return value
 
 
-_MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32",  # before UTF-16, because BOM_UTF16_LE is a prefix of this mark
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",  # first, because UTF-16's mark is a prefix of it
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 
 
-def missing_package(user: str, package: str) -> ImportError:
-    """Return the error that `user` needs a missing package, with the command that installs it."""
-    return ImportError(f"{user} needs {package}, which is missing. Run: pip install {package}")
+def missing_package(feature: str, package: str) -> ImportError:
+    """Return the error that a feature needs a missing package, with the pip command to run."""
+    return ImportError(f"{feature} needs {package}, which is missing. Run: pip install {package}")
 
 
-def require(user: str, package: str, module: str = "") -> None:
-    """Raise `missing_package` if a package is missing; `module` is by default named like it."""
+def require(feature: str, package: str, module: str = "") -> None:
+    """Raise an ImportError if a package that a feature needs is not installed.
+
+    `module` is the name under which the package is imported, by default that of the package.
+    """
     if importlib.util.find_spec(module or package) is None:
-        raise missing_package(user, package)
+        raise missing_package(feature, package)
 
 
 def open_decompressed(path: str | os.PathLike[str]) -> Any:
@@ -127,7 +141,7 @@ def damage(error: Exception) -> type[Exception] | None:
 
     The type is from the standard library, whichever package decompresses.
     """
-    if isinstance(error, OSError):
+    if isinstance(error, OSError):  # errors of decompression have no errno
         return None if error.errno is not None else type(error)
     if isinstance(error, EOFError | zlib.error | LZMAError):
         return type(error)
@@ -135,23 +149,23 @@ def damage(error: Exception) -> type[Exception] | None:
     return OSError if is_damaged else None
 
 
-def wide_encoding(text: bytes, first: int = 0) -> str:
+def wide_encoding(text: bytes, offset: int = 0) -> str:
     """Return iconv's name of UTF-16 or UTF-32 if bytes look like that encoding, else "".
 
-    It is recognized by its byte order mark, or by null bytes that are all at even or all at odd
-    offsets. `first` is the offset of the bytes in their file.
+    The encoding is recognized by its byte order mark, or by null bytes that are all at even or all
+    at odd offsets. `offset` is that of the first byte of `text` in the file.
     """
-    for mark, name in _MARKS.items():
-        if not first and text.startswith(mark):
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if not offset and text.startswith(mark):
             return name
-    null_offsets = {(first + index) % 4 for index, byte in enumerate(text) if not byte}
-    text_offsets = {(first + index) % 4 for index, byte in enumerate(text) if byte}
+    null_offsets = {(offset + index) % 4 for index, byte in enumerate(text) if not byte}
+    text_offsets = {(offset + index) % 4 for index, byte in enumerate(text) if byte}
     if null_offsets and text_offsets:
         for suffix, low in ("LE", {0, 1}), ("BE", {2, 3}):
             if text_offsets <= low:  # the upper two bytes of each character are 0
                 return f"UTF-32{suffix}"
         for suffix, high in ("LE", {1, 3}), ("BE", {0, 2}):
-            if null_offsets <= high:
+            if null_offsets <= high:  # the upper byte of each Latin character is 0
                 return f"UTF-16{suffix}"
     return ""
 

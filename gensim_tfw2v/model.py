@@ -67,14 +67,14 @@ if TYPE_CHECKING:
 #: Options that name a folder to write to.
 FOLDERS = option_names(Use.FOLDER)
 
-#: Parameters of this package's constructors that follow gensim's.
+#: Parameters that constructors of this package have after those of gensim's.
 OWN_PARAMETERS = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name])
     for name in (*OWN, *RUNNING)
 ]
 
-#: Attributes that gensim's `train` sets before it starts; restored if nothing was trained.
-CHANGED = (
+#: Attributes that `train` sets before it trains. If it fails before that, they are restored.
+TRAIN_ATTRIBUTES = (
     "alpha",
     "min_alpha",
     "epochs",
@@ -88,7 +88,7 @@ CHANGED = (
 )
 
 #: Methods that gensim's training threads call, and this package's training does not.
-BYPASSED = (
+THREAD_METHODS = (
     "_do_train_job",
     "_do_train_epoch",
     "_worker_loop",
@@ -308,7 +308,8 @@ class TFWord2Vec(StoredWord2Vec):
     )
     __signature__ = _signature
     wv: KeyedVectors
-    # Class attributes, set below, so that models of plain gensim have them too.
+    # The end of this module sets the defaults as class attributes, so that models that gensim's
+    # class has saved have them, too.
     cluster: str | Cluster | None
     regime: RegimeOptions | str | None
     layout: str
@@ -332,10 +333,10 @@ class TFWord2Vec(StoredWord2Vec):
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _state: ModelState
-    _known_tags: Any = None  # TFDoc2Vec overrides it by the tags of its documents
+    _known_tags: Any = None  # TFDoc2Vec overrides it by a property: the tags of `dv`
 
     def __init__(self, *args: Any, **kwargs: Unpack[Word2VecOptions]) -> None:
-        arguments = self._bound(*args, **kwargs)
+        arguments = self._bind_arguments(*args, **kwargs)
         own_options = {name: arguments.pop(name) for name in (*OWN, *RUNNING)}
         if own_options["tables_dir"] is not None and self.has_subwords:
             raise ValueError(
@@ -356,10 +357,10 @@ class TFWord2Vec(StoredWord2Vec):
         try:
             super().__init__(**arguments)
         finally:
-            self._state.corpus_reader = CorpusReader()  # the old one frees the encoded corpus
+            self._state.corpus_reader = CorpusReader()  # dropping the old one frees the corpus
 
     @classmethod
-    def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def _bind_arguments(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Return all arguments of the constructor by name, including defaults."""
         refuse_renamed(f"{cls.__name__}()", kwargs)
         try:
@@ -417,7 +418,7 @@ class TFWord2Vec(StoredWord2Vec):
         return super().score(lists_for_gensim(sentences), *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_state":  # a new, copied, loaded or converted model has none at first
+        if name == "_state":  # a new, copied, loaded or converted model has no state
             # setdefault is atomic, so that concurrent threads get the same state
             return self.__dict__.setdefault(name, ModelState())
         if name in RENAMED:
@@ -472,7 +473,7 @@ class TFWord2Vec(StoredWord2Vec):
                 f"{corpus_file} is a pipe, which can be read only once: write the text to a file"
             )
         if by_gensim and corpus_file is not None:
-            whole_file(os.fspath(corpus_file))  # it raises for files that are not texts
+            whole_file(os.fspath(corpus_file))  # raises an error for files that are not texts
         config = self._current_config()
         self._open_process_launcher(config)  # tasks start while the corpus is read
         if by_gensim:
@@ -567,7 +568,7 @@ class TFWord2Vec(StoredWord2Vec):
             return counts
         except BaseException as error:
             if state.training is None and not self._overrides:  # nothing was trained
-                for name in CHANGED:
+                for name in TRAIN_ATTRIBUTES:
                     self.__dict__.pop(name, None)
                     if name in attributes:
                         self.__dict__[name] = attributes[name]
@@ -582,7 +583,7 @@ class TFWord2Vec(StoredWord2Vec):
 
     @defer_interrupts()
     def _end_training(self) -> None:
-        """Free what `train` has used. Nothing is written or trained any longer when it returns."""
+        """Free what `train` has used; afterwards, nothing is written or trained any longer."""
         state = self._state
         training = state.training
         try:
@@ -715,13 +716,14 @@ class TFWord2Vec(StoredWord2Vec):
                 check_folder(name, getattr(folder, "folder", folder))
 
     def _parse(self, options: Mapping[str, Any], kinds: Mapping[str, Kind]) -> TrainingConfig:
+        """Validate options, and cache the result for `_current_config`."""
         config = TrainingConfig.parse(options, kinds, self.has_subwords, self.has_documents)
         self._state.config = config
         self._state.option_values = [options.get(name, DEFAULTS[name]) for name in self._kinds]
         return config
 
     def _current_config(self) -> TrainingConfig:
-        """Return the parsed options, parsed again if an attribute has been replaced."""
+        """Return the validated options; validate them again if an attribute was replaced."""
         config = self._state.config
         options = {name: getattr(self, name) for name in self._kinds}
         is_same = all(map(operator.is_, options.values(), self._state.option_values))
@@ -768,7 +770,7 @@ class TFWord2Vec(StoredWord2Vec):
         except TypeError as error:
             if is_file and os.path.isdir(corpus_file):
                 raise TypeError(f"{error}: it is a folder; {folder_advice(corpus_file)}") from None
-            if not is_file or self._overrides:  # gensim's code cannot read such files
+            if not is_file or self._overrides:  # gensim's code reads only plain files
                 raise
             ending = os.path.splitext(corpus_file)[1].lower()
             if not (ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
@@ -784,7 +786,7 @@ class TFWord2Vec(StoredWord2Vec):
         """
         return [
             name
-            for name in BYPASSED
+            for name in THREAD_METHODS
             if getattr(getattr(self, name), "__func__", None)
             is not getattr(self._gensim_class, name)
         ]
@@ -800,16 +802,19 @@ class TFWord2Vec(StoredWord2Vec):
         """Recompute the norms; unlike gensim's hook, never leave them None for other threads."""
         renew_norms(self)
 
-    def _log_train_end(  # gensim calls it when training has ended
+    def _log_train_end(  # gensim calls this method when training has ended
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int
     ) -> None:
         training = self._state.training
-        raw, trained = (0, 0) if training is None else training.restored
+        n_raw_words, n_trained_words = (0, 0) if training is None else training.restored
         super()._log_train_end(
-            raw_word_count - raw, trained_word_count - trained, total_elapsed, job_tally
+            raw_word_count - n_raw_words,
+            trained_word_count - n_trained_words,
+            total_elapsed,
+            job_tally,
         )
 
-    def _train_epoch(  # gensim calls it for iterables
+    def _train_epoch(  # gensim calls this method if the corpus is an iterable
         self, data_iterable: Iterable[list[str]], *args: Any, **kwargs: Any
     ) -> tuple[int, int, int]:
         if self.stop_training:
@@ -818,7 +823,7 @@ class TFWord2Vec(StoredWord2Vec):
             return super()._train_epoch(data_iterable, *args, **kwargs)
         return self._train_on(data_iterable, *args, **kwargs)
 
-    def _train_epoch_corpusfile(  # gensim calls it for files
+    def _train_epoch_corpusfile(  # gensim calls this method if the corpus is a file
         self, corpus_file: str, *, total_words: int | None = None, **kwargs: Any
     ) -> tuple[int, int, int]:
         if self.stop_training:
@@ -838,16 +843,16 @@ class TFWord2Vec(StoredWord2Vec):
         cur_epoch: int = 0,
         total_examples: int | None = None,
         total_words: int | None = None,
-        queue_factor: int = 2,  # gensim's callers pass it; it has no effect
+        queue_factor: int = 2,  # gensim passes it to each epoch; it has no effect
         report_delay: float = 1.0,
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
-        """Train an epoch."""
+        """Train an epoch; the first call of a training also encodes the corpus."""
         state = self._state
         if state.training is not None:
             state.training.renew()
         else:
-            # callbacks may have changed the model
+            # `train` has checked the model, but callbacks may have changed it since
             is_checked = state.user == TRAINING and not callbacks
             config = self._current_config() if is_checked else self._check({})
             corpus = state.corpus_reader.encoded(

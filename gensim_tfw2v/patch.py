@@ -8,9 +8,12 @@ from gensim_tfw2v.fasttext import TFFastText
 from gensim_tfw2v.gensim_classes import Doc2Vec, FastText, Word2Vec, replace_in_gensim
 from gensim_tfw2v.model import TFWord2Vec
 
+#: gensim's classes, each with its replacement.
 _PAIRS = (Word2Vec, TFWord2Vec), (FastText, TFFastText), (Doc2Vec, TFDoc2Vec)
 
 _LOCK = threading.Lock()
+
+#: Patches that have not been restored.
 _ACTIVE: set["GensimPatch"] = set()
 
 

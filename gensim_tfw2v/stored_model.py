@@ -27,7 +27,7 @@ RUNNING = option_names(Use.RUNNING)
 #: Options of a model that gensim's class lacks.
 OWN = option_names(Use.OWN)
 
-#: Attributes for experiments; no argument sets them.
+#: Attributes for experiments; no argument of a constructor sets them.
 EXPERIMENTAL = option_names(Use.EXPERIMENT)
 
 logger = logging.getLogger(__name__)
@@ -36,12 +36,12 @@ logger = logging.getLogger(__name__)
 class StoredWord2Vec(Word2Vec):
     """gensim's Word2Vec with all ways to store a model, to load it, and to convert it.
 
-    `gensim_tfw2v.options.contents` lists what each of them keeps.
+    `gensim_tfw2v.options.contents` lists the attributes that each of these ways keeps.
     """
 
     _gensim_class: type[Word2Vec] = Word2Vec  # the class that this one replaces
-    has_subwords = False  # whether it is a FastText model
-    has_documents = False  # whether it is a Doc2Vec model
+    has_subwords = False  # True for models of FastText
+    has_documents = False  # True for models of Doc2Vec
 
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> Self:
@@ -52,8 +52,8 @@ class StoredWord2Vec(Word2Vec):
         FileSetError
             If a file of arrays next to the model's file is of a different save.
         IsADirectoryError, ValueError, AttributeError
-            If the path is a folder, a file of a different format, or a file of something else. The
-            message names what loads it.
+            If the path is a folder, or the file has a different format or contains something else
+            than a model of this class. The message names what loads it.
         """
         from gensim_tfw2v.training.loading import load_model
 
@@ -66,7 +66,7 @@ class StoredWord2Vec(Word2Vec):
         """Turn a model of gensim's class into one of this class, in place, and return it."""
         for class_ in (cls, *_subclasses(StoredWord2Vec)):
             if type(model) is class_._gensim_class:
-                model.__class__ = class_  # attributes that gensim's class lacks have class defaults
+                model.__class__ = class_  # options that gensim lacks are class attributes
         if getattr(model, "has_documents", False):  # earlier versions saved the keys as a range
             model.dv.index_to_key = list(model.dv.index_to_key)
         return model
@@ -153,8 +153,8 @@ class StoredWord2Vec(Word2Vec):
         """Load a model that `save_pretrained` or `push_to_hub` has saved; no code in it is run.
 
         `name` is a folder or the name of a model on the Hub. `options` are those of
-        ``huggingface_hub.snapshot_download``. What starts like a path or has the suffix of a file
-        is not looked up on the Hub.
+        ``huggingface_hub.snapshot_download``. A name that starts like a path, or has the suffix of
+        a file, is not looked up on the Hub.
 
         Raises
         ------
@@ -178,10 +178,10 @@ class StoredWord2Vec(Word2Vec):
         private: bool | None = None,
         token: str | None = None,
     ) -> str:
-        """Upload what `save_pretrained` saves to the Hugging Face Hub; return the address.
+        """Upload the model to the Hugging Face Hub, in the files of `save_pretrained`.
 
         The model on the Hub, `name`, is created if it is missing. `private` and `token` are those
-        of ``huggingface_hub.create_repo``.
+        of ``huggingface_hub.create_repo``. Returns the address of the upload.
         """
         from gensim_tfw2v.training.hub import push_to_hub
 
@@ -198,7 +198,8 @@ class StoredWord2Vec(Word2Vec):
             if isinstance(target, str):
                 super(StoredWord2Vec, saved)._smart_save(target, *args, **kwargs)
                 return
-            # gensim's lists of the arrays beside the file that this model was loaded from
+            # These lists of gensim's name arrays in separate files, from which the model was
+            # loaded. The pickle below contains all arrays.
             for name in ("__numpys", "__recursive_saveloads"):
                 saved.__dict__.pop(name, None)
             pickle.dump(saved, target, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
@@ -211,8 +212,9 @@ class StoredWord2Vec(Word2Vec):
         Returns
         -------
         gensim.models.Word2Vec, FastText or Doc2Vec
-            Shares this model's arrays: training either changes both. It lacks options of this
-            package; a warning names those that describe the model, such as ``learn_hidden=False``.
+            A model that shares this model's arrays, so training either changes both. It lacks the
+            options of this package; a warning names those that affect the model, such as
+            ``learn_hidden=False``.
         """
         make_contiguous(self)
         model: Any = object.__new__(self._gensim_class)
@@ -228,7 +230,7 @@ class StoredWord2Vec(Word2Vec):
         return self._without(names("copy", NEW))
 
     def _without(self, left_out: Container[str]) -> dict[str, Any]:
-        attributes = self.__dict__.copy()  # a training thread may add some during a loop
+        attributes = self.__dict__.copy()  # another thread may add attributes during a loop
         return {name: value for name, value in attributes.items() if name not in left_out}
 
 

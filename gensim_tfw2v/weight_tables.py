@@ -7,7 +7,7 @@ declared here, and its table is a field of `kernel.tables.Tables`.
 from dataclasses import dataclass
 from typing import Literal
 
-#: The classes of gensim that have models.
+#: Names of gensim's classes of models.
 ALL_CLASSES = ("Word2Vec", "FastText", "Doc2Vec")
 
 
@@ -15,24 +15,25 @@ ALL_CLASSES = ("Word2Vec", "FastText", "Doc2Vec")
 class WeightArray:
     """Trained array of models, float32 in C order.
 
-    Files and folders contain all arrays, and checkpoints the tables that are made of them.
+    Model files and pretrained folders contain all of a model's arrays. Checkpoints contain the
+    tables that training builds from the arrays.
 
     Attributes
     ----------
     name : str
         gensim's attribute of a model, or of its vectors: ``syn1neg``, ``wv.vectors``.
     table : str
-        Table that is trained, a field of `Tables`. The inputs may consist of several arrays, an
-        array of the output layer is a table.
+        Field of `Tables`, the tables that kernels train. The table ``inputs`` may consist of
+        several arrays. Each array of the output layer is a table of its own.
     rows_of : {"words", "tags", "buckets", "nodes"}
         Kind of the rows. Row i belongs to the word, tag, bucket of n-grams, or inner node of the
         Huffman tree with index i. gensim's arrays of nodes have as many rows as there are words.
     class_names : tuple of str
         gensim's classes that train the array.
     option : str
-        For an array of the output layer, the option that is not 0 in models that train it. Its rows
-        are as long as the hidden layer, start from 0, and stay the same with
-        ``learn_hidden=False``.
+        For an array of the output layer: name of the option that is not 0 if a model trains the
+        array; "" for inputs. Rows of the output layer are as long as the hidden layer and start
+        from 0. With ``learn_hidden=False``, training does not change them.
     """
 
     name: str
@@ -43,7 +44,7 @@ class WeightArray:
 
     @property
     def holder(self) -> str:
-        """Attribute of the model that has the array: ``wv`` or ``dv``; "" for the model itself."""
+        """Part of the model that has the array: ``wv`` or ``dv``; "" for the model itself."""
         return self.name.rpartition(".")[0]
 
     @property
@@ -52,7 +53,7 @@ class WeightArray:
         return self.name.rpartition(".")[2]
 
 
-# FastText's models compute wv.vectors from two arrays of their own.
+# FastText is missing here, because its models compute wv.vectors from OWN_ROWS and NGRAMS.
 VECTORS = WeightArray("wv.vectors", "inputs", "words", ("Word2Vec", "Doc2Vec"))
 OWN_ROWS = WeightArray("wv.vectors_vocab", "inputs", "words", ("FastText",))
 NGRAMS = WeightArray("wv.vectors_ngrams", "inputs", "buckets", ("FastText",))
@@ -60,11 +61,11 @@ TAGS = WeightArray("dv.vectors", "inputs", "tags", ("Doc2Vec",))
 OUTPUTS = WeightArray("syn1neg", "outputs", "words", option="negative")
 NODES = WeightArray("syn1", "nodes", "nodes", option="hs")
 
-#: Arrays of inputs.
+#: Arrays that the table of inputs is built from.
 INPUT_LAYER = (VECTORS, OWN_ROWS, NGRAMS, TAGS)
 
 #: Arrays of the output layer. Each is a table.
 OUTPUT_LAYER = (OUTPUTS, NODES)
 
-#: Attributes that are trained arrays, of a model and of its vectors.
+#: Names of the attributes that are trained arrays, of a model or of its vectors (`holder`).
 ATTRIBUTES = tuple(dict.fromkeys(array.attribute for array in (*INPUT_LAYER, *OUTPUT_LAYER)))

@@ -14,7 +14,7 @@ from gensim_tfw2v.options.kinds import Kind
 from gensim_tfw2v.options.regimes import Asynchronous, Deterministic, RegimeOptions, check_gradient
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS
 
-#: Default regimes of clusters.
+#: Default regimes on a cluster, without and with `deterministic`.
 ASYNCHRONOUS = Asynchronous()
 DETERMINISTIC = Deterministic()
 
@@ -27,7 +27,7 @@ class TrainingConfig:
     has_subwords: bool  # whether inputs include the rows of n-grams, as in FastText
     has_documents: bool  # whether inputs include the tags of documents, as in Doc2Vec
     dbow_words: bool  # whether skip-gram of documents also trains words
-    concatenated: int  # number of rows concatenated into a hidden layer; 0: sum or mean
+    concatenated: int  # number of inputs concatenated in the hidden layer; 0: sum or mean
     vector_size: int
     window: int
     alpha: float  # the maximum learning rate
@@ -37,7 +37,7 @@ class TrainingConfig:
     shrink_windows: bool
     deterministic: bool
     cluster: Cluster | LocalTasks | None
-    regime: RegimeOptions | None  # None for the default: see `Plan`
+    regime: RegimeOptions | None  # None: `regime_of_workers`, or threads that share the rows
     layout: str  # "rows" or "columns"
     wire: str  # type in which rows are sent: "int8", "bfloat16" or "float32"
     log: TensorBoardLog | None
@@ -56,7 +56,8 @@ class TrainingConfig:
     ) -> "TrainingConfig":
         """Validate options, each by its kind, then in combination.
 
-        `kinds` are `ARGUMENTS` for a constructor's arguments, or `attributes_of` a model's class.
+        `kinds` are the checks of the options: `ARGUMENTS` if they are arguments of a constructor,
+        or the result of `attributes_of` if they are attributes of a model.
 
         Raises
         ------
@@ -68,17 +69,18 @@ class TrainingConfig:
         raw = SimpleNamespace(**{**DEFAULTS, **options})
         if has_documents and kinds is ARGUMENTS:  # Doc2Vec's constructor has dm in place of sg
             raw.sg = int(not raw.dm)
-        # tags predict all words of their document, so that windows have no effect
-        by_tags = has_documents and raw.sg and not raw.dbow_words
-        if by_tags and raw.window == 0:  # some programs pass 0, as gensim ignores the window
+        # in DBOW without dbow_words, tags predict all words of their document: there is no window
+        ignores_window = has_documents and raw.sg and not raw.dbow_words
+        if ignores_window and raw.window == 0:  # some programs pass 0, which gensim accepts
             raw.window = 1
         values = vars(raw)
         for name, kind in kinds.items():
             if values[name] is not DEFAULTS[name]:
                 values[name] = kind(name, values[name])
-        concatenates = raw.dm_concat and not raw.sg
-        raw.window = 1 if by_tags else raw.window
-        raw.shrink_windows &= not concatenates  # a hidden layer has a part for each position
+        is_concatenated = raw.dm_concat and not raw.sg
+        raw.window = 1 if ignores_window else raw.window
+        # a concatenated hidden layer has a part for each position, so windows have one size
+        raw.shrink_windows &= not is_concatenated
         raw.negative_shards = raw.negative_shards if raw.negative else 1
         raw.alpha = max(raw.alpha, raw.min_alpha)
         skipgram = bool(raw.sg)
@@ -94,7 +96,7 @@ class TrainingConfig:
             objective=objective,
             has_subwords=has_subwords,
             has_documents=has_documents,
-            concatenated=raw.dm_tag_count + 2 * raw.window if concatenates else 0,
+            concatenated=raw.dm_tag_count + 2 * raw.window if is_concatenated else 0,
             log=raw.log_dir,
             checkpoint_seconds=60.0 * raw.checkpoint_minutes,
         )
@@ -139,11 +141,11 @@ class TrainingConfig:
                 "with learn_hidden=False, as in a model of train_slice, only Word2Vec can be "
                 "trained, by threads of one machine: leave out cluster and regime"
             )
-        by_graph = has_columns or not regime.has_kernels
+        needs_tensorflow = has_columns or not regime.has_kernels
         merges_documents = self.has_documents and regime.trains_apart
-        if self.kernels_class and (by_graph or merges_documents):
+        if self.kernels_class and (needs_tensorflow or merges_documents):
             reason = "merges only vectors of words, not of documents"
-            if by_graph:
+            if needs_tensorflow:
                 reason = "trains by TensorFlow's own operations, which do not support its inputs"
             alternatives = "'asynchronous' or 'synchronous'"
             if not self.has_documents:

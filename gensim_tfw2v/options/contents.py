@@ -1,8 +1,8 @@
-"""List of what a model is made of, and of what copies, files and new models keep of it.
+"""List of a model's attributes, and of which ones copies, files and new models keep.
 
 Attributes that are not listed are the user's own. Copies and files of gensim's format keep them;
-pretrained folders refuse them, except own values of words (``wv.set_vecattr``) that are numbers;
-new models of `merge_models`, `train_slice` and `from_vectors` lack them. `from_vectors` takes only
+pretrained folders refuse them, except values of words (``wv.set_vecattr``) that are numbers; new
+models of `merge_models`, `train_slice` and `from_vectors` lack them. `from_vectors` takes only
 words, counts and vectors.
 """
 
@@ -12,11 +12,13 @@ from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.table import option_names
 from gensim_tfw2v.weight_tables import INPUT_LAYER, OUTPUT_LAYER
 
-#: Fates of an attribute: equal afterwards; computed from what is kept; as in a new model; kept only
-#: in so far as it is a new model's value, otherwise an error names the attribute.
-KEPT, MADE, NEW, REFUSED = "kept", "made", "new", "refused"
+#: Fates of an attribute when a model is stored, converted or merged.
+KEPT = "kept"  # the value stays the same
+MADE = "made"  # the value is computed from those that are kept
+NEW = "new"  # the value is that of a new model
+REFUSED = "refused"  # an error names the attribute, unless its value is that of a new model
 
-#: gensim's counters, all of them numbers.
+#: gensim's attributes that record the progress of counting and training; each is a number.
 COUNTERS = (
     *("corpus_count", "corpus_total_words", "effective_min_count", "train_count"),
     *("total_train_time", "min_alpha_yet_reached", "running_training_loss"),
@@ -44,9 +46,9 @@ class Part:
     gensim : str
         Fate in `to_gensim`.
     merged : str
-        Fate in `merge_models`, which keeps what the first model has.
+        Fate in `merge_models`; kept values are those of the first model.
     slice : str
-        Fate in `train_slice`, which keeps what the compass has.
+        Fate in `train_slice`; kept values are those of the compass.
     """
 
     names: tuple[str, ...]
@@ -71,7 +73,7 @@ PARTS = (
     Part(("dv.index_to_key", "dv.key_to_index")),
     Part(("wv.expandos.count", "wv.expandos.sample_int"), merged=MADE, slice=MADE),
     Part(("dv.expandos.word_count", "dv.expandos.doc_count")),
-    # the Huffman tree, whose nodes are rows of an array; merged models keep one common to all
+    # the Huffman tree, whose nodes are rows of syn1; merging keeps a tree that all models share
     Part(("wv.expandos.point", "wv.expandos.code"), merged=KEPT, slice=KEPT),
     Part(("cum_table",), file=MADE, merged=MADE, slice=MADE),  # gensim's files lack it
     Part(tuple(f"{array.name}_lockf" for array in INPUT_LAYER)),
@@ -115,14 +117,18 @@ PARTS = (
         ),
         folder=NEW,
     ),
-    # left by the reader of fastText's files, and by versions of gensim before 4
+    # attributes that gensim's reader of fastText's files sets
     Part(("nwords", "vocab_size", "num_original_vectors"), folder=NEW),
+    # attributes of models that gensim 3 has saved
     Part(("model_trimmed_post_training", "syn0_lockf", "wv.syn0norm"), folder=NEW),
-    # caches, and state of a call that runs
+    # caches, and the state of running calls
     Part(("_state", "stop_training"), copy=NEW, file=NEW, folder=NEW, gensim=NEW),
 )
 
 
 def names(method: str, fate: str) -> tuple[str, ...]:
-    """Return the names of the attributes with a fate in a way to store a model or to pass it on."""
+    """Return the names of the attributes that have a fate in a method, a field of `Part`.
+
+    For example, ``names("folder", REFUSED)`` are attributes that `save_pretrained` refuses.
+    """
     return tuple(name for part in PARTS if getattr(part, method) == fate for name in part.names)

@@ -6,8 +6,8 @@ from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.table import DEFAULTS, option_names
 
 
-def hyperparameters(model: Any, n_words: int) -> dict[str, bool | int | float | str]:
-    """Return a model's options, its vocabulary size, and `n_words`, the size of the text."""
+def hyperparameters(model: Any, n_raw_words: int) -> dict[str, bool | int | float | str]:
+    """Return a model's options, and the sizes of its vocabulary and of its text in raw words."""
     values = {name: getattr(model, name) for name in option_names(Use.SHOWN)}
     values |= {name: bool(getattr(model, name)) for name in option_names(Use.SWITCH)}
     for name in option_names(Use.UNUSUAL, "", "Doc2Vec"):
@@ -15,4 +15,4 @@ def hyperparameters(model: Any, n_words: int) -> dict[str, bool | int | float | 
             values[name] = value
     for name in ("cluster", "regime"):
         values[name] = str(getattr(model, name, None) or "none")
-    return values | {"vocabulary": len(model.wv), "words": n_words}
+    return values | {"vocabulary": len(model.wv), "words": n_raw_words}

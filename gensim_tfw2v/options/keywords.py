@@ -55,15 +55,15 @@ class SentencesOptions(CommonOptions, total=False):
     null_word: int
 
 
-class _OfWord2Vec(TypedDict, total=False):
-    """Keyword arguments that gensim's FastText does not pass to Word2Vec."""
+class _WithoutFastTextOptions(TypedDict, total=False):
+    """Keyword arguments of `TFWord2Vec` and `TFDoc2Vec`; `TFFastText` declares `compute_loss`."""
 
     compute_loss: bool
     comment: str | None
     tables_dir: str | os.PathLike[str] | None
 
 
-class Word2VecOptions(SentencesOptions, _OfWord2Vec, total=False):
+class Word2VecOptions(SentencesOptions, _WithoutFastTextOptions, total=False):
     """Keyword arguments of `TFWord2Vec`."""
 
 
@@ -76,7 +76,7 @@ class FastTextOptions(SentencesOptions, total=False):
     bucket: int
 
 
-class Doc2VecOptions(CommonOptions, _OfWord2Vec, total=False):
+class Doc2VecOptions(CommonOptions, _WithoutFastTextOptions, total=False):
     """Keyword arguments of `TFDoc2Vec`."""
 
     documents: Iterable[Any] | None

@@ -20,6 +20,7 @@ from gensim_tfw2v.messages import quoted
 #: The largest int32.
 MAX_INT = 2**31 - 1
 
+#: Function of an option's name and value that returns the checked value.
 Kind = Callable[[str, Any], Any]
 
 
@@ -63,7 +64,7 @@ class Number:
 class Whole(Number):
     """Whole number: an integer, or, unless `exact`, a float that equals one."""
 
-    #: Floats are invalid if it is True, because gensim uses the number in range() or as a shape.
+    #: True: floats are invalid, because gensim uses the number in range() or as a shape.
     exact: bool = False
     expected = "whole number"
 
@@ -107,7 +108,7 @@ class OneOf:
 
 
 def comparable(name: str, value: Any) -> Any:
-    """Check a real number, which may be infinite."""
+    """Check a real number that is only compared with others, so it may be infinite."""
     if not isinstance(value, Real | np.bool_) or value != value:
         raise TypeError(
             f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}"
@@ -149,7 +150,7 @@ def flag(name: str, value: Any) -> Any:
 
 
 def seed(name: str, value: Any) -> Any:
-    """Check a seed: anything that NumPy's RandomState accepts, because gensim uses it."""
+    """Check a seed: any value that NumPy's RandomState accepts, because gensim passes it on."""
     try:
         np.random.RandomState(value)
     except (TypeError, ValueError) as error:
@@ -201,7 +202,7 @@ def callbacks(name: str, value: Any) -> Any:
         raise TypeError(
             f"{name} must be a list of callbacks, got {quoted(value)}: pass [{quoted(value)}]"
         )
-    # an iterator is not checked, because that would use it up
+    # an iterator is not checked, because iterating over it would exhaust it
     for callback in value if isinstance(value, list | tuple | set) else ():
         for method in ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end"):
             if not callable(getattr(callback, method, None)):

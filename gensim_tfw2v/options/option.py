@@ -8,7 +8,7 @@ from gensim_tfw2v.options.kinds import Kind
 
 
 class Use(enum.Flag):
-    """Property of an option; options have any number of them."""
+    """Properties of an option, combined by ``|``."""
 
     NONE = 0
 
@@ -18,7 +18,7 @@ class Use(enum.Flag):
     #: The option is not an attribute of models.
     ARGUMENT = enum.auto()
 
-    #: Models of all versions of gensim have the attribute.
+    #: Models of all versions of gensim have the attribute: a file without it is damaged.
     NEEDED = enum.auto()
 
     #: TensorBoard shows the value.
@@ -75,7 +75,7 @@ class Option:
     class_name : str
         "FastText" or "Doc2Vec" for an option of only that class.
     stored : Kind, optional
-        Check of the attribute; by default `kind`, without conversion of strings.
+        Check of the model's attribute; by default `kind`, without conversion of strings.
     """
 
     name: str

@@ -32,8 +32,8 @@ class RegimeOptions:
     trained_by : str
         Module and class that implement the regime, in `gensim_tfw2v.regimes`.
     has_kernels : bool
-        Whether the compiled kernels can train. They need whole units, and local copies of all rows
-        of a unit.
+        Whether the compiled kernels can train under the regime. Kernels need whole units, and local
+        copies of all rows of a unit.
     combines_by_direction : bool
         Whether concurrent changes are combined by direction; see
         `gensim_tfw2v.parameter_server.combining`. The regime then also supports tables in columns.
@@ -75,17 +75,17 @@ class RegimeOptions:
         class_ = pkgutil.resolve_name(f"gensim_tfw2v.regimes.{self.trained_by}")
         return class_(setup, workers, self)
 
-    def unit_entries(self, entries: int, step_tokens: Callable[[], float]) -> int:
+    def unit_entries(self, n_entries: int, step_tokens: Callable[[], float]) -> int:
         """Return the maximum entries of a work unit.
 
         Parameters
         ----------
-        entries : int
-            Size that balances traffic and staleness.
+        n_entries : int
+            Number of entries per unit that balances traffic and staleness.
         step_tokens : function () -> float
             Returns the tokens, before subsampling, per step of the TensorFlow fallback.
         """
-        return entries
+        return n_entries
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Asynchronous(RegimeOptions):
 
     It is the default on a cluster. A worker fetches the rows of a job (a work unit per thread)
     once, and pushes their changes once. The changes of each row are combined by the curvature of
-    the loss. It has no options.
+    the loss. This regime has no options.
     """
 
     trained_by = "asynchronous:AsynchronousRegime"
@@ -132,9 +132,9 @@ class Synchronous(RegimeOptions):
     steps: int = 32
     combining: str = "adasum"
 
-    def unit_entries(self, entries: int, step_tokens: Callable[[], float]) -> int:
+    def unit_entries(self, n_entries: int, step_tokens: Callable[[], float]) -> int:
         """Limit units to the steps of a round; see `RegimeOptions.unit_entries`."""
-        return min(entries, max(1, round(self.steps * step_tokens())))
+        return min(n_entries, max(1, round(self.steps * step_tokens())))
 
 
 @dataclass(frozen=True)
@@ -253,9 +253,9 @@ class SubModels(RegimeOptions):
         """Fraction of the corpus in a sample; see `RegimeOptions`."""
         return 1 / self.models if self.sampling == "equal" else self.samples().rate
 
-    def unit_entries(self, entries: int, step_tokens: Callable[[], float]) -> int:
-        """Enlarge units so that a sample of a unit has `entries`; see `RegimeOptions`."""
-        return round(entries / self.samples().share)
+    def unit_entries(self, n_entries: int, step_tokens: Callable[[], float]) -> int:
+        """Enlarge units so that a unit's sample has `n_entries`; see `RegimeOptions`."""
+        return round(n_entries / self.samples().share)
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,10 @@ def check_gradient(objective: Objective) -> None:
 
 
 def check_lock(lock: np.ndarray) -> None:
-    """Raise a ValueError for factors other than 0 and 1, which a batch method cannot use."""
+    """Raise a ValueError if a row's factor of updates (``vectors_lockf``) is neither 0 nor 1.
+
+    A batch method has no learning rate per row.
+    """
     fractions = lock[(lock != 0.0) & (lock != 1.0)]
     if len(fractions):
         raise ValueError(
@@ -338,40 +341,40 @@ def parse_regime(regime: RegimeOptions | str) -> RegimeOptions:
             f"regime is {quoted(regime)}: use {', '.join(map(repr, REGIMES))}, with options as in "
             "'downpour:n_fetch=8,n_push=8'"
         )
-    kinds = {
+    types = {
         field.name: float if field.default is None else type(field.default)
         for field in fields(class_)
     }
     try:
-        return class_(**_read_options(name, options, kinds))
+        return class_(**_read_options(name, options, types))
     except ValueError as error:
         raise ValueError(f"regime is {quoted(regime)}: {error}") from None
 
 
-def _read_options(name: str, options: str, kinds: dict[str, type]) -> dict[str, Any]:
-    """Read options such as ``n_fetch=8,adagrad=true``; `kinds` are the types of all options."""
+def _read_options(name: str, options: str, types: dict[str, type]) -> dict[str, Any]:
+    """Read options such as ``n_fetch=8,adagrad=true``; `types` are those of all options."""
     values: dict[str, Any] = {}
     for part in filter(None, options.replace(" ", "").split(",")):
         key, _, value = part.partition("=")
-        if key not in kinds:
+        if key not in types:
             raise ValueError(
-                f"{name} has no option {quoted(key)} (known: {', '.join(kinds) or 'it has none'})"
+                f"{name} has no option {quoted(key)} (known: {', '.join(types) or 'it has none'})"
             )
         if key in values:
             raise ValueError(f"{key} is set twice: leave out one")
-        values[key] = _value(key, value, kinds[key])
+        values[key] = _parse_value(key, value, types[key])
     return values
 
 
-def _value(name: str, text: str, kind: type) -> Any:
-    if kind is bool:
+def _parse_value(name: str, text: str, type_: type) -> Any:
+    if type_ is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
         raise ValueError(f"{name} is {quoted(text)}: use true or false")
-    if kind is str:
+    if type_ is str:
         return text
     try:
-        return whole_number(text) if kind is int else number(text)
+        return whole_number(text) if type_ is int else number(text)
     except ValueError:
-        type_name = "whole" if kind is int else "finite"
+        type_name = "whole" if type_ is int else "finite"
         raise ValueError(f"{name} is {quoted(text)}: use a {type_name} number") from None

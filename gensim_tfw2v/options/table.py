@@ -46,7 +46,7 @@ def _log(name: str, value: Any) -> Any:
     return parse_log(value)
 
 
-#: All options, in the order in which identities are compared and `tfw2v info` prints.
+#: All options, in the order in which `tfw2v info` prints them and checkpoints compare them.
 TABLE = (
     Option(
         "vector_size",
@@ -72,7 +72,7 @@ TABLE = (
         Finite(text=True),
         0.75,
         Use.IDENTITY | Use.UNUSUAL,
-        stored=Finite(text=True),  # gensim converts it when it is used
+        stored=Finite(text=True),  # gensim converts strings when it uses the attribute
     ),
     Option(
         "window",
@@ -175,7 +175,11 @@ RENAMED = {"size": "vector_size", "iter": "epochs", "docvecs": "dv", "vocabulary
 
 
 def option_names(use: Use, *class_names: str) -> tuple[str, ...]:
-    """Return the names of options with this use, common to all classes or only of some classes."""
+    """Return the names of the options that have a property.
+
+    Without `class_names`, only options of all classes are listed; otherwise options of the classes
+    named, where "" stands for all classes.
+    """
     return tuple(
         option.name
         for option in TABLE
@@ -193,11 +197,14 @@ def attributes_of(class_name: str) -> dict[str, Kind]:
 
 
 def _without_text(kind: Kind) -> Kind:
+    """Return a check that refuses strings, which only constructors convert."""
     return replace(kind, text=False) if isinstance(kind, Number) else kind
 
 
 #: Checks of the constructor's arguments.
 ARGUMENTS = {option.name: option.kind for option in TABLE}
+
+#: Default of each option.
 DEFAULTS = {option.name: option.default for option in TABLE}
 
 #: Checks of arguments of `train`; gensim raises an error for missing ones.

@@ -30,7 +30,8 @@ def can_use_kernel(kernel: str, folder: Path, shares_rows: bool, deterministic: 
     Raises
     ------
     CheckpointError
-        If it is not available, and training is deterministic. Otherwise, a warning is logged.
+        If the kernel cannot be used, and training is deterministic. If training is not
+        deterministic, a warning is logged instead.
     """
     kernels = by_ctypes.kernel_names()
     if kernel in kernels and shares_rows:
@@ -38,7 +39,7 @@ def can_use_kernel(kernel: str, folder: Path, shares_rows: bool, deterministic: 
         return True
     reason = f"this processor cannot use (it can use {', '.join(kernels)})"
     cure = "resume on a processor like the first"
-    if kernel in kernels:  # workers transfer rows by the default kernel of their own process
+    if kernel in kernels:  # it exists, but workers use the default kernel of their process
         reason = "is not the default here"
         cure = f"set TFW2V_ISA={kernel} for this program and for all tasks of the cluster"
     message = f"{folder} has a checkpoint of a training by the kernel for {kernel}, which {reason}"

@@ -3,8 +3,8 @@
 A checkpoint is a folder that is written under a temporary name, synced, and renamed when complete.
 Its description contains a checksum of each file and of itself. If a checksum doesn't match, because
 a file was truncated or changed, the previous checkpoint is used, which is kept for this case. A
-damaged checkpoint is renamed, and removed only when the training has finished. A checkpoint that
-cannot be read for a different reason, which may pass, is an error.
+damaged checkpoint is renamed, and removed only when the training has finished. If a checkpoint
+cannot be read for a reason that may pass, such as a disk that does not respond, an error is raised.
 """
 
 import contextlib
@@ -35,9 +35,10 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+#: Version of the format in which checkpoints are written.
 FORMAT = 4
 #: Formats that can be read. Format 3 lacks the kernel and the checksum of the tree.
-READABLE = (3, FORMAT)
+READABLE_FORMATS = (3, FORMAT)
 DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
 _PREFIX = "checkpoint-"
@@ -49,7 +50,7 @@ _CHUNK = 1 << 20
 
 
 class CheckpointError(ValueError):
-    """Checkpoint folder that is in use, or whose checkpoints this training cannot resume.
+    """A checkpoint folder is in use, or contains checkpoints that this training cannot resume.
 
     Such checkpoints are of a different training, or of a different version of this package.
     """
@@ -69,7 +70,7 @@ def lock_folder(folder: Path) -> BinaryIO:
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / LOCK, "ab")  # noqa: SIM115
-    if try_lock(file) is False:  # None, on file systems without locks, is accepted
+    if try_lock(file) is False:  # None: the file system has no locks
         file.close()
         raise CheckpointError(
             f"{folder}: another training is using this checkpoint_dir; wait until it ends, "
@@ -109,7 +110,10 @@ class Checkpoints:
         folder.mkdir(parents=True, exist_ok=True)
         for unfinished in folder.glob(f"{_PREFIX}*{_UNFINISHED}"):
             shutil.rmtree(unfinished, ignore_errors=True)
-        self._next = max(map(_number, [*self._named(), *self._named(_DAMAGED)]), default=0) + 1
+        self._next = (
+            max(map(_parse_number, [*self._list_paths(), *self._list_paths(_DAMAGED)]), default=0)
+            + 1
+        )
 
     def save(
         self,
@@ -132,7 +136,7 @@ class Checkpoints:
             self._writer = threading.Thread(target=self._write, args=arguments, daemon=True)
             self._writer.start()
 
-    @defer_interrupts()  # nothing may be written after the end of `train`
+    @defer_interrupts()  # otherwise the thread could still be writing after the end of `train`
     def wait(self) -> None:
         """Wait until the background thread has written its checkpoint."""
         if self._writer is not None:
@@ -140,7 +144,7 @@ class Checkpoints:
             self._writer = None
 
     def latest(self, take: Callable[[dict[str, np.ndarray], Any], T]) -> T | None:
-        """Return the result of `take` for the last valid checkpoint; None without one.
+        """Return the result of `take` for the last valid checkpoint; None if there is none.
 
         Parameters
         ----------
@@ -153,15 +157,15 @@ class Checkpoints:
         CheckpointError
             If a checkpoint is of a different training, or of a different version of this package.
         OSError
-            If a checkpoint cannot be read, for example because its disk does not respond. Nothing
-            is changed then.
+            If a checkpoint cannot be read, for example because its disk does not respond. The
+            folder is not changed then.
         MemoryError
         """
         self.wait()
-        paths = self._paths()[::-1]
+        paths = self._list_folders()[::-1]
         for path, previous in zip(paths, [*paths, None][1:], strict=True):
             try:
-                description = self._described(path)
+                description = self._read_description(path)
                 files = description["files"].items()
                 arrays = {name: _read(path, name, crc) for name, crc in files}
                 return take(arrays, description["state"])
@@ -171,24 +175,24 @@ class Checkpoints:
                 is_missing = isinstance(error, FileNotFoundError | IsADirectoryError)
                 if isinstance(error, OSError) and not is_missing:
                     raise
-                aside = _set_aside(path)
+                damaged_path = _set_aside(path)
                 logger.error(
                     "%s is damaged (%s), and was renamed to %s: %s",
                     path,
                     f"{type(error).__name__}: {error}",
-                    aside.name,
+                    damaged_path.name,
                     f"using the previous one, {previous.name}"
                     if previous
                     else "starting from scratch",
                 )
         return None
 
-    def _described(self, path: Path) -> dict[str, Any]:
+    def _read_description(self, path: Path) -> dict[str, Any]:
         """Return the description of a checkpoint, after checking that it is of this training."""
         description = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
         if description.pop("checksum", None) != _checksum(description):
             raise ValueError(f"{DESCRIPTION} has a wrong checksum")
-        if description["format"] not in READABLE:
+        if description["format"] not in READABLE_FORMATS:
             raise CheckpointError(
                 f"{path} has format {quoted(description['format'])}, of a different version of "
                 f"this package; this one reads format {FORMAT}: finish that training with the "
@@ -196,28 +200,30 @@ class Checkpoints:
             )
         training = description["training"]
         for name, value in self.training.items():
-            had = training.get(name)
-            if had is None and name == "tree" and description["format"] != FORMAT:
+            saved_value = training.get(name)
+            if saved_value is None and name == "tree" and description["format"] != FORMAT:
                 continue
-            if name == "epochs" and had == description["state"].get("epoch") and had < value:
+            is_finished = saved_value == description["state"].get("epoch")
+            if name == "epochs" and is_finished and saved_value < value:
                 continue  # a finished training is extended by more epochs
-            if had != value:
+            if saved_value != value:
                 raise CheckpointError(
-                    f"{path} is of a different training: it has {name}={quoted(had)}, this one has "
-                    f"{name}={quoted(value)}; resume it with its own options, or start from "
-                    "scratch with a different checkpoint_dir or after removing this one"
+                    f"{path} is of a different training: it has "
+                    f"{name}={quoted(saved_value)}, this one has {name}={quoted(value)}; resume "
+                    "it with its own options, or start from scratch with a different "
+                    "checkpoint_dir or after removing this one"
                 )
         return description
 
-    def _named(self, suffix: str = "") -> list[Path]:
+    def _list_paths(self, suffix: str = "") -> list[Path]:
         """Return all paths that are named like a checkpoint, with this suffix."""
         paths = self.folder.glob(f"{_PREFIX}*{suffix}")
         names = [(path, path.name.removeprefix(_PREFIX).removesuffix(suffix)) for path in paths]
         return [path for path, name in names if name.isdecimal()]
 
-    def _paths(self) -> list[Path]:
+    def _list_folders(self) -> list[Path]:
         """Return the folders of all checkpoints, the oldest first."""
-        return sorted(filter(Path.is_dir, self._named()), key=_number)
+        return sorted(filter(Path.is_dir, self._list_paths()), key=_parse_number)
 
     def _write(
         self, path: Path, arrays: dict[str, np.ndarray], description: str, is_last: bool
@@ -227,9 +233,11 @@ class Checkpoints:
             unfinished.mkdir()
             files = {name: _save(unfinished, name, array) for name, array in arrays.items()}
             content = json.loads(description) | {"files": files}
-            described = unfinished / DESCRIPTION
-            described.write_text(json.dumps(content | {"checksum": _checksum(content)}), "utf-8")
-            _sync(described)
+            description_path = unfinished / DESCRIPTION
+            description_path.write_text(
+                json.dumps(content | {"checksum": _checksum(content)}), "utf-8"
+            )
+            _sync(description_path)
             os.replace(unfinished, path)
             _sync(self.folder)
         except OSError as error:
@@ -240,16 +248,20 @@ class Checkpoints:
             )
             shutil.rmtree(unfinished, ignore_errors=True)
             return
-        for old in [*self._paths()[:-2], *(self._named(_DAMAGED) if is_last else ())]:
+        for old in [*self._list_folders()[:-2], *(self._list_paths(_DAMAGED) if is_last else ())]:
             _remove(old)
 
 
-def _number(path: Path) -> int:
+def _parse_number(path: Path) -> int:
     return int(path.name.removeprefix(_PREFIX).partition(".")[0])
 
 
 def _remove(path: Path) -> None:
-    """Remove a checkpoint, which is renamed first: if killed, what is left is not taken for one."""
+    """Remove a checkpoint.
+
+    It is renamed first: if the process is killed before all files are removed, the remaining ones
+    are not mistaken for a checkpoint.
+    """
     removed = path.with_name(path.name.removesuffix(_DAMAGED) + _UNFINISHED)
     with contextlib.suppress(OSError):
         os.replace(path, removed)
@@ -258,9 +270,9 @@ def _remove(path: Path) -> None:
 
 def _set_aside(path: Path) -> Path:
     """Rename a damaged checkpoint; return its new path."""
-    aside = path.with_name(path.name + _DAMAGED)
-    os.replace(path, aside)
-    return aside
+    damaged_path = path.with_name(path.name + _DAMAGED)
+    os.replace(path, damaged_path)
+    return damaged_path
 
 
 def _checksum(content: Mapping[str, Any]) -> int:
@@ -302,8 +314,8 @@ def _sync(path: Path) -> None:
 def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
     """Return the identity of a training, for `Checkpoints`."""
     description = {
-        "vocabulary": _keys(model.wv, "words"),
-        # without a seed, each process draws a random one, so a training may resume with any
+        "vocabulary": _describe_keys(model.wv, "words"),
+        # without a seed, each process draws a random one, so checkpoints with any seed are resumed
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in option_names(Use.IDENTITY)},
     }
@@ -317,13 +329,14 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
         description |= {
             name: getattr(model, name) for name in option_names(Use.IDENTITY, "Doc2Vec")
         }
-        description["tags"] = _keys(model.dv, "tags")
+        description["tags"] = _describe_keys(model.dv, "tags")
     # last, because units depend on the options: a changed option is reported first
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
     description["corpus"] = f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}"
     return description
 
 
-def _keys(vectors: KeyedVectors, kind: str) -> str:
+def _describe_keys(vectors: KeyedVectors, kind: str) -> str:
+    """Return the number of keys, words or tags, and a checksum of them in their order."""
     text = "\n".join(map(str, vectors.index_to_key))
     return f"{len(vectors)} {kind}, {zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"

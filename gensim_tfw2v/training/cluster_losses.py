@@ -1,4 +1,4 @@
-"""Losses of a cluster during a training, after which it is reopened a limited number of times."""
+"""Recovery from losses of a cluster, which is reopened a limited number of times."""
 
 import logging
 import time

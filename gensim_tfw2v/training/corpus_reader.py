@@ -97,7 +97,7 @@ class CorpusReader:
             scan = scan_corpus(corpus, config.encoded_dir, progress)
         release_memory()
         if tags is not None and corpus.has_line_tags:
-            tags.ints = scan.corpus_count
+            tags.n_integers = scan.corpus_count
         # an iterable may later yield a different corpus
         if isinstance(source, Path) or self.trains_at_once:
             self._scanned = scan, tags, identity

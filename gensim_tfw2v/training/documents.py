@@ -13,26 +13,28 @@ from gensim_tfw2v.messages import quoted
 
 logger = logging.getLogger(__name__)
 
+#: Types of integer tags.
 INTEGERS = (int, np.integer)
 
-#: Provisional number of the first tag that is not an integer; the next have TOP - 1, TOP - 2, …
-TOP = 2**31 - 4
+#: Provisional number of the first tag that is not an integer; the next tags have one less each.
+#: Provisional numbers stand for tags while documents are read, before tags have rows.
+FIRST_NON_INTEGER = 2**31 - 4
 #: Provisional number of an integer tag that can't be a row: negative, or too large.
 NO_ROW = 2**30
 
-#: gensim's attributes of tags that are not integers.
-COUNTS = ("word_count", "doc_count")
+#: gensim's attributes of tags that are not integers: total words, number of documents.
+COUNT_ATTRIBUTES = ("word_count", "doc_count")
 
 
 class Tags:
     """Tags of documents, while they are read.
 
     As in gensim, all integers from 0 to the highest are tags, whether a document has them or not.
-    So only their number is kept.
+    So only the number of integer tags is kept.
 
     Attributes
     ----------
-    ints : int
+    n_integers : int
         Number of integer tags: 1 more than the highest, or the number of lines of a text.
     non_integers : dict
         Tags that are not integers, in order of first occurrence. The value is [total words of the
@@ -40,20 +42,22 @@ class Tags:
     """
 
     def __init__(self) -> None:
-        self.ints = 0
+        self.n_integers = 0
         self.non_integers: dict[Hashable, list[int]] = {}
 
     @classmethod
     def of(cls, vectors: Any) -> "Tags":
-        """Read the tags that gensim's own `scan_vocab` has put into empty vectors."""
+        """Read the tags that gensim's own `scan_vocab` has added to vectors without any."""
         tags = cls()
-        tags.ints = len(vectors) - len(vectors.key_to_index)
+        tags.n_integers = len(vectors) - len(vectors.key_to_index)
         for tag in vectors.key_to_index:
-            tags.non_integers[tag] = [int(vectors.get_vecattr(tag, name)) for name in COUNTS]
+            tags.non_integers[tag] = [
+                int(vectors.get_vecattr(tag, name)) for name in COUNT_ATTRIBUTES
+            ]
         return tags
 
     def encoded(self, documents: Iterable[Any]) -> Iterator[tuple[list[int], Iterable[Hashable]]]:
-        """Yield the entries of each document's tags, and its words; count the tags.
+        """Yield, per document, the entries that encode its tags, and its words; count the tags.
 
         As in gensim, a warning is logged if the words of the first document are a string.
 
@@ -77,14 +81,17 @@ class Tags:
                     "First 'words' here is instead plain %s.",
                     type(words),
                 )
-            yield [FIRST_TAG - self._number(tag, len(words)) for tag in tags], words
+            yield [FIRST_TAG - self._count(tag, len(words)) for tag in tags], words
 
-    def _number(self, tag: Hashable, words: int) -> int:
+    def _count(self, tag: Hashable, n_words: int) -> int:
+        """Count a tag of a document of `n_words`, and return its provisional number."""
         if isinstance(tag, INTEGERS):
-            self.ints = max(self.ints, int(tag) + 1)
+            self.n_integers = max(self.n_integers, int(tag) + 1)
             return int(tag) if 0 <= tag < NO_ROW else NO_ROW
-        counts = self.non_integers.setdefault(tag, [0, 0, TOP - len(self.non_integers)])
-        counts[0] += words
+        counts = self.non_integers.setdefault(
+            tag, [0, 0, FIRST_NON_INTEGER - len(self.non_integers)]
+        )
+        counts[0] += n_words
         counts[1] += 1
         return counts[2]
 
@@ -97,7 +104,8 @@ class Tags:
             [vectors.get_index(tag, -1) for tag in self.non_integers], np.int64
         )
         # Usually, integer tag t is row t. gensim lists the exceptions in key_to_index: integers
-        # that were added behind tags that are not integers. Sorted (tag, row), and a sentinel.
+        # that were added behind tags that are not integers. Here, they are sorted by tag, with a
+        # sentinel at the end.
         keys = vectors.key_to_index.items()
         exceptions = sorted((int(key), row) for key, row in keys if isinstance(key, INTEGERS))
         listed_tags, listed_rows = np.array([*exceptions, (2**62, -1)]).T
@@ -107,22 +115,24 @@ class Tags:
             indices = np.searchsorted(listed_tags, tag_numbers)
             are_exceptions = listed_tags[indices] == tag_numbers
             row_ids[are_exceptions] = listed_rows[indices[are_exceptions]]
-            are_non_integers = tag_numbers > TOP - len(non_integer_rows)
-            row_ids[are_non_integers] = non_integer_rows[TOP - tag_numbers[are_non_integers]]
+            are_non_integers = tag_numbers > FIRST_NON_INTEGER - len(non_integer_rows)
+            row_ids[are_non_integers] = non_integer_rows[
+                FIRST_NON_INTEGER - tag_numbers[are_non_integers]
+            ]
             return row_ids
 
         return find_rows
 
 
 class KnownTags(Tags):
-    """Tags of documents whose vectors exist already; the number of a tag is its row."""
+    """Tags of documents whose vectors exist already; the provisional number of a tag is its row."""
 
     def __init__(self, vectors: Any) -> None:
         super().__init__()
         self.vectors = vectors
 
-    def _number(self, tag: Hashable, words: int) -> int:
-        return int(self.vectors.get_index(tag, -1))  # FIRST_TAG - (-1) is UNKNOWN
+    def _count(self, tag: Hashable, n_words: int) -> int:
+        return int(self.vectors.get_index(tag, -1))  # FIRST_TAG - (-1) is the entry UNKNOWN
 
 
 def take_tags(vectors: KeyedVectors, tags: Tags, n_documents: int, update: bool = False) -> None:
@@ -147,11 +157,11 @@ def take_tags(vectors: KeyedVectors, tags: Tags, n_documents: int, update: bool 
         logger.warning(
             "More unique tags (%i) than documents (%i).", len(tags.non_integers), n_documents
         )
-    if (excess := tags.ints - 1 - n_documents) > 0:
+    if (excess := tags.n_integers - 1 - n_documents) > 0:
         logger.warning(
-            f"Highest int doctag ({tags.ints - 1}) larger than count of documents ({n_documents}). "
-            f"This means at least {excess} excess, unused slots ({4 * excess * vectors.vector_size}"
-            " bytes) will be allocated for vectors."
+            f"Highest int doctag ({tags.n_integers - 1}) larger than count of documents "
+            f"({n_documents}). This means at least {excess} excess, unused slots "
+            f"({4 * excess * vectors.vector_size} bytes) will be allocated for vectors."
         )
     if not update:
         vectors.index_to_key = []
@@ -166,19 +176,21 @@ def take_tags(vectors: KeyedVectors, tags: Tags, n_documents: int, update: bool 
             *(key for key in rows_of_keys if isinstance(key, INTEGERS)),
         ]
     )
-    ints = range(highest + 1, tags.ints)
+    new_integers = range(highest + 1, tags.n_integers)
     new_tags = [tag for tag in tags.non_integers if tag not in rows_of_keys]
     if rows_of_keys:
-        rows_of_keys.update(zip(ints, count(len(keys)), strict=False))
-    rows_of_keys.update(zip(new_tags, count(len(keys) + len(ints)), strict=False))
+        rows_of_keys.update(zip(new_integers, count(len(keys)), strict=False))
+    rows_of_keys.update(zip(new_tags, count(len(keys) + len(new_integers)), strict=False))
     try:
-        vectors.index_to_key = [*keys, *ints, *new_tags]
+        vectors.index_to_key = [*keys, *new_integers, *new_tags]
     except MemoryError as error:
-        size = 4 * len(ints) * vectors.vector_size / 2**40
-        raise MemoryError(f"tags up to {ints[-1]} need {size:.1f} TiB of vectors") from error
+        size = 4 * len(new_integers) * vectors.vector_size / 2**40
+        raise MemoryError(
+            f"tags up to {new_integers[-1]} need {size:.1f} TiB of vectors"
+        ) from error
     if tags.non_integers:
         rows = [rows_of_keys[tag] for tag in tags.non_integers]
-        for column, name in enumerate(COUNTS):
+        for column, name in enumerate(COUNT_ATTRIBUTES):
             vectors.allocate_vecattrs([name], [int])
             vectors.expandos[name][rows] += [
                 counts[column] for counts in tags.non_integers.values()

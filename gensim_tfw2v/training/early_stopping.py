@@ -18,6 +18,7 @@ from gensim_tfw2v.training.model_arrays import renew_norms, weights_of
 
 logger = logging.getLogger(__name__)
 
+#: Names of the sets of word pairs and of analogies that are part of this package.
 SETS = evaluation.NAMED_SETS | NAMED_SETS
 
 
@@ -51,9 +52,10 @@ class EarlyStopping(CallbackAny2Vec):
         checkpoint that training resumed from, and all epochs of sub-models except the last, have
         NaN, too, and don't count for `patience`.
     best_epoch : int or None
-        Index of the best epoch, from 0. At the end, the model has these three attributes, too.
+        Index of the best epoch, from 0.
     best_score : float
-        Score of that epoch.
+        Score of that epoch. At the end of training, `history`, `best_epoch` and `best_score` are
+        also set as attributes of the model.
 
     Raises
     ------
@@ -93,8 +95,9 @@ class EarlyStopping(CallbackAny2Vec):
         self.min_delta = Finite(0)("min_delta", min_delta)
         self.patience = Whole(0, exact=True)("patience", patience)
         self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
-        self._best: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
-        self._waited = 0  # epochs since the last improvement
+        # attributes of the model and of its vectors, with copies of the best epoch's arrays
+        self._best_weights: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
+        self._n_waited = 0  # epochs since the last improvement
         if not callable(monitor) and not isinstance(monitor, str | os.PathLike):
             raise TypeError(
                 f"monitor is {quoted(monitor)}: pass the name of a set, the path of a file, 'loss' "
@@ -111,8 +114,8 @@ class EarlyStopping(CallbackAny2Vec):
         self.history = []
         self.best_epoch = None
         self.best_score = math.nan
-        self._best = []
-        self._waited = 0
+        self._best_weights = []
+        self._n_waited = 0
         if self.monitor == "loss":
             model.compute_loss = True
         elif not callable(self.monitor) and math.isnan(_score(self.monitor, model)):
@@ -128,38 +131,40 @@ class EarlyStopping(CallbackAny2Vec):
         """
         epoch = len(self.history)
         training = model._state.training
-        # the vectors at the end of the epoch no longer exist: it was trained before a checkpoint,
-        # or along with later epochs by sub-models
+        # The vectors at the end of this epoch no longer exist if the epoch was trained before a
+        # checkpoint, or along with later epochs by sub-models.
         is_gone = training is not None and training.position.epoch != epoch + 1
-        score = math.nan if is_gone else _number(_score(self.monitor, model), self.monitor, epoch)
+        score = (
+            math.nan if is_gone else _check_score(_score(self.monitor, model), self.monitor, epoch)
+        )
         self.history = [*self.history, score]
         if math.isnan(score) and not is_gone:
             logger.warning(
                 "EarlyStopping: the score of epoch %i is NaN, which counts as no improvement", epoch
             )
-        self._waited += not is_gone
+        self._n_waited += not is_gone
         is_better = self._sign * (score - self.best_score) > self.min_delta
         if is_better or math.isnan(self.best_score) and not math.isnan(score):
-            self._waited = 0
+            self._n_waited = 0
             self.best_epoch = epoch
             self.best_score = score
-            self._best = []
+            self._best_weights = []
             if self.restore_best_weights:
                 for attributes, arrays in weights_of(model):
-                    self._best.append(
-                        (attributes, {n: array.copy() for n, array in arrays.items()})
+                    self._best_weights.append(
+                        (attributes, {name: array.copy() for name, array in arrays.items()})
                     )
         # stop after the last epoch, too, so that the last checkpoint is of the best epoch
-        if self._waited >= max(1, self.patience) or epoch + 1 == model.epochs:
+        if self._n_waited >= max(1, self.patience) or epoch + 1 == model.epochs:
             model.stop_training = True
 
     def on_train_end(self, model: Any) -> None:
         """Restore the weights of the best epoch, and set the model's `history` and best score."""
-        for attributes, best in self._best:
+        for attributes, arrays in self._best_weights:
             # the arrays are replaced, because a thread may be writing the current ones
-            attributes.update(best)
+            attributes.update(arrays)
         renew_norms(model)
-        self._best = []
+        self._best_weights = []
         names = ("history", "best_epoch", "best_score")
         vars(model).update({name: getattr(self, name) for name in names})
 
@@ -176,13 +181,13 @@ def _score(monitor: Any, model: Any) -> float:
     return score.total if score.counted else math.nan
 
 
-def _number(score: Any, monitor: Any, epoch: int) -> float:
+def _check_score(score: Any, monitor: Any, epoch: int) -> float:
     """Return a score as a float.
 
     Raises
     ------
     TypeError
-        If it is none; the message names the monitor.
+        If the score is not a number; the message names the monitor.
     """
     try:
         if not isinstance(score, str | bytes):

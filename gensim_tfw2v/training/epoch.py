@@ -18,10 +18,10 @@ FILE_BATCH_WORDS = 10_000
 
 
 class Expected(NamedTuple):
-    """Arguments of gensim's `train` about a corpus."""
+    """Arguments of gensim's `train` that describe the corpus and the log."""
 
-    examples: int | None  # its `total_examples`
-    words: int | None  # its `total_words`
+    n_examples: int | None  # `total_examples`, the number of sentences; None if not passed
+    n_words: int | None  # `total_words`, the number of raw words; None if not passed
     report_delay: float  # seconds between log lines
     is_file: bool  # True if gensim's threads would read the corpus from a file
 
@@ -64,9 +64,9 @@ class Position:
         `raw_words` is the number of raw words in the text, including any that are in no unit.
         """
         trained = self.trained
-        units = len(self.done)
+        n_units = len(self.done)
         self.finished += [
-            (trained * (epoch + 1) // n_epochs - trained * epoch // n_epochs, raw_words, units)
+            (trained * (epoch + 1) // n_epochs - trained * epoch // n_epochs, raw_words, n_units)
             for epoch in range(n_epochs)
         ]
         self.mean_losses += self.means()
@@ -101,45 +101,46 @@ def unit_tasks(
 
     The model's `min_alpha_yet_reached` is updated as in gensim.
     """
-    threads = None  # number of gensim's threads that would each read and count a part of a file
+    threads = None  # number of threads among which gensim divides a file; None: not from a file
     if expected.is_file and not config.deterministic:
-        # one for a sub-model, and for a regime whose workers run in this process
-        is_one = config.cluster is None or config.regime_of_workers.trains_apart
-        threads = 1 if config.regime is not None and is_one else config.workers
-    all_words = max(1, corpus.total_raw_words)
+        # a sub-model counts as one thread, and so does a worker of a regime in this process
+        is_single = config.cluster is None or config.regime_of_workers.trains_apart
+        threads = 1 if config.regime is not None and is_single else config.workers
+    n_all_words = max(1, corpus.total_raw_words)
     # gensim decays alpha by the expected size of the corpus, not by its actual size
-    ratio = corpus.total_raw_words / (expected.words or 1)
-    if expected.examples:
-        ratio = corpus.total_sentences / expected.examples
+    ratio = corpus.total_raw_words / (expected.n_words or 1)
+    if expected.n_examples:
+        ratio = corpus.total_sentences / expected.n_examples
     # gensim trains a batch, of at least one sentence, with the learning rate at the batch's start,
     # so it never reaches the lowest rate. Its last batch is shorter than the others, so its last
     # rate is up to one batch's decay lower than ours; the mean rates of an epoch are the same.
-    batch = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
-    batch = max(batch, all_words // max(1, corpus.total_sentences))
-    last = 1 - min(batch, all_words) / all_words
+    n_batch_words = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
+    n_batch_words = max(n_batch_words, n_all_words // max(1, corpus.total_sentences))
+    last_start = 1 - min(n_batch_words, n_all_words) / n_all_words  # progress at the last batch
     lowest = model.min_alpha_yet_reached
-    words = 0
+    n_words = 0
     rate = float(model._get_next_alpha(0.0, epoch))
-    reached = 0.0
+    progress = 0.0
     end_progress = model.epochs - epoch  # progress of this epoch at which alpha is min_alpha
     tasks = []
     for unit in units:
         begin = rate
-        reached_before = reached
-        words += unit.raw_words
+        earlier_progress = progress
+        n_words += unit.raw_words
         # in gensim, each thread counts only the words of a file that it has trained itself
-        reached = last * words / all_words * (ratio / (threads or 1))
-        rate = float(model._get_next_alpha(reached, epoch))
-        # with a wrong total, the rate stops falling within the unit: keep its mean
-        if reached_before < end_progress < reached:
-            begin = rate + (begin - rate) * (end_progress - reached_before) / (
-                reached - reached_before
+        progress = last_start * n_words / n_all_words * (ratio / (threads or 1))
+        rate = float(model._get_next_alpha(progress, epoch))
+        # If the expected corpus is too small, the rate reaches min_alpha within the unit. Then the
+        # unit starts with a lower rate, so that its mean rate is right.
+        if earlier_progress < end_progress < progress:
+            begin = rate + (begin - rate) * (end_progress - earlier_progress) / (
+                progress - earlier_progress
             )
         key = unit_key(seed, epoch, unit.index)
         tasks.append(UnitTask(unit, epoch, key, (begin, rate)))
     # gensim stores the learning rate at the start of its last batch, except for files, and warns if
     # a later training starts above the stored rate
-    model._get_next_alpha(ratio * last, epoch)
+    model._get_next_alpha(ratio * last_start, epoch)
     if threads is not None:
         model.min_alpha_yet_reached = lowest
     return tasks
@@ -152,33 +153,33 @@ class EpochLog:
     model: Any
     epoch: int
     expected: Expected
-    restored: int  # words of this epoch restored from a checkpoint, not counted in words/s
-    epochs: int = 1
-    start: float = field(default_factory=default_timer)
-    due: float = 1.0  # seconds from the start to the next progress line
+    n_restored_words: int  # words of the epoch before a checkpoint, not counted in words/s
+    n_epochs: int = 1
+    start: float = field(default_factory=default_timer)  # time in seconds
+    next_line: float = 1.0  # seconds from the start to the next progress line
 
     def progress(self, position: Position) -> None:
         """Log the progress of the epoch, if a line is due."""
         elapsed = default_timer() - self.start
-        if elapsed < self.due:
+        if elapsed < self.next_line:
             return
         no_queue: queue.Queue[None] = queue.Queue()
-        examples = self.expected.examples and self.epochs * self.expected.examples
-        words = self.expected.words and self.epochs * self.expected.words
+        n_examples = self.expected.n_examples and self.n_epochs * self.expected.n_examples
+        n_words = self.expected.n_words and self.n_epochs * self.expected.n_words
         self.model._log_progress(
-            None, no_queue, self.epoch, position.sentences, examples, position.raw_words, words,
-            max(0, position.trained - self.restored), elapsed,
+            None, no_queue, self.epoch, position.sentences, n_examples, position.raw_words, n_words,
+            max(0, position.trained - self.n_restored_words), elapsed,
         )  # fmt: skip
-        self.due = elapsed + self.expected.report_delay
+        self.next_line = elapsed + self.expected.report_delay
 
-    def end(self, position: Position, sentences: int) -> None:
-        """Log the end of the epoch and its mean loss; `sentences` is the size of the corpus."""
+    def end(self, position: Position, n_sentences: int) -> None:
+        """Log the end of the epoch and its mean loss; `n_sentences` is the size of the corpus."""
         model = self.model
         trained, raw_words, _ = position.finished[self.epoch]
         elapsed = default_timer() - self.start
         model._log_epoch_end(
-            self.epoch, sentences, self.expected.examples, raw_words, self.expected.words,
-            max(0, trained - self.restored), elapsed, self.expected.is_file,
+            self.epoch, n_sentences, self.expected.n_examples, raw_words, self.expected.n_words,
+            max(0, trained - self.n_restored_words), elapsed, self.expected.is_file,
         )  # fmt: skip
         if len(position.mean_losses) > len(model.mean_losses):
             model.mean_losses = list(position.mean_losses)

@@ -14,7 +14,7 @@ from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.contents import COUNTERS, KEPT, REFUSED, names
 from gensim_tfw2v.training.documents import INTEGERS
 from gensim_tfw2v.training.folder_tensors import (
-    LISTED,
+    LISTED_ATTRIBUTES,
     list_dtypes,
     list_holders,
     list_value_dtypes,
@@ -30,14 +30,15 @@ TAGS = "tags.json"
 #: Token of unknown words.
 UNKNOWN = "[UNK]"
 
-#: Parameters that are no attributes of models: the corpus, functions and initial vectors.
+#: Parameters of constructors that folders omit, because models keep no attribute of their own for
+#: them: the corpus, functions, initial vectors, and `dm_mean`, which sets `cbow_mean`.
 ARGUMENTS = {
     *("sentences", "documents", "corpus_file", "trim_rule", "callbacks"),
     *("dv", "dv_mapfile", "dm_mean"),
 }
 
-#: Attributes of models that folders contain, and those that they cannot contain.
-CONTAINED = set(names("folder", KEPT))
+#: Attributes that folders contain unchanged.
+KEPT_ATTRIBUTES = set(names("folder", KEPT))
 
 
 def _finite(value: Any) -> float:
@@ -50,7 +51,8 @@ def _all_finite(values: Any) -> list[float]:
     return [_finite(value) for value in values]
 
 
-#: Converters of further attributes that are saved, if they are not a new model's.
+#: Further attributes, with functions that convert their values for JSON. An attribute is saved only
+#: if it differs from a new model's.
 STATE: Mapping[str, Callable[[Any], Any]] = {
     "mean_losses": _all_finite,
     "history": _all_finite,
@@ -68,9 +70,9 @@ def describe(model: Any) -> dict[str, Any]:
     Raises
     ------
     TypeError, ValueError
-        If the words or tags, or an option, cannot be in them.
+        If the words, the tags or an option cannot be stored in these files.
     """
-    vocabulary = _vocabulary(model.wv.index_to_key)
+    vocabulary = _number_tokens(model.wv.index_to_key)
     own_part: dict[str, Any] = {"format": 1, "class": "KeyedVectors"}
     if ranges := _integer_rows(model.wv.index_to_key):
         own_part["integer_words"] = ranges
@@ -102,8 +104,8 @@ def describe(model: Any) -> dict[str, Any]:
     return documents
 
 
-def _vocabulary(words: list[Any]) -> dict[str, int]:
-    """Return the tokens of unknown words and of all words, with their rows."""
+def _number_tokens(words: list[Any]) -> dict[str, int]:
+    """Return the rows of all tokens: row 0 is that of unknown words, row i + 1 that of word i."""
     if not words:
         raise ValueError("there are no words: a folder needs at least one")
     vocabulary = {UNKNOWN: 0}
@@ -113,8 +115,8 @@ def _vocabulary(words: list[Any]) -> dict[str, int]:
                 f"the word {quoted(word)} is of type {type(word).__name__}: a folder contains only "
                 "strings and integers. Use save(), which keeps all words"
             )
-        if (first := vocabulary.setdefault(token, row)) != row:
-            also = "the token of unknown words" if not first else quoted(words[first - 1])
+        if (first_row := vocabulary.setdefault(token, row)) != row:
+            also = "the token of unknown words" if not first_row else quoted(words[first_row - 1])
             raise ValueError(
                 f"the word {quoted(word)} has the same text as {also}, and a folder contains the "
                 "text of words: rename one of them, or use save()"
@@ -140,7 +142,7 @@ def _integer_rows(words: list[Any]) -> list[list[int]]:
 
 
 def read_words(vocabulary: Iterable[str], integer_rows: Iterable[Any]) -> list[Any]:
-    """Return the words of a folder from its tokens and the ranges of those that are integers."""
+    """Return the words of a folder from its tokens and the ranges of rows with integer words."""
     words: list[Any] = list(vocabulary)[1:]
     for start, stop in integer_rows:
         words[start:stop] = map(int, words[start:stop])
@@ -150,7 +152,7 @@ def read_words(vocabulary: Iterable[str], integer_rows: Iterable[Any]) -> list[A
 def list_options(class_: type) -> dict[str, Any]:
     """Return the parameters of a class that are saved, with their defaults."""
     parameters = inspect.signature(class_).parameters.items()
-    unsaved = ARGUMENTS | LISTED - CONTAINED
+    unsaved = ARGUMENTS | LISTED_ATTRIBUTES - KEPT_ATTRIBUTES
     return {name: parameter.default for name, parameter in parameters if name not in unsaved}
 
 
@@ -166,7 +168,7 @@ def _options(model: Any) -> dict[str, Any]:
 
 
 def _state(model: Any) -> dict[str, Any]:
-    """Return a model's counters, and results and experiments that are not a new model's."""
+    """Return a model's counters, and the attributes in `STATE` that differ from a new model's."""
     state = {name: getattr(model, name, None) or 0 for name in COUNTERS}
     for name, convert in STATE.items():
         default = getattr(type(model), name)
@@ -182,16 +184,19 @@ def _state(model: Any) -> dict[str, Any]:
 
 
 def check_contents(model: Any) -> None:
-    """Raise a TypeError or ValueError for what a folder cannot contain.
+    """Raise a TypeError or ValueError if a model has something that a folder cannot contain.
 
-    It would be lost: an attribute of the user, a function, an array or value of another type.
+    Saving would lose it: an attribute that the user has added, a function, or an array or a value
+    of a type that folders do not support.
     """
     dtypes = list_dtypes(model)
     for prefix, holder in list_holders(model).items():
         for attribute, value in vars(holder).items():
             name = prefix + attribute
-            is_lost = name not in LISTED and attribute not in ("wv", "dv", "expandos")
-            is_lost |= name in names("folder", REFUSED) and bool(value) and value is not hash
+            is_lost = name not in LISTED_ATTRIBUTES and attribute not in ("wv", "dv", "expandos")
+            is_lost |= (
+                name in names("folder", REFUSED) and bool(value) and value is not hash
+            )  # the default hashfxn
             is_weights = attribute in ATTRIBUTES and value is not None
             is_lost |= is_weights and tensor_name(name) not in dtypes
             if is_lost:
@@ -212,7 +217,7 @@ def check_contents(model: Any) -> None:
 
 def _check_keys(prefix: str, vectors: KeyedVectors) -> None:
     keys = vectors.index_to_key
-    # tags that are their own rows are not listed
+    # key_to_index omits tags that are their own rows
     indices = {key: row for row, key in enumerate(keys) if prefix == "wv." or key != row}
     if vectors.key_to_index != indices:
         raise ValueError(

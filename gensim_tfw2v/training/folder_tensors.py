@@ -11,48 +11,49 @@ from gensim_tfw2v.options.contents import PARTS
 from gensim_tfw2v.training import huffman
 from gensim_tfw2v.weight_tables import INPUT_LAYER, OUTPUT_LAYER, VECTORS
 
-#: Attributes that folders contain or refuse; users may add others.
-LISTED = {name for part in PARTS for name in part.names}
+#: Attributes of models that `PARTS` lists. Models may have further ones, which users have added.
+LISTED_ATTRIBUTES = {name for part in PARTS for name in part.names}
 
-#: Types of values of keys that all models have.
-COUNTS = {
+#: Dtypes of gensim's own attributes of keys: of words, and in Doc2Vec of tags.
+KEY_DTYPES = {
     "wv.expandos.count": "I64",
     "wv.expandos.sample_int": "U32",
     "dv.expandos.word_count": "I64",
     "dv.expandos.doc_count": "I64",
 }
 
-#: The Huffman tree: the children of its nodes; see `huffman.encode`.
+#: Tensor of the Huffman tree, with the two children of each node: see `huffman.encode`.
 TREE = "wv.tree"
 
-#: Tensor of `VECTORS`, as model2vec and sentence-transformers call it.
+#: Name that model2vec and sentence-transformers use for the tensor of `VECTORS`.
 EMBEDDINGS = "embeddings"
 
 
 def list_holders(model: Any) -> dict[str, Any]:
-    """Return a model and its vectors, by the prefixes of their attributes."""
+    """Return a model and its vectors, by the prefixes of their attributes' names."""
     holders = {"": model, "wv.": model.wv}
     return holders | {"dv.": model.dv} if hasattr(model, "dv") else holders
 
 
 def list_value_dtypes(model: Any) -> dict[str, str]:
-    """Return the types of the user's own values of keys (gensim's ``set_vecattr``)."""
-    names_of_types = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+    """Return the dtypes of attributes of keys that users have added by ``set_vecattr``.
+
+    The dtype is "" if a folder cannot contain it.
+    """
+    dtype_names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
     return {
-        f"{prefix}expandos.{name}": names_of_types.get(
-            np.asarray(values).dtype.newbyteorder("<"), ""
-        )
+        f"{prefix}expandos.{name}": dtype_names.get(np.asarray(values).dtype.newbyteorder("<"), "")
         for prefix, holder in list_holders(model).items()
         if prefix
         for name, values in holder.expandos.items()
-        if f"{prefix}expandos.{name}" not in LISTED
+        if f"{prefix}expandos.{name}" not in LISTED_ATTRIBUTES
     }
 
 
 def list_dtypes(model: Any) -> dict[str, str]:
-    """Return the types of a model's tensors, except the user's own values of keys."""
+    """Return the dtypes of a model's tensors, except those of `list_value_dtypes`."""
     prefixes = tuple(list_holders(model))
-    dtypes = {name: dtype for name, dtype in COUNTS.items() if name.startswith(prefixes[1:])}
+    dtypes = {name: dtype for name, dtype in KEY_DTYPES.items() if name.startswith(prefixes[1:])}
     dtypes = {tensor_name(name): dtype for name, dtype in dtypes.items()}
     dtypes[EMBEDDINGS] = "F32"
     dtypes |= {f"{prefix}vectors_lockf": "F32" for prefix in prefixes[1:]}
@@ -67,23 +68,23 @@ def list_dtypes(model: Any) -> dict[str, str]:
 
 def tensor_name(name: str) -> str:
     """Return the name of the tensor of an attribute."""
-    if name in COUNTS:
+    if name in KEY_DTYPES:
         return name.replace("expandos.", "")
     return EMBEDDINGS if name == VECTORS.name else name
 
 
 def locate(model: Any, name: str) -> tuple[dict[str, Any], str]:
-    """Return the dictionary of a tensor, and its key there."""
+    """Return the dictionary that contains a tensor's array, and the array's key in it."""
     holder, _, attribute = name.replace(EMBEDDINGS, VECTORS.name).partition(".")
     if not attribute:
         return vars(model), name
     vectors = getattr(model, holder)
-    is_value = attribute.startswith("expandos.") or f"{holder}.expandos.{attribute}" in COUNTS
+    is_value = attribute.startswith("expandos.") or f"{holder}.expandos.{attribute}" in KEY_DTYPES
     return (vectors.expandos if is_value else vars(vectors)), attribute.removeprefix("expandos.")
 
 
 def list_tensors(model: Any) -> Iterator[tuple[str, tuple[str, list[np.ndarray]]]]:
-    """Yield the name, the type and the arrays of each tensor that a model has."""
+    """Yield, for each tensor of a model, its name, its dtype, and arrays to concatenate."""
     for name, dtype in (list_dtypes(model) | list_value_dtypes(model)).items():
         attributes, key = locate(model, name)
         array = attributes.get(key)

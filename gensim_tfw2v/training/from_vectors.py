@@ -20,20 +20,20 @@ def take_vectors(
 ) -> None:
     """Set the words and vectors of a new model, in the order of `vectors`.
 
-    The model's `vector_size` must match. `word_counts` chooses the counts. A warning is logged if
-    `vectors` are FastText's, whose n-grams the model does not have.
+    The model's `vector_size` must match. The counts are those of `word_counts`. A warning is logged
+    if `vectors` are FastText's, whose n-grams the model does not have.
     """
     if getattr(vectors, "vectors_ngrams", None) is not None:
         logger.warning("only the vectors of whole words are taken, and none of FastText's n-grams")
-    in_order = model.sorted_vocab
-    model.sorted_vocab = 0
+    sorted_vocab = model.sorted_vocab
+    model.sorted_vocab = 0  # keep the order of `vectors`
     try:
         model.build_vocab_from_freq(
             word_counts(vectors, counts), trim_rule=lambda *_: utils.RULE_KEEP
         )
     finally:
-        model.sorted_vocab = in_order
-    model.wv.vectors[: len(vectors)] = vectors.vectors  # without a null word, which is last
+        model.sorted_vocab = sorted_vocab
+    model.wv.vectors[: len(vectors)] = vectors.vectors  # a null word is behind them
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:

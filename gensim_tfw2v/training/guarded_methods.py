@@ -26,7 +26,7 @@ CHANGING = (
     "reset_from",
 )
 
-#: Lock for checking and setting the user of a model.
+#: Lock that makes checking and setting the user of a model one step.
 _ENTRANCE = threading.Lock()
 
 
@@ -36,7 +36,7 @@ def claim(state: ModelState, user: int) -> None:
     Raises
     ------
     RuntimeError
-        See `refuse_while_used`.
+        If the model has a different user; see `refuse_while_used`.
     """
     with _ENTRANCE:
         refuse_while_used(state)
@@ -63,7 +63,8 @@ def guard_methods(class_: type) -> None:
 def _guarded_method(class_: type, name: str) -> Any:
     """Return gensim's method with a guard.
 
-    The method raises while the model is in use. If it fails, the vocabulary is restored.
+    The guarded method raises an error while the model is in use. If gensim's method fails, the
+    vocabulary is restored.
     """
 
     @functools.wraps(getattr(class_, name))
@@ -99,7 +100,7 @@ def _guarded_method(class_: type, name: str) -> Any:
             except BaseException:
                 for attributes, copied in copies:
                     attributes.update(copied)
-                state.is_new = False  # the weights are older ones again
+                state.is_new = False  # the restored weights may be trained ones
                 raise
         finally:
             state.user = None
@@ -111,9 +112,10 @@ def _guarded_method(class_: type, name: str) -> Any:
 def _compact(vectors: Any, n_counted: int) -> Iterator[None]:
     """Let gensim's `prepare_vocab` take less time and memory, if it keeps few of the counted words.
 
-    It sets attributes of many words without checking their arrays for each word. And it sorts
-    copies of the words, because the words themselves are scattered among rare ones: once these are
-    freed, their memory could not be returned to the system.
+    In this context, gensim's method sets attributes of words without checking the attributes'
+    arrays for each word. Before the words are sorted, they are replaced by copies, because in
+    memory they are scattered among the rare words: when these are freed, their memory could not be
+    returned to the system otherwise.
     """
     checked = set[str]()
 

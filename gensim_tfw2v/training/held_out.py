@@ -21,8 +21,8 @@ from gensim_tfw2v.training.weights import Weights
 def held_out_loss(model: Any, source: Source) -> float:
     """Return the mean loss per prediction of a text, in nats; the model does not change.
 
-    It is the loss of one epoch of training on the text with a learning rate of 0. Random draws are
-    the same in each call. So two models with the same objective, vocabulary and options can be
+    The result is that of one epoch of training on the text with a learning rate of 0. Random draws
+    are the same in each call. So two models with the same objective, vocabulary and options can be
     compared on much less text than rated word pairs need. Unknown words are skipped. The
     computation runs in this process, on `workers` threads, even if the model has a cluster. See
     `TFWord2Vec.held_out_loss` for the exceptions.
@@ -40,7 +40,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     model_vocabulary = model.wv.key_to_index, config, model._known_tags
     corpus = read_corpus("reading the text", source, *model_vocabulary)
     position = Position()
-    counting = threading.Lock()
+    position_lock = threading.Lock()
     with corpus.temporary:
         if config.deterministic:
             corpus.recut()
@@ -56,7 +56,7 @@ def held_out_loss(model: Any, source: Source) -> float:
             regime = open_regime(plan, len(units), seed, resources)
 
             def report(result: UnitReport) -> None:
-                with counting:
+                with position_lock:
                     position.add(result)
                     bar.update(result.unit.raw_words)
 

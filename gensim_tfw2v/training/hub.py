@@ -12,10 +12,10 @@ from gensim_tfw2v.training.folder_contents import CONFIG, TAGS, TOKENIZER
 from gensim_tfw2v.training.model_card import CARD
 from gensim_tfw2v.training.pretrained import TENSORS, save_pretrained
 
-#: Package that downloads and uploads.
+#: Package that downloads from the Hub and uploads to it.
 HUB = "huggingface_hub"
 
-#: Suffixes of files, which no model on the Hub has in its name.
+#: Suffixes of files. A name that ends with one is a path: names of models on the Hub do not.
 FILE_SUFFIXES = {
     *(".model", ".kv", ".wv", ".gensim", ".txt", ".vec", ".w2v", ".emb", ".bin", ".npz", ".npy"),
     *(".keras", ".json", ".h5", ".pkl", ".pickle", ".safetensors", ".csv", ".tsv", ".parquet"),
@@ -24,7 +24,7 @@ FILE_SUFFIXES = {
 
 
 def find_folder(name: str | os.PathLike[str], loader: str = "TFWord2Vec", **options: Any) -> Path:
-    """Return a folder; download it from the Hub if the name is not that of a folder.
+    """Return the folder of a name; download it from the Hub unless it exists here.
 
     `loader` is the name of the class that loads the model.
 
@@ -37,7 +37,7 @@ def find_folder(name: str | os.PathLike[str], loader: str = "TFWord2Vec", **opti
     OSError
         If the download fails.
     ImportError
-        If it needs huggingface_hub, which is missing.
+        If the download needs huggingface_hub, which is missing.
     """
     path = Path(name).expanduser()
     if path.is_dir():
@@ -56,7 +56,7 @@ def find_folder(name: str | os.PathLike[str], loader: str = "TFWord2Vec", **opti
     files = [CONFIG, TOKENIZER, TAGS, TENSORS]
     try:
         return Path(hub.snapshot_download(str(name), allow_patterns=files, **options))
-    except TypeError:  # an unknown option
+    except TypeError:  # `options` contains one that snapshot_download lacks
         raise
     except Exception as error:
         raise OSError(
@@ -67,9 +67,9 @@ def find_folder(name: str | os.PathLike[str], loader: str = "TFWord2Vec", **opti
 
 def _is_path(name: str) -> bool:
     """Return whether a name can only be a path: models on the Hub are ``name`` or ``user/name``."""
-    is_named_so = name and name[0] not in "/.~" and name[-1] != "/" and "\\" not in name
+    is_hub_name = name and name[0] not in "/.~" and name[-1] != "/" and "\\" not in name
     has_suffix = Path(name).suffix.lower() in FILE_SUFFIXES
-    return not is_named_so or name.count("/") > 1 or has_suffix
+    return not is_hub_name or name.count("/") > 1 or has_suffix
 
 
 def _hub_message(error: Exception) -> str:
@@ -90,7 +90,7 @@ def push_to_hub(
         save_pretrained(model, folder, results)
         try:
             hub.create_repo(name, private=private, exist_ok=True)
-            if hub.file_exists(name, CARD):  # it may have been edited
+            if hub.file_exists(name, CARD):  # keep it: a user may have edited it
                 Path(folder, CARD).unlink()
             return str(hub.upload_folder(repo_id=name, folder_path=folder))
         except Exception as error:

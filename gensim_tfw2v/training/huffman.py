@@ -1,8 +1,8 @@
 """Huffman tree of hierarchical softmax: a part of the model, whose nodes are rows of ``syn1``.
 
 gensim stores it as the path of each word: ``point``, the nodes from the root, and ``code``, the
-branch taken at each. A tree that is built from other counts has other nodes, which rows that were
-trained for this one do not fit.
+branch taken at each node. Rows of ``syn1`` that were trained with one tree do not fit a tree built
+from different counts.
 """
 
 import contextlib
@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from gensim.models import KeyedVectors
 
-#: Type of an element of a path in gensim.
-_POINT, _CODE = np.uint32, np.uint8
+#: gensim's dtype of ``point``.
+_POINT = np.uint32
 
-_NO_TREE = (
+#: gensim's dtype of ``code``.
+_CODE = np.uint8
+
+_NO_TREE_MESSAGE = (
     "wv.expandos['point'] and ['code'] are not the paths of a tree in which each node has two "
     "branches: call create_binary_tree(), which makes one from the counts"
 )
@@ -30,7 +33,7 @@ class Paths(NamedTuple):
 
     @classmethod
     def of(cls, vectors: KeyedVectors) -> "Paths":
-        """Read the paths of a vocabulary; gensim has 0 for words that were added later."""
+        """Read the paths of a vocabulary; gensim stores 0 for words that were added later."""
         return cls(
             *(
                 [
@@ -42,7 +45,7 @@ class Paths(NamedTuple):
         )
 
     def store(self, vectors: KeyedVectors) -> None:
-        """Make these the paths of a vocabulary of V words."""
+        """Set the paths of a vocabulary of V words."""
         for name, paths, dtype in (("point", self.points, _POINT), ("code", self.codes, _CODE)):
             array = vectors.expandos[name] = np.empty(len(paths), object)
             for word, path in enumerate(paths):
@@ -78,7 +81,7 @@ def encode(paths: Paths) -> np.ndarray:
     n_words = len(paths.points)
     lengths, points, codes = paths.flat()
     if not (_are_below(points, n_words) and _are_below(codes, 2)):
-        raise ValueError(_NO_TREE)
+        raise ValueError(_NO_TREE_MESSAGE)
     words = np.flatnonzero(lengths)
     ends = np.cumsum(lengths)[words]
     below = np.roll(points, -1) + n_words  # the next node on the path, or at its end the word
@@ -93,7 +96,7 @@ def encode(paths: Paths) -> np.ndarray:
         or len(roots) != (len(children) > 0)
         or np.isin(roots + n_words, children).any()
     ):
-        raise ValueError(_NO_TREE)
+        raise ValueError(_NO_TREE_MESSAGE)
     return children.astype(np.uint32)
 
 
@@ -107,7 +110,7 @@ def decode(children: np.ndarray, n_words: int) -> Paths:
     Raises
     ------
     ValueError
-        If they are not those of a tree.
+        If the children are not those of a tree.
     """
     children = children.astype(np.int64)
     n_nodes = len(children)
@@ -124,10 +127,10 @@ def decode(children: np.ndarray, n_words: int) -> Paths:
     nodes = roots
     n_reached = 0
     point, code = np.zeros((len(nodes), 0), _POINT), np.zeros((len(nodes), 0), _CODE)
-    while len(nodes):  # level by level; row i of `point` and `code` is the path to nodes[i]
+    while len(nodes):  # for each level; row i of `point` and `code` is the path to nodes[i]
         n_reached += len(nodes)
         point = np.column_stack([point, nodes.astype(_POINT)])
-        inner = []
+        inner_nodes = []
         for branch in (0, 1):
             below = children[nodes, branch]
             codes_below = np.column_stack([code, np.full(len(nodes), branch, _CODE)])
@@ -135,18 +138,18 @@ def decode(children: np.ndarray, n_words: int) -> Paths:
             words = below[is_word].tolist()
             for word, *path in zip(words, point[is_word], codes_below[is_word], strict=True):
                 points[word], codes[word] = path
-            inner.append((below[~is_word] - n_words, point[~is_word], codes_below[~is_word]))
-        nodes, point, code = map(np.concatenate, zip(*inner, strict=True))
+            inner_nodes.append((below[~is_word] - n_words, point[~is_word], codes_below[~is_word]))
+        nodes, point, code = map(np.concatenate, zip(*inner_nodes, strict=True))
     if n_reached < n_nodes:
         raise ValueError("the children of nodes are not those of a tree")
     return Paths(points, codes)
 
 
 def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]:
-    """Return the tree of some words, without nodes that then have one branch.
+    """Return the tree of some words, without nodes that only one branch remains of.
 
-    `rows` are the words in `paths`, or None for words without a place. Also returns the old number
-    of each node.
+    `rows` are the rows of the words in `paths`, or None for words without a place in the tree. Also
+    returns, for each node of the new tree, its index in the old one.
     """
     no_path = np.zeros(0, _POINT)
     points = [no_path if row is None else paths.points[row] for row in rows]
@@ -157,15 +160,18 @@ def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]
     new_nodes[old_nodes] = np.arange(len(old_nodes))
     are_kept = new_nodes[nodes] >= 0
     word = np.repeat(np.arange(len(rows)), lengths)[are_kept]
-    # one more word, because np.split returns one array more than there are ends
+    # np.split also returns the elements behind the last end, which are none
     ends = np.cumsum(np.bincount(word, minlength=len(rows)))
-    points, codes = (np.split(of[are_kept], ends)[:-1] for of in (new_nodes[nodes], labels))
+    points, codes = (np.split(values[are_kept], ends)[:-1] for values in (new_nodes[nodes], labels))
     return Paths(points, codes), old_nodes
 
 
 @contextlib.contextmanager
 def as_rows(vectors: KeyedVectors) -> Iterator[None]:
-    """Let gensim take whole numbers for rows, while it builds a tree, even if words are numbers."""
+    """Hide the words, so that gensim takes whole numbers for rows even if words are numbers, too.
+
+    gensim needs this while it builds a tree.
+    """
     rows = vectors.key_to_index
     vectors.key_to_index = {}
     try:
@@ -176,7 +182,7 @@ def as_rows(vectors: KeyedVectors) -> Iterator[None]:
 
 @contextlib.contextmanager
 def keep_paths(vectors: KeyedVectors) -> Iterator[None]:
-    """Undo changes of the tree; words that are added meanwhile have no place in it."""
+    """Restore the tree at the end of the context; words that were added get no place in it."""
     old_paths: Paths | None = Paths.of(vectors) if "point" in vectors.expandos else None
     yield
     if old_paths is not None:
@@ -184,18 +190,18 @@ def keep_paths(vectors: KeyedVectors) -> Iterator[None]:
         Paths([*old_paths.points, *empty_paths], [*old_paths.codes, *empty_paths]).store(vectors)
 
 
-def common_paths(models: Sequence[Any], rows_of: Sequence[np.ndarray]) -> Paths | None:
-    """Return the tree of models if it is the same one in all; otherwise None.
+def common_paths(models: Sequence[Any], model_rows: Sequence[np.ndarray]) -> Paths | None:
+    """Return the tree of models if all have the same one; otherwise None.
 
     Parameters
     ----------
     models : sequence of Word2Vec
-    rows_of : sequence of ndarray [V]
+    model_rows : sequence of ndarray [V]
         For each model, the row of each of its words in the common vocabulary.
     """
     common: Paths | None = None
-    for model, rows in zip(models, rows_of, strict=True):
-        if not model.hs or "point" not in model.wv.expandos or len(rows) != len(rows_of[0]):
+    for model, rows in zip(models, model_rows, strict=True):
+        if not model.hs or "point" not in model.wv.expandos or len(rows) != len(model_rows[0]):
             return None
         order = np.argsort(rows)
         if not np.array_equal(rows[order], np.arange(len(rows))):

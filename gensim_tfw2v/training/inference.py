@@ -19,32 +19,35 @@ from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
-#: Minimum words in a batch of documents, except the last. A thread infers a batch in one call.
-PORTION = 1 << 15
+#: Minimum number of words in a batch of documents, except the last. A thread infers a batch in one
+#: call of the kernels.
+MIN_BATCH_WORDS = 1 << 15
 
 
 @dataclass(frozen=True)
 class Frozen:
     """Arrays and options of a model in inference, cached until the model changes."""
 
-    made_of: list[Any]  # key of the cache: numeric attributes, ids of arrays; then the arrays
+    key: list[Any]  # the model's numeric attributes, ids of its arrays; then the arrays themselves
     words: WordArrays
     options: Options
 
     @classmethod
     def of(cls, model: Any) -> "Frozen":
         """Return the cached instance of a model, rebuilt if the model has changed."""
-        plain_ones = {k: v for k, v in vars(model).items() if isinstance(v, Real | np.bool_)}
+        numbers = {
+            name: value for name, value in vars(model).items() if isinstance(value, Real | np.bool_)
+        }
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]
-        made_of = [str(plain_ones), *map(id, arrays)]
+        key = [str(numbers), *map(id, arrays)]
         frozen: Frozen | None = model._state.frozen
-        if frozen is None or frozen.made_of[: len(made_of)] != made_of:
+        if frozen is None or frozen.key[: len(key)] != key:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
             options = Plan(config, vocabulary, corpus=None, entries=0).kernel_options
             # the arrays are kept, so that their ids are not reused
-            made_of += [arrays]
-            frozen = cls(made_of, vocabulary.words(1), options)
+            key += [arrays]
+            frozen = cls(key, vocabulary.words(1), options)
             model._state.frozen = frozen
         return frozen
 
@@ -66,58 +69,60 @@ def infer(
     frozen = Frozen.of(model)
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
     if frozen.options.concatenated not in (0, 2 * model.window + 1):
-        # an inferred document has one tag; as in gensim, it is not trained if dm_tag_count is not 1
+        # an inferred document has one tag; as in gensim, a model for more tags does not train it
         alphas = alphas[:0]
-    unused = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
+    no_rows = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
     outputs = trained_outputs(model)
     tables = [
         np.ascontiguousarray(rows, np.float32)
-        for rows in (model.wv.vectors, *(outputs.get(array, unused) for array in OUTPUT_LAYER))
+        for rows in (model.wv.vectors, *(outputs.get(array, no_rows) for array in OUTPUT_LAYER))
     ]
     alphas = alphas.astype(np.float32)
     seed = seed_of(model) % (1 << 64)
 
-    def one(portion: Lists, _: object = None) -> np.ndarray:
-        return by_ctypes.infer(frozen.options, tables, frozen.words, portion, alphas, seed)
+    def infer_batch(batch: Lists, _: object = None) -> np.ndarray:
+        return by_ctypes.infer(frozen.options, tables, frozen.words, batch, alphas, seed)
 
-    portions = _portions(model, documents)
-    first = list(islice(portions, 2))
-    if len(first) < 2:  # starting a thread takes longer than inferring a vector
-        vectors = [one(portion) for portion in first]
+    batches = _read_batches(model, documents)
+    first_batches = list(islice(batches, 2))
+    if len(first_batches) < 2:  # no threads: starting them takes longer than inferring a vector
+        vectors = [infer_batch(batch) for batch in first_batches]
     else:
-        portions = chain(first, portions)
-        vectors = list(in_threads(one, portions, threads=model.workers, ahead=2 * model.workers))
+        batches = chain(first_batches, batches)
+        vectors = list(
+            in_threads(infer_batch, batches, threads=model.workers, ahead=2 * model.workers)
+        )
     return np.concatenate([np.zeros((0, model.vector_size), np.float32), *vectors])
 
 
-def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]:
+def _read_batches(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]:
     """Yield batches of documents, as lists of word indices."""
     find_id = model.wv.key_to_index.get
     words = list[int]()
-    first = [0]
-    first_word = model.wv.index_to_key[
-        0
-    ]  # a str, unless words of the training text had a different type
-    kinds = str, Integral if isinstance(first_word, Integral) else type(first_word)
+    offsets = [0]
+    # the first word is a str, unless words of the training text had a different type
+    first_word = model.wv.index_to_key[0]
+    word_types = str, Integral if isinstance(first_word, Integral) else type(first_word)
     for document in documents:
-        text = getattr(document, "words", document)  # a TaggedDocument has `words`
-        if isinstance(text, str) or not isinstance(text, Iterable):
+        # a TaggedDocument has `words`
+        document_words = getattr(document, "words", document)
+        if isinstance(document_words, str) or not isinstance(document_words, Iterable):
             raise TypeError(
-                f"a document must be a list of words, got {quoted(text)}: split it into words as "
-                "the training text was, for example by text.split()"
+                f"a document must be a list of words, got {quoted(document_words)}: split it "
+                "into words as the training text was, for example by text.split()"
             )
-        for word in text:
+        for word in document_words:
             if (word_id := find_id(word)) is not None:
                 words.append(word_id)
-            elif not isinstance(word, kinds):
+            elif not isinstance(word, word_types):
                 raise TypeError(
                     f"words of a document must be strings, got {quoted(word)} of type "
                     f"{type(word).__name__}: decode or convert them like the training text"
                 )
-        first.append(len(words))
-        if len(words) >= PORTION:
-            yield Lists(np.array(first, np.int32), np.array(words, np.int32))
+        offsets.append(len(words))
+        if len(words) >= MIN_BATCH_WORDS:
+            yield Lists(np.array(offsets, np.int32), np.array(words, np.int32))
             words = []
-            first = [0]
-    if first[1:]:
-        yield Lists(np.array(first, np.int32), np.array(words, np.int32))
+            offsets = [0]
+    if offsets[1:]:
+        yield Lists(np.array(offsets, np.int32), np.array(words, np.int32))

@@ -1,4 +1,4 @@
-"""Loading of a model's file, and errors that name what a different file or folder is."""
+"""Loading of a model's file, with errors that describe a file or folder of a different kind."""
 
 import os
 import pickle
@@ -65,12 +65,12 @@ def _is_pickle(path: Path) -> bool:
             return bool(file.read(1) == b"\x80")
     except Exception as error:
         if isinstance(error, ImportError) or damage(error):
-            return True  # loading it raises the error
+            return True  # so that loading the file raises the error
         raise
 
 
 def _describe_object(name: Any, class_: Any) -> str:
-    """Return what else than a model of a class a file contains, and what loads it; or ""."""
+    """Describe what a file contains instead of a model of a class; return "" if it is unknown."""
     try:
         saved = SaveLoad.load(os.fspath(name))
     except Exception:

@@ -1,6 +1,6 @@
 """Trained arrays of a model: listing, reading as tables, initializing and completing them.
 
-All are in C order, except while the kernels train them in place: see `Weights.move_apart`.
+All arrays are in C order, except while the kernels train them in place: see `Weights.move_apart`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def join_inputs(model: Any) -> np.ndarray:
 
 
 def find_inputs(model: Any) -> np.ndarray | None:
-    """Return the array of a model's words and tags; None unless they have one memory, in order."""
+    """Return the vectors of words and tags as one array; None unless they adjoin in memory."""
     words: np.ndarray = model.wv.vectors
     if not model.has_documents:
         return words
@@ -159,9 +159,9 @@ def renew_norms(model: Any) -> None:
 def init_weights(model: Any, folder: Path | None) -> None:
     """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``.
 
-    Their memory has room for the kernels' padding. With a folder, they are in its files, without
-    such room; older files are replaced. Vectors of documents' tags follow the vectors of words, in
-    one array.
+    The arrays' memory has room for the kernels' padding. If a folder is passed, the arrays are
+    mapped from new files in it instead, without such room; older files are replaced. Vectors of
+    documents' tags follow the vectors of words, in one array.
     """
 
     def new(name: str, n_rows: int, size: int) -> np.ndarray:
@@ -169,7 +169,7 @@ def init_weights(model: Any, folder: Path | None) -> None:
             from gensim_tfw2v.files.mapped import new_array
 
             return new_array(folder / f"{name}.npy", (n_rows, size))
-        # an output of `dm_concat` is several rows of the kernels
+        # with `dm_concat`, kernels treat a row of the output layer as several rows
         is_row = model.layer1_size == model.vector_size
         return new_rows(n_rows, size) if is_row else np.zeros((n_rows, size), np.float32)
 
@@ -219,8 +219,9 @@ def extended_outputs(model: Any) -> Iterator[None]:
 def complete_added_words(model: Any) -> None:
     """Complete the attributes of words that ``wv.add_vector`` has added, to train them.
 
-    These words are neither subsampled nor drawn as negatives, and their output rows start from 0.
-    Nothing changes if arrays do not fit the vocabulary for any other reason.
+    These words are neither subsampled nor drawn as negatives, have empty paths in the Huffman tree,
+    and their output rows start from 0. In FastText, they also get n-grams and rows of their own.
+    Nothing changes if arrays do not fit the vocabulary for a different reason.
     """
     n_words = len(model.wv)
     n_complete = _count_complete_words(model)
@@ -239,9 +240,9 @@ def complete_added_words(model: Any) -> None:
 
 
 def _count_complete_words(model: Any) -> int:
-    """Return the number of words with which the output layer was made.
+    """Return the number of words that the output layer has rows for.
 
-    It is 0 if there is no such number: an array is missing, or lengths differ.
+    The result is 0 if an array is missing, or the lengths of the arrays differ.
     """
     arrays = list(trained_outputs(model).values())
     if model.negative:
@@ -263,7 +264,7 @@ def _complete_attributes(model: Any, n_complete: int) -> None:
 
 
 def _complete_subwords(vectors: FastTextKeyedVectors) -> None:
-    """Give added words n-grams, and rows of their own with which their vectors stay the same."""
+    """Compute n-grams and rows of added words in FastText, so that their vectors stay the same."""
     vectors.recalc_char_ngram_buckets()
     for word in range(len(vectors.vectors_vocab), len(vectors)):
         ngrams = vectors.vectors_ngrams[vectors.buckets_word[word]]

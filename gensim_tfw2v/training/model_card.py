@@ -9,7 +9,7 @@ CARD = "README.md"
 
 
 def write_card(saved: Any, results: Mapping[str, float]) -> str:
-    """Return a model card: size, options, and results of an evaluation."""
+    """Return a model card in Markdown, with the results of an evaluation."""
     vectors = getattr(saved, "wv", saved)
     kind = type(saved).__name__
     lines = ["---", "library_name: gensim-tfw2v", "tags: [sentence-transformers, model2vec]", "---"]

@@ -25,25 +25,26 @@ from gensim_tfw2v.weight_tables import NGRAMS, OUTPUT_LAYER, TAGS, WeightArray
 #: Remedy for arrays that are missing or do not match the vocabulary.
 _REBUILD = "build the vocabulary again, or set all of its attributes consistently"
 
-#: Options that are read at the start of each epoch.
+#: Options that are read at the start of each epoch, so callbacks may change them.
 EACH_EPOCH = set(option_names(Use.EACH_EPOCH))
 
 #: Settings that must not change during training.
 FIXED = {*option_names(Use.FIXED), "words", "shapes"}
 
 #: Attributes that all saved vectors have.
-_OF_VECTORS = ("vectors", "index_to_key", "key_to_index", "vector_size")
+_VECTOR_ATTRIBUTES = ("vectors", "index_to_key", "key_to_index", "vector_size")
+
 #: Additional attributes that saved vectors of FastText have.
-_OF_FASTTEXT = ("vectors_vocab", "vectors_ngrams", "min_n", "max_n", "bucket")
+_FASTTEXT_ATTRIBUTES = ("vectors_vocab", "vectors_ngrams", "min_n", "max_n", "bucket")
 
 
 def check_loaded(saved: Any) -> None:
     """Raise an AttributeError if a loaded model, or its vectors, lack attributes."""
     vectors = getattr(saved, "wv", saved)
     # gensim's load sets an attribute to None if it finds neither the attribute nor an older name
-    missing = [f"wv.{name}" for name in _OF_VECTORS if getattr(vectors, name, None) is None]
+    missing = [f"wv.{name}" for name in _VECTOR_ATTRIBUTES if getattr(vectors, name, None) is None]
     if isinstance(vectors, FastTextKeyedVectors):
-        missing += [f"wv.{name}" for name in _OF_FASTTEXT if not hasattr(vectors, name)]
+        missing += [f"wv.{name}" for name in _FASTTEXT_ATTRIBUTES if not hasattr(vectors, name)]
     if vectors is not saved:
         missing += [name for name in option_names(Use.NEEDED) if not hasattr(saved, name)]
     if missing:
@@ -53,23 +54,23 @@ def check_loaded(saved: Any) -> None:
 def check_state(model: Any, config: TrainingConfig) -> None:
     """Raise a TypeError or ValueError if training cannot start from a model's arrays or vocabulary.
 
-    They may be missing, of the wrong shape or type, or not finite. ``wv.vectors_lockf`` may also
+    Arrays may be missing, of the wrong shape or type, or not finite. ``wv.vectors_lockf`` may also
     have factors that the regime does not support.
     """
     if not model.wv.key_to_index or not len(model.wv.vectors):
         return  # gensim raises an error for an empty vocabulary
-    words = len(model.wv)
-    _check_indices(model.wv.key_to_index, words)
+    n_words = len(model.wv)
+    _check_indices(model.wv.key_to_index, n_words)
     inputs = trained_inputs(model)
     outputs = trained_outputs(model)
     for array, rows in inputs.items():
         _check_rows(array, rows, model, model.vector_size)
-    lists = getattr(model.wv, "buckets_word", None)
-    n_lists = 0 if lists is None else len(lists)
-    if isinstance(model, FastText) and n_lists != words:
+    bucket_lists = getattr(model.wv, "buckets_word", None)
+    n_lists = 0 if bucket_lists is None else len(bucket_lists)
+    if isinstance(model, FastText) and n_lists != n_words:
         raise ValueError(
             f"wv.buckets_word has lists for {n_lists} of "
-            f"{words} words: rebuild it with wv.recalc_char_ngram_buckets()"
+            f"{n_words} words: rebuild it with wv.recalc_char_ngram_buckets()"
         )
     if model.hs and "point" not in model.wv.expandos:
         raise ValueError(
@@ -85,13 +86,13 @@ def check_state(model: Any, config: TrainingConfig) -> None:
             )
         _check_rows(array, rows, model, model.vector_size * (config.concatenated or 1))
     if model.negative:
-        _check_cum_table(model.cum_table, words)
+        _check_cum_table(model.cum_table, n_words)
     if model.hs:
-        _check_counts("point", model.wv.expandos, words)
-        _check_counts("code", model.wv.expandos, words)
-    _check_counts("count", model.wv.expandos, words)
+        _check_counts("point", model.wv.expandos, n_words)
+        _check_counts("code", model.wv.expandos, n_words)
+    _check_counts("count", model.wv.expandos, n_words)
     if model.sample and "sample_int" in model.wv.expandos:  # otherwise nothing is subsampled
-        _check_counts("sample_int", model.wv.expandos, words)
+        _check_counts("sample_int", model.wv.expandos, n_words)
     for array in inputs:
         _check_lock(array, model, config)
     for array, rows in (inputs | outputs).items():
@@ -100,9 +101,9 @@ def check_state(model: Any, config: TrainingConfig) -> None:
 
 
 def check_learns(model: Any) -> None:
-    """Raise a ValueError if the output layer is all 0, and must not change: nothing would change.
+    """Raise a ValueError if nothing can be learnt: the output layer is all 0 and must not change.
 
-    So it is after ``build_vocab`` of a model of `train_slice`.
+    ``build_vocab`` leaves the output layer of a model of `train_slice` in this state.
     """
     names = [array.name for array in OUTPUT_LAYER]
     outputs = [vars(model)[name] for name in names if name in vars(model)]
@@ -122,15 +123,15 @@ def _count_keys(array: WeightArray, model: Any) -> tuple[int, str]:
     return len(model.wv), "words"  # gensim's arrays of nodes have a row per word, too
 
 
-def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
+def _check_indices(key_to_index: dict[Any, Any], n_words: int) -> None:
     indices = np.asarray(list(key_to_index.values()))
     if indices.dtype.kind not in "iu":
         raise TypeError("wv.key_to_index holds indices that are not whole numbers: " + _REBUILD)
-    for position in np.flatnonzero((indices < 0) | (indices >= words))[:1]:
+    for position in np.flatnonzero((indices < 0) | (indices >= n_words))[:1]:
         raise ValueError(
             f"wv.key_to_index has index {indices[position]} for "
-            f"{quoted(list(key_to_index)[position])}, but wv.index_to_key has {words} words "
-            f"(0 to {words - 1}): {_REBUILD}"
+            f"{quoted(list(key_to_index)[position])}, but wv.index_to_key has {n_words} words "
+            f"(0 to {n_words - 1}): {_REBUILD}"
         )
 
 
@@ -163,11 +164,11 @@ def _nonfinite_error(array: WeightArray, rows: np.ndarray, model: Any) -> ValueE
     )
 
 
-def _check_cum_table(table: Any, words: int) -> None:
-    if table is None or np.shape(table) != (words,):
+def _check_cum_table(table: Any, n_words: int) -> None:
+    if table is None or np.shape(table) != (n_words,):
         raise ValueError(
-            f"cum_table has the shape {np.shape(table)}, but negative sampling among {words} words "
-            f"needs ({words},): rebuild it with make_cum_table()"
+            f"cum_table has the shape {np.shape(table)}, but negative sampling among {n_words} "
+            f"words needs ({n_words},): rebuild it with make_cum_table()"
         )
     table = np.asarray(table)
     if table.dtype.kind not in "iu" or (table[1:] < table[:-1]).any() or table[-1] <= 0:
@@ -177,15 +178,15 @@ def _check_cum_table(table: Any, words: int) -> None:
         )
 
 
-def _check_counts(name: str, expandos: dict[str, Any], words: int) -> None:
+def _check_counts(name: str, expandos: dict[str, Any], n_words: int) -> None:
     if (counts := expandos.get(name)) is None:
         raise ValueError(
             f"wv.expandos[{name!r}] is missing, but training needs a value for each word: set it "
             "with wv.set_vecattr, or build the vocabulary again"
         )
-    if len(counts) != words:
+    if len(counts) != n_words:
         raise ValueError(
-            f"wv.expandos[{name!r}] has {len(counts)} entries for {words} words: {_REBUILD}"
+            f"wv.expandos[{name!r}] has {len(counts)} entries for {n_words} words: {_REBUILD}"
         )
     if name == "count" and (np.asarray(counts).dtype.kind not in "fiu" or np.min(counts) < 0):
         raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _REBUILD)
@@ -213,8 +214,8 @@ def _check_lock(array: WeightArray, model: Any, config: TrainingConfig) -> None:
         check_lock(lock)
 
 
-def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:
-    """Raise an error for a corpus on which a model with a vocabulary of `words` cannot be trained.
+def check_corpus(corpus: EncodedCorpus, n_words: int, regime: RegimeOptions) -> None:
+    """Raise an error if a model with a vocabulary of `n_words` cannot be trained on a corpus.
 
     Raises
     ------
@@ -226,23 +227,23 @@ def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> No
     """
     if corpus.total_raw_words and not corpus.total_tokens:
         raise RuntimeError(
-            f"none of the corpus's {corpus.total_raw_words:,} words is among the {words:,} of the "
-            "vocabulary: preprocess it like the text of the vocabulary, or add its words first "
+            f"none of the corpus's {corpus.total_raw_words:,} words is among the {n_words:,} of "
+            "the vocabulary: preprocess it like the text of the vocabulary, or add its words first "
             "with build_vocab(corpus, update=True)"
         )
     if corpus.total_tokens and isinstance(regime, SubModels):
         _check_samples(regime, corpus.total_sentences)
 
 
-def _check_samples(regime: SubModels, sentences: int) -> None:
-    if regime.models > sentences:
+def _check_samples(regime: SubModels, n_sentences: int) -> None:
+    if regime.models > n_sentences:
         raise ValueError(
-            f"models={regime.models:,} sub-models are more than the corpus's {sentences:,} "
+            f"models={regime.models:,} sub-models are more than the corpus's {n_sentences:,} "
             "sentences, but each needs at least one sentence: use fewer models"
         )
-    if regime.rate is not None and regime.rate * sentences < 1:
+    if regime.rate is not None and regime.rate * n_sentences < 1:
         raise ValueError(
-            f"rate={regime.rate:g} of the corpus's {sentences:,} sentences is less than one "
+            f"rate={regime.rate:g} of the corpus's {n_sentences:,} sentences is less than one "
             "sentence per sub-model: use a larger rate"
         )
 
@@ -272,7 +273,7 @@ def check_overrides(model: Any, overrides: Sequence[str]) -> str:
 
 
 def settings_of(model: Any) -> dict[str, Any]:
-    """Return the settings of a model that training reads, by their names."""
+    """Return the settings that training reads from a model, by name; for arrays, their hashes."""
     weights = weights_of(model)
     settings: dict[str, Any] = {"words": [], "shapes": shapes(weights)}
     for name in {*model._kinds, "compute_loss"} - {"seed"}:
@@ -281,7 +282,7 @@ def settings_of(model: Any) -> dict[str, Any]:
     arrays["sample_int"] = model.wv.expandos.get("sample_int")
     for prefix, (attributes, _) in zip(("", "wv.", "dv."), weights, strict=False):
         settings["words"].append(attributes.get("key_to_index"))
-        for name in tuple(attributes):  # a concurrent thread may add attributes
+        for name in tuple(attributes):  # a tuple, because a thread may add attributes meanwhile
             if "_lockf" in name:
                 arrays[prefix + name] = attributes[name]
     for name, array in arrays.items():
@@ -290,7 +291,7 @@ def settings_of(model: Any) -> dict[str, Any]:
 
 
 def refusal(settings: Iterable[str]) -> RuntimeError:
-    """Return the error for settings, named in `settings`, that must not change during training."""
+    """Return the error for changes of settings that must not change during training."""
     return RuntimeError(
         "a callback or another thread has changed what must stay the same during training: "
         f"{', '.join(sorted(settings))}. The model keeps what was trained. Change words, shapes of "

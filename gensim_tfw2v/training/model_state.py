@@ -26,9 +26,10 @@ class ModelState:
     Attributes
     ----------
     user : int, optional
-        `TRAINING`, or the id of the thread that changes the vocabulary: see `claim`.
+        `TRAINING`, or the id of the thread that changes the vocabulary: see `claim`. None if the
+        model is not in use.
     corpus_reader : CorpusReader
-        Reader of the model's corpus; a new one frees the encoded corpus.
+        Reader of the model's corpus. Replacing it frees the encoded corpus.
     new_tags : Tags, optional
         Tags of the documents that are being counted.
     adds_tags : bool

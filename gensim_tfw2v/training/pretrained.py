@@ -1,8 +1,8 @@
 """Folders of models, as on the Hugging Face Hub: written without pickle, and read strictly.
 
-A folder is valid if `save_pretrained` would write the same for the loaded model. It is also one
-that sentence-transformers and model2vec load, as embeddings of words; row 0, for unknown words, is
-zero.
+A folder is valid if `save_pretrained` would write the same files for the loaded model.
+sentence-transformers and model2vec can load it, too, as embeddings of words. Row 0 of the
+embeddings is 0 and stands for unknown words.
 """
 
 import json
@@ -48,13 +48,13 @@ from gensim_tfw2v.training.model_checks import check_state
 
 TENSORS = "model.safetensors"
 
-#: modules.json of sentence-transformers.
+#: Content of modules.json, by which sentence-transformers loads the folder.
 MODULES = [
     {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
 ]
 
-#: Errors of a folder that is not one of a model.
-DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+#: Errors that loading raises for a damaged folder, or one that contains no model.
+DAMAGE_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def save_pretrained(
@@ -70,24 +70,24 @@ def save_pretrained(
     tensors = dict(list_tensors(model))
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=methodcaller("tolist"))
     documents = {**describe(model), "modules.json": MODULES}
-    texts = {name: encoder.encode(document).encode() for name, document in documents.items()}
+    contents = {name: encoder.encode(document).encode() for name, document in documents.items()}
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / CARD).exists():  # it may have been edited
-        texts[CARD] = write_card(saved, results or {}).encode()
+    if not (folder / CARD).exists():  # keep an existing one: a user may have edited it
+        contents[CARD] = write_card(saved, results or {}).encode()
 
     def write(path: Any) -> None:
-        for name, text in texts.items():
-            Path(path).with_name(name).write_bytes(text)
-        metadata = {_checksum_key(name): _checksum(texts[name]) for name in documents}
+        for name, content in contents.items():
+            Path(path).with_name(name).write_bytes(content)
+        metadata = {_checksum_key(name): _checksum(contents[name]) for name in documents}
         write_tensors(Path(path).with_name(TENSORS), tensors, metadata)
 
     save_atomically(folder / CONFIG, write)
 
 
 def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
-    """Load a model or vectors from a folder; nothing in it is run.
+    """Load a model or vectors from a folder; no code in it is run.
 
-    `classes` are those to load, by the names of gensim's classes.
+    `classes` maps the names of gensim's classes that are accepted to the classes of the result.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
         return load_set(folder / CONFIG, lambda: _load(folder, classes))
     except FileSetError as error:
         raise FileSetError(f"{folder}: {error}") from error
-    except DAMAGED as error:
+    except DAMAGE_ERRORS as error:
         config = read_config(folder)
         is_foreign = is_resaved(folder) or (config and OWN_PART not in config)
         if is_foreign or not (folder / CONFIG).is_file():
@@ -120,12 +120,12 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
     if model_class is KeyedVectors:
         model: Any = SimpleNamespace(wv=KeyedVectors(size))
     else:
-        # checked first, so that no other parameter is set
-        if wrong := own_part["options"].keys() ^ list_options(model_class).keys():
-            raise ValueError(f"{CONFIG} has unknown or missing options: {quoted(wrong)}")
+        # checked before the call, so that the folder cannot set any other parameter
+        if wrong_names := own_part["options"].keys() ^ list_options(model_class).keys():
+            raise ValueError(f"{CONFIG} has unknown or missing options: {quoted(wrong_names)}")
         model = model_class(**own_part["options"])
         for name in COUNTERS:
-            setattr(model, name, +own_part["state"][name])  # + raises unless it is a number
+            setattr(model, name, +own_part["state"][name])  # + accepts only numbers
         for name in STATE.keys() & own_part["state"].keys():
             setattr(model, name, STATE[name](own_part["state"][name]))
     words = read_words(documents[TOKENIZER]["model"]["vocab"], own_part.get("integer_words", ()))
@@ -173,7 +173,7 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
 
 
 def _describe_class(name: Any, folder: Path, classes: Mapping[str, Any]) -> str:
-    """Return the error for a folder of another class than those to load, with what loads it."""
+    """Return the error message for a folder of a class that is not in `classes`."""
     message = f"it holds {quoted(name)}, expected {' or '.join(classes)}"
     if name == KeyedVectors.__name__:
         return f"{message}; read the vectors with: tfw2v convert {folder} vectors.kv"
@@ -199,7 +199,8 @@ def _checksum_key(name: str) -> str:
 def _check_checksums(checksums: Mapping[str, str], metadata: Mapping[str, str]) -> None:
     """Raise a FileSetError if JSON files are not those that were saved with the tensors.
 
-    The metadata of the tensors contain their checksums; those of earlier versions contain none.
+    The metadata of the tensors contain the checksums of the JSON files. Folders of earlier versions
+    lack them.
     """
     for name, value in checksums.items():
         if metadata.get(_checksum_key(name), value) != value:

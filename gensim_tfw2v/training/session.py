@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: TensorBoard's log samples the loss of every `LOGGED_EVERY`-th block. Its computation takes 1 % of
-#: the training time.
+#: TensorBoard's log samples the loss of every `LOGGED_EVERY`-th block. Computing it takes 1 %
+#: of the training time.
 LOGGED_EVERY = 16
 
 
@@ -89,7 +89,7 @@ class Training:
                     "train() called with an empty iterator (if not intended, be sure to provide a "
                     "corpus that offers restartable iteration = an iterable)."
                 )
-            self._kernel = ""  # by_ctypes.variant(), unless rows are to have the same bits again
+            self._kernel = ""  # name of a kernel for the same bits as before; "" for the default
             if config.deterministic:
                 self._kernel = by_ctypes.variant()
                 corpus.recut()
@@ -150,10 +150,12 @@ class Training:
         from gensim_tfw2v.options.hyperparameters import hyperparameters
 
         model = self._model
-        made_with = hyperparameters(model, self.corpus.total_raw_words)
+        run_options = hyperparameters(model, self.corpus.total_raw_words)
         # the run continues an earlier one in the log, of this model or of a resumed training
-        goes_on = any((*model._state.logged_until, self.position.epoch, self.position.done))
-        log = RunLog(options, made_with, lambda: self.traffic, model._state.logged_until, goes_on)
+        is_continued = any((*model._state.logged_until, self.position.epoch, self.position.done))
+        log = RunLog(
+            options, run_options, lambda: self.traffic, model._state.logged_until, is_continued
+        )
         config = self.config
         rows = self.plan.vocabulary.count_rows().inputs
         sizes = len(model.wv), rows, config.vector_size, self.plan.shape.shared
@@ -313,15 +315,16 @@ class Training:
     def export(self) -> None:
         """Copy the trained vectors to the model's arrays, if they are finite, with their position.
 
-        A failure leaves the position of the arrays as it was: what could not be copied whole is
-        not counted. The caller defers interrupts, after which the copies would be incomplete.
+        If copying fails, the recorded position of the arrays does not change: vectors that were
+        copied incompletely do not count as trained. The caller defers interrupts, after which the
+        copies would be incomplete.
 
         Raises
         ------
         ClusterLost
             If the vectors are lost.
         Divergence
-            If they are not finite.
+            If the vectors are not finite.
         RuntimeError
             If the shapes of the model's arrays have changed.
         """
@@ -345,8 +348,8 @@ class Training:
     def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the progress that they contain.
 
-        Without progress since the last checkpoint, none is written: callbacks may have changed the
-        arrays. They are called again when the training is resumed.
+        Without progress since the last checkpoint, none is written. Only callbacks may have changed
+        the arrays since, and they are called again when the training is resumed.
         """
         if self._checkpoints is None or self._model_position == self._saved_position:
             return

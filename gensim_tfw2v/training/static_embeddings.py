@@ -1,6 +1,7 @@
 """Words and vectors in folders of static embeddings that model2vec or sentence-transformers saved.
 
-Such a library writes only the vectors and the tokenizer when it saves a model of this package.
+When one of these libraries saves a model of this package, it writes only the vectors and the
+tokenizer.
 """
 
 from pathlib import Path
@@ -15,27 +16,31 @@ from gensim_tfw2v.keyed import keyed
 from gensim_tfw2v.messages import strict_json
 from gensim_tfw2v.training.folder_contents import TOKENIZER, UNKNOWN, read_words
 
-#: Names of the tensor of vectors, by model2vec and by sentence-transformers, and its types.
-NAMES = ("embeddings", "embedding.weight")
-TYPES = ("F32", "F16", "F64", "I8")
+#: Names of the tensor of vectors: model2vec's and sentence-transformers'.
+TENSOR_NAMES = ("embeddings", "embedding.weight")
 
-#: Folders of the files, relative to that of the model.
-PLACES = (".", "0_StaticEmbedding")
+#: Dtypes that the tensor of vectors may have.
+TENSOR_DTYPES = ("F32", "F16", "F64", "I8")
+
+#: Folders in which the files may be, relative to the model's folder.
+SUBFOLDERS = (".", "0_StaticEmbedding")
 
 
 def read_embeddings(folder: Path) -> KeyedVectors:
-    """Return the words and vectors of a folder without counts; nothing in it is run.
+    """Return the words and vectors of a folder, without counts; no code in it is run.
 
     Raises
     ------
     ValueError
         If the files are missing or damaged, or tokens are not whole words.
     """
-    part = next((folder / name for name in PLACES if (folder / name / TOKENIZER).is_file()), None)
-    if part is None:
+    subfolder = next(
+        (folder / name for name in SUBFOLDERS if (folder / name / TOKENIZER).is_file()), None
+    )
+    if subfolder is None:
         raise ValueError(f"{TOKENIZER} is missing")
-    rows = _read_rows(part / "model.safetensors")
-    model: Any = strict_json((part / TOKENIZER).read_bytes()).get("model")
+    rows = _read_rows(subfolder / "model.safetensors")
+    model: Any = strict_json((subfolder / TOKENIZER).read_bytes()).get("model")
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     if not isinstance(vocabulary, dict) or model.get("type") != "WordLevel":
         raise ValueError(f"the tokens in {TOKENIZER} are not whole words (WordLevel)")
@@ -52,12 +57,12 @@ def read_embeddings(folder: Path) -> KeyedVectors:
 
 
 def _read_rows(path: Path) -> np.ndarray:
-    """Return the vectors [V + 1, D], the first of them that of unknown words."""
+    """Return the vectors [V + 1, D]. Row 0 is the vector of unknown words."""
     if not path.is_file():
         raise ValueError(f"{path.name} is missing")
     errors = []
-    for name in NAMES:
-        for dtype in TYPES:
+    for name in TENSOR_NAMES:
+        for dtype in TENSOR_DTYPES:
             try:
                 rows = read_tensors(path, {name: dtype})[name]
             except (LookupError, TypeError, ValueError) as error:

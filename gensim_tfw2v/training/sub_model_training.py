@@ -27,8 +27,8 @@ from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 logger = logging.getLogger(__name__)
 
-#: Fraction of alpha at which the learning rates of sub-models end, before they are scaled.
-LEFT = 0.1
+#: Final learning rate of sub-models as a fraction of alpha, before it is scaled.
+FINAL_SHARE = 0.1
 
 
 class SubModelTraining(Training):
@@ -58,7 +58,9 @@ class SubModelTraining(Training):
                 break
             except ClusterLost as loss:
                 self._reopen(loss)  # finished sub-models are kept
-        self._settings = settings_of(model)  # merging has changed some
+        # Merging has changed some settings. Callbacks can change none any more, because all epochs
+        # have been trained.
+        self._settings = settings_of(model)
         self._fixed = set(self._settings)
         return self._end_epochs(n_epochs, log)
 
@@ -69,7 +71,7 @@ class SubModelTraining(Training):
         folder = self.corpus.folder
         alpha = self._model.alpha
         n_models = options.models
-        larger = [
+        scaled_tasks = [
             [task._replace(alphas=sub_model_alphas(task.alphas, alpha, n_models)) for task in tasks]
             for tasks in epoch_tasks
         ]
@@ -78,9 +80,9 @@ class SubModelTraining(Training):
             for index in range(n_models)
             if index not in self._trained_ids and self._restore(index)
         )
-        writing: list[Checkpoints] = []
+        pending_checkpoints: list[Checkpoints] = []
 
-        def take(result: UnitReport | SubModelDone) -> None:
+        def handle_result(result: UnitReport | SubModelDone) -> None:
             if isinstance(result, UnitReport):
                 report(result)
                 return
@@ -89,20 +91,20 @@ class SubModelTraining(Training):
             logger.info("sub-model %i of %i is trained", index + 1, n_models)
             if (checkpoints := self._checkpoints_of(index)) is not None:
                 checkpoints.save(_arrays(folder, index), {}, is_last=True)
-                writing.append(checkpoints)
+                pending_checkpoints.append(checkpoints)
 
-        regime: Any = self.regime  # its tasks are sub-models, not units
+        regime: Any = self.regime  # typed as Any, because its tasks are sub-models, not units
         samples = options.samples(self.seed)
         while remaining := sorted({*range(n_models)} - self._trained_ids):
             self.weights.regime_is_ahead = True
             # A signal stops the workers after their running jobs; see `Training._train`.
             with defer_interrupts():
                 try:
-                    tasks = [SubModelTask(index, samples, larger) for index in remaining]
-                    regime.train_epoch(tasks, take, interrupt_is_pending)
+                    tasks = [SubModelTask(index, samples, scaled_tasks) for index in remaining]
+                    regime.train_epoch(tasks, handle_result, interrupt_is_pending)
                     has_stopped = interrupt_is_pending()
                 finally:
-                    for checkpoints in writing:
+                    for checkpoints in pending_checkpoints:
                         checkpoints.wait()
             if self._trained_ids.issuperset(remaining):
                 break
@@ -117,7 +119,7 @@ class SubModelTraining(Training):
         self._model_position = copy.deepcopy(self.position)
 
     def save(self) -> None:
-        """Write a checkpoint only before merging: a resumed training may merge differently."""
+        """Write a checkpoint only before merging: a resumed training may use a different method."""
         if self._model_position.epoch < self._model.epochs:
             super().save()
 
@@ -149,7 +151,7 @@ def sub_model_alphas(
     """Return the learning rates of one of N sub-models at the start and at the end of a unit.
 
     `alphas` are the rates of a single model, which starts with `alpha`. For N > 1, a rate r
-    becomes ``N ** (2/3) * (0.1 * alpha + 0.9 * r)``, so the last rates stay larger. Merging
+    becomes ``N ** (2/3) * (0.1 * alpha + 0.9 * r)``, which does not fall to 0 at the end. Merging
     averages the remaining noise, like averaging weights over steps (Izmailov et al. 2018,
     "Averaging Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in
     docs/regimes/sub-models.md.
@@ -158,7 +160,7 @@ def sub_model_alphas(
         return alphas
 
     def enlarge(rate: float) -> float:
-        return n_models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * rate)
+        return n_models ** (2 / 3) * (FINAL_SHARE * alpha + (1 - FINAL_SHARE) * rate)
 
     first, last = alphas
     return enlarge(first), enlarge(last)

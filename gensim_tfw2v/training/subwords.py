@@ -18,14 +18,14 @@ ROWS_AT_A_TIME = 1 << 10
 
 
 class MergedRows(NamedTuple):
-    """Values of the rows that are merged with others, when they were gathered.
+    """Values of merged rows, and of gensim's rows that they merge, when they were gathered.
 
     Attributes
     ----------
     members : ndarray [M, D], float32
-        gensim's rows: those of words, then those of buckets.
-    rows : ndarray
-        The rows into which they are merged, in ascending order.
+        gensim's rows that are merged with others: rows of words, then rows of buckets.
+    rows : ndarray [K, D], float32
+        The rows into which `members` are merged, in the order of `Subwords`.
     """
 
     members: np.ndarray
@@ -55,42 +55,45 @@ class Subwords:
 
     @classmethod
     def of(cls, vectors: Any, frequency: np.ndarray) -> "Subwords":
-        """Build from gensim's `FastTextKeyedVectors`; `frequency` [V] weights the words."""
-        words = len(vectors)
+        """Build from gensim's `FastTextKeyedVectors`.
+
+        `frequency` [V] is the number of occurrences of each word after subsampling.
+        """
+        n_words = len(vectors)
         lengths, entries = _buckets(vectors)
         counts = np.bincount(entries, np.repeat(frequency, lengths), vectors.bucket)
         used_buckets = np.unique(entries)
         buckets = used_buckets[np.argsort(-counts[used_buckets], kind="stable")]
         # gensim cycles through the factors if there are fewer than rows
         lock = np.append(
-            np.resize(vectors.vectors_vocab_lockf, words),
+            np.resize(vectors.vectors_vocab_lockf, n_words),
             np.asarray(vectors.vectors_ngrams_lockf)[buckets % len(vectors.vectors_ngrams_lockf)],
         ).astype(np.float32)
         # each word adds its own random 64-bit number, so rows with equal sums have the same words
-        marks = np.random.default_rng(0).integers(1 << 63, size=words, dtype=np.uint64)
+        marks = np.random.default_rng(0).integers(1 << 63, size=n_words, dtype=np.uint64)
         sums = np.zeros(vectors.bucket, np.uint64)
         np.add.at(sums, entries, np.repeat(marks, lengths))
         sums = np.append(marks, sums[buckets]) + MIXER * lock.view(np.uint32)
-        _, first, same, sizes = np.unique(
+        _, first, groups, sizes = np.unique(
             sums, return_index=True, return_inverse=True, return_counts=True
         )
         order = np.argsort(first)  # rows of words come first
-        row_of = np.argsort(order)[same]
+        row_ids = np.argsort(order)[groups]
         # a row that contains no word's own row is listed only for the first of its buckets
         is_listed = np.zeros(vectors.bucket, bool)
-        is_listed[buckets[first[first >= words] - words]] = True
+        is_listed[buckets[first[first >= n_words] - n_words]] = True
         is_kept = is_listed[entries]
-        word_ids = np.repeat(np.arange(words), lengths)[is_kept]
-        first_entry = np.append(0, np.cumsum(1 + np.bincount(word_ids, minlength=words)))
+        word_ids = np.repeat(np.arange(n_words), lengths)[is_kept]
+        first_entry = np.append(0, np.cumsum(1 + np.bincount(word_ids, minlength=n_words)))
         rows = np.zeros(vectors.bucket, np.int32)
-        rows[buckets] = row_of[words:]
+        rows[buckets] = row_ids[n_words:]
         entries_of_words = np.insert(
-            rows[entries[is_kept]], first_entry[:-1] - np.arange(words), range(words)
+            rows[entries[is_kept]], first_entry[:-1] - np.arange(n_words), range(n_words)
         )
         return cls(
             Lists(first_entry.astype(np.int32), entries_of_words.astype(np.int32)),
             buckets,
-            row_of[words:],
+            row_ids[n_words:],
             weights=sizes[order].astype(np.float32),
             lock=lock[first[order]],
             frequency=frequency / frequency.sum(),
@@ -109,7 +112,7 @@ class Subwords:
         return float(self.frequency @ (shares - self.frequency))
 
     def gather(self, vectors: Any) -> np.ndarray:
-        """Return the rows: [R, D], float32."""
+        """Return the rows, [R, D], float32: sums of gensim's rows that are merged into each."""
         bucket_sums = _ones(
             np.arange(len(self.buckets) + 1), self.rows_of_buckets, len(self.weights)
         )
@@ -136,13 +139,15 @@ class Subwords:
         if vectors.vectors_vocab.shape[1] != rows.shape[1]:
             vectors.vectors_vocab = np.zeros((len(vectors), rows.shape[1]), np.float32)
             vectors.vectors_ngrams = np.zeros((vectors.bucket, rows.shape[1]), np.float32)
-            merged = MergedRows(*(np.zeros((len(of), rows.shape[1]), np.float32) for of in merged))
+            merged = MergedRows(
+                *(np.zeros((len(array), rows.shape[1]), np.float32) for array in merged)
+            )
         for array, row_ids, values in self._values(vectors, rows, merged):
             array[row_ids] = values
         vectors.vectors = self.means(rows)
 
     def are_in(self, vectors: Any, rows: np.ndarray, merged: "MergedRows") -> bool:
-        """Return whether gensim's rows are what `scatter` writes."""
+        """Return whether gensim's rows equal those that `scatter` would write."""
         return all(
             np.array_equal(array[row_ids], values)
             for array, row_ids, values in self._values(vectors, rows, merged)
@@ -153,7 +158,8 @@ class Subwords:
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield an array of gensim, indices of its rows, and the values that `scatter` writes.
 
-        A row that is merged with no other is copied. Merged ones get equal parts of the change.
+        A row that is merged with no other is copied. gensim's rows that are merged into one get
+        equal parts of its change.
         """
         merged_index = np.cumsum(self.weights > 1) - 1
         first = 0
@@ -168,7 +174,7 @@ class Subwords:
             yield array, gensim_ids, values
 
     def _pieces(self, vectors: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield an array of gensim, indices of some of its rows, and the ids of their rows here."""
+        """Yield an array of gensim, row indices in it, and the indices of the same rows here."""
         words = np.arange(len(vectors.vectors_vocab))
         for array, gensim_ids, row_ids in (
             (vectors.vectors_vocab, words, words),
@@ -216,7 +222,7 @@ def _buckets(vectors: Any) -> tuple[np.ndarray, np.ndarray]:
     return lengths, np.concatenate([np.zeros(0, np.int64), *lists]).astype(np.int64)
 
 
-def _ones(first: np.ndarray, entries: np.ndarray, columns: int) -> sparse.csr_array:
+def _ones(first: np.ndarray, entries: np.ndarray, n_columns: int) -> sparse.csr_array:
     """Make a sparse matrix: row i has ones in the columns ``entries[first[i]:first[i + 1]]``."""
     ones = np.ones(len(entries), np.float32)
-    return sparse.csr_array((ones, entries, first), (len(first) - 1, columns))
+    return sparse.csr_array((ones, entries, first), (len(first) - 1, n_columns))

@@ -47,11 +47,11 @@ class Plan:
     corpus : EncodedCorpus, optional
         None for inference, whose documents are not encoded.
     loss_every : int
-        See `Problem`.
+        Interval, in blocks, at which the loss is computed; see `Problem`.
     entries : int, optional
-        Maximum entries of existing work units; chosen by default.
+        Maximum entries of existing work units; by default, `max_entries` chooses.
     kernel : str
-        See `Problem`.
+        Name of the kernel to use; "" for the default. See `Problem`.
     """
 
     options: TrainingConfig
@@ -202,7 +202,10 @@ class Plan:
 
     @cached_property
     def round_blocks(self) -> int:
-        """Number of blocks that start from the same rows in a deterministic training here."""
+        """Number of blocks per round of a deterministic training in this process.
+
+        All blocks of a round start from the same rows.
+        """
         options = self.options
         if self.vocabulary.subwords or options.has_documents or options.objective.hierarchical:
             return 1

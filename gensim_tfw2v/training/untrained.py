@@ -7,7 +7,7 @@ import numpy as np
 #: gensim adds this to the seed of a Doc2Vec model for the vectors of documents.
 DOCUMENTS_SEED = 7919
 
-#: Rows that are compared at a time.
+#: Number of rows that are compared at a time.
 ROWS_AT_A_TIME = 1 << 14
 
 

@@ -30,12 +30,12 @@ class Vocabulary:
     counts: np.ndarray  # [V], occurrences in the corpus
     keep: np.ndarray  # [V], float32, probability of each word to survive subsampling
     noise: np.ndarray | None  # [V], weight of each word as a negative; None without negatives
-    #: Arguments of `huffman_tree`; None without hierarchical softmax.
+    #: gensim's ``point`` and ``code``: [V], path of each word; None without hierarchical softmax.
     paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None
     #: [rows of inputs], float32, factor of each row's updates; None if all are 1.
     lock: np.ndarray | None
     subwords: Subwords | None = None  # None if a word's input is its own row
-    tags: int = 0  # number of tags of documents, whose rows follow the rows of words
+    n_tags: int = 0  # number of tags of documents, whose rows follow the rows of words
     padding: int = 0  # index of the word that stands for positions outside of a document
     output_arrays: tuple[WeightArray, ...] = ()  # arrays of the output layer
 
@@ -48,7 +48,7 @@ class Vocabulary:
             keep = (np.array(attributes["sample_int"], np.float64) + 1) / 2**32
         counts = np.asarray(attributes["count"])
         subwords = None
-        tags = len(model.dv) if model.has_documents else 0
+        n_tags = len(model.dv) if model.has_documents else 0
         if model.has_subwords:
             from gensim_tfw2v.training.subwords import Subwords
 
@@ -56,10 +56,10 @@ class Vocabulary:
             lock = subwords.lock
         else:
             holders = [model.wv, model.dv] if model.has_documents else [model.wv]
-            factors = [np.ravel(getattr(of, "vectors_lockf", 1.0)) for of in holders]
+            factors = [np.ravel(getattr(keyed, "vectors_lockf", 1.0)) for keyed in holders]
             lock = np.concatenate(factors)
-            if np.any(lock != 1.0):  # otherwise [V + N] numbers are not needed
-                n_factors = len(counts), tags
+            if np.any(lock != 1.0):  # otherwise no array of V + N factors is needed
+                n_factors = len(counts), n_tags
                 lock = np.concatenate(
                     [np.resize(*x) for x in zip(factors, n_factors, strict=False)]
                 )
@@ -70,7 +70,7 @@ class Vocabulary:
             paths=(attributes["point"], attributes["code"]) if model.hs else None,
             lock=None if np.all(lock == 1.0) else lock.astype(np.float32),
             subwords=subwords,
-            tags=tags,
+            n_tags=n_tags,
             padding=model.wv.key_to_index.get("\0", 0),
             output_arrays=tuple(trained_outputs(model)),
         )
@@ -84,12 +84,12 @@ class Vocabulary:
     def most_frequent(self) -> float:
         """Fraction of the tokens, after subsampling, that are the most frequent word.
 
-        With N tags of documents, it is at least 1 / N, the minimum fraction of the most frequent
-        tag.
+        With N tags of documents, the result is at least 1 / N, because the most frequent tag has at
+        least this fraction.
         """
         kept_counts = self.counts * self.keep
         word_share = float(kept_counts.max(initial=0.0) / max(1e-9, kept_counts.sum()))
-        return max(word_share, 1 / self.tags if self.tags else 0.0)
+        return max(word_share, 1 / self.n_tags if self.n_tags else 0.0)
 
     def words(self, negative_shards: int) -> WordArrays:
         """Return the arrays that units are trained with."""
@@ -100,21 +100,21 @@ class Vocabulary:
     def count_rows(self) -> Tables:
         """Return the number of rows of each table, 0 if it is unused."""
         n_words = len(self.counts)
-        n_inputs = n_words + self.tags if self.subwords is None else len(self.subwords.weights)
+        n_inputs = n_words + self.n_tags if self.subwords is None else len(self.subwords.weights)
         n_rows = dict.fromkeys(Tables._fields, 0) | {"inputs": n_inputs}
         n_rows |= {array.table: n_words for array in self.output_arrays}
         return Tables(**n_rows)
 
     def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
-        """Return the number of predictions per position of each row; see `pair_rates`.
+        """Return, for each row, its number of predictions per position; see `pair_rates`.
 
-        The number is negative for tags of a single document, which marks that no two jobs train
-        these tags concurrently.
+        The number is negative for tags of a single document: no two jobs train such a tag
+        concurrently.
         """
         frequency = self.counts * self.keep
         skipgram = config.objective.skipgram
         pairs: float = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
-        counts = corpus.tag_counts(self.tags) if self.tags else np.zeros(0)
+        counts = corpus.tag_counts(self.n_tags) if self.n_tags else np.zeros(0)
         tags = counts / max(1, corpus.total_sentences)
         if config.has_documents and skipgram:
             positions = config.dbow_words + tags.sum() or 1.0

@@ -96,7 +96,7 @@ class Weights:
 
     @contextlib.contextmanager
     def training(self) -> Iterator[None]:
-        """Let the regime go ahead; rows that it trains in place are apart in this context.
+        """Let the regime train; rows that it trains in place are padded in this context.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Weights:
             self.move_together()
 
     def move_apart(self) -> None:
-        """Move the rows apart that kernels train in place; no rows are moved if they train copies.
+        """Move apart the rows that kernels train in place; do nothing if they train copies.
 
         The model's arrays become strided views of the rows, which other threads can read meanwhile.
         """
@@ -124,7 +124,7 @@ class Weights:
             self.rows_in_place.move_apart()
 
     def move_together(self) -> None:
-        """Move rows that are apart together, so that the model has its arrays in C order again."""
+        """Undo `move_apart`, so that the model has its arrays in C order again."""
         if self.rows_in_place is not None:
             self.rows_in_place.move_together()
 
@@ -215,7 +215,7 @@ class RowsInPlace:
         self._model = model
         memories = [table for table in tables if isinstance(table, RowMemory)]
         self._memories = list(dict.fromkeys(memories))  # tables may share an array
-        # the model's strided views of rows that are apart, each with the array that it replaces
+        # strided views of rows that are apart, each with the model's array that it replaces
         self._views: list[tuple[np.ndarray, np.ndarray]] = []
 
     @classmethod
@@ -268,12 +268,12 @@ class RowsInPlace:
 
 
 def _make_room(model: Any) -> None:
-    """Replace arrays that kernels cannot train in place by copies that they can, one by one."""
+    """Copy each array that kernels cannot train in place to memory with room for padding."""
     inputs = find_inputs(model)
     if RowMemory.of(inputs) is None:
-        holders = keyed_vectors(model)
-        whole = new_rows(sum(len(keyed.vectors) for keyed in holders), model.vector_size)
-        for keyed, rows in zip(holders, np.split(whole, [len(model.wv)]), strict=False):
+        all_vectors = keyed_vectors(model)
+        whole = new_rows(sum(len(keyed.vectors) for keyed in all_vectors), model.vector_size)
+        for keyed, rows in zip(all_vectors, np.split(whole, [len(model.wv)]), strict=False):
             rows[:] = keyed.vectors
             keyed.vectors = rows
     for array, rows in trained_outputs(model).items():

@@ -93,11 +93,15 @@ def test_port_is_reachable_only_inside_the_namespace(inside, tmp_path):
 
 
 def own_children():
-    """Return descendants of this process, except fork servers shared with other tests."""
+    """Return descendants of this process, except those that earlier tests share or have left.
+
+    `multiprocessing` keeps a process that tracks its resources.
+    """
     return [
         child
         for child in psutil.Process().children(recursive=True)
         if child.pid not in forks.shared()
+        and "multiprocessing.resource_tracker" not in " ".join(child.cmdline())
     ]
 
 

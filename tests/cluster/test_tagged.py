@@ -141,16 +141,16 @@ def encoded(documents):
         return EncodedCorpus(made, [EncodedPart([shard], tokens, len(documents))])
 
 
-def two_words(**tags):
+def two_words(**counts):
     keep, noise = np.ones(2, np.float32), np.array([1.0, 3.0])
-    return Vocabulary(np.array([5.0, 3.0]), keep, noise, None, None, **tags)
+    return Vocabulary(np.array([5.0, 3.0]), keep, noise, None, None, **counts)
 
 
 def test_rates_of_tags_follow_their_documents():
     # tags 0 and 1 belong to one document each, tag 2 to both, tag 3 to none
     corpus = encoded([([0, 2], [0, 1, 0, 0]), ([1, 2], [1, 0, 0, 1])])
     assert corpus.tag_counts(4).tolist() == [1, 1, 2, 0]
-    vocabulary = two_words(tags=4)
+    vocabulary = two_words(n_tags=4)
     with corpus:
         for options, words, tags in (
             # word inputs and inputs per tag of a position, which is a pair with one of two tags

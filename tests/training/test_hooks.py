@@ -8,7 +8,7 @@ from gensim.models import Word2Vec
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.model import BYPASSED
+from gensim_tfw2v.model import THREAD_METHODS
 
 NODES = [f"n{number}" for number in range(20)]
 
@@ -71,7 +71,7 @@ def test_file_hook_is_called_by_gensims_code(tmp_path, caplog):
 OF_FILES = ("_do_train_epoch", "_worker_loop_corpusfile")
 
 
-@pytest.mark.parametrize("hook", BYPASSED)
+@pytest.mark.parametrize("hook", THREAD_METHODS)
 def test_each_bypassed_hook_is_called_if_overridden(hook, tmp_path):
     original = getattr(Word2Vec, hook)
     called = []
