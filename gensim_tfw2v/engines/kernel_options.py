@@ -1,4 +1,4 @@
-"""Choice of the compiled kernels' options: the fields of their struct in C."""
+"""Choice of the compiled kernels' options, which are the fields of a struct in C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gensim_tfw2v.kernel import sizes
 def choose_kernel_options(problem: Problem) -> Options:
     """Choose the options of the compiled kernels.
 
-    Raises a ValueError if ``problem.kernel`` is the name of no kernel.
+    Raises a ValueError if ``problem.kernel`` is not the name of a kernel.
     """
     options = problem.options
     objective = options.objective
@@ -41,4 +41,4 @@ def choose_kernel_options(problem: Problem) -> Options:
         learn_hidden=options.learn_hidden,
         kernel=kernel_number(problem.kernel),
     )
-    return Options._make(map(int, kernel_options))  # TensorFlow refuses bools
+    return Options._make(map(int, kernel_options))  # ints, because TensorFlow refuses bools
