@@ -15,8 +15,8 @@ Shapes are strings of letters, one letter per dimension:
 """
 
 from dataclasses import dataclass
+from typing import Any
 
-from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.monitor.graph_builder import INT64, SCALAR, GraphBuilder
 from gensim_tfw2v.weight_tables import NODES, OUTPUTS, VECTORS
 
@@ -95,7 +95,7 @@ class Prediction:
 
 
 def objective_graph(
-    objective: Objective,
+    objective: Any,
     n_words: int,
     n_rows: int,
     vector_size: int,
@@ -106,7 +106,7 @@ def objective_graph(
 
     Parameters
     ----------
-    objective : Objective
+    objective : gensim_tfw2v.kernel.objective.Objective
     n_words, n_rows, vector_size : int
         Vocabulary size V, number of input rows (more than V with n-grams), and vector size D.
     n_shared : int

@@ -118,7 +118,7 @@ class Traffic:
 
 
 def _format_bytes(n_bytes: int) -> str:
-    """Return a number of bytes as text, in the largest unit of which it is at least one."""
+    """Format a number of bytes in the largest unit (GB, MB, kB or bytes) that it reaches."""
     for unit_bytes, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n_bytes >= unit_bytes:
             return f"{n_bytes / unit_bytes:,.1f} {unit}"
