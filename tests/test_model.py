@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.graph.step_shape import choose_step
+from gensim_tfw2v.graph.step_shape import choose_step_shape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import (
     choose_kernel_shape,
@@ -396,7 +396,7 @@ def test_cbow_trains_in_blocks_if_the_effective_step_is_small(options, block):
 def test_tokens_per_step_grow_with_the_corpus(tokens, skipgram, vector_size, step, shared):
     def chosen(negative, hierarchical=False, **size):
         objective = Objective(skipgram, negative, hierarchical=hierarchical)
-        return choose_step(objective, tokens, window=5, pairs=6, **size)
+        return choose_step_shape(objective, tokens, window=5, pairs=6, **size)
 
     shape = chosen(5, vector_size=vector_size)
     assert (shape.tokens, shape.shared) == (step, shared)

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.fit import alone_per_second, results
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.step_shape import StepShape, choose_step
+from gensim_tfw2v.graph.step_shape import StepShape, choose_step_shape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
@@ -121,7 +121,7 @@ def test_work_of_a_text_has_the_step_of_its_subsampled_length(skipgram):
         work = Workload.for_text(100_000, tokens, 50, window=4, negative=7, skipgram=skipgram)
         kept = int(tokens * work.frequencies.kept)
         assert 0.1 < kept / tokens < 0.9
-        assert work.shape == choose_step(objective, kept, 4, 5, vector_size=50)
+        assert work.shape == choose_step_shape(objective, kept, 4, 5, vector_size=50)
         steps.add(work.shape.tokens)
     assert len(steps) > 1
 

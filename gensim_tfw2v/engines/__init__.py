@@ -1,7 +1,7 @@
-"""Engines, which train the work units of workers, and the choice of one.
+"""Engines, which train the work units of workers, and the choice between engines.
 
-See `gensim_tfw2v.parameter_server.engine.Engine` for what an engine must offer. Threads that share
-the rows of this process need no engine: they call the compiled kernels without TensorFlow (see
+`gensim_tfw2v.parameter_server.engine.Engine` is the interface of an engine. Threads that share the
+rows of this process need no engine: they call the compiled kernels without TensorFlow (see
 `gensim_tfw2v.regimes.local`).
 """
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from gensim_tfw2v.engines.problem import Problem
     from gensim_tfw2v.parameter_server.engine import Engine
 
-#: Engines with their modules, in the order in which they are tried. An engine's module is imported
-#: when its turn comes.
+#: Modules and classes of the engines, in the order in which `choose_engine` tries them. A module is
+#: imported only if all engines before it cannot train.
 ENGINES: tuple[str, ...] = (
     "gensim_tfw2v.engines.compiled:CompiledEngine",
     "gensim_tfw2v.engines.tensorflow:TensorFlowEngine",
@@ -23,12 +23,12 @@ ENGINES: tuple[str, ...] = (
 
 
 def choose_engine(problem: Problem) -> Engine:
-    """Return the first `Engine` that can train.
+    """Return the first of the `ENGINES` that can train.
 
     Raises
     ------
     RuntimeError
-        If training needs the compiled kernels, and they are not available.
+        If the training needs the compiled kernels, and they are not available.
     """
     for name in ENGINES:
         engine: type[Engine] = pkgutil.resolve_name(name)

@@ -1,4 +1,4 @@
-"""Engine of the compiled kernels, as ops of TensorFlow."""
+"""Engine that trains by the compiled kernels, as ops of TensorFlow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gensim_tfw2v.parameter_server.shard_ops import CompiledShardOps, ShardOps
 
 @dataclass(frozen=True)
 class CompiledEngine(Engine):
-    """Compiled kernels train, on CPUs; see `Engine`.
+    """Engine that trains by the compiled kernels, on CPUs; see `Engine`.
 
     Parameters
     ----------
@@ -46,11 +46,10 @@ class CompiledEngine(Engine):
 
     @classmethod
     def can_train(cls, problem: Problem) -> bool:
-        """Return whether the kernels can train. They need whole rows and whole units, on CPUs.
+        """Return whether the kernels can train: only whole rows and whole units, on CPUs.
 
-        Tasks of a local cluster can use no GPU, and have the kernels' ops if this process has the
-        kernels. So the check does not import TensorFlow into this process; only the process of the
-        coordinator needs it.
+        For a local cluster, the check does not import TensorFlow, which only the cluster's own
+        processes need. Its tasks use no GPU, and have the ops if this process has the kernels.
         """
         options = problem.options
         if not options.regime_of_workers.has_kernels or options.layout != "rows":
@@ -69,7 +68,7 @@ class CompiledEngine(Engine):
 
     @property
     def shape(self) -> Options:
-        """Sizes of blocks."""
+        """Sizes of blocks, which are among the kernels' options."""
         return self.options
 
     def check(self) -> None:
@@ -78,7 +77,7 @@ class CompiledEngine(Engine):
             raise RuntimeError(library.why_not())
 
     def wire_dtype(self, wire: str) -> str:
-        """Return `wire`: the ops convert rows to each type."""
+        """Return `wire`, because the ops can convert rows to any of the types."""
         return wire
 
     def pack(self, entries: np.ndarray) -> bytes:
@@ -111,7 +110,7 @@ class CompiledEngine(Engine):
     def number_rows(
         self, units: list[CompiledUnit], words: WordArrays
     ) -> tuple[dict[str, tf.Tensor], list[CompiledUnit], WordArrays]:
-        """Number the rows; units also reuse negatives: see `reuse_negatives`."""
+        """Let units share negatives, see `reuse_negatives`; then see `Engine.number_rows`."""
         if words.noise.shape[0] != 0:
             units = reuse_negatives(units, words, self.options.shards)
         return number_rows(units, words)

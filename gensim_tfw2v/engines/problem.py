@@ -19,26 +19,28 @@ class Problem:
     n_words : int
         Number of words in the vocabulary.
     tokens : int
-        Tokens that a model is trained on per epoch, after subsampling.
+        Number of tokens that the model is trained on per epoch, after subsampling.
     window : int
-        Maximum number of positions on either side of a window's centre: gensim's `window`, unless
-        the longest sentence needs less.
+        Maximum number of positions on either side of a window's centre: gensim's `window`, or less
+        if the longest sentence is shorter.
     pairs : float
         Mean number of words in a window.
     most_frequent : float
         Fraction of the tokens that are the most frequent word.
     ngram_overlap : float, optional
-        `Subwords.ngram_overlap`; None without subwords.
+        `Subwords.ngram_overlap` of the vocabulary; None without subwords.
     padding : int
-        Index of the input row for positions outside of a document, if rows are concatenated.
+        Index of the input row that stands for positions outside of a document; used only if input
+        rows are concatenated.
     locked : bool
-        Whether updates of input rows are multiplied by ``WordArrays.lock``.
+        Whether the update of each input row is multiplied by its factor in ``WordArrays.lock``.
     loss_every : int
-        Compute the loss of every `loss_every`-th block of a unit; 0 for none. All blocks cost a
-        tenth of the training time. The TensorFlow fallback computes all or none.
+        Compute the loss of every `loss_every`-th block of a unit; 0 for no block. The loss of all
+        blocks takes a tenth of the training time. The TensorFlow fallback computes the loss of all
+        blocks, or of none.
     kernel : str
-        Name of the compiled kernel that trains, of `by_ctypes.kernel_names`; "": the default of
-        each process.
+        Name of the compiled kernel that trains, one of `by_ctypes.kernel_names`. "" selects the
+        default kernel of each process, which depends on its processor.
     """
 
     options: TrainingConfig

@@ -1,4 +1,4 @@
-"""Engine of TensorFlow's own operations, the fallback."""
+"""Engine that trains by TensorFlow's own operations: the fallback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gensim_tfw2v.graph.step_shape import (
     StepShape,
     choose_max_norm,
     choose_product_dtype,
-    choose_step,
+    choose_step_shape,
 )
 from gensim_tfw2v.graph.steps import PreparedUnit
 from gensim_tfw2v.graph.updates import whole_rows
@@ -30,10 +30,10 @@ from gensim_tfw2v.parameter_server.shard_ops import ShardOps, TensorFlowShardOps
 
 @dataclass(frozen=True)
 class TensorFlowEngine(Engine):
-    """TensorFlow's own operations train, step by step; see `Engine`.
+    """Engine that trains by TensorFlow's own operations, step by step; see `Engine`.
 
-    It also trains tables in columns, and by the regimes Downpour and Sandblaster, which read and
-    change rows between the steps of a unit.
+    Only this engine can train tables in columns, and by the regimes Downpour and Sandblaster, which
+    read and change rows between the steps of a unit.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class TensorFlowEngine(Engine):
 
     @classmethod
     def can_train(cls, problem: Problem) -> bool:
-        """Return True: if it cannot, no other engine can, and `from_problem` raises an error."""
+        """Return True. This is the last engine, so `from_problem` raises an error if it cannot."""
         return True
 
     @classmethod
@@ -56,7 +56,7 @@ class TensorFlowEngine(Engine):
         objective = options.objective
         step_options = StepOptions(
             objective,
-            choose_step(
+            choose_step_shape(
                 objective,
                 tokens=problem.tokens,
                 window=problem.window,
@@ -86,7 +86,7 @@ class TensorFlowEngine(Engine):
         """Do nothing: TensorFlow's own operations are always available."""
 
     def wire_dtype(self, wire: str) -> str:
-        """Return "bfloat16" in place of "int8": only the compiled ops convert rows to int8."""
+        """Return `wire`, or bfloat16 for int8: only the compiled ops can convert rows to int8."""
         return "bfloat16" if wire == "int8" else wire
 
     def pack(self, entries: np.ndarray) -> bytes:
@@ -128,9 +128,10 @@ class TensorFlowEngine(Engine):
 
 
 def _why_no_kernels(options: TrainingConfig) -> str:
+    """Return the message of the error that a training needs the kernels, but cannot use them."""
     name = options.kernels_class
     option = "deterministic=True" if options.deterministic else "learn_hidden=False"
     subject = f"{name} is" if name else f"{option} models are"
-    hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
-    reason = hide if library.load_ops() is not None else library.why_not()
+    gpu_reason = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
+    reason = gpu_reason if library.load_ops() is not None else library.why_not()
     return f"{subject} trained only by the compiled kernels, on CPUs, but {reason}"

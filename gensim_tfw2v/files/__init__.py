@@ -1,1 +1,1 @@
-"""Files and sets of files that are replaced atomically, mapped files, and temporary folders."""
+"""Atomic replacement of files and sets of files, memory-mapped files, and temporary folders."""

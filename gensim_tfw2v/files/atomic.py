@@ -1,4 +1,4 @@
-"""Atomic writing of files, which appear only when they are complete."""
+"""Atomic writing: files appear under their names only when they are complete."""
 
 import contextlib
 import logging
@@ -13,8 +13,8 @@ from gensim_tfw2v.files.set_marks import mark_arrays
 from gensim_tfw2v.files.set_replacement import KIND, NEW, finish_replacements, replace_set
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
-#: Function that writes to its argument: an open file, or the name of a file, in whose folder it may
-#: write further files.
+#: Function that writes to its argument: an open file, or the path of a file. With a path, it may
+#: write further files to the same folder.
 Write = Callable[[str | IO[bytes]], object]
 
 #: File descriptor of standard output.
@@ -22,16 +22,16 @@ STDOUT = 1
 
 
 def save_atomically(path: Path, write: Write) -> list[Path]:
-    """Call `write` to make the file `path`, and the files that gensim puts next to it: all or none.
+    """Save the file `path`, and the files that gensim writes next to it: all of them, or none.
 
-    Files are written to a hidden folder under their final names, and replace older ones as a set
-    when all are complete: see `set_replacement`. gensim's files of arrays are marked: see
-    `set_marks`. Links are kept, and their targets replaced. gensim's log messages and an OSError
-    name the final files. After an error, older files of these names are unchanged. Returns the
-    written files, `path` last.
+    `write` is called with a path in a hidden folder. When all files in this folder are complete,
+    they replace older files as a set: see `set_replacement`. gensim's files of arrays are marked:
+    see `set_marks`. If a path to replace is a link, the target of the link is replaced. gensim's
+    log messages and an OSError contain the final paths instead of the hidden ones. After an error,
+    the older files are unchanged. Returns the paths of the written files, `path` last.
 
     If `path` cannot be replaced, for example because it is a device, `write` is called with an open
-    file instead.
+    file instead, and writes directly to the device.
     """
     hidden_folder = ""
     final_folder = str(path.parent.absolute())
@@ -63,7 +63,7 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
             gensim_logger.addFilter(edit_log)
             stack.callback(gensim_logger.removeFilter, edit_log)
             write(str(new_files / path.name))
-            # The key, whether a name is the main file's, puts the main file last.
+            # The sort key is True only for the main file, so the main file is last.
             names = sorted((file.name for file in new_files.iterdir()), key=path.name.__eq__)
             mark_arrays(new_files / path.name, [new_files / name for name in names[:-1]])
             replace_set(folder, path, names)
@@ -76,7 +76,7 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
 
 
 def save_local(name: object, write: Callable[..., object]) -> None:
-    """Save to a local file by `save_atomically`; to a URL or open file directly, as gensim does."""
+    """Save to a local path by `save_atomically`, or to a URL or open file directly, like gensim."""
     name = os.fspath(name) if isinstance(name, Path) else name
     if isinstance(name, str) and "://" not in name:
         save_atomically(Path(name).expanduser(), write)
@@ -85,10 +85,10 @@ def save_local(name: object, write: Callable[..., object]) -> None:
 
 
 def replaceable(path: Path) -> Path | None:
-    """Return the regular file, existing or not, that a path leads to through links.
+    """Return the path of the file that saving to `path` replaces: the target, if `path` is a link.
 
-    Returns None if it cannot be replaced: a device, a pipe, this process's standard output, or a
-    file in a folder in which no files can be made.
+    The file need not exist. Returns None if it cannot be replaced because it is a device, a pipe or
+    this process's standard output, or because files cannot be created in its folder.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -96,21 +96,25 @@ def replaceable(path: Path) -> Path | None:
     except FileNotFoundError:
         return target
     is_file = stat.S_ISREG(status.st_mode) and not _is_stdout(status)
-    # Files of arrays are saved next to a link, so its folder must be writable, too.
+    # If `path` is a link, files of arrays are saved next to the link, so the link's folder must be
+    # writable, too.
     folders = target.parent, path.parent
     are_writable = all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
     return target if is_file and are_writable else None
 
 
 def _is_stdout(status: os.stat_result) -> bool:
-    """Return whether a file is the one that standard output writes to."""
+    """Return whether a file, by its status, is the file that standard output writes to."""
     with contextlib.suppress(OSError):
         return os.path.samestat(status, os.fstat(STDOUT))
     return False
 
 
 def _open_irreplaceable(path: Path) -> IO[bytes]:
-    """Open a path that cannot be replaced; standard output at its current position."""
+    """Open a file that cannot be replaced for writing.
+
+    Standard output is opened at its current position, after what was written there before.
+    """
     if path.exists() and _is_stdout(path.stat()):
         with contextlib.suppress(AttributeError):  # sys.stdout may be None
             sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""Loading a set of files, although an interrupted or concurrent save may replace it.
+"""Loading of a set of files that an interrupted or concurrent save may be replacing.
 
-`set_replacement` describes such saves.
+`set_replacement` describes how saves replace a set.
 """
 
 import errno
@@ -19,23 +19,23 @@ MAX_ATTEMPTS = 3
 
 
 class FileSetError(ValueError):
-    """Files that were not saved together, or that another process replaced during loading.
+    """Error for files that were not saved together, or that were replaced while they were loaded.
 
-    The message contains their names. To repair the set, restore all files from one backup, or save
-    again.
+    The message contains the names of the files. To repair a set of files, restore all of them from
+    one backup, or save the model again.
     """
 
 
 def load_set(path: Path, load: Callable[[], T]) -> T:
-    """Return the result of `load`, which loads a set with the main file `path`.
+    """Load a set of files with the main file `path`: call `load`, and return its result.
 
-    An interrupted replacement is finished first. If `load` fails, and another process has replaced
-    the main file meanwhile, `load` is called again.
+    An interrupted replacement of the set is finished first. If `load` raises an error, and another
+    process has replaced the main file meanwhile, `load` is called again.
 
     Raises
     ------
     FileNotFoundError
-        If an interrupted replacement cannot be finished here.
+        If an interrupted replacement cannot be finished by this process.
     FileSetError
         If another process has replaced the set during each attempt.
     Exception
@@ -47,7 +47,7 @@ def load_set(path: Path, load: Callable[[], T]) -> T:
         try:
             return load()
         except Exception as error:
-            find_set(path)  # another process may be replacing the main file
+            find_set(path)  # wait while another process replaces the main file
             if file_version(path) == version:
                 raise
             last_error = error
@@ -58,9 +58,9 @@ def load_set(path: Path, load: Callable[[], T]) -> T:
 
 
 def file_version(path: Path) -> tuple[int, ...]:
-    """Return numbers that change when a file is replaced.
+    """Return the version of a file: a tuple of numbers that differs after the file is replaced.
 
-    The result is empty if the file is missing or not a regular file.
+    The tuple is empty if the file is missing or not a regular file.
     """
     try:
         status = path.stat()
@@ -72,13 +72,15 @@ def file_version(path: Path) -> tuple[int, ...]:
 
 
 def find_set(path: Path) -> None:
-    """Finish an interrupted replacement of a set, or wait for a running one, if `path` is missing.
+    """Make sure that the main file `path` of a set exists, if a replacement has moved it away.
+
+    If the file is missing, an interrupted replacement is finished, and a running one waited for.
 
     Raises
     ------
     FileNotFoundError
-        If an interrupted replacement cannot be finished here. Nothing is raised if the file is
-        missing for a different reason.
+        If an interrupted replacement cannot be finished by this process. Nothing is raised if the
+        file is missing for a different reason.
     """
     if path.exists():
         return

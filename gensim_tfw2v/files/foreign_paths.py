@@ -1,4 +1,4 @@
-"""Descriptions of files and folders that a loader does not expect, with what loads them."""
+"""Descriptions of files and folders that a loader cannot load, with advice what can load them."""
 
 import contextlib
 import json
@@ -9,16 +9,16 @@ from typing import Any
 
 from gensim_tfw2v.messages import open_decompressed
 
-#: First bytes of a pickle, as gensim and this package save models and vectors.
+#: First byte of a pickle, the format in which gensim and this package save models and vectors.
 PICKLE = b"\x80"
 
-#: Part of config.json that describes a model of this package.
+#: Key in config.json whose value describes a model of this package.
 OWN_PART = "gensim_tfw2v"
 
-#: File by which sentence-transformers marks its folders.
+#: Name of a file that sentence-transformers writes to each of its folders.
 SENTENCE_TRANSFORMERS = "config_sentence_transformers.json"
 
-# Descriptions of files, with advice. The placeholders are those of `describe_file`.
+# Descriptions of files, with advice. `describe_file` replaces the placeholders in braces.
 
 _ONLY_VECTORS = (
     "contains only vectors: convert them with `tfw2v convert {path} vectors.kv`, and make a model "
@@ -39,21 +39,22 @@ _DESCRIPTIONS = {
     rb"PK\x03\x04": _ONLY_VECTORS,  # .npz or .keras
     rb"\xba\x16O/": "is a model of fastText: load it with TFFastText.load_facebook_model({path!r})",
     rb".{7}\0\{|\s*\{": _IN_FOLDER,  # safetensors or JSON
-    rb"\s*[0-9]+[ \t]+[0-9]+\s": _ONLY_VECTORS,  # the header of word2vec's formats
+    rb"\s*[0-9]+[ \t]+[0-9]+\s": _ONLY_VECTORS,  # header of word2vec's formats
+    # a word and at least two numbers: GloVe's format
     rb"\S+([ \t]+[+-]?[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?){2}": _ONLY_VECTORS,
     rb"version https://git-lfs": "is a pointer of Git LFS, not the file: run git lfs pull",
 }
 
 
 def describe_file(path: Path, loader: str = "TFWord2Vec") -> str:
-    """Describe a file that is not a model's, with what loads it; return "" for unknown files.
+    """Describe a file that is not a model, with advice what can load it; "" for unknown files.
 
-    `loader` is the name of the class that the user has called.
+    `loader` is the name of the class by which the user has tried to load the file.
     """
     try:
         with open_decompressed(path) as file:
             start = file.read(4096)
-    except Exception:  # loading the file raises a better error
+    except Exception:  # the loader's own error describes the problem better
         return ""
     names = {"path": str(path), "folder": str(path.parent), "loader": loader}
     if start.startswith(PICKLE):
@@ -72,7 +73,7 @@ def describe_file(path: Path, loader: str = "TFWord2Vec") -> str:
 
 
 def describe_folder(path: Path) -> str:
-    """Describe a folder, with what loads it."""
+    """Describe a folder, with advice what can load it."""
     config = read_config(path)
     if is_resaved(path):
         return (
@@ -107,19 +108,19 @@ def describe_folder(path: Path) -> str:
 def is_resaved(folder: Path) -> bool:
     """Return whether a folder of a model or of embeddings was saved by a different library.
 
-    The package `tokenizers`, which those libraries use, writes a version into its file.
+    Such libraries save ``tokenizer.json`` by the package `tokenizers`, which adds a version to it.
     """
     tokenizer = _read_json(folder / "tokenizer.json")
     return "version" in tokenizer or (folder / SENTENCE_TRANSFORMERS).is_file()
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the content of a folder's config.json; empty if it is missing or invalid."""
+    """Return the content of a folder's config.json; {} if the file is missing or invalid."""
     return _read_json(folder / "config.json")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file; empty if it is missing or invalid."""
+    """Return the object that a JSON file contains; {} if the file is missing or invalid."""
     try:
         if not path.is_file():  # reading a pipe could block forever
             return {}
@@ -130,12 +131,12 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _contains(folder: Path, pattern: str) -> bool:
-    """Return whether a folder, or one of the folders in it, has a file of this pattern."""
+    """Return whether a folder, or a subfolder to a depth of two, contains a file of a pattern."""
     return any(any(folder.glob(prefix + pattern)) for prefix in ("", "*/", "*/*/"))
 
 
 def _find_pickles(folder: Path, n_files: int = 2) -> Iterator[Path]:
-    """Yield the first `n_files` files of a folder that start like pickles."""
+    """Yield the first `n_files` files of a folder that begin like a pickle."""
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         with contextlib.suppress(PermissionError), path.open("rb") as file:
             if file.read(1) == PICKLE:

@@ -1,6 +1,6 @@
-"""Arrays in files mapped into memory.
+"""Arrays in files that are mapped into memory.
 
-The operating system keeps only the used parts of mapped arrays in memory. So models may be larger
+The operating system keeps only the used parts of a mapped array in memory. So a model may be larger
 than memory.
 """
 
@@ -14,11 +14,12 @@ from numpy.typing import DTypeLike
 
 
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
-    """Make an array of zeros in a new ``.npy`` file, with all of its disk space allocated.
+    """Create an array of zeros in a new ``.npy`` file, and allocate the file's disk space.
 
-    If the disk is full, an OSError is raised, and no file is left. Without the allocation, a signal
-    would kill the process at a later write to the array. An older file is replaced; processes that
-    have mapped it keep its content.
+    If the disk is full, an OSError is raised, and the file is removed. Without the allocation, a
+    signal would kill the process later, when it writes to a part of the array for which no space is
+    left. If a file exists, it is replaced; processes that have mapped the old file keep its
+    content.
     """
     path.unlink(missing_ok=True)
     try:
@@ -35,12 +36,12 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32)
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
-    """Write an array to a ``.npy`` file, like `np.save`, but with the errors of `new_array`."""
+    """Write an array to a ``.npy`` file, like `np.save`, but raise the errors of `new_array`."""
     new_array(path, array.shape, array.dtype)[:] = array
 
 
 def _allocate(file: IO[bytes], offset: int, size: int) -> None:
-    """Allocate disk space for `size` zeros in a file."""
+    """Allocate disk space in a file for `size` bytes from `offset`, which read as zeros."""
     if not size:
         return
     try:
@@ -52,6 +53,7 @@ def _allocate(file: IO[bytes], offset: int, size: int) -> None:
         is_unsupported = error.errno in (errno.EINVAL, errno.EOPNOTSUPP)
         if not is_unsupported:
             raise
+    # The system or the file system cannot allocate space, so write zeros instead.
     file.seek(offset)
     zeros = bytes(1 << 20)
     while size > 0:

@@ -1,6 +1,7 @@
-"""Files in the safetensors format: named arrays, written in chunks of rows and read strictly.
+"""Writer and strict reader of files in the safetensors format, which contain named arrays.
 
-A file contains the header's length (8 bytes, little-endian), the header (JSON) and the elements.
+A file consists of the header's length in bytes (8 bytes, little-endian), the header (JSON), and the
+elements of all arrays.
 """
 
 import json
@@ -14,7 +15,7 @@ import numpy as np
 
 from gensim_tfw2v.messages import quoted, strict_json
 
-#: NumPy's types by the format's names of them.
+#: NumPy's names of the types of elements, by the format's names.
 DTYPES = {
     "BOOL": "|b1",
     "F16": "<f2",
@@ -33,7 +34,7 @@ DTYPES = {
 #: Number of rows that are converted and written at a time.
 ROWS_AT_A_TIME = 1 << 14
 
-#: Key of the metadata in the header.
+#: Key in the header whose value is the file's metadata.
 METADATA = "__metadata__"
 
 #: Maximum size in bytes that the format allows for a header.
@@ -47,7 +48,8 @@ def write_tensors(
 ) -> None:
     """Write tensors to a new file.
 
-    `tensors` contains the type of each tensor, and arrays whose rows are concatenated.
+    `tensors` contains, by name, the type of each tensor, and arrays whose concatenated rows are the
+    tensor.
     """
     header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
     end = 0
@@ -70,9 +72,10 @@ def read_tensors(
     dtypes: Mapping[str, str],
     check_metadata: Callable[[Mapping[str, str]], object] = lambda metadata: None,
 ) -> dict[str, np.ndarray]:
-    """Read all tensors of a file, which may have these names and types only.
+    """Read all tensors of a file. Its tensors must be among `dtypes`, which maps names to types.
 
-    `check_metadata` is called with the file's metadata before the names and types are checked.
+    `check_metadata` is called with the file's metadata before names and types are checked, so that
+    it can raise a more specific error.
 
     Raises
     ------
@@ -105,7 +108,7 @@ def read_tensors(
 
 
 def _entry(dtype: str, shape: Sequence[int], start: int) -> dict[str, Any]:
-    """Return the entry of a header for a tensor whose elements start at an offset."""
+    """Return the header's entry for a tensor whose elements start at the offset `start`."""
     if min(shape, default=0) < 0:
         raise ValueError(f"a shape is {quoted(shape)}")
     end = start + math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize

@@ -1,14 +1,16 @@
-"""Marks that show which save a model's files of arrays belong to.
+"""Marks in a model's files of arrays, which identify the save that wrote a file.
 
-gensim saves large arrays to files of their own next to the main file. `set_replacement` never
-leaves a mixture of files of two saves. But copies of single files, two processes that save at the
-same time, or a save while a different process loads can mix them.
+gensim saves each large array of a model to a separate file next to the main file.
+`set_replacement` never leaves a mixture of files of two saves. But users may copy single files, two
+processes may save at the same time, or a process may save while another one loads. Then the main
+file and the files of arrays could be from different saves.
 
-The law: every file of arrays ends with a mark that contains a random id of its save, and a checksum
-of the main file. Loading compares the marks of all files with each other and with the main file. A
-mark is behind the array, where NumPy and gensim ignore it, even in mapped files; in a compressed
-file it is the comment of the archive. Files of earlier versions and of gensim have no marks. They
-are loaded, but not together with marked files.
+So every file of arrays ends with a mark, which contains a random id of the save and a checksum of
+the main file. Loading compares the marks of all files with each other, and with the main file. The
+mark follows the array, where NumPy and gensim ignore it, even if the file is mapped. In a
+compressed file (``.npz``), the mark is the comment of the archive. Files that gensim or earlier
+versions of this package have saved contain no marks. They can be loaded, but not together with
+marked files.
 """
 
 import os
@@ -23,7 +25,7 @@ from gensim_tfw2v.files.file_set import FileSetError, file_version, load_set
 
 T = TypeVar("T")
 
-#: Start of a mark.
+#: Bytes at the start of every mark.
 MAGIC = b"\0tfw2v-save"
 
 #: Size in bytes of the id of a save.
@@ -33,18 +35,21 @@ ID_SIZE = 16
 SUM_SIZE = 4
 
 #: Size in bytes of a mark.
-SIZE = len(MAGIC) + ID_SIZE + SUM_SIZE
+MARK_SIZE = len(MAGIC) + ID_SIZE + SUM_SIZE
 
 #: Suffixes of gensim's files of arrays.
 ARRAY_SUFFIXES = (".npy", ".npz")
 
-#: Number of bytes that are read at a time.
-CHUNK = 1 << 20
+#: Number of bytes that are read at a time to compute a checksum.
+CHUNK_SIZE = 1 << 20
 
 
 def mark_arrays(main: Path, other_files: Sequence[Path]) -> None:
-    """Append marks to gensim's files of arrays, if all other files of a set are such files."""
-    if not other_files:  # `main` may be a folder
+    """Append marks to the files of arrays that gensim has saved next to the file `main`.
+
+    Nothing is marked if any of `other_files` is not such a file.
+    """
+    if not other_files:  # without files of arrays, `main` may be a folder, which has no checksum
         return
     for path in other_files:
         if not path.name.startswith(f"{main.name}.") or path.suffix not in ARRAY_SUFFIXES:
@@ -60,16 +65,17 @@ def mark_arrays(main: Path, other_files: Sequence[Path]) -> None:
 
 
 def load_marked(name: Any, load: Callable[[], T]) -> T:
-    """Return the result of `load`, after checking that all files it has loaded are of one save.
+    """Call `load`, check that it has loaded files of one save only, and return its result.
 
-    See `file_set.load_set`. Files that are not local are not checked.
+    `name` is the path or URL of the main file. A set that is being replaced is handled as in
+    `file_set.load_set`. Files that are not local are not checked.
 
     Raises
     ------
     FileNotFoundError
-        If an interrupted save cannot be finished here.
+        If an interrupted save cannot be finished by this process.
     FileSetError
-        If a file of arrays is of a different save than the main file.
+        If a file of arrays is from a different save than the main file.
     """
     name = os.fspath(name) if isinstance(name, os.PathLike) else name
     if not isinstance(name, str) or "://" in name:
@@ -81,7 +87,7 @@ def load_marked(name: Any, load: Callable[[], T]) -> T:
         try:
             saved = load()
         except Exception as error:
-            # a mixture may be the reason, because arrays of two saves can differ in shape
+            # Files of two saves may be the reason, because their arrays can differ in shape.
             mixture = _describe_mixture_on_disk(path)
             if mixture:
                 raise FileSetError(mixture) from error
@@ -95,17 +101,17 @@ def load_marked(name: Any, load: Callable[[], T]) -> T:
 
 
 def _describe_mixture_on_disk(path: Path) -> str:
-    """Describe the mixture of saves in files that could not be loaded; "" without a mixture."""
+    """Describe the mixture of saves in files that `load` could not load; "" if there is none."""
     from gensim.utils import unpickle
 
     try:
         return _describe_mixture(unpickle(str(path)), path, file_version(path))
-    except Exception:  # a damaged or missing file was the reason
+    except Exception:  # a damaged or missing file, not a mixture, was the reason
         return ""
 
 
 def _describe_mixture(saved: Any, path: Path, version: tuple[int, ...]) -> str:
-    """Describe which files of a loaded object are of different saves; "" if all are of one save.
+    """Describe the mixture of saves in the files of a loaded object; "" if all are from one save.
 
     `version` is the `file_version` of the main file before it was loaded.
     """
@@ -128,31 +134,32 @@ def _describe_mixture(saved: Any, path: Path, version: tuple[int, ...]) -> str:
 
 
 def _find_array_files(saved: Any, name: str) -> Iterator[Path]:
-    """Yield the files of arrays that gensim loads for an object and for its attributes."""
+    """Yield the files of arrays from which gensim loads an object and its attributes."""
     suffix = ".npz" if name.endswith((".gz", ".bz2")) else ".npy"
 
     def visit(holder: Any, prefix: str) -> Iterator[Path]:
         for attribute in getattr(holder, "__numpys", ()):
             yield Path(f"{prefix}.{attribute}{suffix}")
         for attribute in getattr(holder, "__recursive_saveloads", ()):
-            # gensim removes some attributes of older versions after it has loaded them
+            # The attribute may be missing: gensim removes some attributes of older versions after
+            # it has loaded them.
             yield from visit(getattr(holder, attribute, None), f"{prefix}.{attribute}")
 
     yield from visit(saved, name)
 
 
 def _read_mark(path: Path) -> bytes:
-    """Return the mark at the end of a file; empty if it has none."""
+    """Return the mark at the end of a file; b"" if the file has none."""
     with path.open("rb") as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - SIZE))
-        last_bytes = file.read(SIZE)
+        file.seek(max(0, os.fstat(file.fileno()).st_size - MARK_SIZE))
+        last_bytes = file.read(MARK_SIZE)
     return last_bytes if last_bytes.startswith(MAGIC) else b""
 
 
 def _checksum(path: Path) -> bytes:
-    """Return the checksum of a file's content."""
+    """Return the CRC-32 checksum of a file's content."""
     checksum = 0
     with path.open("rb") as file:
-        while data := file.read(CHUNK):
+        while data := file.read(CHUNK_SIZE):
             checksum = zlib.crc32(data, checksum)
     return checksum.to_bytes(SUM_SIZE, "little")

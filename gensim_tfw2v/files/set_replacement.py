@@ -1,15 +1,15 @@
-"""Replacing a set of files as one thing.
+"""Replacement of a set of files: all of its files are replaced, or none.
 
 A saved model may consist of several files: a main file and files of arrays, or a folder of JSON and
 arrays. File systems replace one file at a time. So a process that is killed between two files could
 leave a mixture of two saves.
 
-The law: the files of two saves never have their final names at the same time. The complete new
-files are in a hidden folder next to the set. Then the old files are moved out, the main file first,
-and the new files are moved in, the main file last. So if the main file is missing, a replacement
-was interrupted. Every step can be repeated, and the next load or save in that folder finishes it:
-see `file_set`. If the main file exists, all files are those of the old save or all are those of the
-new one.
+To prevent this, files of two saves never have their final names at the same time. All new files are
+first completed in a hidden folder next to the set. Then the old files are moved out, the main file
+first, and the new files are moved in, the main file last. So if the main file exists, all files are
+from the same save, the old or the new one. If it is missing, a replacement is running or was
+interrupted. The next load or save in that folder finishes an interrupted replacement (see
+`file_set`), which is possible because every step can be repeated.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from gensim_tfw2v.processes.threads import defer_interrupts
 
 logger = logging.getLogger(__name__)
 
-#: Kind of the hidden folders, see `TemporaryFolder`.
+#: Kind of the hidden folders, a part of their names: see `TemporaryFolder`.
 KIND = "saving"
 
 #: Subfolder of a hidden folder for the complete new files.
@@ -45,28 +45,30 @@ NEW = "new"
 #: Subfolder of a hidden folder for the old files that were moved out.
 OLD = "old"
 
-#: Maximum time in seconds to wait for another process that replaces a set. It needs milliseconds.
+#: Maximum time in seconds to wait while another process replaces a set, which takes milliseconds.
 MAX_WAIT = 2.0
 
 
 def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
-    """Replace files by the complete new files in a hidden folder, or leave the old ones.
+    """Replace all files of a set by the new files in a hidden folder; after an error, none.
 
-    Links are kept, and their targets replaced. New files get the permissions of old ones.
+    If a file is a link, the target of the link is replaced. New files get the permissions of the
+    old files.
 
     Parameters
     ----------
     folder : Path
-        Hidden folder in the folder of the main file's target, with the new files in ``new``.
+        Hidden folder. It is in the folder of the main file (or of its target, if the main file is a
+        link), and contains the new files in its subfolder ``new``.
     path : Path
         Main file.
     names : sequence of str
-        Names of all files in the folder of `path`, the main file last.
+        Names of all files of the set, the main file last. They are in the folder of `path`.
 
     Raises
     ------
     OSError
-        If a file cannot be replaced. All old files then have their names.
+        If a file cannot be replaced. All old files then have their final names.
     """
     with contextlib.ExitStack() as stack:
         staged_files = _stage(folder, path, names, stack)
@@ -88,11 +90,11 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
 
 
 def finish_replacements(folder: Path) -> dict[Path, str]:
-    """Finish replacements of sets in a folder whose processes were killed.
+    """Finish the replacements of sets in a folder that killed processes have interrupted.
 
-    Returns the main files of sets that are still missing, because another process is replacing them
-    or because this process cannot, with the hidden folders of their new files. Paths are absolute,
-    without links.
+    Some main files may still be missing, because another process is replacing their sets, or
+    because this process cannot finish the replacement. Returns these main files, as absolute paths
+    without links, with the hidden folders that contain their new files.
     """
     missing: dict[Path, str] = {}
     for list_file in sorted(folder.resolve().glob(f".{PREFIX}{KIND}-*/{KEPT}")):
@@ -106,20 +108,22 @@ def finish_replacements(folder: Path) -> dict[Path, str]:
             with (hidden / OWNED).open("r+b") as owned:
                 if not is_own(hidden) or not try_lock(owned):
                     continue
-                # Without this lock, the main file could be missing because a third process is
-                # replacing the set.
+                # Without the lock of the folder, the main file could be missing because a third
+                # process is replacing the set.
                 with contextlib.ExitStack() as stack, _lock(hidden.parent):
                     if not path.exists():
                         is_complete = all(
                             (hidden / NEW / name).exists() or (path.parent / name).exists()
                             for name in names
                         )
-                        if not is_complete:  # somebody has removed files
+                        if (
+                            not is_complete
+                        ):  # new files were removed, so the replacement cannot be finished
                             del missing[path.resolve()]
                             continue
                         error = _exchange(_stage(hidden, path, names, stack))
                         if error is not None:
-                            raise error  # the list remains for the next attempt
+                            raise error  # `list_file` remains, for the next attempt
                         logger.warning("%s: finished a save that was interrupted", path)
                 list_file.unlink(missing_ok=True)
                 missing.pop(path.resolve(), None)
@@ -128,14 +132,14 @@ def finish_replacements(folder: Path) -> dict[Path, str]:
 
 
 class _Staged(NamedTuple):
-    """New file, its final path, and the path to which the old file is moved."""
+    """Paths of a file of a set: of the new file, its target, and where the old file is moved to."""
 
     new: Path
     target: Path
     old: Path
 
     def copy_mode(self) -> None:
-        """Give the new file the permissions of the old one, if that exists."""
+        """Give the new file the permissions of the old file, if there is an old file."""
         with contextlib.suppress(FileNotFoundError):
             shutil.copymode(self.target, self.new)
 
@@ -143,9 +147,10 @@ class _Staged(NamedTuple):
 def _stage(
     folder: Path, path: Path, names: Sequence[str], stack: contextlib.ExitStack
 ) -> list[_Staged]:
-    """Return the files that have not been moved yet, after copying each to the disk of its target.
+    """Return the files of a set that are not at their targets yet.
 
-    `stack` closes the temporary folders of the copies.
+    A new file whose target is in a different folder is first copied there, because a file cannot be
+    moved between disks atomically. `stack` closes the temporary folders of these copies.
     """
     staged_files = []
     for name in names:
@@ -154,9 +159,9 @@ def _stage(
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
         new = folder / NEW / name
         old = folder / OLD / name
-        if not new.exists():  # the process that was killed has moved it
+        if not new.exists():  # a killed process has already moved the file to its target
             continue
-        if target.parent != folder.parent:  # a link leads there, maybe to a different disk
+        if target.parent != folder.parent:  # the target of a link, maybe on a different disk
             link_folder = stack.enter_context(TemporaryFolder(KIND, target.parent, is_hidden=True))
             new = Path(shutil.copyfile(new, link_folder / NEW))
             old = link_folder / OLD
@@ -166,7 +171,10 @@ def _stage(
 
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    """Lock a folder, so that processes replace sets in it one by one; without locks, do nothing."""
+    """Lock a folder, so that only one process at a time replaces sets in it.
+
+    Without support for locks, or after `MAX_WAIT`, the context is entered without the lock.
+    """
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -182,9 +190,9 @@ def _lock(folder: Path) -> Iterator[None]:
 
 
 def _write_list(list_file: Path, path: Path, names: Sequence[str]) -> None:
-    """Write the list of a set's files, which `finish_replacements` reads."""
+    """Write the list of a set's files, which `finish_replacements` reads after an interruption."""
     main_folder = path.parent.resolve()
-    # "" is the folder of the hidden folder, which can be renamed
+    # "" stands for the folder that contains the hidden folder, even after this folder is renamed.
     folder = "" if main_folder == list_file.parent.parent.resolve() else str(main_folder)
     unfinished = list_file.with_suffix(".new")
     unfinished.write_text(json.dumps({"folder": folder, "names": list(names)}), "utf-8")
@@ -192,9 +200,10 @@ def _write_list(list_file: Path, path: Path, names: Sequence[str]) -> None:
 
 
 def _exchange(staged_files: Sequence[_Staged]) -> BaseException | None:
-    """Move old files out and new files in; after an error, move all back, and return the error.
+    """Move old files out and new files in; return None.
 
-    If a file cannot be moved back, an error is raised.
+    After an error, all files are moved back, and the error is returned. If a file cannot be moved
+    back, an error is raised, and the set remains half replaced.
     """
     moves = [(file.target, file.old) for file in reversed(staged_files) if file.target.exists()]
     moves += [(file.new, file.target) for file in staged_files]

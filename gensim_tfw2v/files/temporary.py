@@ -1,9 +1,10 @@
-"""Temporary folders, removed with their owner, or later if the owner was killed.
+"""Temporary folders, which are removed when their owner exits, even if it was killed.
 
-A killed process removes nothing. So the owner of a folder holds a lock on a file in it, which the
-system releases whenever the owner exits. A process that makes a folder first removes the folders
-next to it whose lock is free. Process ids would not do: they are reused, and differ between
-containers and between machines that share a file system.
+The owner of a folder is the process that has created it. A killed process cannot remove its folders
+itself. So each owner holds a lock on a file in its folder, which the system releases whenever the
+process exits. A process that creates a folder first removes all folders next to it whose lock is
+free. Process ids could not replace the locks: ids are reused, and differ between containers and
+between machines that share a file system.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from gensim_tfw2v.processes.threads import defer_interrupts
 
 try:
     import fcntl
-except ImportError:  # not a POSIX system: folders of killed processes are kept
+except ImportError:  # without POSIX locks, folders of killed processes remain
     fcntl: Any = None  # type: ignore[no-redef]
 
 logger = logging.getLogger(__name__)
@@ -31,26 +32,40 @@ logger = logging.getLogger(__name__)
 #: Prefix of the names of all temporary folders, after an optional dot.
 PREFIX = "tfw2v-"
 
-#: Name of the locked file. It differs between machines, because a shared file system may not share
-#: locks between them.
+#: Name of the locked file in a folder. The name contains the machine's name, because machines that
+#: share a file system may not share its locks.
 OWNED = f".owned-on-{quote(platform.node(), safe='')}"
 
-#: Name of a file that keeps a folder, and its content, from being removed: see `set_replacement`.
+#: Name of a file that prevents the removal of its folder: see `set_replacement`.
 KEPT = "kept.json"
 
 
 class TemporaryFolder:
-    """New folder, removed by `close`, when garbage collected, or at the interpreter's exit.
+    """Temporary folder.
 
-    `folder` is its absolute path. Its name contains `kind`, the purpose. `parent` is by default the
-    folder of `tempfile` (see TMPDIR). Before a process makes its first folder in a parent, it
-    removes the folders that killed processes have left there.
+    The folder is removed by `close`, when this object is garbage collected, or when the interpreter
+    exits. Before a process creates its first folder in a parent folder, it removes the folders that
+    killed processes have left there.
+
+    Parameters
+    ----------
+    kind : str
+        Purpose of the folder, a part of its name.
+    parent : path, optional
+        Folder in which it is created; by default that of `tempfile`, such as TMPDIR.
+    is_hidden : bool
+        Whether the name begins with a dot.
+
+    Attributes
+    ----------
+    folder : Path
+        Absolute path.
     """
 
     def __init__(
         self, kind: str, parent: str | os.PathLike[str] | None = None, is_hidden: bool = False
     ) -> None:
-        # The path is absolute, because other processes have different working directories.
+        # An absolute path is valid in processes with different working directories, too.
         parent = Path(parent or tempfile.gettempdir()).absolute()
         _remove_abandoned(parent)
         prefix = f".{PREFIX}{kind}-" if is_hidden else f"{PREFIX}{kind}-"
@@ -58,9 +73,9 @@ class TemporaryFolder:
         lock = _lock_new_folder(self.folder)
         self._finalizer = weakref.finalize(self, _finalize, self.folder, os.getpid(), lock)
 
-    @defer_interrupts()  # an interrupted finalizer isn't called again
+    @defer_interrupts()  # a finalizer that an interrupt has stopped isn't called again
     def close(self) -> None:
-        """Remove the folder and its content; idempotent."""
+        """Remove the folder and its content. Further calls do nothing."""
         self._finalizer()
 
     def __enter__(self) -> Path:
@@ -71,12 +86,12 @@ class TemporaryFolder:
 
 
 def check_folder(name: str, folder: str | os.PathLike[str]) -> None:
-    """Check early that the folder of an argument can be made and written to.
+    """Check that the folder `folder` of an argument `name` can be created and written to.
 
     Raises
     ------
     OSError
-        If the folder cannot be used; the message contains the argument, the folder and the reason.
+        If the folder cannot be used. The message contains the argument, the folder and the reason.
     """
     reason = why_unwritable(folder)
     if reason:
@@ -86,11 +101,12 @@ def check_folder(name: str, folder: str | os.PathLike[str]) -> None:
 
 
 def why_unwritable(folder: str | os.PathLike[str]) -> str:
-    """Return the reason why a folder, existing or not, is not writable; empty if it is."""
+    """Return why a folder cannot be created or written to; "" if it can."""
     path = Path(folder).absolute()
     existing_folder = next(parent for parent in (path, *path.parents) if parent.exists())
     try:
-        # permission bits are not reliable (read-only mounts, root), so make a folder there
+        # Create a folder as a test, because permission bits are not reliable: the file system may
+        # be mounted read-only, and root needs no permission.
         TemporaryFolder("trying", existing_folder, is_hidden=True).close()
     except OSError as error:
         return error.strerror or str(error)
@@ -98,13 +114,17 @@ def why_unwritable(folder: str | os.PathLike[str]) -> str:
 
 
 def _lock_new_folder(folder: Path) -> BinaryIO | None:
-    """Lock a file in a new folder, and return it, to be kept open; None if locks do not work."""
+    """Create and lock a file in a new folder; return the open file, which holds the lock.
+
+    Returns None if locks do not work.
+    """
     path = folder / f"{OWNED}.new"
     lock = path.open("wb")
     with path.open("wb") as second_file:
+        # A lock works if it is acquired, and then excludes a second lock of the file.
         works = try_lock(lock) and not try_lock(second_file)
     if works:
-        path.rename(folder / OWNED)  # renamed after locking, so that no process sees it unlocked
+        path.rename(folder / OWNED)  # after locking, so that no process sees it unlocked
         return lock
     lock.close()
     path.unlink()
@@ -112,9 +132,10 @@ def _lock_new_folder(folder: Path) -> BinaryIO | None:
 
 
 def try_lock(file: BinaryIO | int) -> bool | None:
-    """Lock an open file, or that of a descriptor, and return whether that was possible.
+    """Lock an open file or file descriptor, without waiting; return whether it is now locked.
 
-    The result is False if the file is already locked, and None if locks are not supported.
+    The result is False if a different process or open file holds the lock, and None if locks are
+    not supported.
     """
     if fcntl is None:
         return None
@@ -128,10 +149,11 @@ def try_lock(file: BinaryIO | int) -> bool | None:
 
 
 def _finalize(folder: Path, owner: int, lock: BinaryIO | None) -> None:
-    """Remove a folder if this is its owner's process, and release its lock."""
+    """Remove a folder if this process is its owner, and release the folder's lock."""
     is_owner = os.getpid() == owner  # a forked child must not remove its parent's folder
     if is_owner and not (folder / KEPT).exists():
-        with contextlib.suppress(OSError):  # writers on remote machines fail then
+        # After renaming, processes that still write to the folder get an error.
+        with contextlib.suppress(OSError):
             folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
         remove(folder)
     if lock is not None:
@@ -150,7 +172,7 @@ def is_own(folder: Path) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, its lock file last, so that an interrupted removal can be finished."""
+    """Remove a folder, its locked file last, so that an interrupted removal can be finished."""
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
             if path.is_dir() and not path.is_symlink():
@@ -162,7 +184,7 @@ def remove(folder: Path) -> None:
 
 @functools.cache
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the folders in a parent whose owners have exited; once per process."""
+    """Remove the folders in `parent` whose owners have exited, once per process and parent."""
     with contextlib.suppress(OSError):
         for folder in [*parent.glob(f"{PREFIX}*"), *parent.glob(f".{PREFIX}*")]:
             with contextlib.suppress(OSError):

@@ -7,14 +7,15 @@ from gensim_tfw2v.kernel.word_arrays import Lists
 
 
 def look_up_paths(words: tf.Tensor, tree: Lists) -> tuple[tf.Tensor, tf.Tensor]:
-    """Look up the nodes on the paths of words [..., O], and their signs: [..., O * P] each.
+    """Return the nodes on the paths of words [..., O], and the nodes' signs: [..., O * P] each.
 
-    P is the length of the longest path. A sign is 1 for the code 0 and -1 for the code 1. Past
-    the end of a path, nodes and signs are 0.
+    P is the length of the longest path. `tree` lists for each word its path's entries, each
+    ``2 * node + code``. The sign of a node is 1 for the code 0 and -1 for the code 1. Past the end
+    of a path, nodes and signs are 0.
     """
     paths = tf.RaggedTensor.from_row_splits(tree.entries, tree.first, validate=False)
     entries = tf.gather(paths, tf.reshape(words, [-1])).to_tensor(-1)
-    # P is at least 1: the path of a vocabulary's only word has no nodes
+    # Pad to P = 1 at least: if the vocabulary is a single word, its path has no nodes.
     entries = tf.pad(
         entries, [[0, 0], [0, 1 - tf.minimum(1, tf.shape(entries)[1])]], "CONSTANT", -1
     )

@@ -1,10 +1,10 @@
-"""Rows cut into slices of their columns; each slice is on the device that stores its columns.
+"""Rows that are cut into slices by column; each slice is on the device that stores its columns.
 
 The D columns of a row may be distributed over S devices, D / S columns each (Ordentlich et al.
 2016, "Network-Efficient Distributed Word2vec Training System for Large Vocabularies", section 4).
 `Slices.map` computes column-wise functions in each slice. `Slices.total` computes sums over the
-columns, such as dot products: each slice computes partial sums, and the worker adds them. Whole
-rows are one slice, on the worker.
+columns, such as dot products: each device computes the sum over its columns, and the worker adds
+these partial sums. Without distribution, the whole rows are a single slice, on the worker.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ MAX_ROWS = 1 << 16
 
 
 class Link:
-    """Connection of a worker to the devices of S slices, while a step is traced.
+    """Connection between a worker and the devices of S slices, for the graph of one step.
 
-    Products of rows, and the factors of rows, are sent in the dtype `wire`.
+    The methods are called while the step is traced, and add operations to its graph. Floats, such
+    as products of rows and factors of rows, are sent in the dtype `wire`.
     """
 
     def __init__(self, devices: Sequence[str], wire: tf.DType) -> None:
@@ -48,67 +49,76 @@ class Link:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the tensors of previously traced steps."""
-        self._there: dict[tuple[object, tf.DType], list[tf.Tensor]] = {}
-        self._sent: list[tf.Tensor] = []
-        self._received: list[tf.Tensor] = []
+        """Forget the copies and the traffic of previously traced steps."""
+        # copies of a tensor on each device, by the tensor and the dtype in which it was sent
+        self._copies: dict[tuple[object, tf.DType], list[tf.Tensor]] = {}
+        # bytes of each message to and from a single device
+        self._sent_bytes: list[tf.Tensor] = []
+        self._received_bytes: list[tf.Tensor] = []
 
     def wire_dtype_of(self, tensor: tf.Tensor) -> tf.DType:
-        """Return the dtype in which a tensor is sent unless it is a `Payload`."""
+        """Return the dtype in which a tensor is sent. A `Payload` has its own dtype instead."""
         return self.wire if tensor.dtype.is_floating else tensor.dtype
 
     def send(self, tensor: tf.Tensor, dtype: tf.DType) -> list[tf.Tensor]:
-        """Return the tensor on each device; it is sent there only once, in this dtype."""
+        """Send a tensor to each device in this dtype, and return its copies there.
+
+        If the tensor has already been sent in this dtype, the existing copies are returned.
+        """
         key = tensor.ref(), dtype
-        if key not in self._there:
-            travels = tf.cast(tensor, dtype)
-            self._sent.append(_bytes(travels))
-            arrived = []
+        if key not in self._copies:
+            message = tf.cast(tensor, dtype)
+            self._sent_bytes.append(_bytes(message))
+            copies = []
             for device in self.devices:
                 with tf.device(device):
-                    arrived.append(tf.cast(travels, tensor.dtype))
-            self._there[key] = arrived
-        return self._there[key]
+                    copies.append(tf.cast(message, tensor.dtype))
+            self._copies[key] = copies
+        return self._copies[key]
 
-    def send_together(self, together: Sequence[Payload]) -> None:
-        """Send integers in one message, because each message takes some time.
+    def send_together(self, payloads: Sequence[Payload]) -> None:
+        """Send integers to each device in a single message, because each message has a latency.
 
-        A later `send` of these tensors sends nothing. Their dtypes are int32 or uint16. At most one
-        dimension of each shape may be unknown.
+        Later calls of `send` for these tensors return the copies. The payloads' dtypes are int32 or
+        uint16. At most one dimension of each shape may be unknown.
         """
-        parts = [tf.reshape(tf.cast(*sent), [-1]) for sent in together]
+        parts = [tf.reshape(tf.cast(*payload), [-1]) for payload in payloads]
         parts = [_halves(part) if part.dtype == tf.int32 else part for part in parts]
         sizes = tf.stack([tf.size(part) for part in parts])
         message = tf.concat([_halves(sizes), *parts], 0)
-        self._sent.append(_bytes(message))
+        self._sent_bytes.append(_bytes(message))
         for device in self.devices:
             with tf.device(device):
-                sizes_there = _whole(message[: 2 * len(parts)])
-                pieces = tf.split(message[2 * len(parts) :], sizes_there, num=len(parts))
-                for (tensor, dtype), piece in zip(together, pieces, strict=True):
-                    there = _whole(piece) if dtype == tf.int32 else tf.cast(piece, tensor.dtype)
+                received_sizes = _whole(message[: 2 * len(parts)])
+                pieces = tf.split(message[2 * len(parts) :], received_sizes, num=len(parts))
+                for (tensor, dtype), piece in zip(payloads, pieces, strict=True):
+                    values = _whole(piece) if dtype == tf.int32 else tf.cast(piece, tensor.dtype)
                     shape = [-1 if size is None else size for size in tensor.shape]
-                    arrived = self._there.setdefault((tensor.ref(), dtype), [])
-                    arrived.append(tf.reshape(there, shape))
+                    copies = self._copies.setdefault((tensor.ref(), dtype), [])
+                    copies.append(tf.reshape(values, shape))
 
     def receive(self, parts: Sequence[tf.Tensor], dtype: tf.DType) -> tf.Tensor:
-        """Return the sum of parts, one per device; each is sent to the worker in this dtype."""
-        arrived = []
+        """Send a part from each device to the worker in this dtype, and return the parts' sum."""
+        copies = []
         for device, part in zip(self.devices, parts, strict=True):
             with tf.device(device):
-                travels = tf.cast(part, dtype)
-            self._received.append(_bytes(travels) / len(parts))
-            arrived.append(tf.cast(travels, part.dtype))
-        return tf.add_n(arrived)
+                message = tf.cast(part, dtype)
+            # one S-th, because `traffic` multiplies by the number of devices
+            self._received_bytes.append(_bytes(message) / len(parts))
+            copies.append(tf.cast(message, part.dtype))
+        return tf.add_n(copies)
 
     def traffic(self) -> tf.Tensor:
-        """Return the bytes received from all slices and sent to them so far: [2], float32."""
-        both = [tf.add_n(x) if x else 0.0 for x in (self._received, self._sent)]
-        return len(self.devices) * tf.stack(both)
+        """Return the bytes received from all devices, and sent to them, so far: [2], float32."""
+        counts = [tf.add_n(x) if x else 0.0 for x in (self._received_bytes, self._sent_bytes)]
+        return len(self.devices) * tf.stack(counts)
 
 
 class MatrixEncoding:
-    """Encoding of matrices that are sent to or from slices. This base class is the identity."""
+    """Encoding in which matrices are sent to or from slices.
+
+    This base class sends the matrices as they are. Subclasses send fewer elements.
+    """
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
         """Encode matrices for sending."""
@@ -119,13 +129,14 @@ class MatrixEncoding:
         return packed
 
 
+#: Encoding that sends matrices as they are.
 IDENTITY = MatrixEncoding()
 
 
 class Slices:
     """Rows, or a column-wise function of rows, in S parts [..., D/S].
 
-    `link` connects to the devices of the parts; it is None for a single part on the worker.
+    Part s is on device s of `link`. A single part on the worker has no link (None).
     """
 
     def __init__(self, parts: Sequence[tf.Tensor], link: Link | None = None) -> None:
@@ -134,36 +145,38 @@ class Slices:
 
     def map(
         self,
-        make: Callable[..., tf.Tensor],
-        *others: Slices,
-        sent: Sequence[tf.Tensor | Payload] = (),
+        function: Callable[..., tf.Tensor],
+        *operands: Slices,
+        tensors: Sequence[tf.Tensor | Payload] = (),
     ) -> Slices:
-        """Apply a function to each slice, on its device.
+        """Apply a function to each slice, on the slice's device.
 
         Parameters
         ----------
-        make : function (part, parts of others, sent tensors) -> Tensor [..., D/S]
-        sent : sequence of Tensor or Payload
-            Tensors of the worker. Floats are sent in the link's dtype unless they are a `Payload`.
+        function : function (part, parts of operands, tensors) -> Tensor [..., D/S]
+            Called once per device, with the parts of this object and of all operands on it.
+        tensors : sequence of Tensor or Payload
+            Tensors of the worker, which are sent to each device. Floats are sent in the link's
+            dtype, a `Payload` in its own.
         """
-        return Slices(self._each(make, others, sent), self.link)
+        return Slices(self._apply(function, operands, tensors), self.link)
 
     def total(
         self,
-        make: Callable[..., tf.Tensor],
-        *others: Slices,
-        sent: Sequence[tf.Tensor | Payload] = (),
-        exact: bool = False,
+        function: Callable[..., tf.Tensor],
+        *operands: Slices,
+        tensors: Sequence[tf.Tensor | Payload] = (),
+        keep_dtype: bool = False,
     ) -> tf.Tensor:
         """Apply a function to each slice, as `map` does, and sum the results on the worker.
 
-        With `exact`, results are sent in their own dtype.
+        Results are sent in the link's dtype or, with `keep_dtype`, in their own.
         """
-        parts = self._each(make, others, sent)
+        parts = self._apply(function, operands, tensors)
         if self.link is None:
             return parts[0]
         return self.link.receive(
-            parts, parts[0].dtype if exact else self.link.wire_dtype_of(parts[0])
+            parts, parts[0].dtype if keep_dtype else self.link.wire_dtype_of(parts[0])
         )
 
     @property
@@ -175,60 +188,68 @@ class Slices:
         """Cast the rows to a dtype."""
         return self if dtype == self.dtype else self.map(lambda x: tf.cast(x, dtype))
 
-    def gather(self, rows: tf.Tensor, dtype: tf.DType, which: slice = slice(None)) -> Slices:
-        """Gather the rows of each block by their indices ``rows[:, which]``: [blocks, n, D]."""
+    def gather(self, indices: tf.Tensor, dtype: tf.DType, selection: slice = slice(None)) -> Slices:
+        """Gather the rows of each block, in a dtype, by their indices: [blocks, n, D].
+
+        Only the rows with the indices ``indices[:, selection]`` are gathered.
+        """
         return self.map(
-            lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[as_uint16(rows)]
+            lambda x, copy: tf.gather(tf.cast(x, dtype), copy[:, selection]),
+            tensors=[as_uint16(indices)],
         )
 
-    def products(self, others: Slices, encoding: MatrixEncoding = IDENTITY) -> tf.Tensor:
-        """Compute dot products of each row of a block with each row of `others`: [blocks, n, m].
+    def products(self, operand: Slices, encoding: MatrixEncoding = IDENTITY) -> tf.Tensor:
+        """Return the dot products of each row of a block with each row of that block in `operand`.
 
-        Products that `encoding` omits are 0.
+        The shape is [blocks, n, m] for n and m rows per block. Products that `encoding` omits are
+        0.
         """
-        packed = self.total(lambda y, x: encoding.pack(tf.matmul(y, x, transpose_b=True)), others)
+        packed = self.total(lambda y, x: encoding.pack(tf.matmul(y, x, transpose_b=True)), operand)
         return encoding.unpack(packed)
 
     def scaled(self, factors: tf.Tensor) -> Slices:
         """Multiply each row by its factor [..., 1]."""
-        return self.map(tf.multiply, sent=[factors])
+        return self.map(tf.multiply, tensors=[factors])
 
     def matmul(
         self, packed: tf.Tensor, encoding: MatrixEncoding = IDENTITY, transposed: bool = False
     ) -> Slices:
-        """Multiply matrices [blocks, m, n], or transposed [blocks, n, m], by rows: [blocks, m, D].
+        """Multiply a matrix per block by the block's n rows: [blocks, m, D].
 
-        `packed` are the matrices in this `encoding`.
+        The matrices are [blocks, m, n] or, if `transposed`, [blocks, n, m]. `packed` contains them
+        in this `encoding`.
         """
 
-        def multiply(x: tf.Tensor, there: tf.Tensor) -> tf.Tensor:
-            return tf.matmul(encoding.unpack(there), x, transpose_a=transposed)
+        def multiply(x: tf.Tensor, packed_copy: tf.Tensor) -> tf.Tensor:
+            return tf.matmul(encoding.unpack(packed_copy), x, transpose_a=transposed)
 
-        return self.map(multiply, sent=[packed])
+        return self.map(multiply, tensors=[packed])
 
-    def __add__(self, other: Slices) -> Slices:
+    def __add__(self, operand: Slices) -> Slices:
         """Add rows element by element."""
-        return self.map(tf.add, other)
+        return self.map(tf.add, operand)
 
-    def _each(
+    def _apply(
         self,
-        make: Callable[..., Any],
-        others: Sequence[Slices],
-        sent: Sequence[tf.Tensor | Payload],
+        function: Callable[..., Any],
+        operands: Sequence[Slices],
+        tensors: Sequence[tf.Tensor | Payload],
     ) -> list[Any]:
-        parts = [self.parts, *(other.parts for other in others)]
+        """Return the results of a function for each slice; for the arguments, see `map`."""
+        # per argument of the function: its value on each device
+        device_values = [self.parts, *(operand.parts for operand in operands)]
         if self.link is None:
-            here = (x.tensor if isinstance(x, Payload) else x for x in sent)
-            return [make(*(part for (part,) in parts), *here)]
-        for x in sent:
-            parts.append(
+            values = (x.tensor if isinstance(x, Payload) else x for x in tensors)
+            return [function(*(part for (part,) in device_values), *values)]
+        for x in tensors:
+            device_values.append(
                 self.link.send(*(x if isinstance(x, Payload) else (x, self.link.wire_dtype_of(x))))
             )
-        made = []
-        for device, *arguments in zip(self.link.devices, *parts, strict=True):
+        results = []
+        for device, *arguments in zip(self.link.devices, *device_values, strict=True):
             with tf.device(device):
-                made.append(make(*arguments))
-        return made
+                results.append(function(*arguments))
+        return results
 
 
 def _halves(integers: tf.Tensor) -> tf.Tensor:
@@ -237,9 +258,10 @@ def _halves(integers: tf.Tensor) -> tf.Tensor:
 
 
 def _whole(halves: tf.Tensor) -> tf.Tensor:
-    """Join halves [2 n], uint16, to [n], int32."""
+    """Join the halves [2 n], uint16, of integers to [n], int32."""
     return tf.bitcast(tf.reshape(halves, [-1, 2]), tf.int32)
 
 
 def _bytes(tensor: tf.Tensor) -> tf.Tensor:
+    """Return the size of a tensor in bytes: [], float32."""
     return tf.cast(tf.size(tensor), tf.float32) * tensor.dtype.size

@@ -1,4 +1,4 @@
-"""Options of the TensorFlow fallback's units."""
+"""Options of the TensorFlow fallback, which trains units step by step."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ class StepOptions:
     shrink_windows : bool
         Whether the size of each window is random, as in gensim.
     max_window : int, optional
-        Maximum of the random window size (gensim's `window`), before it is cut to the shape's
-        window; by default the shape's window.
+        Maximum of the random window size, gensim's `window`; by default the shape's window. Sizes
+        above the shape's window are reduced to it after they are drawn.
     with_loss : bool
-        Whether the loss is computed, of all steps. It takes a tenth of the training time.
+        Whether the loss of every step is computed. This takes a tenth of the training time.
     skip_targets : bool
         Whether a negative that equals its target is skipped, as in gensim. In a small vocabulary,
-        such negatives are frequent. In a large one, the comparison only costs time.
+        such negatives are frequent. In a large vocabulary, they are so rare that comparing
+        negatives with targets only costs time.
     locked : bool
-        Whether updates of input rows are multiplied by ``WordArrays.lock``.
+        Whether the update of each input row is multiplied by its factor in ``WordArrays.lock``.
     negative_shards : int
-        Number of shards of the vocabulary. The negatives of a target are words of its own shard.
+        Number of shards into which the vocabulary is divided; see `draws`. The negatives of a
+        target are words of the target's shard.
     product_dtype : {"float32", "bfloat16"}
         Precision of the factors and results of matrix products. Rows and sums of their updates are
         always float32.

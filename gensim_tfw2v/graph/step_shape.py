@@ -1,4 +1,4 @@
-"""Sizes of a step of the TensorFlow fallback, and the precision of its products."""
+"""Sizes of a step of the TensorFlow fallback, and precision of the step's matrix products."""
 
 import math
 from dataclasses import dataclass
@@ -11,23 +11,24 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.objective import Objective
 
-#: Maximum tokens of a step. CBOW allows longer steps, because it makes one prediction per token.
-#: Hierarchical softmax needs shorter ones, because nodes near the root are on most paths.
+#: Maximum number of tokens in a step. CBOW allows longer steps than skip-gram, because CBOW makes
+#: only one prediction per token. Hierarchical softmax needs shorter steps, because nodes near the
+#: root are on most paths, so their rows get many updates per step.
 MAX_TOKENS = {"skipgram": 512, "cbow": 2048, "hierarchical softmax": 256}
 
-#: Minimum tokens of a step, if it has more than one block.
+#: Minimum number of tokens in a step that has more than one block.
 MIN_TOKENS = 64
 
-#: Maximum floats in the rows of a step's tokens, T * D. Above it, tensors that are passed between
-#: operations do not fit into a core's cache. CBOW with D = 300 is 1.5 times as fast with T = 512
-#: as with 2048.
-MAX_NUMBERS = 1 << 18
+#: Maximum number of floats in the rows of a step's tokens, T * D. With more, the tensors that are
+#: passed between operations do not fit into a core's cache: CBOW with D = 300 is 1.5 times as fast
+#: with T = 512 as with T = 2048.
+MAX_FLOATS = 1 << 18
 
-#: Minimum number of steps per epoch. With fewer, the updates of a step are too stale for a small
-#: corpus, whose vectors still change fast.
+#: Minimum number of steps per epoch. All updates of a step are computed from the rows at its start.
+#: With fewer steps, vectors would change too much during a step, in particular in a small corpus.
 MIN_EPOCH_STEPS = 512
 
-#: Positions of a block.
+#: Number of positions in a block.
 BLOCK = 32
 
 
@@ -38,14 +39,15 @@ class StepShape:
     Parameters
     ----------
     tokens, block, window : int
-        T, B and w; T is a multiple of B.
+        Number of tokens in a step T, of positions in a block B, and maximum number of positions on
+        either side of a window's centre w. T is a multiple of B.
     shared : int
         Number of negatives shared by the pairs of a block.
     halo_side : {"inputs", "centres"}
         Side of the pairs that comes from the halo.
     turns : int
-        Number of steps per block. Each step trains every `turns`-th centre. More than 1 only if T
-        is B.
+        Number of steps that train each block. Each of these steps trains every `turns`-th centre.
+        `turns` may be above 1 only if T = B.
 
     Raises
     ------
@@ -106,7 +108,7 @@ class StepShape:
         return np.arange(self.inputs) + shift - np.arange(self.centres)[:, None]
 
 
-def choose_step(
+def choose_step_shape(
     objective: Objective,
     tokens: int,
     window: int,
@@ -115,36 +117,40 @@ def choose_step(
     vector_size: int = 100,
     negative_shards: int = 1,
 ) -> StepShape:
-    """Choose the sizes of a step; parameters as for `choose_kernel_shape`.
+    """Choose the sizes of a step. The parameters are those of `choose_kernel_shape`.
 
     T is the largest power of two from `MIN_TOKENS` to `MAX_TOKENS` with at least `MIN_EPOCH_STEPS`
-    steps per epoch and at most `MAX_NUMBERS` floats in its rows. If the effective step of an input
-    exceeds `sizes.MAX_INPUT_STEP`, a step is one block, or some of its centres.
+    steps per epoch and at most `MAX_FLOATS` floats in the tokens' rows. If the effective step of an
+    input (the size of its update, see `sizes.effective_step`) exceeds `sizes.MAX_INPUT_STEP`, a
+    step trains only one block, or only some centres of one block.
     """
     kind = "skipgram" if objective.skipgram else "cbow"
-    longest = MAX_TOKENS["hierarchical softmax" if objective.hierarchical else kind]
-    while longest > MIN_TOKENS and longest * vector_size > MAX_NUMBERS:
-        longest //= 2
-    step = MIN_TOKENS
-    while step < longest and tokens >= 2 * step * MIN_EPOCH_STEPS:
-        step *= 2
+    max_tokens = MAX_TOKENS["hierarchical softmax" if objective.hierarchical else kind]
+    while max_tokens > MIN_TOKENS and max_tokens * vector_size > MAX_FLOATS:
+        max_tokens //= 2
+    step_tokens = MIN_TOKENS
+    while step_tokens < max_tokens and tokens >= 2 * step_tokens * MIN_EPOCH_STEPS:
+        step_tokens *= 2
     min_shared = max(1, objective.negative, negative_shards)
     # CBOW makes one prediction per position, skip-gram one per pair
-    effective = sizes.effective_step(objective, pairs if objective.skipgram else 1, alpha)
-    if objective.negative and effective > sizes.MAX_INPUT_STEP:
-        # a smaller step, because clipping such large updates would distort rows
+    update_size = sizes.effective_step(objective, pairs if objective.skipgram else 1, alpha)
+    if objective.negative and update_size > sizes.MAX_INPUT_STEP:
+        # Train fewer positions per step. Otherwise updates are so large that clipping them would
+        # distort rows.
         block = BLOCK
         while block > 1 and block * alpha > sizes.MAX_INPUT_STEP:
             block //= 2
-        turns = math.ceil(min(effective / sizes.MAX_INPUT_STEP, 2 * window + 1))
+        turns = math.ceil(min(update_size / sizes.MAX_INPUT_STEP, 2 * window + 1))
         return StepShape(block, block, window, max(32, min_shared), turns=turns)
-    # small corpora have few distinct words, each drawn often: more negatives reduce the variance
-    shared = 16 if step == longest else 32
-    # With centres from the halo, skip-gram multiplies negatives by a block's B inputs, not by H:
-    # 8 % fewer multiplications. With hierarchical softmax, centres need more rows than inputs.
-    by_inputs = not objective.skipgram or objective.hierarchical
-    halo_side: Literal["inputs", "centres"] = "inputs" if by_inputs else "centres"
-    return StepShape(step, BLOCK, window, max(shared, min_shared), halo_side)
+    # In a small corpus, which has shorter steps, each of the few distinct words is often drawn as a
+    # negative. More negatives per block, each with a smaller weight, reduce the updates' variance.
+    shared = 16 if step_tokens == max_tokens else 32
+    # If the centres of skip-gram are from the halo, negatives are multiplied by only B inputs, not
+    # by H inputs: 8 % fewer multiplications. CBOW needs the halo for its inputs. With hierarchical
+    # softmax, H centres would need more rows than H inputs.
+    has_input_halo = not objective.skipgram or objective.hierarchical
+    halo_side: Literal["inputs", "centres"] = "inputs" if has_input_halo else "centres"
+    return StepShape(step_tokens, BLOCK, window, max(shared, min_shared), halo_side)
 
 
 def choose_max_norm(objective: Objective) -> float:
@@ -160,13 +166,13 @@ def choose_max_norm(objective: Objective) -> float:
 def choose_product_dtype() -> str:
     """Choose the precision of the matrix products for this machine.
 
-    On processors that multiply bfloat16 natively, it reduces the time of skip-gram by a seventh at
-    D = 100 and by a quarter at D = 300, at the same quality.
+    On processors that multiply bfloat16 natively, bfloat16 reduces the time of skip-gram by a
+    seventh at D = 100 and by a quarter at D = 300, at the same quality.
     """
     try:
         flags = Path("/proc/cpuinfo").read_text().split()
     except OSError:
-        return "float32"  # not Linux: float32 works everywhere
+        return "float32"  # Only Linux lists a processor's features there.
     multiplies_natively = "avx512_bf16" in flags or "amx_bf16" in flags
     return (
         "bfloat16"

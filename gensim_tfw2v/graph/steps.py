@@ -1,7 +1,7 @@
-"""Training of one work unit on tables: drawn, planned, then trained step by step.
+"""Training of one work unit: the unit is drawn, its steps are planned, then trained one by one.
 
-The result is a pure function of the unit's key, its ids, its learning rates and the rows that it
-reads. So a unit may be trained anywhere, and retried.
+The result is a pure function of the unit's key, its entries, its learning rates and the rows that
+it reads. So a unit may be trained on any worker, and retried.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.draws import Draws, counted_negatives, draw
+from gensim_tfw2v.graph.draws import Draws, draw, weigh_negatives
 from gensim_tfw2v.graph.objectives import Step, StepPlan, gradients
 from gensim_tfw2v.graph.paths import look_up_paths
 from gensim_tfw2v.graph.slices import as_is, as_uint16
@@ -26,8 +26,8 @@ from gensim_tfw2v.graph.updates import (
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
-#: Maximum number of nodes on a path. gensim's counts are below 2**63, and towards the root of a
-#: Huffman tree they at least double every two levels.
+#: Maximum number of nodes on a path. Paths cannot be longer, because gensim's counts are below
+#: 2**63, and towards the root of a Huffman tree, counts at least double every two levels.
 MAX_PATH = 128
 
 
@@ -39,13 +39,16 @@ def prepare_unit(
     alphas: tf.Tensor,
     max_entries: int,
 ) -> PreparedUnit:
-    """Draw a unit, and plan its steps; arguments as in `Engine.prepare`."""
+    """Draw a unit, and plan its steps. For the arguments, see `Engine.prepare`."""
     return _planning(options, max_entries)(words, entries, key, alphas)
 
 
 @functools.lru_cache(maxsize=32)
 def _planning(options: StepOptions, max_entries: int) -> tf.types.experimental.PolymorphicFunction:
-    """Return the planning function of a unit's options; cached, so that it is traced only once."""
+    """Return the function that draws and plans units with these options.
+
+    The functions are cached, so that each is traced only once.
+    """
 
     @tf.function(autograph=False)
     def plan_unit(words, entries, key, alphas):  # type: ignore[no-untyped-def]
@@ -59,19 +62,19 @@ def _planning(options: StepOptions, max_entries: int) -> tf.types.experimental.P
 class PreparedUnit(NamedTuple):
     """Unit whose draws are done and whose steps are planned."""
 
-    kept: tf.Tensor  # number of tokens trained on, after subsampling
-    steps: tf.Tensor  # number of steps
+    kept: tf.Tensor  # [], number of tokens to train on, after subsampling
+    steps: tf.Tensor  # [], number of steps
     plan: StepPlan  # draws of all steps
-    unit: Tables  # per table: the distinct ids of each step, concatenated; None if unused
+    ids: Tables  # per table: the distinct row ids of each step, concatenated; None if unused
 
     def train(self, options: StepOptions, tables: Tables, words: WordArrays) -> UnitResult:
-        """Train all steps sequentially; arguments as for `train_steps`."""
-        begin = self.begin(tables)
-        sums = self.train_steps(options, tables, words, tf.constant(0), self.steps, begin)
+        """Train all steps sequentially. For the arguments, see `train_steps`."""
+        zeros = self.begin(tables)
+        sums = self.train_steps(options, tables, words, tf.constant(0), self.steps, zeros)
         return UnitResult(self.kept, *sums[:3])
 
     def begin(self, tables: Tables) -> tuple[tf.Tensor, ...]:
-        """Return the initial sums of `train_steps`, which are 0; see `train_step`."""
+        """Return the initial sums of `train_steps`: a 0 for each result of `train_step`."""
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
         return (*[tf.constant(0.0)] * 3, *traffic)
 
@@ -85,47 +88,53 @@ class PreparedUnit(NamedTuple):
         sums: tuple[tf.Tensor, ...],
         squares: Tables | None = None,
     ) -> tuple[tf.Tensor, ...]:
-        """Train the steps [first, last) sequentially, and return `sums` including these steps.
+        """Train the steps [first, last) sequentially, and return `sums` plus their results.
 
         Parameters
         ----------
         tables : Tables of WholeRows or SlicedRows
-            Updated in place.
+            Rows, which are updated in place.
+        first, last : Tensor [], int32
+            Index of the first step, and of the step after the last one.
         sums : tuple of Tensor
-            Sums over the preceding steps of what `train_step` returns. Their dtypes are kept.
+            Sums of the results of `train_step` over the preceding steps; `begin` for none. The
+            returned sums have the same dtypes.
         squares : Tables of Tensor [], resource, optional
-            Handles of variables [V, 1] with Adagrad's sums, which are updated. None without
-            Adagrad.
+            Handles of variables [V, 1] with Adagrad's sums of squared updates, which are updated in
+            place. None without Adagrad.
         """
 
         def train(step: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
             plan = self.plan.of(step)
-            step_sums = train_step(options, plan, self.unit, tables, words, squares)
-            both = zip(sums, step_sums, strict=True)
-            return step + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
+            step_sums = train_step(options, plan, self.ids, tables, words, squares)
+            pairs = zip(sums, step_sums, strict=True)
+            return step + 1, tuple(x + tf.cast(y, x.dtype) for x, y in pairs)
 
-        _, summed = tf.while_loop(
+        _, total_sums = tf.while_loop(
             lambda step, sums: step < last, train, [first, sums], parallel_iterations=1
         )
-        return tuple(summed)
+        return tuple(total_sums)
 
 
 def number_rows(
     units: list[PreparedUnit], words: WordArrays
 ) -> tuple[dict[str, tf.Tensor], list[PreparedUnit], WordArrays]:
-    """Renumber the rows that prepared units use; see `Engine.number_rows`."""
+    """Replace the row ids in prepared units by indices into the distinct ids.
+
+    For the results, see `Engine.number_rows`.
+    """
     ids = {}
     for name in Tables._fields:
-        parts = [getattr(unit.unit, name) for unit in units]
+        parts = [getattr(unit.ids, name) for unit in units]
         if parts[0] is None:
             continue
-        ids[name], numbers = tf.unique(tf.concat(parts, 0))
-        unit_numbers = tf.split(numbers, [tf.size(part) for part in parts], num=len(parts))
+        ids[name], indices = tf.unique(tf.concat(parts, 0))
+        unit_indices = tf.split(indices, [tf.size(part) for part in parts], num=len(parts))
         if name == "inputs" and words.lock.shape[0] != 0:
             words = words._replace(lock=tf.gather(words.lock, ids[name]))
         units = [
-            unit._replace(unit=unit.unit._replace(**{name: rows}))
-            for unit, rows in zip(units, unit_numbers, strict=True)
+            unit._replace(ids=unit.ids._replace(**{name: rows}))
+            for unit, rows in zip(units, unit_indices, strict=True)
         ]
     return ids, units, words
 
@@ -137,9 +146,10 @@ def _plan_unit(
     alphas: tf.Tensor,
     max_entries: int,
 ) -> PreparedUnit:
+    """Plan the steps of a drawn unit: group each step's rows, and compute its learning rate."""
     shape = options.shape
     objective = options.objective
-    # per table: ids of each block's rows, and their (maximum) number per block
+    # per table: ids of each block's rows, and the maximum number of rows per block
     rows = {"inputs": (draws.inputs, shape.inputs)}
     columns: Any = ()
     signs: Any = ()
@@ -155,9 +165,9 @@ def _plan_unit(
         limits = options.id_bits, options.max_steps(max_entries), shape.blocks * n_rows
         groups[name], ids[name] = group_rows(row_ids, *limits)
     steps = tf.shape(draws.windows)[0]
-    part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
+    progress = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
     plan = StepPlan(
-        alphas[0] + (alphas[1] - alphas[0]) * part_done,
+        alphas[0] + (alphas[1] - alphas[0]) * progress,
         draws.windows,
         words=columns if options.selects_negatives else (),
         signs=signs,
@@ -169,21 +179,22 @@ def _plan_unit(
 def train_step(
     options: StepOptions,
     plan: StepPlan,
-    unit: Tables,
+    unit_ids: Tables,
     tables: Tables,
     words: WordArrays,
     squares: Tables | None = None,
 ) -> tuple[tf.Tensor, ...]:
-    """Train one step of a `PreparedUnit`; arguments as for its `train_steps`.
+    """Train one step of a `PreparedUnit`; for most arguments, see `PreparedUnit.train_steps`.
 
-    Returns loss, predictions and magnitude, as in `UnitResult`, and `Link.traffic` if rows are
-    sliced.
+    `plan` contains the draws of this step, and `unit_ids` the unit's `PreparedUnit.ids`. Returns
+    the fields loss, predictions and magnitude of a `UnitResult`, then `Link.traffic` if rows are in
+    slices.
     """
-    # distinct ids [U] of each table in use
+    # distinct row ids [U] of each table in use
     ids = {
-        name: getattr(plan, name).distinct.of(unit_ids)
-        for name, unit_ids in unit._asdict().items()
-        if unit_ids is not None
+        name: getattr(plan, name).distinct.of(table_ids)
+        for name, table_ids in unit_ids._asdict().items()
+        if table_ids is not None
     }
     if (link := tables.inputs.link) is not None:
         link.begin()
@@ -193,24 +204,24 @@ def train_step(
         ]
         link.send_together([*map(as_is, ids.values()), *indices])
     rows = {name: getattr(tables, name).read(row_ids) for name, row_ids in ids.items()}
-    selects = "outputs" in ids and options.selects_negatives
-    noise = counted_negatives(options, plan.words) if selects else None
+    selects_negatives = "outputs" in ids and options.selects_negatives
+    noise = weigh_negatives(options, plan.words) if selects_negatives else None
     step = Step(options.shape, tf.as_dtype(options.product_dtype), plan, rows, noise)
     step_gradients = gradients(options.objective, step, options.with_loss)
     sums = {
         name: sum_rows(getattr(plan, name), parts) for name, parts in step_gradients.updates.items()
     }
-    update_norms = tf.constant(0.0)  # summed norms of the updates before clipping
+    magnitude = tf.constant(0.0)  # sum of the norms of all row updates before clipping
     for name, row_sums in sums.items():
-        rows = ids[name]
-        sizes = plan.alpha
+        row_ids = ids[name]
+        alphas = plan.alpha
         if squares is not None:
-            so_far = getattr(squares, name)
-            sizes, growth = adagrad(row_sums, read_rows(so_far, rows), plan.alpha)
-            add_rows(so_far, rows, growth)
-        changes, magnitude = clipped(row_sums, sizes, options.max_norm)
-        locked = options.locked and name == "inputs"
-        getattr(tables, name).add(rows, changes, words.lock if locked else None)
-        update_norms += magnitude
-    result = (step_gradients.loss, step_gradients.predictions, update_norms)
+            table_squares = getattr(squares, name)
+            alphas, growth = adagrad(row_sums, read_rows(table_squares, row_ids), plan.alpha)
+            add_rows(table_squares, row_ids, growth)
+        changes, table_magnitude = clipped(row_sums, alphas, options.max_norm)
+        is_locked = options.locked and name == "inputs"
+        getattr(tables, name).add(row_ids, changes, words.lock if is_locked else None)
+        magnitude += table_magnitude
+    result = (step_gradients.loss, step_gradients.predictions, magnitude)
     return result if link is None else (*result, link.traffic())

@@ -1,12 +1,12 @@
 """Updates of a table's rows in a step: grouped by row, summed, clipped and added.
 
-Sorting a step's row ids and summing runs of equal ids is several times cheaper on CPUs than
-scattering every row. The resulting rows are distinct, so each can be overwritten with its new
-value, which is cheaper than adding in place.
+The row ids of a step are sorted, and the updates of equal ids are summed, which is several times
+cheaper on CPUs than scattering every update. Each row then has a single update, so the row can be
+overwritten with its new value, which is cheaper than adding in place.
 
-A row that occurs often in a step gets the sum of its updates, all computed from the same value of
-the row. For a frequent word, that sum can overshoot. Limiting its norm keeps training stable with
-any learning rate, and affects few rows.
+All updates of a row in a step are computed from the same value of the row. For the row of a
+frequent word, their sum can overshoot. Limiting the norm of the sum keeps training stable with any
+learning rate, and affects few rows.
 
 With Adagrad (Duchi et al. 2011), row-wise as in PyTorch-BigGraph (Lerer et al. 2019), a row's
 learning rate decreases with the sum of its squared updates so far.
@@ -21,33 +21,33 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import Slices, as_is, as_uint16
 from gensim_tfw2v.kernel.tables import Tables
 
-#: Constant added to Adagrad's sums, so that a row's first update is bounded.
+#: Constant that is added to Adagrad's sums of squares, so that a row's first update is bounded.
 EPSILON = 1e-6
 
 
 class RowSplits(NamedTuple):
-    """Slice of a step in a concatenation over all steps.
+    """Slice of one step, or slices of all steps, in a concatenation of arrays over all steps.
 
     The fields are [1] for one step, or [steps, 1] for all steps.
     """
 
-    begin: tf.Tensor
-    number: tf.Tensor
+    begin: tf.Tensor  # index of the slice's first row
+    length: tf.Tensor  # number of rows
 
     @property
     def edges(self) -> tf.Tensor:
-        """Start of each step's slice, and end of the last one: [steps + 1]."""
-        return tf.concat([[0], tf.squeeze(self.begin + self.number, -1)], 0)
+        """Index at which each step's slice begins, and end of the last slice: [steps + 1]."""
+        return tf.concat([[0], tf.squeeze(self.begin + self.length, -1)], 0)
 
     def of(self, values: tf.Tensor) -> tf.Tensor:
-        """Return the slice of one step: [number, ...]."""
-        return tf.slice(values, self.begin, self.number)
+        """Return the slice of one step from a concatenation: [length, ...]."""
+        return tf.slice(values, self.begin, self.length)
 
 
 class RowGroups(NamedTuple):
-    """R rows per step, in T/B blocks, grouped by id.
+    """Indices that group the R rows of a step, R B/T in each of its T/B blocks, by row id.
 
-    Shapes are for one step; `group_rows` returns [steps, ...].
+    Shapes are for one step; `group_rows` returns fields with a leading dimension for the step.
     """
 
     rank: tf.Tensor  # [T/B, R B/T], index of each row when the step's rows are sorted by id
@@ -59,106 +59,125 @@ class RowGroups(NamedTuple):
 def group_rows(
     ids: tf.Tensor, id_bits: int, max_steps: int, max_rows: int
 ) -> tuple[RowGroups, tf.Tensor]:
-    """Group each step's rows by id; also return the distinct ids, ascending within each step.
+    """Group each step's rows by id.
 
-    `ids` are int32 [steps, T/B, R B/T], below ``2 ** id_bits``. `max_rows` is the maximum of R.
+    Parameters
+    ----------
+    ids : Tensor [steps, T/B, R B/T], int32
+        Row ids, below ``2 ** id_bits``.
+    id_bits, max_steps, max_rows : int
+        Number of bits of an id, and maxima of the number of steps and of R.
+
+    Returns
+    -------
+    RowGroups
+        Groups of all steps.
+    Tensor [n], int32
+        Distinct ids of each step, ascending within a step, concatenated over all steps.
     """
     shape = tf.shape(ids)
-    rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # R: static if possible
-    first_row = (tf.range(shape[0]) * rows)[:, None]
+    n_rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # R, static if possible
+    first_row = (tf.range(shape[0]) * n_rows)[:, None]
     order, in_order = _sorted(
-        tf.reshape(ids, [shape[0], rows]),
+        tf.reshape(ids, [shape[0], n_rows]),
         (id_bits, (max_steps - 1).bit_length(), max(1, (max_rows - 1).bit_length())),
     )
     order = tf.reshape(order + first_row, [-1])
-    new = tf.concat(
+    is_first = tf.concat(
         [tf.ones_like(in_order[:, :1], tf.bool), in_order[:, 1:] != in_order[:, :-1]], 1
     )
-    # one running sum over all steps, because sums along an axis are slower
-    new = tf.reshape(new, [-1])
-    count = tf.cumsum(tf.cast(new, tf.int32))
-    count = tf.reshape(count, tf.shape(in_order))
-    ends = count[:, -1:]
+    # A single running sum over all steps counts the distinct ids, because sums along an axis are
+    # slower.
+    is_first = tf.reshape(is_first, [-1])
+    n_distinct = tf.cumsum(tf.cast(is_first, tf.int32))
+    n_distinct = tf.reshape(n_distinct, tf.shape(in_order))
+    ends = n_distinct[:, -1:]
     begin = tf.concat([[[0]], ends], 0)[:-1]
-    segment = count - 1 - begin
-    rank = tf.reshape(tf.math.invert_permutation(order), [shape[0], rows]) - first_row
+    segment = n_distinct - 1 - begin
+    rank = tf.reshape(tf.math.invert_permutation(order), [shape[0], n_rows]) - first_row
     groups = RowGroups(
         rank=tf.reshape(rank, shape),
         segment=segment,
         inverse=tf.reshape(tf.dynamic_stitch([order], [tf.reshape(segment, [-1])]), shape),
         distinct=RowSplits(begin, ends - begin),
     )
-    return groups, tf.gather(tf.reshape(in_order, [-1]), tf.squeeze(tf.where(new), 1))
+    return groups, tf.gather(tf.reshape(in_order, [-1]), tf.squeeze(tf.where(is_first), 1))
 
 
 def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.Tensor]:
     """Sort each step's ids [steps, R]; return their former positions and the ids: [steps, R] each.
 
-    A radix sort of the whole unit by stable partitions costs about half of sorting each step by
-    comparison. An id, its step and its position in the step are packed into one integer, with
-    `bits` bits each, so that no pass needs a gather.
+    A radix sort of the whole unit, by three stable partitions, costs about half as much as sorting
+    each step by comparison. An id, the index of its step and its position in the step are packed
+    into one integer, so that no partition needs a gather. `bits` are the numbers of bits of an id,
+    of a step's index and of a position.
     """
     id_bits, step_bits, position_bits = bits
     steps = tf.range(tf.shape(ids)[0])[:, None]
-    above = step_bits + position_bits
-    low = steps * (1 << position_bits) + tf.range(tf.shape(ids)[1])
-    packed = tf.reshape(tf.cast(ids, tf.int64) * (1 << above) + tf.cast(low, tf.int64), [-1])
+    id_shift = step_bits + position_bits
+    places = steps * (1 << position_bits) + tf.range(tf.shape(ids)[1])
+    packed = tf.reshape(tf.cast(ids, tf.int64) * (1 << id_shift) + tf.cast(places, tf.int64), [-1])
     half = (id_bits + 1) // 2
-    # first bit and number of bits of each digit, the least significant first
-    for first, n_bits in (
-        (above, half),
-        (above + half, id_bits - half),
+    # Sort by the lower half of the id, by its upper half, then by the step. Each sort keeps the
+    # order of the previous one.
+    for first_bit, n_bits in (
+        (id_shift, half),
+        (id_shift + half, id_bits - half),
         (position_bits, step_bits),
     ):
         if n_bits:
-            digit = tf.cast(_bits(packed, first, n_bits), tf.int32)
+            digit = tf.cast(_bits(packed, first_bit, n_bits), tf.int32)
             packed = tf.concat(tf.dynamic_partition(packed, digit, 1 << n_bits), 0)
     packed = tf.reshape(packed, tf.shape(ids))
     positions = tf.cast(_bits(packed, 0, position_bits), tf.int32)
-    return positions, tf.cast(tf.bitwise.right_shift(packed, above), tf.int32)
+    return positions, tf.cast(tf.bitwise.right_shift(packed, id_shift), tf.int32)
 
 
-def _bits(x: tf.Tensor, first: int, n_bits: int) -> tf.Tensor:
-    return tf.bitwise.bitwise_and(tf.bitwise.right_shift(x, first), (1 << n_bits) - 1)
+def _bits(x: tf.Tensor, first_bit: int, n_bits: int) -> tf.Tensor:
+    """Return the integers that `n_bits` bits of `x` represent, from bit `first_bit` upwards."""
+    return tf.bitwise.bitwise_and(tf.bitwise.right_shift(x, first_bit), (1 << n_bits) - 1)
 
 
 def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
-    """Sum a step's updates by row: [U, D], float32.
+    """Sum a step's updates of each distinct row: [U, D], float32.
 
-    The parts of the updates are [T/B, r, D]. Their r add up to R B/T.
+    `updates` are parts [T/B, r, D] of the updates of the step's R rows. Their numbers of rows r add
+    up to R B/T.
     """
 
     def sum_part(*tensors: tf.Tensor) -> tf.Tensor:
         *parts, rank, segment = tensors
         widths = [part.shape[1] for part in parts]
         ranks = tf.split(rank, widths, 1) if len(widths) > 1 else [rank]
-        # dynamic_stitch copies row by row, and concatenates the parts in the same pass
+        # A single pass of dynamic_stitch concatenates the parts and sorts the updates by row id.
         in_order = tf.dynamic_stitch(ranks, parts)
         return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
 
     part, *parts = updates
-    return part.map(sum_part, *parts, sent=[as_uint16(groups.rank), as_uint16(groups.segment)])
+    return part.map(sum_part, *parts, tensors=[as_uint16(groups.rank), as_uint16(groups.segment)])
 
 
 def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
-    """Multiply summed updates by the learning rate, [] or [U, 1], and clip norms to `max_norm`.
+    """Return row changes: summed updates times the learning rate, with norms of at most `max_norm`.
 
-    Also returns the sum of the norms before clipping, which is not finite if any update is not.
+    `alpha` is the learning rate, or the learning rates of the rows [U, 1]. Also returns the sum of
+    the changes' norms before clipping, which is NaN or infinite if any update is.
     """
-    norms = tf.sqrt(sums.total(_squares, exact=True))
-    sizes = tf.minimum(alpha, max_norm / norms)
-    return sums.map(tf.multiply, sent=[as_is(sizes)]), tf.reduce_sum(alpha * norms)
+    norms = tf.sqrt(sums.total(_sum_squares, keep_dtype=True))
+    factors = tf.minimum(alpha, max_norm / norms)
+    return sums.map(tf.multiply, tensors=[as_is(factors)]), tf.reduce_sum(alpha * norms)
 
 
 def adagrad(
     sums: Slices, squares: tf.Tensor, alpha: tf.Tensor | float
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return learning rates [U, 1] for summed updates [U, D], and the increments of `squares`.
+    """Return the learning rates of Adagrad, and the increments of `squares`: [U, 1] each.
 
-    `squares` [U, 1] are sums over past steps of the mean of a row's D squared updates.
+    `sums` are the summed updates of U rows. `squares` [U, 1] are Adagrad's sums for these rows. In
+    each step, the sum of a row grows by the mean of the squares of its update's D elements.
     """
     n_columns = sum(part.shape[1] for part in sums.parts)
-    growth = sums.total(_squares, exact=True) / n_columns
+    growth = sums.total(_sum_squares, keep_dtype=True) / n_columns
     return adagrad_sizes(squares + growth, alpha), growth
 
 
@@ -167,17 +186,21 @@ def adagrad_sizes(squares: tf.Tensor, alpha: tf.Tensor | float) -> tf.Tensor:
     return alpha * tf.math.rsqrt(squares + EPSILON)
 
 
-def _squares(rows: tf.Tensor) -> tf.Tensor:
+def _sum_squares(rows: tf.Tensor) -> tf.Tensor:
+    """Return the sum of the squares of each row: [U, 1]."""
     return tf.reduce_sum(tf.square(rows), 1, keepdims=True)
 
 
 def whole_rows(handles: Iterable[Any]) -> Tables:
-    """Return `Tables` of `WholeRows` from the handles of variables."""
+    """Return `Tables` of `WholeRows`, which access the variables with these handles."""
     return Tables(*map(WholeRows, handles))
 
 
 class WholeRows:
-    """Access of a step to a variable [V, D] on the worker's own device, by its handle."""
+    """Rows of a variable [V, D] on the worker's own device, which a step reads and changes.
+
+    `handle` is the resource handle of the variable.
+    """
 
     link = None
 
@@ -189,21 +212,23 @@ class WholeRows:
         return Slices([read_rows(self._handle, ids)])
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
-        """Add changes [U, D] to rows of distinct ids; see `add_rows`."""
+        """Add changes [U, D] to the rows of distinct ids [U]; for `lock`, see `add_rows`."""
         add_rows(self._handle, ids, changes.parts[0], lock)
 
 
 def add_rows(
     table: tf.Tensor, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
 ) -> None:
-    """Add changes [U, D] to rows of distinct ids of a variable [V, D]; `table` is its handle.
+    """Add changes [U, D] to the rows of distinct ids [U] of a variable [V, D].
 
-    With `lock` [V], gensim's ``vectors_lockf``, each row's change is multiplied by its factor.
+    `table` is the handle of the variable. Each change is multiplied by its row's factor in `lock`
+    [V], gensim's ``vectors_lockf``, if there is a `lock`.
     """
     if lock is not None:
         changes *= tf.gather(lock, ids)[:, None]
-    # Rows are reread and overwritten, which costs half as much as adding to them on a CPU. An
-    # update by a concurrent thread in between is lost, so rows must be read as late as possible.
+    # Rows are read again and overwritten, which costs half as much on a CPU as adding in place. A
+    # change that a concurrent thread makes between the read and the write is lost. So the rows are
+    # read as late as possible: after the changes have been computed.
     with tf.control_dependencies([changes]):
         current = read_rows(table, ids)
     write_rows(table, ids, current + changes)

@@ -1,4 +1,4 @@
-"""Choice of the compiled kernels' options."""
+"""Choice of the compiled kernels' options, which are the fields of a struct in C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def kernels_can_train(objective: Objective) -> bool:
 def choose_kernel_options(problem: Any) -> Options:
     """Choose the options of the compiled kernels for a `gensim_tfw2v.engines.problem.Problem`.
 
-    Raises a ValueError if ``problem.kernel`` is the name of no kernel.
+    Raises a ValueError if ``problem.kernel`` is not the name of a kernel.
     """
     options = problem.options
     objective = options.objective
@@ -56,4 +56,4 @@ def choose_kernel_options(problem: Any) -> Options:
         learn_hidden=options.learn_hidden,
         kernel=kernel_number(problem.kernel) if problem.kernel else 0,
     )
-    return Options._make(map(int, kernel_options))  # TensorFlow refuses bools
+    return Options._make(map(int, kernel_options))  # ints, because TensorFlow refuses bools

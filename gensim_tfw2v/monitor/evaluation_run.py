@@ -14,19 +14,21 @@ SUFFIX = ".evaluated"
 def write_baseline(
     folder: Path, scores: Mapping[str, Any], hyperparameters: Mapping[str, Any] | None
 ) -> None:
-    """Write the scores of a model. The step is the number of words that it was trained on.
+    """Write the scores of a model as a point of each curve.
 
-    Scores of an earlier evaluation are replaced. Scores have the same tags as a training's curves,
-    so that TensorBoard shows them in the same charts.
+    The step of the points is the number of words that the model was trained on. The tags are those
+    of a training's curves, so that TensorBoard shows scores and curves in the same charts. Scores
+    of an earlier evaluation are replaced.
 
     Parameters
     ----------
     folder : path
-        See `check_run`.
+        Folder of the TensorBoard run, without the run of a training: see `check_run`.
     scores : mapping
         Result of `gensim_tfw2v.evaluation.summary`, optionally with ``held_out_loss``.
     hyperparameters : mapping or None
-        Result of `options.hyperparameters`. If None, the step is 0.
+        Result of `options.hyperparameters`, from which the step is computed. If None, the step is
+        0.
 
     Raises
     ------
@@ -50,7 +52,7 @@ def write_baseline(
 
 
 def check_run(folder: Path) -> None:
-    """Raise ValueError if the folder contains the run of a training."""
+    """Raise ValueError if the folder contains a training's run, which scores would mix with."""
     if has_events(folder) and not any(folder.glob(f"*{SUFFIX}")):
         raise ValueError(
             f"{folder} holds the run of a training: give the scores another name (--run)"

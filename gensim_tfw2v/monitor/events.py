@@ -1,6 +1,7 @@
-"""Event files for TensorBoard.
+"""Event files, from which TensorBoard reads curves, histograms, texts and graphs.
 
-TensorBoard sorts groups of curves alphabetically; the group is the part of a tag before ``/``.
+TensorBoard shows curves in groups, in alphabetical order. The group of a curve is the part of its
+tag before ``/``.
 """
 
 import contextlib
@@ -23,13 +24,13 @@ from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.plugins.text.summary_v2 import text_pb
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-#: Name of a file without events, which makes a folder a run.
-EMPTY = "events.out.tfevents.0.projector"
+#: Name of a file without events, see `make_run`.
+EMPTY_FILE = "events.out.tfevents.0.projector"
 
-#: Version of the file format, the first event of each file.
-VERSION = "brain.Event:2"
+#: Version of the file format. The first event of each file contains it.
+FILE_VERSION = "brain.Event:2"
 
-#: Names of event files, which contain the time of their creation in seconds.
+#: Pattern of the names of event files. Its group is the creation time, in seconds since 1970.
 _EVENT_FILE = re.compile(r"events\.out\.tfevents\.(\d+)\.")
 
 logger = logging.getLogger(__name__)
@@ -44,18 +45,19 @@ class EventLog:
         Folder of the run; TensorBoard shows the files of one folder as one run.
     suffix : str
         Suffix of the file's name.
-    outlived : bool
-        If writing fails, log an error once instead of raising it.
+    log_errors : bool
+        Whether the first error in writing is logged, and nothing is written after it. Otherwise,
+        errors are raised.
 
     Attributes
     ----------
     failed : bool
-        True after a failure, after which nothing more is written.
+        True after an error was logged.
 
     Raises
     ------
     OSError
-        If the folder cannot be written to, unless `outlived`. All methods can raise it, too.
+        If the folder cannot be written to, unless `log_errors`. All methods can raise it, too.
 
     Notes
     -----
@@ -64,28 +66,28 @@ class EventLog:
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], suffix: str = "", outlived: bool = False
+        self, folder: str | os.PathLike[str], suffix: str = "", log_errors: bool = False
     ) -> None:
         self._folder = folder
-        self._outlived = outlived
+        self._log_errors = log_errors
         self.failed = False
         self._lock = threading.Lock()
         self._file: Any = None
         self.write(lambda: self._open(suffix))
-        self.add(file_version=VERSION)
+        self.add(file_version=FILE_VERSION)
 
     def write(self, call: Callable[[], Any]) -> None:
-        """Call a function that writes to the folder; log the first error if `outlived`.
+        """Call a function that writes to the folder; with `log_errors`, log its error.
 
-        A log must not stop a training because of a full disk, a missing file of word pairs, or an
-        error in the log's own code.
+        Errors of all types are logged, because a log must not stop a training: not by a full disk,
+        a missing file of word pairs, nor an error in the log's own code.
         """
         if self.failed:
             return
         try:
             call()
         except Exception as error:
-            if not self._outlived:
+            if not self._log_errors:
                 raise
             with self._lock:  # a second thread may fail at the same time
                 is_first = not self.failed
@@ -99,7 +101,7 @@ class EventLog:
                 logger.debug("the TensorBoard log failed", exc_info=error)
 
     def _describe(self, error: Exception) -> str:
-        """Return the reason of a failure, with the file if it is not in the log's folder."""
+        """Return the reason of an error, with the file's path if it is outside the log's folder."""
         if not isinstance(error, OSError):
             return f"{type(error).__name__}: {error}"
         reason = error.strerror or str(error)
@@ -108,10 +110,11 @@ class EventLog:
         return reason
 
     def _open(self, suffix: str) -> None:
-        """Create the file."""
+        """Create the event file, whose name ends in `suffix`."""
         os.makedirs(self._folder, exist_ok=True)
         seconds, nanoseconds = divmod(time.time_ns(), 10**9)
-        # with nanoseconds, a process that restarts within a second does not overwrite its file
+        # The nanoseconds make the name unique, even if a process restarts within a second with the
+        # same id.
         name = (
             f"events.out.tfevents.{seconds:010d}.{socket.gethostname()}.{os.getpid()}"
             f".{nanoseconds:09d}{suffix}"
@@ -119,24 +122,24 @@ class EventLog:
         self._file = RecordWriter(open(os.path.join(self._folder, name), "xb"))
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Write one point of each curve."""
+        """Write one point of each curve; `values` are by tag."""
         self.write(lambda: self._add_all(step, (scalar_pb(*item) for item in values.items())))
 
     def histograms(self, values: Mapping[str, Any], step: int) -> None:
-        """Write one histogram of each array."""
+        """Write a histogram of each array; `values` are by tag."""
         self.write(lambda: self._add_all(step, (histogram_pb(*item) for item in values.items())))
 
     def text(self, tag: str, markdown: str, step: int) -> None:
-        """Write a text."""
+        """Write a text, which TensorBoard formats as Markdown."""
         self.write(lambda: self.add(step, summary=text_pb(tag, markdown)))
 
     def hyperparameters(self, values: Mapping[str, bool | int | float | str]) -> None:
         """Write the hyperparameters of the run."""
-        # if the trial id is empty, TensorBoard shows the name of the run
+        # With an empty id, TensorBoard shows the name of the run as the trial's name.
         self.write(lambda: self.add(summary=hparams_pb(dict(values), trial_id="")))
 
     def add(self, step: int = 0, **content: Any) -> None:
-        """Write an event; `content` is a field of ``Event``, such as a serialized ``graph_def``."""
+        """Write an event; `content` is one field of `Event`, such as ``graph_def=serialized``."""
 
         def append() -> None:
             record = _event(step, **content)
@@ -162,22 +165,23 @@ class EventLog:
 
 
 def has_events(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder already contains the run of a training."""
+    """Return whether a folder contains a run with events, of a training or an evaluation."""
     return any(creation_times(folder))
 
 
 def make_run(folder: Path) -> None:
-    """Make a folder a run: write a file without events, unless it has event files."""
+    """Make a folder a run for TensorBoard, by a file without events if it has no event file."""
     if not any(folder.glob("*tfevents*")):
-        with (folder / EMPTY).open("wb") as file:
-            RecordWriter(file).write(_event(file_version=VERSION))
+        with (folder / EMPTY_FILE).open("wb") as file:
+            RecordWriter(file).write(_event(file_version=FILE_VERSION))
 
 
 def do_without_tensorflow() -> None:
-    """Keep TensorBoard from importing TensorFlow; for processes of this library only.
+    """Prevent TensorBoard from importing TensorFlow in this process.
 
-    TensorBoard then starts in one second instead of ten, with an eighth of the memory. Files of
-    this library can be written and read without TensorFlow.
+    TensorBoard then starts in one second instead of ten, with an eighth of the memory. The files of
+    this library can be written and shown without TensorFlow. Call this only in processes that
+    belong to this library, because other code may need TensorBoard with TensorFlow.
     """
     # TensorBoard imports TensorFlow only if it cannot import a module of this name.
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
@@ -189,9 +193,9 @@ def _event(step: int = 0, **content: Any) -> bytes:
 
 
 def creation_times(folder: str | os.PathLike[str]) -> Iterator[float]:
-    """Yield the times at which the event files of a run were created, from their names."""
+    """Yield the creation times of a run's event files, in seconds since 1970."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             match = _EVENT_FILE.match(name)
-            if match and name != EMPTY:
+            if match and name != EMPTY_FILE:
                 yield float(match[1])

@@ -1,4 +1,4 @@
-"""TensorFlow graphs that are built without TensorFlow, from TensorBoard's own protocol buffers.
+"""Builder of TensorFlow graphs that needs TensorBoard's protocol buffers, but not TensorFlow.
 
 Shapes are strings of letters, one per dimension, as in an einsum equation: "bd" is a matrix.
 """
@@ -12,19 +12,22 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.compat.proto.types_pb2 import DT_FLOAT, DT_INT64
 
+#: Attribute for the type of 32-bit floats.
 FLOAT = AttrValue(type=DT_FLOAT)
+
+#: Attribute for the type of 64-bit integers.
 INT64 = AttrValue(type=DT_INT64)
 
 #: Shape of a scalar.
 SCALAR = ""
 
-#: The version of GraphDef that TensorFlow 2.21 writes.
+#: Version number of the GraphDef format that TensorFlow 2.21 writes.
 PRODUCER = 2000
 
-#: Types of the elements and indices of ops that use the rows of a table.
+#: Attributes of ops that read or change rows: types of the elements, and of the rows' indices.
 _ROWS = {"dtype": FLOAT, "Tindices": INT64}
 
-#: Attributes of each op type except ``T = float32``, the only attribute of types not listed here.
+#: Fixed attributes of each type of op. Types that are not listed here have ``T = float32``.
 _ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
     "Const": {"dtype": FLOAT},
     "FixedUnigramCandidateSampler": {"num_true": 1, "unique": False},
@@ -34,19 +37,19 @@ _ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
     "VarHandleOp": {"dtype": FLOAT},
 }
 
-#: Fields of `AttrValue` for Python's types.
+#: Names of the fields of `AttrValue` for values of Python's types.
 _FIELDS = {bool: "b", int: "i", float: "f", bytes: "s"}
 
 
 class GraphBuilder:
-    """A ``GraphDef`` under construction.
+    """Builder of a ``GraphDef``, its attribute `proto`.
 
-    Each method adds an op and returns its name, which is an input of further ops.
+    Each method adds an op and returns the op's name, by which further ops use it as an operand.
 
     Parameters
     ----------
     sizes : mapping from str to int
-        Sizes of dimensions, by letter; the remaining ones are unknown.
+        Sizes of dimensions, by letter. Dimensions of other letters have unknown sizes.
     """
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
@@ -58,12 +61,12 @@ class GraphBuilder:
         self,
         name: str,
         op_type: str,
-        inputs: Sequence[str],
+        operands: Sequence[str],
         *output_shapes: str,
         **attributes: Any,
     ) -> str:
-        """Add an op with these inputs, shapes of outputs and attributes."""
-        node = self.proto.node.add(name=name, op=op_type, input=inputs)
+        """Add an op with the names of its operands, the shapes of its outputs, and attributes."""
+        node = self.proto.node.add(name=name, op=op_type, input=operands)
         shapes = AttrValue.ListValue(shape=map(self._shape, output_shapes))
         values = {**attributes, **_ATTRIBUTES.get(op_type, {"T": FLOAT})}
         for key, value in (values | {"_output_shapes": AttrValue(list=shapes)}).items():
@@ -72,32 +75,33 @@ class GraphBuilder:
             node.attr[key].CopyFrom(value)
         return name
 
-    def einsum(self, name: str, equation: str, *inputs: str) -> str:
+    def einsum(self, name: str, equation: str, *operands: str) -> str:
         """Add the op of an einsum equation, such as "ij,jk->ik"."""
         output_shape = equation.partition("->")[2]
-        attributes = {"N": len(inputs), "equation": equation.encode()}
-        return self.op(name, "Einsum", inputs, output_shape, **attributes)
+        attributes = {"N": len(operands), "equation": equation.encode()}
+        return self.op(name, "Einsum", operands, output_shape, **attributes)
 
-    def sum(self, name: str, inputs: Sequence[str], shape: str) -> str:
-        """Add the op that sums its inputs, all of this shape."""
-        return self.op(name, "AddN", inputs, shape, N=len(inputs))
+    def sum(self, name: str, operands: Sequence[str], shape: str) -> str:
+        """Add the op that sums its operands, which all have this shape."""
+        return self.op(name, "AddN", operands, shape, N=len(operands))
 
     def feed(self, name: str, shape: str, dtype: AttrValue = FLOAT) -> str:
-        """Add a placeholder for an element of the batch."""
+        """Add a placeholder, for a tensor that is fed to the graph in each step."""
         attributes = {"dtype": dtype, "shape": AttrValue(shape=self._shape(shape))}
         return self.op(name, "Placeholder", (), shape, **attributes)
 
     def constant(self, name: str, value: float) -> str:
-        """Add a scalar."""
+        """Add a constant scalar."""
         tensor = TensorProto(dtype=DT_FLOAT, tensor_shape=self._shape(SCALAR), float_val=[value])
         return self.op(name, "Const", (), SCALAR, value=AttrValue(tensor=tensor))
 
     def table(self, name: str, n_rows: int) -> str:
-        """Add the handle of a variable with `n_rows` rows of size d."""
-        dimensions = [TensorShapeProto.Dim(size=size) for size in (n_rows, self._sizes["d"])]
-        shape = AttrValue(shape=TensorShapeProto(dim=dimensions))
+        """Add the resource handle of a variable with the shape [n_rows, d]."""
+        sizes = [TensorShapeProto.Dim(size=size) for size in (n_rows, self._sizes["d"])]
+        shape = AttrValue(shape=TensorShapeProto(dim=sizes))
         return self.op(name, "VarHandleOp", (), SCALAR, shape=shape, shared_name=name.encode())
 
     def _shape(self, letters: str) -> TensorShapeProto:
+        """Convert a shape from letters to sizes; -1 stands for an unknown size."""
         sizes = [self._sizes.get(letter, -1) for letter in letters]
         return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])

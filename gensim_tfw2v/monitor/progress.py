@@ -1,4 +1,4 @@
-"""Progress on a terminal: a line or a bar for each phase that takes some time."""
+"""Progress on a terminal: a line or a bar for each slow phase of a training."""
 
 import multiprocessing
 import sys
@@ -17,8 +17,8 @@ def progress_bar(description: str, is_visible: bool | None, **options: Any) -> A
     is_visible : bool or None
         Show the bar; None shows it on terminals and in notebooks only.
     **options
-        Options of tqdm. Without `total`, a counter is shown instead of a bar. The first `initial`
-        steps do not count for the rate and the remaining time.
+        Options of tqdm. Without `total`, a counter is shown instead of a bar. tqdm computes the
+        rate and the remaining time without the first `initial` steps.
     """
     stderr = _Stderr()
     if is_visible is None:
@@ -34,21 +34,23 @@ def progress_bar(description: str, is_visible: bool | None, **options: Any) -> A
 
 
 def phase(description: str, is_visible: bool | None) -> Any:
-    """Return a line with the description of a phase; see `progress_bar`."""
+    """Return a context manager that shows the description of a phase; see `progress_bar`."""
     return progress_bar(f"{description} ...", is_visible, bar_format="{desc}")
 
 
 class _Stderr:
-    """Current `sys.stderr`, even if it is None, closed, a logger, or a pipe without a reader.
+    """Stream that writes to the current `sys.stderr`.
 
-    Errors are ignored, because a progress bar must not stop a training.
+    Errors are ignored, because a progress bar must not stop a training. So `sys.stderr` may be
+    None, closed, a logger, or a pipe without a reader.
     """
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.stderr, name)
 
     def __eq__(self, other: object) -> bool:
-        # tqdm.write() clears bars whose stream equals sys.stderr
+        # tqdm.write() clears the bars whose stream equals sys.stderr, so that its text is not mixed
+        # with a bar.
         return other is self or other == sys.stderr
 
     def _call(self, method: str, *arguments: Any) -> Any:

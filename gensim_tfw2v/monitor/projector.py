@@ -1,8 +1,9 @@
 """Vectors for TensorBoard's projector, a page that shows words as points in space.
 
-TensorBoard reads ``projector_config.pbtxt`` in the folder that it is started on, and in each run
-below it; a run is a folder with event files. The configuration names the files of each tensor (of
-words, or of documents): the vectors, a table with a row per vector, and optionally a bookmark.
+TensorBoard is started on a folder. It reads the configuration ``projector_config.pbtxt`` in this
+folder and in each run below it, where a run is a folder with event files. The configuration lists
+tensors: the vectors of words, or of documents. For each tensor, it contains the names of the files
+of the vectors, of a table with a row per vector, and optionally of a bookmark.
 """
 
 import hashlib
@@ -25,19 +26,19 @@ from gensim_tfw2v.monitor.labels import word_label
 from gensim_tfw2v.monitor.tsne import tsne
 from gensim_tfw2v.monitor.word_groups import bands, cluster, order_by_frequency
 
-#: Name of the configuration, in the folder of the run.
+#: Name of the configuration file in the folder of the run.
 CONFIG = "projector_config.pbtxt"
 
-#: Subfolder of the run with the other files.
+#: Subfolder of the run with the files whose names are in the configuration.
 FOLDER = "projector"
 
-#: Maximum number of vectors that the page loads.
+#: Maximum number of vectors of a tensor that TensorBoard's page loads.
 MAX_WORDS = 100_000
 
-#: Minimum number of words for a layout.
-MIN_WORDS = 50
+#: Minimum number of vectors for which a layout is computed.
+MIN_LAYOUT_ROWS = 50
 
-#: Constant part of a bookmark of the page, in JSON.
+#: Constant part of a bookmark, which is a saved state of the page, in JSON.
 BOOKMARK = """{
   "label": "t-SNE, coloured by cluster",
   "selectedProjection": "custom", "selectedColorOptionName": "cluster", "selectedPoints": [],
@@ -46,7 +47,7 @@ BOOKMARK = """{
   "customXLeftText": "", "customXRightText": "", "customYUpText": "", "customYDownText": ""
 }"""
 
-#: Names of files that `write_projector` writes.
+#: Pattern of the names of files that `write_projector` writes, and later removes.
 FILE_NAME = re.compile("(vectors|words|documents|tags|layout)-")
 
 
@@ -68,25 +69,26 @@ def write_projector(
     vectors : KeyedVectors
         V vectors of D dimensions.
     log_dir : path
-        Folder for TensorBoard, created if it does not exist. It is a run if TensorBoard is started
-        on a folder above it.
+        Folder for TensorBoard, created if it does not exist. TensorBoard can be started on this
+        folder, or on a folder above it, which then shows this folder as a run.
     words : int
-        Maximum number of words; the page takes 100,000. If the vectors have no counts, the first
-        words count as the most frequent.
+        Maximum number of words, up to 100,000, which is the limit of the page. If the vectors have
+        no counts, the first words are taken for the most frequent.
     laid_out : bool
-        Compute a t-SNE layout, which the page shows as a bookmark. This takes about two seconds for
-        10,000 words. Fewer than 50 words get no layout.
+        Whether to compute a t-SNE layout, which the page shows as a bookmark. This takes about two
+        seconds for 10,000 words. Fewer than 50 words get no layout.
     documents : KeyedVectors, optional
-        Vectors of documents, such as a model's `dv`. The page shows the first of them, at most
-        `words`, as a second tensor, ``documents``, each by its tag.
+        Vectors of documents, such as a model's `dv`. The page shows them, at most `words`, as a
+        second tensor, ``documents``, with their tags as labels.
 
     Returns
     -------
     list of Path
-        Files of the vectors ([words, D], float32), the table of words, the bookmark, if any, and
-        the configuration. The table has the columns ``word``, ``rank`` and, if known, ``count``,
-        and for colours ``log10 rank``, ``ranks`` (a band of ranks) and ``cluster`` (the central
-        word of a group of similar words). Files of documents come before the configuration.
+        Paths of the vectors ([words, D], float32), of the table of words, of the bookmark, if any,
+        then the same for documents, if any, and of the configuration. The table has the columns
+        ``word``, ``rank``, ``count`` (if the vectors have counts) and, for colouring points,
+        ``log10 rank``, ``ranks`` (a band of ranks) and ``cluster`` (the central word of a group of
+        similar words).
 
     Raises
     ------
@@ -97,8 +99,9 @@ def write_projector(
 
     Notes
     -----
-    From 50 dimensions up, the page opens with "Spherize data" ticked. It then moves the vectors'
-    mean to the origin, and the neighbours that it shows differ from those of `vectors`.
+    If vectors have 50 or more dimensions, the page opens with "Spherize data" ticked. The page then
+    moves the mean of the vectors to the origin, so the neighbours that it shows differ from those
+    of ``vectors.most_similar``.
     """
     if words < 1:
         raise ValueError(f"words must be at least 1, got {quoted(words)}")
@@ -129,7 +132,7 @@ def write_projector(
 
 
 class _Tensor(NamedTuple):
-    """Vectors for the page.
+    """Encoded vectors of words or documents, which TensorBoard calls a tensor.
 
     Attributes
     ----------
@@ -138,7 +141,7 @@ class _Tensor(NamedTuple):
     shape : tuple of int
         Shape of the array of the vectors.
     files : list of (str, str, bytes)
-        Field of the configuration, name and content of each file.
+        For each file: field of the configuration that contains its name, name, and content.
     """
 
     name: str
@@ -149,7 +152,10 @@ class _Tensor(NamedTuple):
 def _encode_tensor(
     vectors: KeyedVectors, name: str, key_name: str, n_rows: int, laid_out: bool
 ) -> _Tensor:
-    """Encode the `n_rows` most frequent vectors; `key_name` is the name of the column of keys."""
+    """Encode the vectors of the `n_rows` most frequent words, or of documents.
+
+    `name` is the name of the tensor, and `key_name` of the table's column of words or tags.
+    """
     counts = held_counts(vectors)
     rows = order_by_frequency(vectors)[:n_rows]
     values = np.ascontiguousarray(vectors.vectors[rows], dtype="<f4")
@@ -159,16 +165,16 @@ def _encode_tensor(
     columns = _table_columns(key_name, keys, None if counts is None else counts[rows])
     content, suffix = _encode_vectors(values)
 
-    # Different words get different file names: a TensorBoard that has loaded earlier vectors must
-    # not show them with these words.
-    names_content = _encode_table(columns) + repr(values.shape).encode()
-    digest = hashlib.blake2b(names_content, digest_size=4).hexdigest()
+    # The file names contain a hash of the words. So a TensorBoard that has loaded earlier vectors
+    # does not show them with a newer table of different words.
+    hashed_content = _encode_table(columns) + repr(values.shape).encode()
+    digest = hashlib.blake2b(hashed_content, digest_size=4).hexdigest()
     columns.append(["cluster", *(word_label(keys[row]) for row in cluster(values))])
     files = [
         ("tensor_path", f"{name}-{digest}.{suffix}", content),
         ("metadata_path", f"{key_name}s-{digest}.tsv", _encode_table(columns)),
     ]
-    if laid_out and len(values) >= MIN_WORDS:
+    if laid_out and len(values) >= MIN_LAYOUT_ROWS:
         bookmark = _encode_bookmark(values, key_name)
         files.append(("bookmarks_path", f"layout-{digest}.json", bookmark))
     return _Tensor(name, values.shape, files)
@@ -193,10 +199,10 @@ def _table_columns(key_name: str, keys: list[str], counts: np.ndarray | None) ->
 
 
 def _encode_table(columns: list[list[str]]) -> bytes:
-    """Return the table: the names of the columns, then one row per word.
+    """Encode a table: the names of the columns, then one row per word.
 
-    There must be at least two columns. With a single column, TensorBoard treats the first row as a
-    word, and skips blank rows.
+    There must be at least two columns. In a table with a single column, TensorBoard would treat the
+    column's name as a word, and skip blank words.
     """
     return "".join("\t".join(row) + "\n" for row in zip(*columns, strict=True)).encode()
 
@@ -204,9 +210,10 @@ def _encode_table(columns: list[list[str]]) -> bytes:
 def _encode_vectors(values: np.ndarray) -> tuple[bytes, str]:
     """Encode vectors for TensorBoard; return the bytes, and the suffix of their file.
 
-    TensorBoard reads a file as text first, and as binary floats only if the first line is not
-    UTF-8. In one file of a hundred, binary floats happen to start with a line in UTF-8, and
-    TensorBoard would fail. Such vectors are written as text, which is larger and slower to read.
+    TensorBoard tries to read a file as text first, and reads it as binary floats if the first line
+    is not UTF-8. For one file in a hundred, the first line of the binary floats happens to be
+    valid UTF-8, and TensorBoard would fail. So such vectors are written as text, which is larger
+    and slower to read.
     """
     raw = values.tobytes()
     try:
@@ -219,9 +226,9 @@ def _encode_vectors(values: np.ndarray) -> tuple[bytes, str]:
 
 
 def _encode_bookmark(values: np.ndarray, key_name: str) -> bytes:
-    """Return a bookmark of the page: a layout, coloured by cluster.
+    """Return a bookmark of the page: a t-SNE layout, coloured by cluster.
 
-    The layout is stored as a custom projection, because the page would recompute a t-SNE one.
+    The layout is stored as a custom projection. The page would recompute a t-SNE projection.
     """
     layout = np.round(tsne(values), 3).tolist()
     bookmark = json.loads(BOOKMARK)
@@ -233,7 +240,7 @@ def _encode_bookmark(values: np.ndarray, key_name: str) -> bytes:
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that appears only when it is complete."""
+    """Write a file under a temporary name, then rename it, so that no reader sees half of it."""
     unfinished = path.with_name(f".{path.name}-{os.getpid()}")
     try:
         unfinished.write_bytes(content)

@@ -20,27 +20,29 @@ from gensim_tfw2v.monitor.word_groups import norms
 from gensim_tfw2v.typed_words import find_key
 
 #: Minimum number of seconds between two points of a curve.
-SECONDS = 1.0
+MIN_INTERVAL = 1.0
 
-#: Number of points after which the interval grows to the elapsed time divided by this number.
-POINTS = 1000
+#: Number of points after which intervals become longer than `MIN_INTERVAL`. Each is then the
+#: elapsed time divided by this number, so that a long training has few points.
+N_CLOSE_POINTS = 1000
 
-#: Number of points over which the speed of the final point is measured.
-FINAL_POINTS = 5
+#: Number of points that are retained to measure the speed at the final point.
+N_RETAINED_POINTS = 5
 
-#: Default number of probe words. Their ranks are evenly spaced on a logarithmic scale.
-PROBES = 8
+#: Number of default probe words, whose neighbours are logged after each epoch. The words' frequency
+#: ranks are evenly spaced on a logarithmic scale.
+N_PROBES = 8
 
-#: First rank of a default probe word.
+#: Frequency rank of the first default probe word, from 0.
 FIRST_RANK = 100
 
-#: Last rank of a default probe word.
+#: Frequency rank of the last default probe word, from 1, unless the vocabulary is smaller.
 LAST_RANK = 20_000
 
 #: Number of most frequent words among which neighbours are searched.
 NEIGHBOURS_AMONG = 50_000
 
-#: Number of neighbours of a probe word.
+#: Number of neighbours that are logged per probe word.
 N_NEIGHBOURS = 8
 
 logger = logging.getLogger(__name__)
@@ -49,9 +51,10 @@ logger = logging.getLogger(__name__)
 class RunLog:
     """Log of the curves of a training, and of properties of its vectors after each epoch.
 
-    The step of a curve is the number of raw words processed, except that it is the epoch for curves
-    below ``vs_epoch``. No method raises an error, because a log must not stop a training. If a
-    method fails, an error is logged, and nothing more is written.
+    The step (the x-axis) of a curve is the number of raw words processed. For curves whose tags
+    begin with ``vs_epoch/``, it is the number of the epoch. No method raises an error, because a
+    log must not stop a training. Instead, the first error is logged, and nothing is written after
+    it.
 
     Parameters
     ----------
@@ -60,16 +63,17 @@ class RunLog:
     hyperparameters : mapping
         Result of `options.hyperparameters`.
     read_traffic : callable
-        Returns the `Traffic` of the cluster so far; None without a cluster.
+        Function without arguments that returns the `Traffic` of the cluster so far, or None without
+        a cluster.
     start : (int, int)
-        Number of words and of epochs of earlier trainings of the same model.
+        Numbers of raw words and of epochs of earlier trainings of the same model.
     is_continued : bool
         True if this training continues a run that is already in the folder.
 
     Attributes
     ----------
     reached : (int, int)
-        Number of words and of epochs of all trainings of this run.
+        Numbers of raw words and of epochs of all trainings of this run, so far.
     """
 
     def __init__(
@@ -90,31 +94,31 @@ class RunLog:
         self.reached = start
         self._start = start
         self._words_per_epoch = max(1, int(hyperparameters["words"]))
-        self.events = EventLog(options.path, outlived=True)
+        self.events = EventLog(options.path, log_errors=True)
         self._task_log: TaskLog | None = None
         self.events.write(self._start_task_log)
         self._start_time = time.monotonic()
         self._loss = 0.0  # sum of the losses since the last point
         self._predictions = 0.0  # number of predictions since the last point
-        self._n_words = 0  # number of raw words of all work units
-        self._values: dict[str, float] = {}  # values of the last work unit
-        # time and number of words of the last points
-        self._points = deque([(self._start_time, 0)], maxlen=FINAL_POINTS)
+        self._n_words = 0  # number of raw words of all work units so far
+        self._values: dict[str, float] = {}  # learning rate and epoch at the last work unit, by tag
+        # time of the last points, and number of raw words of all work units before them
+        self._points = deque([(self._start_time, 0)], maxlen=N_RETAINED_POINTS)
         self._read_traffic = read_traffic
-        self._traffic = None  # the cluster's traffic until the last point
+        self._traffic = None  # traffic of the cluster at the last point
         self.events.hyperparameters(hyperparameters)
 
     def _start_task_log(self) -> None:
         self._task_log = TaskLog(self.options.path, events=self.events)
 
     def graph(self, serialize: Callable[[], bytes]) -> None:
-        """Write the objective's graph; `serialize` returns a serialized ``GraphDef``."""
+        """Write the graph of a training step; `serialize` returns its serialized ``GraphDef``."""
         self.events.write(lambda: self.events.add(graph_def=serialize()))
 
     def unit(self, report: Any, n_words: int) -> None:
         """Add the report of a work unit, and write a point if one is due.
 
-        `n_words` is the number of raw words that this training has processed in all epochs.
+        `n_words` is the number of raw words that this training has processed so far, in all epochs.
         """
         self._loss += report.loss
         self._predictions += report.predictions
@@ -123,7 +127,7 @@ class RunLog:
         self._values["training/alpha"] = report.alpha
         self._values["training/epoch"] = self._start[1] + n_words / self._words_per_epoch
         now = time.monotonic()
-        interval = max(SECONDS, (now - self._start_time) / POINTS)
+        interval = max(MIN_INTERVAL, (now - self._start_time) / N_CLOSE_POINTS)
         if now - self._points[-1][0] >= interval:
             self.events.write(self._write_point)
 
@@ -146,7 +150,7 @@ class RunLog:
         self._points.append((now, self._n_words))
 
     def _cluster_values(self, traffic: Any) -> dict[str, float]:
-        """Return averages of the cluster's work since the last point, and its repeated units."""
+        """Return averages of the cluster's work since the last point, and all repeated units."""
         last_traffic = self._traffic
         self._traffic = traffic
         if traffic is None:
@@ -166,22 +170,26 @@ class RunLog:
         return values
 
     def epoch(self, model: Any, is_last: bool, losses: Sequence[float], n_epochs: int = 1) -> None:
-        """Write the mean losses of finished epochs, and properties of the vectors."""
+        """Write the losses of `n_epochs` newly finished epochs, and properties of the vectors.
+
+        `losses` are the mean losses per prediction of these epochs, if they were computed.
+        """
         start = time.monotonic()
         step, first_epoch = self.reached
         self.reached = step, first_epoch + n_epochs
         self.events.write(lambda: self._write_epochs(model, losses, step, first_epoch, n_epochs))
         if is_last or self.options.projector_each_epoch:
             self.projector(model, is_last)
-        # Moving the points excludes the time of this method from the speed.
+        # Move the times of the retained points, so that the time of this method does not lower the
+        # measured speed.
         pause = time.monotonic() - start
         points = [(point_time + pause, n_words) for point_time, n_words in self._points]
-        self._points = deque(points, maxlen=FINAL_POINTS)
+        self._points = deque(points, maxlen=N_RETAINED_POINTS)
 
     def _write_epochs(
         self, model: Any, losses: Sequence[float], step: int, first_epoch: int, n_epochs: int
     ) -> None:
-        """Write the results of `n_epochs` epochs that have finished since `first_epoch`."""
+        """Write the results of `n_epochs` epochs after `first_epoch`, which end at `step`."""
         vectors = model.wv
         for index, loss in enumerate(losses, 1):
             epoch_step = step - (n_epochs - index) * self._words_per_epoch
@@ -199,7 +207,7 @@ class RunLog:
             self.events.text("neighbours", table, step)
 
     def projector(self, model: Any, is_last: bool = True) -> None:
-        """Write the vectors for the projector, with a layout if they are final."""
+        """Write the vectors for the projector; after the last epoch, with a layout."""
         n_words = self.options.projector_words
         if n_words:
             documents = getattr(model, "dv", None)
@@ -208,19 +216,19 @@ class RunLog:
             )
 
     def _write_per_epoch(self, tag: str, value: float, n_words: int, epoch: int) -> None:
-        """Write a value to two curves: one by raw words, one by epochs."""
+        """Write a value to two curves: one with raw words as its step, one with epochs."""
         name = "loss" if tag == "loss/epoch" else tag.partition("/")[2]
         self.events.scalars({tag: value}, n_words)
         self.events.scalars({f"vs_epoch/{name}": value}, epoch)
 
     def _select_probes(self, vectors: KeyedVectors) -> list[Any]:
-        """Return the keys of the probe words."""
+        """Return the keys of the probe words that the vocabulary contains."""
         if self.options.probe_words is not None:
             keys = [find_key(word, vectors) for word in self.options.probe_words]
             return [key for key in keys if key is not None]
         last_row = min(LAST_RANK, len(vectors)) - 1
         first_row = min(FIRST_RANK, last_row)
-        rows = np.geomspace(first_row + 1, last_row + 1, PROBES).astype(int) - 1
+        rows = np.geomspace(first_row + 1, last_row + 1, N_PROBES).astype(int) - 1
         return [vectors.index_to_key[row] for row in dict.fromkeys(rows.tolist())]
 
     def close(self) -> None:
@@ -232,19 +240,19 @@ class RunLog:
         self.events.close()
 
     def _write_trace(self) -> None:
-        """Write the timeline of a cluster's jobs, if there are any."""
+        """Write the timeline of the cluster's jobs, unless there is no cluster."""
         traffic = self._read_traffic()
         if traffic is not None and traffic.jobs:
             write_trace(self.options.path, traffic.jobs)
 
 
 def _neighbours_table(vectors: KeyedVectors, words: list[Any]) -> str:
-    """Return the nearest neighbours of words as a table in Markdown."""
+    """Return the nearest neighbours of words as a table in Markdown; "" if there are none."""
     if len(vectors) < 2 or not words:
         return ""
     lines = ["| word | nearest neighbours |", "| --- | --- |"]
     for word in words:
-        # gensim would treat a word that is a tuple or bytes as several words, but not its vector
+        # Query by the vector: gensim would treat a word that is a tuple or bytes as several words.
         vector = vectors.get_vector(word)
         pairs = vectors.most_similar(
             [vector], topn=1 + N_NEIGHBOURS, restrict_vocab=NEIGHBOURS_AMONG

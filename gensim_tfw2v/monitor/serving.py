@@ -17,16 +17,17 @@ from werkzeug.wrappers import Request
 from gensim_tfw2v.monitor.events import do_without_tensorflow
 from gensim_tfw2v.processes.connections import port_user
 
-#: Maximum time in seconds that the first page waits for the search for vectors.
+#: Maximum time in seconds that the first page waits until TensorBoard has searched for vectors.
 SEARCH_SECONDS = 5.0
 
-#: Number of attempts to find a free port.
-ATTEMPTS = 5
+#: Maximum number of attempts to listen on a free port.
+MAX_ATTEMPTS = 5
 
-#: Script of the projector's page.
-PAGE = "projector_binary.js"
+#: File name of the script of the projector's page.
+SCRIPT = "projector_binary.js"
 
-#: Code that is appended to the script. It loads the first bookmark when vectors are shown.
+#: JavaScript code that is appended to the script of the page. When the page shows vectors, the code
+#: loads their first bookmark.
 BOOKMARK_SCRIPT = """
 let opened = null;
 const inside = root => [...root.querySelectorAll('*')].flatMap(
@@ -48,8 +49,8 @@ logger = logging.getLogger(__name__)
 def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> str:
     """Start TensorBoard on a folder, in a thread that stops with this process.
 
-    Its projector reads changed files again. TensorBoard's own projector shows the first version of
-    a file until TensorBoard is restarted.
+    The projector of this server reads changed files again. TensorBoard's own projector shows the
+    first version of a file until TensorBoard is restarted.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
     plugins[plugins.index(ProjectorPlugin)] = _RereadingProjector
     board = program.TensorBoard(plugins)
     board.configure(logdir=str(log_dir), host=host, port=port)
-    attempts = ATTEMPTS if port is None else 1
+    attempts = MAX_ATTEMPTS if port is None else 1
     while True:
         attempts -= 1
         messages = io.StringIO()
@@ -85,8 +86,9 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
         except program.TensorBoardServerException as error:
             raise RuntimeError(f"{error.msg}{port_user(board.flags.port or 0)}") from error
         except SystemExit as error:
-            # The web server has logged the reason. Retry, because a different process may have
-            # taken the port between TensorBoard's check and its use.
+            # The port or the address cannot be used; the web server has written the reason to
+            # stderr. Retry, because a different process may have taken the port after TensorBoard
+            # had found it free.
             if not attempts:
                 reason = messages.getvalue().strip().rpartition("\n")[2]
                 raise RuntimeError(f"TensorBoard cannot listen on {host}: {reason}") from error
@@ -95,13 +97,13 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
 
 
 class _RereadingProjector(ProjectorPlugin):
-    """TensorBoard's projector that reads replaced files again, and opens with a bookmark."""
+    """Projector of TensorBoard that reads replaced files again, and opens with a bookmark."""
 
     _run_paths: dict[str, str] | None
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        #: Time and inode of each folder's configuration when it was last read.
+        #: Modification time and inode of each folder's configuration when it was last read.
         self._versions: dict[str, tuple[int, int]] = {}
 
     def _update_configs(self) -> None:
@@ -112,15 +114,15 @@ class _RereadingProjector(ProjectorPlugin):
                 versions[folder] = status.st_mtime_ns, status.st_ino
         if versions != self._versions:
             self._versions = versions
-            self._run_paths = None  # makes `super` read all configurations again
+            self._run_paths = None  # so the method of the base class reads all files again
             self.tensor_cache = LRUCache(1)
         super()._update_configs()
 
     def get_plugin_apps(self) -> dict[str, Any]:
-        return super().get_plugin_apps() | {f"/{PAGE}": self._serve_page}
+        return super().get_plugin_apps() | {f"/{SCRIPT}": self._serve_script}
 
-    def _serve_page(self, environ: Any, start_response: Any) -> Any:
-        path = Path(projector_plugin.__file__).with_name("tf_projector_plugin") / PAGE
+    def _serve_script(self, environ: Any, start_response: Any) -> Any:
+        path = Path(projector_plugin.__file__).with_name("tf_projector_plugin") / SCRIPT
         content = path.read_text("utf-8") + BOOKMARK_SCRIPT
         page = Respond(Request(environ), content, "application/javascript")
         return page(environ, start_response)
@@ -129,6 +131,7 @@ class _RereadingProjector(ProjectorPlugin):
         is_active = super().is_active()
         search_thread = self._thread_for_determining_is_active
         if not is_active and search_thread:
-            # without waiting for the search, the first page would not list the projector
+            # Wait until the search for vectors ends. Otherwise, the first page would not list the
+            # projector.
             search_thread.join(SEARCH_SECONDS)
         return bool(self._is_active)

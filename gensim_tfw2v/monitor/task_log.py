@@ -1,4 +1,4 @@
-"""Curves of a process's own CPU, memory and network use, for TensorBoard."""
+"""Curves of the CPU time, memory and network traffic of a process, for TensorBoard."""
 
 import contextlib
 import os
@@ -11,21 +11,22 @@ import psutil
 from gensim_tfw2v.monitor.events import EventLog, creation_times
 from gensim_tfw2v.processes.connections import TcpBytes
 
-#: Subfolder of the training's folder with the runs of a cluster's tasks.
+#: Subfolder of the training's folder in which each task of a cluster has a run.
 TASKS = "tasks"
 
 #: Minimum number of seconds between two points of a curve.
-SECONDS = 2.0
+MIN_INTERVAL = 2.0
 
-#: Number of points after which the interval grows to the elapsed time divided by this number.
-POINTS = 1000
+#: Number of points after which intervals become longer than `MIN_INTERVAL`. Each is then the
+#: elapsed time divided by this number, so that a long training has few points.
+N_CLOSE_POINTS = 1000
 
 
 class _Usage(NamedTuple):
-    """Resources that this process has used until a moment."""
+    """Resources that this process has used up to a point in time."""
 
-    time: float  # moment, by time.monotonic()
-    cpu_seconds: float  # user and system time
+    time: float  # the point in time, from time.monotonic()
+    cpu_seconds: float  # user time plus system time
     tcp_bytes: tuple[int, int] | None  # bytes sent and received; None if unknown
 
 
@@ -40,13 +41,13 @@ class TaskLog:
         Name of a task, such as ``"worker-3"``, which gets a separate run. Without a name, the
         curves are part of the training's run.
     events : EventLog, optional
-        Log of the run, if it is already open. It is used instead of a new file, because TensorBoard
-        follows only the last file of a folder.
+        Log of the run, if it is already open. Points are then written to its file rather than to a
+        new one, because TensorBoard reads new events only from the last file of a folder.
 
     Notes
     -----
-    Steps are seconds since the run's first file was created. So a restarted task continues its
-    curves.
+    The step of a point is the number of seconds since the run's first file was created. So a
+    restarted task continues its curves.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class TaskLog:
         if name is not None:
             folder = os.path.join(folder, TASKS, name)
         self._start_time = min([time.time(), *creation_times(folder)])
-        self._events = events or EventLog(folder, outlived=True)
+        self._events = events or EventLog(folder, log_errors=True)
         self._owns_events = events is None
         self._stop = threading.Event()
         self._process = psutil.Process()
@@ -65,22 +66,23 @@ class TaskLog:
         self._thread.start()
 
     def _write(self) -> None:
-        """Write points until `close` is called."""
+        """Write points at intervals until `close` is called."""
         start = time.monotonic()
-        interval = SECONDS
+        interval = MIN_INTERVAL
         while not self._stop.wait(interval):
-            # a point is left out if, for example, no file descriptor is free
+            # If usage cannot be measured, for example because no file descriptor is free, the point
+            # is left out.
             with contextlib.suppress(OSError, psutil.Error):
                 self._write_point()
-            interval = max(SECONDS, (time.monotonic() - start) / POINTS)
+            interval = max(MIN_INTERVAL, (time.monotonic() - start) / N_CLOSE_POINTS)
 
     def _measure(self) -> _Usage:
-        """Return the resources that this process has used."""
+        """Measure the resources that this process has used so far."""
         times = self._process.cpu_times()
         return _Usage(time.monotonic(), times.user + times.system, self._tcp.look())
 
     def _write_point(self) -> None:
-        """Write the use of resources since the last point."""
+        """Write a point: the use of resources since the last point."""
         last_usage = self._last_usage
         usage = self._measure()
         self._last_usage = usage

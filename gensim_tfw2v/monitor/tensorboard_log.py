@@ -19,18 +19,20 @@ class TensorBoardLog:
     Parameters
     ----------
     folder : str or path
-        Folder of one training, a run in TensorBoard. Use a separate folder for each training, below
-        the folder that TensorBoard is started on.
+        Folder of one training, which TensorBoard shows as a run. Use a separate folder for each
+        training, below the folder that TensorBoard is started on.
     word_pairs : sequence of str or path
-        Files of rated word pairs, or names of sets that `evaluate_pairs` knows (``"ws353"``,
-        ``"simlex999"``). The Spearman correlation with each is logged after each epoch.
+        Files of rated word pairs, or names of the sets that `evaluate_pairs` includes
+        (``"ws353"``, ``"simlex999"``). The Spearman correlation between the ratings of each set and
+        the similarities of the vectors is logged after each epoch.
     probe_words : sequence of str, optional
         Words whose nearest neighbours are logged after each epoch; by default eight words of the
         vocabulary, from frequent to rare.
     projector_words : int
         Number of most frequent words shown by the projector, 10,000 by default; 0 for no projector.
     projector_each_epoch : bool
-        Write the projector's vectors after each epoch rather than after the last one only.
+        Whether the projector's vectors are written after each epoch, rather than only after the
+        last one.
 
     Raises
     ------
@@ -76,17 +78,17 @@ class TensorBoardLog:
 
     @property
     def path(self) -> str:
-        """Absolute path of the folder, because tasks have different working directories."""
+        """Absolute path of the folder, for tasks with different working directories."""
         return os.path.abspath(self.folder)
 
 
 def parse_log(log_dir: "str | os.PathLike[str] | TensorBoardLog") -> TensorBoardLog:
-    """Parse a model's `log_dir`.
+    """Return the options of a log; a model's `log_dir` may be only the folder of the log.
 
     Raises
     ------
     ValueError
-        If it is invalid or empty.
+        If `log_dir` is invalid or empty.
     """
     require("log_dir", "tensorboard")
     if isinstance(log_dir, TensorBoardLog):

@@ -1,6 +1,6 @@
 """Counts of a cluster's work, and a timeline of its jobs in Chrome's trace format.
 
-The timeline is for Perfetto and chrome://tracing:
+The timeline can be opened in Perfetto and in chrome://tracing. Its format is described here:
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 """
 
@@ -14,14 +14,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Phases of a job, between its `times`.
+#: Names of the phases of a job. Phase i lasts from ``JobTrace.times[i]`` to ``times[i + 1]``.
 PHASES = ("fetch", "train", "push")
 
 
 class JobTrace(NamedTuple):
-    """A job of a worker, with its times and traffic."""
+    """Times and traffic of a worker's job.
 
-    #: Start of the job, and ends of its fetching, training and pushing, in seconds since 1970.
+    Attributes
+    ----------
+    times : sequence of float
+        Start of the job, and ends of its fetching, training and pushing, in seconds since 1970.
+    units : int
+        Number of work units.
+    fetched_bytes, pushed_bytes : int
+        Bytes of the rows that were sent to the worker, and of the changes that it sent back.
+    staleness : float
+        See `Traffic`.
+    """
+
     times: Sequence[float]
     units: int
     fetched_bytes: int
@@ -31,23 +42,24 @@ class JobTrace(NamedTuple):
 
 @dataclass
 class Traffic:
-    """Counts of a cluster's work; ``str(traffic)`` has a line for each of `rows`.
+    """Counts of a cluster's work. ``str(traffic)`` is a summary with a line for each of `rows`.
 
     Attributes
     ----------
     units, repeated : int
-        Number of work units trained, and of repetitions among them. A unit is repeated if a worker
-        ends before it reports the unit, if a second worker runs a copy, or if parameters are lost.
+        Number of work units trained, including repetitions, and number of these repetitions. A unit
+        is repeated if a worker exits before it reports the unit, if a second worker trains a copy
+        of it, or if parameters are lost.
     tokens : int
-        Words trained on, after subsampling.
+        Number of words trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int
-        Bytes of rows that are sent to workers, of changes (with row ids) that workers send back,
-        and of word ids that are sent to workers without access to the corpus.
+        Bytes of rows that were sent to workers, of changes (with row ids) that workers sent back,
+        and of word ids that were sent to workers without access to the corpus.
     staleness : list of float
-        For each job, the number of work units that other workers pushed between the fetch and the
-        push of the job. Its own update was computed without them.
+        For each job, the number of work units whose changes other workers pushed between the fetch
+        and the push of the job. The job computed its own changes without them.
     seconds : ndarray [3]
-        Total seconds of all workers spent fetching, training and pushing.
+        Total seconds that workers spent fetching, training and pushing.
     jobs : list of JobTrace
         Trace of each job; empty while an epoch is trained on a cluster.
     """
@@ -62,13 +74,13 @@ class Traffic:
     seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
     jobs: list[JobTrace] = field(default_factory=list, repr=False)
 
-    def __add__(self, other: "Traffic") -> "Traffic":
-        """Return the sum of both."""
+    def __add__(self, increment: "Traffic") -> "Traffic":
+        """Return the sums of all counts, and the concatenated lists."""
         names = [field.name for field in fields(self)]
-        return Traffic(*(getattr(self, name) + getattr(other, name) for name in names))
+        return Traffic(*(getattr(self, name) + getattr(increment, name) for name in names))
 
     def __sub__(self, earlier: "Traffic") -> "Traffic":
-        """Return the work since an earlier state of the same counts, without traces."""
+        """Return the work since `earlier`, an earlier state of these counts; without `jobs`."""
         names = [field.name for field in fields(self) if field.name not in ("staleness", "jobs")]
         counts = {name: getattr(self, name) - getattr(earlier, name) for name in names}
         return Traffic(**counts, staleness=self.staleness[len(earlier.staleness) :])
@@ -77,7 +89,7 @@ class Traffic:
         return "\n".join(f"{name:<11}{value}" for name, value in self.rows())
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return pairs of a name and a sentence that summarize the counts."""
+        """Return a summary of the counts: pairs of a name and a phrase."""
         size = _format_bytes(self.total_bytes)
         rows = [("network", f"{size}, {self.bytes_per_token:,.0f} bytes per trained word")]
         total_seconds = self.seconds.sum()
@@ -101,12 +113,12 @@ class Traffic:
 
     @property
     def bytes_per_token(self) -> float:
-        """`total_bytes` per word trained on."""
+        """Number of bytes (`total_bytes`) per word trained on."""
         return self.total_bytes / max(1, self.tokens)
 
 
 def _format_bytes(n_bytes: int) -> str:
-    """Return a number of bytes in the largest unit that it reaches."""
+    """Format a number of bytes in the largest unit (GB, MB, kB or bytes) that it reaches."""
     for unit_bytes, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n_bytes >= unit_bytes:
             return f"{n_bytes / unit_bytes:,.1f} {unit}"
@@ -116,16 +128,17 @@ def _format_bytes(n_bytes: int) -> str:
 def write_trace(folder: str | os.PathLike[str], jobs: Sequence[JobTrace]) -> None:
     """Write the phases of all jobs to ``trace.json`` in a folder.
 
-    Times are in microseconds since the start of the first job. The worker of a job is unknown, so
-    jobs are put into slots in which they do not overlap. The number of slots is the number of jobs
-    that ran in parallel. Differences between the clocks of hosts shift jobs, and can add slots.
+    Times in the file are microseconds since the start of the first job. A trace does not contain
+    the worker of its job. So the timeline has slots instead of workers, and jobs are put into slots
+    so that the jobs of a slot do not overlap. The number of slots is the maximum number of jobs
+    that ran in parallel. Jobs of hosts with different clocks are shifted, which can add slots.
     """
     first_start = min((job.times[0] for job in jobs), default=0.0)
     slot_ends: dict[int, float] = {}  # end of each slot's last job
     trace_events: list[dict[str, object]] = []
     for job in sorted(jobs, key=lambda job: job.times[0]):
         free_slots = [slot for slot, end in slot_ends.items() if end <= job.times[0]]
-        # the free slot whose last job ended last, or a new slot
+        # Choose the free slot whose last job ended last, or a new slot if none is free.
         slot = max(free_slots, key=slot_ends.__getitem__, default=len(slot_ends))
         if slot == len(slot_ends):
             trace_events.append(

@@ -1,27 +1,28 @@
 """t-SNE in two dimensions (van der Maaten and Hinton 2008), fast enough for the end of a training.
 
-All nearest neighbours of a word have the same affinity. Repulsion is computed on a grid by Fourier
-transforms (Linderman et al. 2019, "Fast interpolation-based t-SNE").
+Two approximations make it fast. All nearest neighbours of a word have the same affinity. And the
+repulsion between points is computed on a grid by Fourier transforms (Linderman et al. 2019, "Fast
+interpolation-based t-SNE").
 """
 
 from typing import Any
 
 import numpy as np
 
-#: Number of first vectors whose positions are optimized. Each later vector is placed between the
-#: three of them that are nearest to it.
+#: Maximum number of vectors whose positions are optimized: the first ones. Each later vector is
+#: placed between the three optimized vectors that are nearest to it.
 N_OPTIMIZED = 4_000
 
-#: Number of nearest neighbours with an affinity.
-NEIGHBOURS = 15
+#: Number of nearest neighbours of a vector that attract it.
+N_NEIGHBOURS = 15
 
-#: Number of first iterations, which exaggerate attraction.
-EARLY = 100
+#: Number of early iterations, in which attraction is exaggerated.
+N_EARLY_ITERATIONS = 100
 
-#: Number of later iterations, which do not exaggerate it.
-LATE = 250
+#: Number of later iterations, in which attraction is not exaggerated.
+N_LATE_ITERATIONS = 250
 
-#: Factor between attraction and repulsion in the first iterations.
+#: Factor of attraction, relative to repulsion, in the early iterations.
 EXAGGERATION = 12.0
 
 #: Minimum number of grid points per axis.
@@ -30,25 +31,25 @@ MIN_GRID = 32
 #: Maximum number of grid points per axis.
 MAX_GRID = 128
 
-#: Distance between grid points, unless their number would be outside these limits.
+#: Distance between grid points, unless their number would be below `MIN_GRID` or above `MAX_GRID`.
 SPACING = 0.5
 
-#: Number of vectors that are compared with all vectors per matrix product.
-CHUNK = 1_000
+#: Number of vectors that one matrix product compares with all vectors.
+CHUNK_ROWS = 1_000
 
 
 def tsne(vectors: np.ndarray) -> np.ndarray:
-    """Lay out vectors [V, D] by their cosine similarities: [V, 2], float32.
+    """Lay out vectors [V, D] in the plane by their cosine similarities: [V, 2], float32.
 
     The positions of the first `N_OPTIMIZED` vectors are optimized. Each later vector is placed at
-    the mean position of the three nearest of them.
+    the mean position of the three optimized vectors that are nearest to it.
     """
     rows = unit_rows(vectors)
     first_rows = rows[:N_OPTIMIZED]
     positions = _optimize(_affinities(first_rows), _initial_positions(first_rows)).T
     parts = [positions]
-    for start in range(N_OPTIMIZED, len(rows), CHUNK):
-        neighbours = _find_nearest(rows[start : start + CHUNK], first_rows, 3)
+    for start in range(N_OPTIMIZED, len(rows), CHUNK_ROWS):
+        neighbours = _find_nearest(rows[start : start + CHUNK_ROWS], first_rows, 3)
         parts.append(positions[neighbours].mean(axis=1))
     return np.concatenate(parts).astype(np.float32)
 
@@ -65,15 +66,15 @@ def _find_nearest(rows: np.ndarray, candidates: np.ndarray, n_nearest: int) -> n
 
 
 def _affinities(rows: np.ndarray) -> Any:
-    """Return the affinities of pairs of V rows, as a sparse matrix [V, V] with a sum of 1."""
+    """Return the affinities of pairs of V rows: a sparse matrix [V, V] whose elements sum to 1."""
     from scipy.sparse import csr_matrix
 
     n_rows = len(rows)
-    n_nearest = min(NEIGHBOURS, n_rows - 1) + 1  # the row itself is among them
+    n_nearest = min(N_NEIGHBOURS, n_rows - 1) + 1  # including the row itself
     nearest = np.concatenate(
         [
-            _find_nearest(rows[start : start + CHUNK], rows, n_nearest)
-            for start in range(0, n_rows, CHUNK)
+            _find_nearest(rows[start : start + CHUNK_ROWS], rows, n_nearest)
+            for start in range(0, n_rows, CHUNK_ROWS)
         ]
     )
     ends = np.arange(0, n_nearest * n_rows + 1, n_nearest)
@@ -85,20 +86,28 @@ def _affinities(rows: np.ndarray) -> Any:
 
 
 def _initial_positions(rows: np.ndarray) -> np.ndarray:
-    """Return the first two principal components, with a standard deviation of 1e-4: [2, V]."""
-    centred = np.pad(rows - rows.mean(axis=0), ((0, 0), (0, 1)))  # two columns, even if D is 1
+    """Return initial positions: two principal components, scaled to a standard deviation of 1e-4.
+
+    The shape is [2, V]. The larger of the two standard deviations is 1e-4.
+    """
+    centred = np.pad(
+        rows - rows.mean(axis=0), ((0, 0), (0, 1))
+    )  # at least two columns, even if D is 1
     _, axes = np.linalg.eigh(centred.T @ centred)
     positions = axes[:, -2:].T.astype(float) @ centred.T
     return positions * (1e-4 / max(1e-12, positions.std(axis=1).max()))
 
 
 def _optimize(pairs: Any, positions: np.ndarray) -> np.ndarray:
-    """Return optimized positions, [2, V], by gradient descent with momentum."""
+    """Return positions [2, V] after gradient descent with momentum.
+
+    `pairs` are the affinities, and `positions` [2, V] the initial positions.
+    """
     step = np.zeros_like(positions)
     n_points = positions.shape[1]
-    for iteration in range(EARLY + LATE):
-        exaggeration = EXAGGERATION if iteration < EARLY else 1.0
-        momentum = 0.5 if iteration < EARLY else 0.8
+    for iteration in range(N_EARLY_ITERATIONS + N_LATE_ITERATIONS):
+        exaggeration = EXAGGERATION if iteration < N_EARLY_ITERATIONS else 1.0
+        momentum = 0.5 if iteration < N_EARLY_ITERATIONS else 0.8
         differences = positions[:, pairs.row] - positions[:, pairs.col]
         forces = differences * (pairs.data / (1 + (differences**2).sum(axis=0)))
         attraction = np.stack([np.bincount(pairs.row, axis, n_points) for axis in forces])
@@ -111,8 +120,9 @@ def _optimize(pairs: Any, positions: np.ndarray) -> np.ndarray:
 def _repulsion(positions: np.ndarray) -> np.ndarray:
     """Return the repulsive forces on V points: [2, V].
 
-    The charge of each point is spread over the corners of its grid cell. The forces at the grid
-    points are convolutions of the charges with kernels, and are interpolated at the points.
+    Each point has a charge of 1, which is distributed over the corners of its grid cell. The forces
+    at the grid points are convolutions of these charges with kernels. The force on a point is
+    interpolated between the corners of its cell.
     """
     from scipy import fft
 
@@ -130,9 +140,11 @@ def _repulsion(positions: np.ndarray) -> np.ndarray:
     padded_size = fft.next_fast_len(2 * size, True)
     padded_shape = (padded_size, padded_size)
     indices = np.arange(padded_size)
-    # distances along an axis; those of the second half are negative
+    # Distances along an axis from grid point 0. The convolution is circular, so the second half of
+    # the indices stands for negative distances.
     distances = spacing * (indices - padded_size * (indices > padded_size // 2))
-    # The sum of 1 / (1 + r^2) over all pairs normalizes the forces r / (1 + r^2)^2 per axis.
+    # The force between two points at distance r is r / (1 + r^2)^2 along each axis, divided by the
+    # sum of 1 / (1 + r^2) over all pairs of points.
     kernel = 1 / (1 + distances[:, None] ** 2 + distances**2)
     kernels = np.stack([kernel, distances[:, None] * kernel**2, distances * kernel**2])
 

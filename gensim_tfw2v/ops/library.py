@@ -1,7 +1,7 @@
-"""Library of the compiled ops: loading it, and checking what it contains.
+"""Loading and checking of the library that contains the compiled ops.
 
-If the library is missing or does not load, the TensorFlow fallback (`gensim_tfw2v.graph`) trains on
-clusters, several times slower.
+If the library is missing or does not load, clusters train by the TensorFlow fallback
+(`gensim_tfw2v.graph`), which is several times slower.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from gensim_tfw2v import compiled_library
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes
 
-#: The library for TensorFlow.
+#: Path of the library with the compiled ops.
 OPS = compiled_library.KERNELS.with_name("ops.so")
 
 logger = logging.getLogger(__name__)
@@ -25,16 +25,17 @@ logger = logging.getLogger(__name__)
 
 @functools.cache
 def load_ops() -> Any:
-    """Return TensorFlow's module of the ops; if they cannot be loaded, log why and return None.
+    """Load the ops, and return TensorFlow's module of them.
 
-    Raises a `StaleLibrary` if they were built from other sources.
+    If they cannot be loaded, a warning with the reason is logged, and None is returned. Raises
+    `StaleLibrary` if they were built from different sources than this package's.
     """
     try:
         _share_symbols()
         ops = tf.load_op_library(str(OPS))
     except tf.errors.NotFoundError as error:
         slower = "training is several times slower"
-        if compiled_library.KERNELS.exists():  # threads that share rows need no ops
+        if compiled_library.KERNELS.exists():  # threads that share rows train without ops
             slower = "training on a cluster or by a regime is several times slower"
         logger.warning("%s: %s (%s)", slower, why_not(), error)
         return None
@@ -44,7 +45,7 @@ def load_ops() -> Any:
 
 
 def ops_hash() -> str:
-    """Return a hash of the ops' names, signatures and structs; empty if there are no ops."""
+    """Return a hash of the ops' signatures and C structs; "" if the ops cannot be loaded."""
     if (ops := load_ops()) is None:
         return ""
     graph = tf.compat.v1.get_default_graph()
@@ -55,7 +56,7 @@ def ops_hash() -> str:
 
 
 def why_not() -> str:
-    """Return why the ops cannot be loaded, and what to do."""
+    """Return the reason why the ops cannot be loaded, with advice."""
     if not OPS.exists():
         return (
             "the compiled kernels are missing. Install a C++ compiler (Debian: apt-get install "
@@ -68,16 +69,17 @@ def why_not() -> str:
 
 
 def _share_symbols() -> None:
-    """Make TensorFlow's symbols visible to the ops, which TensorFlow 2.22 no longer does itself."""
+    """Make TensorFlow's symbols visible to the ops, as TensorFlow does itself before 2.22."""
     for path in Path(tf.sysconfig.get_lib()).glob("libtensorflow_framework*"):
-        with contextlib.suppress(OSError):  # TensorFlow itself has not loaded this one
+        with contextlib.suppress(OSError):  # a file that TensorFlow has not loaded
             ctypes.CDLL(str(path), os.RTLD_GLOBAL | os.RTLD_NOLOAD)
 
 
 def allow_parallel() -> None:
-    """Let compiled ops in the function being traced run in parallel, except as it orders them.
+    """Allow the compiled ops of the function that is being traced to run in parallel.
 
-    They are stateful, and TensorFlow runs stateful ops sequentially, in the order of the trace.
+    By default, TensorFlow runs stateful ops, such as these, sequentially in the order of the trace.
+    After this call, only data and explicit control dependencies order them.
     """
     graph = tf.compat.v1.get_default_graph()
     for op in graph.get_operations():

@@ -1,4 +1,4 @@
-"""Work unit that the compiled ops draw and train; its fields are tensors."""
+"""Work units that the compiled ops draw and train, and the numbering of their rows."""
 
 from __future__ import annotations
 
@@ -15,36 +15,44 @@ from gensim_tfw2v.ops.variables import table_memory
 
 
 class CompiledUnit(NamedTuple):
-    """Unit whose random draws are done."""
+    """Unit whose random draws are done.
 
-    drawn: Unit  # tensors
-    alphas: tf.Tensor  # [2], learning rates at the unit's first position and after its last
+    Attributes
+    ----------
+    draws : Unit of Tensor
+    alphas : Tensor [2], float32
+        Learning rates at the unit's first position and after its last position.
+    """
+
+    draws: Unit
+    alphas: tf.Tensor
 
     @property
     def kept(self) -> tf.Tensor:
-        """Number of positions to train on: tokens after subsampling, and (tag, token) pairs."""
-        return tf.size(self.drawn.targets)
+        """Number of positions to train on: tokens after subsampling, plus (tag, token) pairs."""
+        return tf.size(self.draws.targets)
 
     @property
     def tokens(self) -> tf.Tensor:
         """Number of tokens to train on, after subsampling."""
-        return self.drawn.counts[1]
+        return self.draws.counts[1]
 
 
 def draw_unit(
     options: Options, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> CompiledUnit:
-    """Draw a unit; arguments as in `Engine.prepare`."""
+    """Make all random draws of a unit. For the arguments, see `Engine.prepare`."""
     with tf.device("CPU"):
-        drawn = Unit._make(
+        draws = Unit._make(
             load_ops().tfw2v_draw(entries, key, words.keep, words.noise, options=options)
         )
     if not options.documents:
-        nothing = tf.zeros([0], tf.int32)  # a constant: functions need not pass it
-        drawn = drawn._replace(documents=nothing, first_tags=nothing, tags=nothing)
+        # a constant tensor, which traced functions and loops need not pass on
+        nothing = tf.zeros([0], tf.int32)
+        draws = draws._replace(documents=nothing, first_tags=nothing, tags=nothing)
     if not (options.documents and options.skipgram):
-        drawn = drawn._replace(inputs=drawn.targets)
-    return CompiledUnit(drawn, alphas)
+        draws = draws._replace(inputs=draws.targets)
+    return CompiledUnit(draws, alphas)
 
 
 def train_unit(
@@ -55,15 +63,15 @@ def train_unit(
     vector_size: int,
     loss_every: int,
 ) -> UnitResult:
-    """Train a unit on variables, whose rows are updated in place.
+    """Train a unit on the rows of variables, in place.
 
     Parameters
     ----------
     handles : Tables of Tensor [], resource
-        Handles of the variables, whose rows are padded to the kernels' stride.
+        Handles of the variables. Their rows are padded to the kernels' stride.
     vector_size : int
     loss_every : int
-        Compute the loss of every `loss_every`-th block; 0 for none.
+        Compute the loss of every `loss_every`-th block; 0 for no block.
     """
     with tf.device("CPU"):
         nothing = tf.zeros([0, stride(vector_size)])
@@ -78,33 +86,34 @@ def train_unit(
             loss_every,
             *words.tree,
             *words.subwords,
-            unit.drawn,
+            unit.draws,
             options=options,
         )
     return UnitResult(unit.tokens, *tf.unstack(tf.cast(sums, tf.float32), num=3))
 
 
 def gather_lists(lists: Lists, words: tf.Tensor) -> Lists:
-    """Return the lists of some words [n], as tensors."""
+    """Return the lists of the words with these ids [n], as tensors."""
     ragged = tf.gather(tf.RaggedTensor.from_row_splits(lists.entries, lists.first), words)
     return Lists(tf.cast(ragged.row_splits, tf.int32), ragged.flat_values)
 
 
 def reuse_negatives(
-    units: list[CompiledUnit], words: WordArrays, shards: int
+    units: list[CompiledUnit], words: WordArrays, n_shards: int
 ) -> list[CompiledUnit]:
-    """Let the drawn units of a job share most negatives that do not occur in its text.
+    """Replace negatives, so that the units of a job share most negatives outside the job's text.
 
-    So the job has fewer distinct rows. Negatives keep their distribution; see `NEGATIVE_USES`.
+    The job then has fewer distinct rows to fetch. The distribution of the negatives stays the same:
+    see `NEGATIVE_USES`.
     """
-    targets = tf.concat([unit.drawn.targets for unit in units], 0)
-    sizes = tf.stack([tf.size(words.keep), shards, NEGATIVE_USES, MIN_OTHER_NEGATIVES])
-    negatives = [unit.drawn.negatives for unit in units]
+    targets = tf.concat([unit.draws.targets for unit in units], 0)
+    sizes = tf.stack([tf.size(words.keep), n_shards, NEGATIVE_USES, MIN_OTHER_NEGATIVES])
+    negatives = [unit.draws.negatives for unit in units]
     with tf.device("CPU"):
-        reused = load_ops().tfw2v_reuse(targets, tf.concat(negatives, 0), sizes)
-    parts = _split_like(negatives, tf.ensure_shape(reused, [None]))
+        new_negatives = load_ops().tfw2v_reuse(targets, tf.concat(negatives, 0), sizes)
+    parts = _split_like(negatives, tf.ensure_shape(new_negatives, [None]))
     return [
-        unit._replace(drawn=unit.drawn._replace(negatives=part))
+        unit._replace(draws=unit.draws._replace(negatives=part))
         for unit, part in zip(units, parts, strict=True)
     ]
 
@@ -112,38 +121,41 @@ def reuse_negatives(
 def number_rows(
     units: list[CompiledUnit], words: WordArrays
 ) -> tuple[dict[str, tf.Tensor], list[CompiledUnit], WordArrays]:
-    """Renumber the rows that drawn units use: consecutively, from 0 in each table.
+    """Number the rows that the units of a job use consecutively, from 0 in each table.
 
-    Returns the ids [n] of the used rows, by the name of their table, then the units and the word
-    arrays with the new numbers. Row ``ids[i]`` gets the number i; ids are distinct and ascending.
+    Returns the ids [n] of the used rows, distinct and ascending, by the name of their table. Row
+    ``ids[i]`` gets the number i. Also returns copies of the units and of the word arrays in which
+    these numbers replace the ids.
     """
     n_words = tf.size(words.keep)
-    drawn = [unit.drawn for unit in units]
-    target_ids, targets = _renumber([unit.targets for unit in drawn], n_words)
+    draws = [unit.draws for unit in units]
+    target_ids, targets = _renumber([unit.targets for unit in draws], n_words)
     input_ids = target_ids
     inputs = targets
-    tags = [unit.tags for unit in drawn]
+    tags = [unit.tags for unit in draws]
     if words.subwords.entries.shape[0] != 0:
         lists = gather_lists(words.subwords, target_ids)
         limit = 1 + tf.reduce_max(words.subwords.entries)
         input_ids, (entries,) = _renumber([lists.entries], limit)
         words = words._replace(subwords=Lists(lists.first, entries))
-    # tags of documents are rows of the table of inputs, too
-    if drawn[0].inputs is not drawn[0].targets or tags[0].shape[0] != 0:
-        parts = [*(unit.inputs for unit in drawn), *tags]
+    # With documents, the input rows differ from the targets: they include the rows of tags.
+    if draws[0].inputs is not draws[0].targets or tags[0].shape[0] != 0:
+        parts = [*(unit.inputs for unit in draws), *tags]
         limit = 1 + tf.reduce_max(tf.concat([n_words[None], *parts], 0))
-        input_ids, numbers = _renumber(parts, limit)
-        inputs = numbers[: len(units)]
-        tags = numbers[len(units) :]
+        input_ids, part_rows = _renumber(parts, limit)
+        inputs = part_rows[: len(units)]
+        tags = part_rows[len(units) :]
     ids = {"inputs": input_ids}
-    negatives = [unit.negatives for unit in drawn]
+    negatives = [unit.negatives for unit in draws]
     if words.noise.shape[0] != 0:
         ids["outputs"], (target_rows, *negatives) = _renumber([target_ids, *negatives], n_words)
-        targets = [tf.gather(target_rows, numbers) for numbers in targets]
+        targets = [tf.gather(target_rows, rows) for rows in targets]
     if words.tree.entries.shape[0] != 0:
         first, paths = gather_lists(words.tree, target_ids)
         ids["nodes"], (nodes,) = _renumber([paths // 2], n_words)
-        if "outputs" in ids:  # targets index outputs; an output that is no target has no path
+        # The number of a target is now that of its row in outputs, so paths need an element per row
+        # of outputs. The path of an output that is not a target is empty.
+        if "outputs" in ids:
             lengths = tf.scatter_nd(
                 target_rows[:, None], first[1:] - first[:-1], [tf.size(ids["outputs"])]
             )
@@ -154,16 +166,16 @@ def number_rows(
     if words.weights.shape[0] != 0:
         words = words._replace(weights=tf.gather(words.weights, input_ids))
     units = [
-        unit._replace(drawn=unit.drawn._replace(inputs=a, targets=b, negatives=c, tags=d))
+        unit._replace(draws=unit.draws._replace(inputs=a, targets=b, negatives=c, tags=d))
         for unit, a, b, c, d in zip(units, inputs, targets, negatives, tags, strict=True)
     ]
     return ids, units, words
 
 
 def _renumber(parts: list[tf.Tensor], limit: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Return the distinct ids in `parts`, ascending, and each part as indices into these ids.
+    """Return the distinct ids in `parts`, in ascending order, and each part as indices into them.
 
-    All ids are below `limit`.
+    `parts` are lists of ids below `limit`.
     """
     with tf.device("CPU"):
         distinct, inverse = load_ops().tfw2v_distinct(tf.concat(parts, 0), limit)
@@ -171,7 +183,7 @@ def _renumber(parts: list[tf.Tensor], limit: tf.Tensor) -> tuple[tf.Tensor, list
     return tf.ensure_shape(distinct, [None]), indices
 
 
-def _split_like(parts: list[tf.Tensor], joined: tf.Tensor) -> list[tf.Tensor]:
-    """Split `joined` into parts with the sizes of `parts`."""
+def _split_like(parts: list[tf.Tensor], values: tf.Tensor) -> list[tf.Tensor]:
+    """Split `values` into parts with the sizes of `parts`."""
     sizes = tf.stack([tf.size(part) for part in parts])
-    return tf.split(joined, sizes, num=len(parts))
+    return tf.split(values, sizes, num=len(parts))

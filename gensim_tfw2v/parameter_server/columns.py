@@ -92,7 +92,7 @@ class SlicedRows:
         """
         if lock is not None:
             factors = as_is(tf.gather(lock, ids)[:, None])
-            changes = changes.map(tf.multiply, sent=[factors])
+            changes = changes.map(tf.multiply, tensors=[factors])
         there = self.link.send(ids, tf.int32)
         self._layout.on_shards(self._layout.shard_ops.add, there, changes.parts)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.graph.objectives import NearPairs
-from gensim_tfw2v.graph.step_shape import StepShape, choose_step
+from gensim_tfw2v.graph.step_shape import StepShape, choose_step_shape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
@@ -150,7 +150,7 @@ class Workload:
         """Return the work of a text of `tokens` words with these frequencies."""
         objective = Objective(skipgram, negative)
         n_kept = int(tokens * frequencies.kept)
-        shape = choose_step(objective, n_kept, window, window + 1, vector_size=vector_size)
+        shape = choose_step_shape(objective, n_kept, window, window + 1, vector_size=vector_size)
         return cls(frequencies, vector_size, shape, skipgram)
 
     @classmethod
@@ -208,7 +208,7 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
     n_windows = 0 if work.skipgram else shape.blocks * shape.centres
     n_products = n_windows * (1 + shape.shared)
     if work.skipgram:
-        n_products = shape.blocks * NearPairs(shape).number
+        n_products = shape.blocks * NearPairs(shape).n_elements
     fetched = PRODUCT * n_products + SIZE * n_rows
     # three indices per row of a block: to gather the row, to sort its update, and to add it up
     pushed = PRODUCT * n_products + (ID + SIZE) * n_rows + 3 * INDEX * n_indices + 4 * n_windows

@@ -211,7 +211,7 @@ class ReplicaJob(WorkerJob):
             for unit in self.job.units:
                 steps = tf.minimum(tf.stack([first, last]), unit.steps)
                 begin, end = tf.unstack(tf.gather(getattr(unit.plan, name).distinct.edges, steps))
-                parts.append(getattr(unit.unit, name)[begin:end])
+                parts.append(getattr(unit.ids, name)[begin:end])
             window[name] = tf.unique(tf.concat(parts, 0)).y
         return window
 

@@ -143,11 +143,11 @@ class Plan:
 
     def step_tokens(self) -> float:
         """Return the number of tokens, before subsampling, per step of the TensorFlow fallback."""
-        from gensim_tfw2v.graph.step_shape import choose_step
+        from gensim_tfw2v.graph.step_shape import choose_step_shape
 
         problem = self.problem
         options = self.options
-        shape = choose_step(
+        shape = choose_step_shape(
             options.objective,
             tokens=problem.tokens,
             window=problem.window,

@@ -85,7 +85,7 @@ def test_concurrent_servers_choose_different_ports(folder):
     assert len(lines) == 2 and all("http://127.0.0.1:60" in line for line in lines)
 
 
-@pytest.mark.parametrize(("port", "tries"), [(None, serving.ATTEMPTS), (6006, 1)])
+@pytest.mark.parametrize(("port", "tries"), [(None, serving.MAX_ATTEMPTS), (6006, 1)])
 def test_only_automatically_chosen_ports_are_retried(folder, monkeypatch, port, tries):
     tried = []
 

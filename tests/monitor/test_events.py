@@ -81,7 +81,7 @@ def test_tcp_bytes_are_counted():
 
 
 def test_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(task_log, "SECONDS", 0.2)
+    monkeypatch.setattr(task_log, "MIN_INTERVAL", 0.2)
     written, point = [], TaskLog._write_point
     monkeypatch.setattr(TaskLog, "_write_point", lambda log: written.append(point(log)))
     log = TaskLog(str(tmp_path), "worker-0")
@@ -147,7 +147,7 @@ def test_every_task_of_a_cluster_writes_a_run(tmp_path, short_layouts):
     ]
     assert shares == pytest.approx([1.0] * len(bytes_per_token)) and shares
     # the operating system's counters include the bytes of the fetched rows
-    seconds = task_log.SECONDS
+    seconds = task_log.MIN_INTERVAL
     sent = seconds * 1e6 * sum(value for _, value in runs.points("tasks/ps-0", CURVES_SENT))
     assert sent > 0.5 * model.traffic.fetched_bytes
 

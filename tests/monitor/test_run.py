@@ -26,8 +26,8 @@ OPTIONS = dict(corpus_file=LEE, sg=1, vector_size=24, workers=2, epochs=6, seed=
 @pytest.fixture(autouse=True)
 def points_at_once(monkeypatch, short_layouts):
     """Write a point per unit, because these trainings are short."""
-    monkeypatch.setattr(monitor_run, "SECONDS", 0.0)
-    monkeypatch.setattr(monitor_run, "POINTS", 10**9)
+    monkeypatch.setattr(monitor_run, "MIN_INTERVAL", 0.0)
+    monkeypatch.setattr(monitor_run, "N_CLOSE_POINTS", 10**9)
     monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 8192)
 
 
@@ -148,7 +148,7 @@ def test_final_speed_is_not_taken_over_a_tiny_interval(tmp_path, monkeypatch):
     now = [0.0]
     clock = types.SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr(monitor_run, "time", clock)
-    monkeypatch.setattr(monitor_run, "SECONDS", 1.0)
+    monkeypatch.setattr(monitor_run, "MIN_INTERVAL", 1.0)
     log = monitor_run.RunLog(TensorBoardLog(tmp_path), {"words": 10_000}, lambda: None)
     unit = types.SimpleNamespace(raw_words=100)
     for words in range(100, 1100, 100):

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from gensim_tfw2v.monitor import tsne
-from gensim_tfw2v.monitor.projector import MIN_WORDS, write_projector
+from gensim_tfw2v.monitor.projector import MIN_LAYOUT_ROWS, write_projector
 from tests.monitor.test_projector import read, vectors_of
 
 
@@ -28,7 +28,7 @@ def purity(layout, group):
 @pytest.mark.parametrize("laid_out", [600, 200])
 def test_layout_keeps_groups_together(monkeypatch, laid_out):
     monkeypatch.setattr(tsne, "N_OPTIMIZED", laid_out)  # the rest is placed near these
-    monkeypatch.setattr(tsne, "CHUNK", 250)
+    monkeypatch.setattr(tsne, "CHUNK_ROWS", 250)
     values, group = groups(600)
     layout = tsne.tsne(values)
     assert layout.shape == (600, 2)
@@ -68,7 +68,7 @@ def test_bookmark_holds_a_state_of_the_page(tmp_path):
     assert purity(np.array(layout), group) > 0.9
 
 
-@pytest.mark.parametrize(("words", "laid_out"), [(MIN_WORDS - 1, True), (200, False)])
+@pytest.mark.parametrize(("words", "laid_out"), [(MIN_LAYOUT_ROWS - 1, True), (200, False)])
 def test_few_words_or_laid_out_false_remove_the_bookmark(tmp_path, words, laid_out):
     vectors = vectors_of([f"w{row}" for row in range(200)])
     write_projector(vectors, tmp_path)

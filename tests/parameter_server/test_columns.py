@@ -57,9 +57,9 @@ def test_products_of_slices_equal_products_of_rows():
     link = layout.link(tf.bfloat16)
     read = SlicedRows(layout, link).read(tf.range(6))
     weights = tf.random.stateless_normal([4, 6], [1, 2])
-    product = read.map(lambda x, w: tf.matmul(w, x), sent=[weights])
+    product = read.map(lambda x, w: tf.matmul(w, x), tensors=[weights])
     np.testing.assert_allclose(joined(product), weights.numpy() @ array, atol=0.05)
-    scores = read.total(lambda x, y: tf.matmul(x, y, transpose_b=True), read, exact=True)
+    scores = read.total(lambda x, y: tf.matmul(x, y, transpose_b=True), read, keep_dtype=True)
     np.testing.assert_allclose(scores, array @ array.T, rtol=1e-5)
     # to each of 3 shards: 6 ids, 24 bfloat16 weights; from each: 36 products
     assert link.traffic().numpy().tolist() == [3 * 36 * 4, 3 * (6 * 4 + 24 * 2)]

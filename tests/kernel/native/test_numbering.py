@@ -118,11 +118,11 @@ def test_reused_negatives_are_the_first_draws_of_words_outside_of_the_text(
         for key in range(2)
     ]
     reused = reuse_negatives(units, words, shards)
-    own = np.unique(np.concatenate([unit.drawn.targets for unit in units]))
+    own = np.unique(np.concatenate([unit.draws.targets for unit in units]))
     drawn, found = (
-        np.concatenate([unit.drawn.negatives for unit in each]) for each in (units, reused)
+        np.concatenate([unit.draws.negatives for unit in each]) for each in (units, reused)
     )
-    assert [len(unit.drawn.negatives) for unit in reused] == [120, 120]
+    assert [len(unit.draws.negatives) for unit in reused] == [120, 120]
     inside = np.isin(drawn, own)
     np.testing.assert_array_equal(drawn[inside], found[inside])
     assert not np.isin(found[~inside], own).any()
