@@ -21,28 +21,28 @@ from gensim_tfw2v.processes.process_guards import (
 )
 from gensim_tfw2v.processes.threads import defer_interrupts
 
-MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
+MIN_VERSIONS = {"tensorflow": (2, 21), "gensim": (4, 4)}
 
 
 def require(package: str) -> None:
     """Raise an ImportError, with the pip command to run, if the installed version is too old."""
-    minimum = MINIMUM[package]
-    minimum_text = ".".join(map(str, minimum))
-    # distributions of other names are not checked
+    min_version = MIN_VERSIONS[package]
+    min_version_text = ".".join(map(str, min_version))
+    # the package may come from a distribution of a different name, whose version is not checked
     for distribution in (package, f"{package}-cpu", f"{package}-intel"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             version = importlib.metadata.version(distribution)
-            if tuple(int(part) for part in version.split(".")[:2]) < minimum:
+            if tuple(int(part) for part in version.split(".")[:2]) < min_version:
                 raise ImportError(
-                    f"gensim-tfw2v needs {package} {minimum_text} or later, but {package} "
+                    f"gensim-tfw2v needs {package} {min_version_text} or later, but {package} "
                     f"{version} is installed. Run: pip install --upgrade "
-                    f"'{package}>={minimum_text}'"
+                    f"'{package}>={min_version_text}'"
                 )
 
 
 @contextlib.contextmanager
 def _quiet_stderr() -> Iterator[None]:
-    """Discard what TensorFlow's C++ code writes to stderr before it reads its log level."""
+    """Discard the messages that TensorFlow's C++ code writes before it reads its log level."""
     flush_streams()
     try:
         stderr_copy = os.dup(2)
@@ -63,8 +63,9 @@ def _without_keras() -> Iterator[None]:
     """Postpone the import of Keras until ``tf.keras`` is used.
 
     TensorFlow's import ends with ``import keras.src.optimizers``, which registers classes that
-    saved models may contain. If this fails, TensorFlow ignores it. Importing Keras takes a sixth of
-    the time, and two fifths where scikit-learn and matplotlib are installed, which it imports too.
+    saved models may contain. TensorFlow ignores a failure of that import. Importing Keras takes a
+    sixth of the time. It takes two fifths if scikit-learn and matplotlib are installed, because
+    Keras imports them, too.
     """
     if "keras.src" in sys.modules or "tensorflow" in sys.modules:
         yield
@@ -100,7 +101,7 @@ class _LazyTensorFlow:
         return value
 
 
-for _package in MINIMUM:
+for _package in MIN_VERSIONS:
     require(_package)
 
 if TYPE_CHECKING:

@@ -63,12 +63,12 @@ class Unit(NamedTuple):
     targets: Any  # [n] rows of the outputs, and indices of paths
     reaches: Any  # [n, 2] numbers of positions in the window, before and after its centre
     negatives: Any  # [blocks, Kn] rows of the outputs
-    shards: Any  # [n] shard of the target's negatives; [0] with one shard
-    documents: Any  # [n] document of the position; [0] without documents
+    shards: Any  # [n] shard of the vocabulary that has the target's negatives; [0] with one shard
+    documents: Any  # [n] index of the position's document; [0] without documents
     first_tags: Any  # [documents + 1] index in `tags` of each document's first tag
-    tags: Any  # rows of the inputs
-    # [2] number of (tag, token) pairs at the end, and of tokens after subsampling; [5] if the pairs
-    # are left out, to be drawn in pieces: see ``draws.h``
+    tags: Any  # rows of the inputs, document by document
+    # [2] number of (tag, token) pairs, which are the last positions, and number of tokens after
+    # subsampling. If the pairs are left out, to be drawn in pieces, [5]: see ``draws.h``.
     counts: Any
 
 
@@ -76,7 +76,7 @@ class Result(NamedTuple):
     """Result of training a unit: the fields of Tfw2vResult in ``unit.h``, in its order."""
 
     loss: float  # summed over the blocks that `loss_every` selects
-    predictions: float  # number of predictions in it
+    predictions: float  # number of predictions in `loss`
     magnitude: float  # not finite after divergence
     trained: float  # 1 if the unit is in the rows, else 0
 
@@ -133,7 +133,7 @@ STRUCTS = (
     *(ScannerState, ShardCounts),
 )
 
-#: Names in C of the types of fields whose names in Python differ.
+#: Names in C of field types. A type that is missing has the same name in C as in Python.
 C_NAMES: Mapping[Any, str] = {
     ctypes.c_int32: "int32_t",
     NUMBER: "int64_t",
@@ -205,7 +205,7 @@ class StaleLibrary(RuntimeError):
 
 
 def layout() -> str:
-    """Return all structs with their fields, in order, as the function ``tfw2v_layout`` does."""
+    """Return all structs with their fields, in the format of the function ``tfw2v_layout``."""
     return "".join(
         f"{struct.__name__}{{"
         + "".join(f"{C_NAMES.get(kind, kind.__name__)} {name};" for name, kind in struct._fields_)
@@ -215,7 +215,7 @@ def layout() -> str:
 
 
 def layout_in(path: Path) -> str:
-    """Return the structs of a compiled library; empty if it was built before it contained them."""
+    """Return the `layout` that a compiled library reports; empty if it is too old to report one."""
     try:
         function = ctypes.CDLL(str(path)).tfw2v_layout
     except AttributeError:

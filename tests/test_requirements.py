@@ -48,7 +48,7 @@ def test_each_requirement_has_a_minimum_version():
         if bound.operator == ">="
     }
     assert lowest.keys() == {one.name for one in needed}
-    assert lowest.items() >= _tensorflow.MINIMUM.items()
+    assert lowest.items() >= _tensorflow.MIN_VERSIONS.items()
     # TensorBoard 2.20 imports pkg_resources, which setuptools has removed
     assert lowest["tensorboard"] >= (2, 21)
 

@@ -9,8 +9,10 @@ class KernelShape:
 
     Parameters
     ----------
-    block, window : int
-        B, number of positions of a block; w, maximum number of words on either side of a centre.
+    block : int
+        B, number of positions of a block.
+    window : int
+        w, maximum number of words on either side of a centre.
     shared : int
         Number of negatives shared by the pairs of a block.
     sequential : bool

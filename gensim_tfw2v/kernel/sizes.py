@@ -67,7 +67,7 @@ MAX_HIDDEN_STEP = 0.8
 #: Maximum number of windows in a group of CBOW by windows.
 MAX_GROUP = 4
 
-#: Number of predictions that a path of hierarchical softmax counts as in an effective step.
+#: In an effective step, a path of hierarchical softmax counts as this many predictions.
 PATH_PREDICTIONS = 6
 
 #: Maximum effective step of a hidden layer for which CBOW trains in blocks. The step is alpha times
@@ -96,14 +96,14 @@ ROUND_JOBS = 4
 #: of these, CBOW's similarities agree far less with rated word pairs.
 ROUNDS = 32
 
-#: Weight of a job of a deterministic round in the number of concurrent jobs. This number determines
-#: the learning rate and the pushed fraction of changes (`gensim_tfw2v.parameter_server.combining`).
-#: Asynchronous jobs have weight 1, because they overlap only in part. The jobs of a round all start
-#: from the same rows.
+#: A job of a deterministic round counts as this many concurrent jobs. The number of concurrent jobs
+#: determines the learning rate and the pushed fraction of changes: see
+#: `gensim_tfw2v.parameter_server.combining`. An asynchronous job counts as one, because such jobs
+#: overlap only in part. The jobs of a round all start from the same rows.
 ROUND_TIMES = 6
 
-#: Power of the number of concurrent jobs by which a deterministic round raises the learning rate.
-#: CBOW bears a larger one, because a prediction moves a mean of rows.
+#: A deterministic round multiplies the learning rate by this power of the number of concurrent
+#: jobs. CBOW tolerates a higher power, because its predictions move means of rows.
 ROUND_POWER = {"skipgram": 1 / 4, "cbow": 1 / 3}
 
 #: Number of positions in a group of a CBOW block: kGroup in native/src/kernels/cbow_sums.h. They
@@ -129,7 +129,8 @@ MAX_UNIT_NEGATIVES = 1 << 23
 #: More uses mean fewer rows to transfer, but larger updates of fewer rare words.
 NEGATIVE_USES = 8
 
-#: Minimum number of a job's negatives that do not occur in its text, and differ in their draws.
+#: Minimum number of a job's negatives outside of its text that are drawn before earlier ones are
+#: used again. So a job with few negatives uses each of them fewer than `NEGATIVE_USES` times.
 MIN_OTHER_NEGATIVES = 1 << 12
 
 #: Minimum tokens of a corpus that is trained in blocks, and whose work units skip-gram shuffles.
@@ -143,7 +144,8 @@ SMALL_CORPUS = 1 << 22
 MAX_SPAN = 512
 
 #: Minimum positions of a span with gensim's default alpha, window and negative. With a larger
-#: effective step, it is smaller in proportion. For spans of one position, see `HIGH_OVERLAP`.
+#: effective step, the minimum is smaller in proportion. For spans of one position, see
+#: `HIGH_OVERLAP`.
 MIN_SPAN = 64
 
 #: Maximum product of a span's positions and the n-gram overlap. The product is about the number of
@@ -170,14 +172,14 @@ CLUSTER_ENTRIES = 1 << 22
 #: Minimum entries of a work unit on a cluster, unless a regime's options require fewer.
 MIN_ENTRIES = 1 << 12
 
-#: Number of work units per thread and epoch on a cluster. Fewer units cause less traffic, but
-#: workers wait longer for the last one at the end of an epoch.
-UNITS = 8
+#: Number of work units per thread and epoch on a cluster. Fewer, longer units cause less traffic,
+#: but at the end of an epoch, workers wait longer for the last unit.
+UNITS_PER_THREAD = 8
 
 #: Maximum number of work units per thread and epoch where changes are not combined by direction.
-#: The more threads train concurrently, the more of each other's changes they lack. So the number
-#: grows with the square root of the threads: ``UNITS * sqrt(threads)``.
-MAX_UNITS = 32
+#: The more threads train concurrently, the more of each other's changes they lack. So the number of
+#: units grows with the square root of the threads: ``UNITS_PER_THREAD * sqrt(threads)``.
+MAX_UNITS_PER_THREAD = 32
 
 #: Maximum entries that one worker trains alone at the start of a training. Output rows start from 0
 #: and grow along with the inputs that predict them. Workers that start concurrently lack each
@@ -335,7 +337,7 @@ def choose_window(window: int, longest_sentence: int) -> int:
     """Choose the window: `window`, unless the longest sentence needs less.
 
     A sentence of n tokens needs a window of n - 1, which is rounded up to a power of two, and to at
-    least `NARROW_WINDOW`. `longest_sentence` is the number of tokens of the longest one.
+    least `NARROW_WINDOW`. `longest_sentence` is the number of tokens of the longest sentence.
     """
     furthest = 1 << max(0, longest_sentence - 2).bit_length()  # longest_sentence - 1, or above
     return min(window, max(NARROW_WINDOW, furthest))
@@ -358,17 +360,20 @@ def choose_unit_entries(
     in_rounds : bool
         Whether training is in `ROUNDS` deterministic rounds per epoch.
     """
-    units = UNITS if directed else min(MAX_UNITS, math.ceil(UNITS * math.sqrt(threads)))
-    units = ROUNDS if in_rounds else units
-    return min(CLUSTER_ENTRIES, max(MIN_ENTRIES, tokens // (threads * units)))
+    n_units = UNITS_PER_THREAD
+    if in_rounds:
+        n_units = ROUNDS
+    elif not directed:
+        n_units = min(MAX_UNITS_PER_THREAD, math.ceil(UNITS_PER_THREAD * math.sqrt(threads)))
+    return min(CLUSTER_ENTRIES, max(MIN_ENTRIES, tokens // (threads * n_units)))
 
 
-def choose_warm_units(units: int, entries: int) -> int:
+def choose_warm_units(n_units: int, n_entries: int) -> int:
     """Choose the number of units that one worker first trains alone.
 
-    An epoch has `units` work units of `entries` each.
+    An epoch has `n_units` work units of `n_entries` entries each.
     """
-    return min(-(-WARM_ENTRIES // entries), math.ceil(WARM_SHARE * units))
+    return min(-(-WARM_ENTRIES // n_entries), math.ceil(WARM_SHARE * n_units))
 
 
 def choose_max_growth(tokens: float, step: float, max_step: float = MAX_CONCURRENT_STEP) -> float:

@@ -28,7 +28,7 @@ class Tables(NamedTuple):
     nodes: Any
 
     def read_only(self) -> Tables:
-        """Return views of the arrays that are read-only, so that training is on copies of them."""
+        """Return read-only views of the arrays, so that a regime trains copies of them."""
         views = [array.view() for array in self]
         for view in views:
             view.flags.writeable = False
@@ -64,8 +64,8 @@ class UnitResult(NamedTuple):
     loss, predictions : float32
         Summed loss of the blocks or steps whose loss is computed, and number of their predictions.
     magnitude : float32
-        Not finite if training has diverged. In the TensorFlow fallback, the summed norms of the
-        updates before clipping.
+        Sum of the sizes of all scores (compiled kernels) or of the norms of all updates before
+        clipping (TensorFlow fallback). It is infinite or NaN if training has diverged.
     """
 
     kept: Any
@@ -82,8 +82,8 @@ class UnitResult(NamedTuple):
         """
         sums = zip(units, alphas, self.kept, self.loss, self.predictions, strict=False)
         return [
-            UnitReport(unit, int(kept), float(loss), float(predictions), float(alpha), epoch)
-            for unit, alpha, kept, loss, predictions in sums
+            UnitReport(unit, int(n_tokens), float(loss), float(predictions), float(alpha), epoch)
+            for unit, alpha, n_tokens, loss, predictions in sums
         ]
 
 

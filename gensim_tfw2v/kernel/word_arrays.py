@@ -62,8 +62,8 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
         prob[light] = size[light]
         filler = np.searchsorted(excess, room[:-1], side="right")
         alias[light] = heavy[np.minimum(filler, len(heavy) - 1)]
-        # A heavy word that is used up by a light word's room leaves room in its own bucket, which
-        # the next heavy word fills.
+        # Each heavy word fills the room of light words until less than a bucket of it remains. Then
+        # there is room in its own bucket, which the next heavy word fills.
         filled = room[np.minimum(np.searchsorted(room, excess[:-1]), len(light))]
         prob[heavy[:-1]] = 1.0 - (filled - excess[:-1])
         alias[heavy[:-1]] = heavy[1:]
@@ -72,7 +72,7 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
 
 
 class Lists(NamedTuple):
-    """One list of integers per word, as int32 arrays or tensors, which are empty if unused."""
+    """One list of integers per word: two int32 arrays or tensors, both empty if unused."""
 
     first: Any  # [V + 1], offset of each word's list in `entries`
     entries: Any  # all lists, concatenated
@@ -190,21 +190,21 @@ def pair_rates(
         [V + N] for inputs, [V] for outputs and nodes, [0] for an unused table.
     """
     predictions = pairs + np.sum(tags) if skipgram else 1.0
-    targets = 0.0
+    n_targets = 0.0
     outputs: np.ndarray = np.zeros(0)
     nodes: np.ndarray = np.zeros(0)
     if negative:
         assert noise is not None
-        targets += 1 + negative
+        n_targets += 1 + negative
         outputs = predictions * (frequency + negative * noise / noise.sum())
     if paths is not None:
         lengths = np.fromiter(map(len, paths), np.int64, len(paths))
-        targets += float(frequency @ lengths)
+        n_targets += float(frequency @ lengths)
         node_frequencies = np.repeat(frequency, lengths)
         nodes = predictions * np.bincount(
             np.concatenate(paths), node_frequencies, minlength=len(frequency)
         )
-    inputs = np.append(frequency * pairs, tags) * targets
+    inputs = np.append(frequency * pairs, tags) * n_targets
     return Tables(*(rate.astype(np.float32) for rate in (inputs, outputs, nodes)))
 
 

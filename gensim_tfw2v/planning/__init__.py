@@ -1,16 +1,16 @@
 """Memory, traffic and time of a training, estimated before it starts.
 
-The estimates are for negative sampling. `workload` contains the work of a training, `speed` the
-speed of machines, and `memory` what they need.
+The estimates are for negative sampling. `workload` describes the work of a training. `speed`
+estimates the speed of the machines, and `memory` the memory that they need.
 """
 
 from typing import NamedTuple
 
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 from gensim_tfw2v.planning import memory
-from gensim_tfw2v.planning.checks import warn_of_new_name
+from gensim_tfw2v.planning.checks import add_deprecated_names
 from gensim_tfw2v.planning.speed import (
-    ENTRY,
+    ENTRY_BYTES,
     STEP_ROUND_TRIPS,
     WORKER_FACTOR,
     Machines,
@@ -19,8 +19,8 @@ from gensim_tfw2v.planning.speed import (
     transfer_seconds,
 )
 from gensim_tfw2v.planning.workload import (
-    ELEMENT,
-    FLOAT,
+    ELEMENT_BYTES,
+    FLOAT_BYTES,
     Frequencies,
     Workload,
     column_bytes,
@@ -33,16 +33,17 @@ __all__ = ["WORKER_FACTOR", "Choice", "Frequencies", "Machines", "Workload", "co
 #: Name of training without a cluster.
 ALONE = "one machine"
 
-#: Minimum number of words of text per sub-model. With 3 M words, merging costs a tenth of the
-#: quality; with some 200 M, as in the paper, nothing (docs/regimes/sub-models.md).
+#: Minimum number of words of text per sub-model. With 3 M words, a tenth of the quality is lost by
+#: merging; with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
 MIN_SUB_MODEL_TOKENS = 1e8
 
-#: Rank of choices that should not be used, by the reason; all other choices have rank 0.
+#: Ranks of choices that should not be used, by their `bound`. All other choices have rank 0, and
+#: `compare` lists lower ranks first.
 BAD_RANKS = {"corpus": 1, "memory": 2}
 
 
 class Choice(NamedTuple):
-    """Way to train, on a cluster or on only one of its machines, with its estimates.
+    """Way to train, on a cluster or on only one of its machines, and estimates for this way.
 
     Attributes
     ----------
@@ -78,18 +79,6 @@ class Choice(NamedTuple):
     worker_request: float
     coordinator_request: float
 
-    @property
-    def bytes_a_token(self) -> float:
-        """Deprecated name of `bytes_per_token`."""
-        warn_of_new_name("Choice.bytes_a_token", "bytes_per_token")
-        return self.bytes_per_token
-
-    @property
-    def words_a_second(self) -> float:
-        """Deprecated name of `words_per_second`."""
-        warn_of_new_name("Choice.words_a_second", "words_per_second")
-        return self.words_per_second
-
     def shortages(self, machines: Machines) -> dict[str, float]:
         """Return the tasks that need more memory than machines have, and the bytes they need."""
         coordinator_memory = machines.coordinator_memory or machines.memory
@@ -99,6 +88,11 @@ class Choice(NamedTuple):
             "coordinator": (self.coordinator_request, coordinator_memory),
         }
         return {task: request for task, (request, limit) in limits.items() if request > limit}
+
+
+add_deprecated_names(
+    Choice, {"bytes_a_token": "bytes_per_token", "words_a_second": "words_per_second"}
+)
 
 
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
@@ -168,8 +162,8 @@ def _in_rows(work: Workload, tokens: float, machines: Machines) -> Choice:
         latency=trips * share / job_tokens,
         network=transfers * share / job_tokens,
     )
-    # a worker holds the rows of a job in float32, as they were fetched, and their changes
-    row_size = (FLOAT + 2 * ELEMENT) * work.vector_size
+    # a worker holds a job's rows three times: in float32, and as they are fetched and pushed
+    row_size = (FLOAT_BYTES + 2 * ELEMENT_BYTES) * work.vector_size
     worker_memory = sum(distinct_rows(work, job_tokens, is_job=True)) * row_size
     return _estimate(
         "rows, asynchronous", "(the default)", work, machines, seconds, traffic, worker_memory
@@ -187,9 +181,9 @@ def _in_columns(work: Workload, machines: Machines) -> Choice:
 def _as_sub_models(work: Workload, tokens: float, machines: Machines) -> Choice:
     option = f'regime="submodels:models={machines.workers}"'
     seconds = WordSeconds(_computing_seconds(work, machines))
-    # workers receive the text from the coordinator; the single transfer of each sub-model is
-    # neglected
-    traffic = ENTRY / work.frequencies.kept, 0.0
+    # The coordinator sends the text to the workers. Each sub-model is transferred only once, which
+    # is neglected.
+    traffic = ENTRY_BYTES / work.frequencies.kept, 0.0
     choice = _estimate(
         "sub-models", option, work, machines, seconds, traffic, work.tables, from_coordinator=True
     )
@@ -213,10 +207,10 @@ def _estimate(
     worker_memory: float,
     from_coordinator: bool = False,
 ) -> Choice:
-    """Return a way to train on a cluster with its estimates.
+    """Return a way to train on a cluster, and its estimates.
 
-    `traffic` is the bytes that a worker fetches and pushes per token. They come from the
-    coordinator or from the ps tasks, and the latter have no traffic otherwise.
+    `traffic` is the bytes that a worker fetches and pushes per token. With `from_coordinator`, they
+    come from the coordinator, and the ps tasks have no traffic.
     """
     raw_bytes = work.frequencies.kept * max(traffic)  # per raw word, in the busier direction
     speed = seconds.speed
@@ -247,5 +241,5 @@ def _estimate(
 
 
 def _check_memory(choice: Choice, machines: Machines) -> Choice:
-    """Return the choice, marked as bound by memory if a task needs more than it has."""
+    """Return the choice, with the bound "memory" if a task needs more memory than it has."""
     return choice._replace(bound="memory") if choice.shortages(machines) else choice

@@ -1,7 +1,8 @@
-"""Checks of the numbers that a plan is made of, and warnings of deprecated names."""
+"""Checks of the numbers that a plan is made from, and deprecated names of attributes."""
 
 import math
 import warnings
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,7 +20,10 @@ def check_whole(name: str, value: Any) -> None:
 
 
 def check_finite(name: str, value: Any, *, may_be_zero: bool = False) -> None:
-    """Raise a TypeError or ValueError unless a value is a finite number above 0, or also 0."""
+    """Raise a TypeError or ValueError unless a value is a finite number above 0.
+
+    With `may_be_zero`, 0 is accepted, too.
+    """
     if not isinstance(value, Real):
         raise TypeError(
             f"{name} must be a finite number, got {quoted(value)} of type {type(value).__name__}"
@@ -29,8 +33,24 @@ def check_finite(name: str, value: Any, *, may_be_zero: bool = False) -> None:
         raise ValueError(f"{name} must be a finite number {interval}, got {quoted(value)}")
 
 
-def warn_of_new_name(deprecated: str, name: str) -> None:
-    """Warn the caller of the calling function, which has a deprecated name."""
-    warnings.warn(
-        f"{deprecated} is deprecated: use {name}, its new name", DeprecationWarning, stacklevel=3
-    )
+class DeprecatedAttribute:
+    """Descriptor of an attribute's deprecated name: returns the attribute, with a warning."""
+
+    def __init__(self, deprecated_name: str, name: str) -> None:
+        self._deprecated_name = deprecated_name
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        warnings.warn(
+            f"{self._deprecated_name} is deprecated: use {self._name}, its new name",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(owner if instance is None else instance, self._name)
+
+
+def add_deprecated_names(owner: type, names: Mapping[str, str]) -> None:
+    """Make attributes of a class readable by deprecated names. `names` maps them to new names."""
+    for deprecated_name, name in names.items():
+        attribute = DeprecatedAttribute(f"{owner.__name__}.{deprecated_name}", name)
+        setattr(owner, deprecated_name, attribute)

@@ -1,6 +1,7 @@
-"""Memory to request for a task: the model's rows that it holds, with all else and a margin.
+"""Memory to request for a task: the model's rows in the task, everything else, and a margin.
 
-The constants are above all measured peaks; see "Memory of a task" in docs/planning.md.
+With these constants, requests exceed all peaks that were measured; see "Memory of a task" in
+docs/planning.md.
 """
 
 from gensim_tfw2v.planning.workload import Workload
@@ -8,34 +9,41 @@ from gensim_tfw2v.planning.workload import Workload
 GIB = float(1 << 30)
 
 #: Bytes of a process that imports TensorFlow, with its buffers.
-TASK = 1 * GIB
+TASK_BYTES = 1 * GIB
 
 #: Bytes per thread of a worker task.
-WORKER_THREAD = GIB / 8
+WORKER_THREAD_BYTES = GIB / 8
 
-#: Bytes of a process that trains without TensorFlow, and per thread of it.
-PROCESS = GIB / 4
-THREAD = GIB / 32
+#: Bytes of a process that trains without TensorFlow.
+PROCESS_BYTES = GIB / 4
 
-#: Bytes per word of the vocabulary, which only the program that trains needs.
-WORD = 400.0
+#: Bytes per thread of a process that trains without TensorFlow.
+THREAD_BYTES = GIB / 32
+
+#: Bytes per word of the vocabulary. Only the user's program needs them, not the cluster's tasks.
+WORD_BYTES = 400.0
 
 
 def ps_request(row_bytes: float) -> float:
     """Return the bytes to request for a ps task with `row_bytes` bytes of the model's rows."""
-    return TASK + 2 * row_bytes
+    return TASK_BYTES + 2 * row_bytes
 
 
 def worker_request(row_bytes: float, threads: int) -> float:
     """Return the bytes to request for a worker task with `row_bytes` bytes of rows."""
-    return TASK + WORKER_THREAD * threads + 1.5 * row_bytes
+    return TASK_BYTES + WORKER_THREAD_BYTES * threads + 1.5 * row_bytes
 
 
 def coordinator_request(work: Workload) -> float:
     """Return the bytes to request for the coordinator: the program and its child process."""
-    return TASK + 3 * work.tables + WORD * len(work.frequencies.words)
+    return TASK_BYTES + 3 * work.tables + WORD_BYTES * len(work.frequencies.words)
 
 
 def machine_request(work: Workload, threads: int) -> float:
     """Return the bytes to request for a program that trains without a cluster."""
-    return PROCESS + THREAD * threads + work.tables + WORD * len(work.frequencies.words)
+    return (
+        PROCESS_BYTES
+        + THREAD_BYTES * threads
+        + work.tables
+        + WORD_BYTES * len(work.frequencies.words)
+    )

@@ -9,21 +9,23 @@ from typing import NamedTuple
 
 from gensim_tfw2v.planning.checks import check_finite, check_whole
 
-# Time. A core of a worker task takes WORKER_FACTOR times as long as one of a machine that trains
-# alone, without waiting for the network. The value is fitted to skip-gram by `benchmarks.fit`.
-# STEP_ROUND_TRIPS: a step in columns waits for the ps three times, for the products, for the norms
-# of the updates, and for the write.
+#: Computing time of a core in a worker task, as a multiple of the time that a core needs without a
+#: cluster. Waiting for the network is not included. The value is fitted to skip-gram by
+#: `benchmarks.fit`.
 WORKER_FACTOR = 1.46
+
+#: Round trips of a training step in columns. A step waits for the ps tasks three times: for the dot
+#: products, for the norms of the updates, and for the write.
 STEP_ROUND_TRIPS = 3
 
-#: Bytes of a mean word of the encoded text, for Wikipedia's frequencies.
-ENTRY = 1.6
+#: Mean bytes per word of the encoded text, with the word frequencies of Wikipedia.
+ENTRY_BYTES = 1.6
 
 # Transfer of rows. A worker fetches, trains and pushes a job sequentially. These constants were
 # fitted to measurements with 2 ps and 4 workers (docs/benchmarks/links.md).
-LINK_SHARE = 0.7  # fraction of a link's rate that rows get
-WINDOW = 3e6  # bytes that arrive per round trip, limited by gRPC and TCP
-JOB_ROUND_TRIPS = 4  # round trips of a job besides those of its rows
+LINK_SHARE = 0.7  # fraction of a link's bandwidth that rows use
+ROUND_TRIP_BYTES = 3e6  # bytes that arrive per round trip; gRPC and TCP limit them
+JOB_ROUND_TRIPS = 4  # round trips of a job that transfer no rows
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ class Machines:
 
 
 class WordSeconds(NamedTuple):
-    """Seconds of a worker per raw word of the corpus, in which all its threads do the same.
+    """Seconds of a worker per raw word of the corpus.
+
+    All threads of the worker are assumed to compute, or to wait, at the same time.
 
     Attributes
     ----------
@@ -95,22 +99,23 @@ class WordSeconds(NamedTuple):
 
     @property
     def bottleneck(self) -> str:
-        """Name of the longest part."""
+        """Name of the field with the most seconds."""
         return max(self._fields, key=lambda name: getattr(self, name))
 
 
 def transfer_seconds(size: float, machines: Machines) -> tuple[float, float]:
-    """Return the seconds that a job's `size` bytes take: for round trips, and on the link."""
-    n_trips = JOB_ROUND_TRIPS + size / WINDOW
+    """Return the seconds to transfer a job of `size` bytes: for round trips, and on the link."""
+    n_trips = JOB_ROUND_TRIPS + size / ROUND_TRIP_BYTES
     return n_trips * machines.latency, size / (LINK_SHARE * machines.net)
 
 
 def link_limit(bytes_per_word: float, machines: Machines, n_senders: int) -> float:
-    """Return the raw words/s of each worker at which a link of the cluster carries its bandwidth.
+    """Return the raw words/s of each worker at which some link of the cluster is saturated.
 
     Workers transfer `bytes_per_word` bytes per raw word in the busier direction, to and from
-    `n_senders` tasks. The coordinator sends the text of all workers.
+    `n_senders` tasks. The coordinator sends the text to all workers.
     """
-    # traffic at the busier end, as a multiple of one worker's: the senders share all traffic
+    # traffic at the busier end of the links, in units of one worker's traffic, if the senders share
+    # the traffic of all workers equally
     share = max(1.0, machines.workers / n_senders)
-    return machines.net / max(bytes_per_word * share, ENTRY * machines.workers)
+    return machines.net / max(bytes_per_word * share, ENTRY_BYTES * machines.workers)

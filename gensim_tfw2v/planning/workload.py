@@ -1,7 +1,7 @@
 """Work of a training: frequencies of words, size of the vectors, and traffic of its rows."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,33 +10,39 @@ from gensim_tfw2v.graph.step_shape import StepShape, choose_step_shape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
-from gensim_tfw2v.planning.checks import check_finite, check_whole, warn_of_new_name
+from gensim_tfw2v.planning.checks import add_deprecated_names, check_finite, check_whole
 from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
-# Frequencies of words. BURST: mean occurrences of a word in passages that contain it (Church and
-# Gale 1995, "Poisson mixtures"). With this value, the predicted number of distinct words in runs of
-# 512 to 1 M tokens of Wikipedia is correct within a tenth. ZIPF: the frequency of the word of rank
-# r (from 1) is proportional to (r + 2.7) ** -1.15 (Zipf's law in the form of Mandelbrot 1953),
-# fitted to 69,000 words of Wikipedia.
+#: Mean occurrences of a word in passages that contain it (Church and Gale 1995, "Poisson
+#: mixtures"). With this value, the predicted number of distinct words in passages of 512 to 1 M
+#: tokens of Wikipedia is correct within a tenth.
 BURST = 1.6
+
+# Zipf's law in the form of Mandelbrot 1953: the frequency of the word of rank r (from 1) is
+# proportional to (r + ZIPF_OFFSET) ** -ZIPF_EXPONENT. Fitted to 69,000 words of Wikipedia.
 ZIPF_OFFSET = 2.7
 ZIPF_EXPONENT = 1.15
 
 # Bytes on the network, in both layouts.
-ELEMENT = 1  # element of a row
-ID = 4  # id of a row
-PRODUCT = 2  # dot product over the columns of a ps, or its coefficient
-INDEX = 2  # index of a row within a step
-SIZE = 4  # squared norm of a row's update, or the factor that it is multiplied by
+ELEMENT_BYTES = 1  # an element of a row
+ID_BYTES = 4  # the id of a row
+PRODUCT_BYTES = 2  # a dot product over the columns of a ps, or the coefficient computed from it
+INDEX_BYTES = 2  # the index of a row within a step
+NORM_BYTES = (
+    4  # the squared norm of a row's update, or the factor by which the update is multiplied
+)
 # Bytes in memory.
-FLOAT = 4  # element of a table
+FLOAT_BYTES = 4  # an element of a table
 
 #: Number of tables of a model with negative sampling: the inputs, and tables of the output layer.
 N_TABLES = 1 + sum(1 for array in OUTPUT_LAYER if array.option == "negative")
 
-# Nanoseconds of a core per word after subsampling, plus nanoseconds per dimension, of training on
-# one machine, for CBOW (False) and skip-gram (True), fitted by `benchmarks.fit`.
+#: Processor to which `CORE_NS` is fitted.
 PROCESSOR = "AMD EPYC (Zen 5) with AVX512-BF16"
+
+#: Nanoseconds in which a core trains a token on one machine: a constant, and an addition per
+#: dimension of the vectors. The key is False for CBOW, True for skip-gram. Fitted by
+#: `benchmarks.fit`.
 CORE_NS = {False: (102.0, 0.562), True: (107.0, 1.443)}
 
 
@@ -77,18 +83,16 @@ class Frequencies(NamedTuple):
 
     @classmethod
     def zipf(cls, vocabulary: int, **options: float) -> "Frequencies":
-        """Estimate the frequencies of V words of natural language; `options`: see `from_counts`.
+        """Estimate the frequencies of `vocabulary` words of natural language.
 
-        Frequencies follow Zipf's law in the form of Mandelbrot 1953: (rank + 2.7) ** -1.15.
+        They follow Zipf's law in the form of Mandelbrot 1953: (rank + 2.7) ** -1.15. `options` are
+        passed to `from_counts`.
         """
         ranks = np.arange(1, vocabulary + 1)
         return cls.from_counts((ranks + ZIPF_OFFSET) ** -ZIPF_EXPONENT, **options)
 
-    @classmethod
-    def of_counts(cls, counts: np.ndarray, **options: float) -> "Frequencies":
-        """Deprecated name of `from_counts`."""
-        warn_of_new_name("Frequencies.of_counts", "from_counts")
-        return cls.from_counts(counts, **options)
+
+add_deprecated_names(Frequencies, {"of_counts": "from_counts"})
 
 
 @dataclass(frozen=True)
@@ -153,12 +157,6 @@ class Workload:
         shape = choose_step_shape(objective, n_kept, window, window + 1, vector_size=vector_size)
         return cls(frequencies, vector_size, shape, skipgram)
 
-    @classmethod
-    def of_text(cls, *arguments: Any, **options: Any) -> "Workload":
-        """Deprecated name of `for_text`."""
-        warn_of_new_name("Workload.of_text", "for_text")
-        return cls.for_text(*arguments, **options)
-
     @property
     def core_ns(self) -> float:
         """Nanoseconds that a core takes per raw word, on one machine."""
@@ -168,14 +166,18 @@ class Workload:
     @property
     def tables(self) -> float:
         """Bytes of the input and output vectors, 8 · V · D."""
-        return float(N_TABLES * len(self.frequencies.words) * self.vector_size * FLOAT)
+        return float(N_TABLES * len(self.frequencies.words) * self.vector_size * FLOAT_BYTES)
+
+
+add_deprecated_names(Workload, {"of_text": "for_text"})
 
 
 def distinct_rows(work: Workload, tokens: float, is_job: bool = False) -> tuple[float, float]:
-    """Return the numbers of distinct input rows and output rows that a run of n tokens needs.
+    """Return the numbers of distinct input rows and output rows that a text of n tokens needs.
 
-    A word of frequency p, whose n p expected occurrences come in bursts of b, occurs in the run
-    with probability 1 - exp(-n p / b). A job reuses negatives that do not occur in it.
+    A word of frequency p, whose n p expected occurrences come in bursts of b, occurs in the text
+    with probability 1 - exp(-n p / b). A job (`is_job`) reuses negatives that do not occur in its
+    text.
     """
     frequencies = work.frequencies
     absent = np.exp(-tokens * frequencies.words / frequencies.burst)
@@ -189,8 +191,8 @@ def distinct_rows(work: Workload, tokens: float, is_job: bool = False) -> tuple[
 
 def row_sizes(vector_size: int) -> tuple[int, int]:
     """Return the bytes of a row that is fetched, and of a row that is pushed."""
-    size = ELEMENT * vector_size + SCALE_BYTES
-    return size, size + ID
+    size = ELEMENT_BYTES * vector_size + SCALE_BYTES
+    return size, size + ID_BYTES
 
 
 def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
@@ -209,7 +211,12 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
     n_products = n_windows * (1 + shape.shared)
     if work.skipgram:
         n_products = shape.blocks * NearPairs(shape).n_elements
-    fetched = PRODUCT * n_products + SIZE * n_rows
-    # three indices per row of a block: to gather the row, to sort its update, and to add it up
-    pushed = PRODUCT * n_products + (ID + SIZE) * n_rows + 3 * INDEX * n_indices + 4 * n_windows
+    fetched = PRODUCT_BYTES * n_products + NORM_BYTES * n_rows
+    # each row of a block needs three indices: to gather it, to sort its update, and to add that up
+    pushed = (
+        PRODUCT_BYTES * n_products
+        + (ID_BYTES + NORM_BYTES) * n_rows
+        + 3 * INDEX_BYTES * n_indices
+        + 4 * n_windows
+    )
     return shards * fetched / shape.tokens, shards * pushed / shape.tokens

@@ -1,1 +1,1 @@
-"""Processes of this package: start, fork, end, threads and connections."""
+"""Child processes, threads and TCP connections of the process, and guards against its hazards."""

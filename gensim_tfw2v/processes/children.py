@@ -35,7 +35,8 @@ def last_lines(log: Path) -> str:
 def name_process(name: str) -> None:
     """Set the name of this process in ``ps`` and ``top``; at most 15 bytes are used.
 
-    It must not contain blanks: Slurm splits ``/proc/PID/stat`` at them, and then misses processes.
+    The name must not contain blanks: Slurm splits ``/proc/PID/stat`` at blanks, and would then
+    overlook processes.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
@@ -77,8 +78,8 @@ def run_and_exit(run: Callable[[], object]) -> None:
 def python() -> str:
     """Return the path of the Python interpreter for new processes.
 
-    It is ``sys.executable``. If that is empty, as in programs that embed Python, it is an
-    interpreter of the same version from the folders of this one, or from the PATH.
+    The path is ``sys.executable``. If that is empty, as in programs that embed Python, it is the
+    path of an interpreter of the same version in this Python's folders, or on the PATH.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def exec_module(module: str, *arguments: str) -> NoReturn:
 
 
 def _make_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's variables, those that its Python needs, and extra ones."""
+    """Return the variables of this process, those for Python's paths, and `extra`."""
     paths = [*sys.path, str(Path(__file__).parents[2])]
     python_variables = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),

@@ -1,8 +1,9 @@
 """TCP connections of this process: keep-alive, and counts of their bytes.
 
-A process that ends closes its connections. A host that loses power, or its network, does not, and a
-process that waits for its answer waits forever. TensorFlow enables no keep-alive, neither gRPC's
-nor TCP's, and offers no option for it. So this module enables TCP keep-alive on each connection.
+The system closes the connections of a process that ends. But a host that loses power, or its
+network, closes nothing, and a process that waits for an answer of that host would wait forever.
+TensorFlow enables no keep-alive, neither gRPC's nor TCP's, and offers no option for it. So this
+module enables TCP keep-alive on each connection.
 """
 
 import contextlib
@@ -20,23 +21,22 @@ from typing import Any
 SILENT_SECONDS = 30  # a host may be silent for this long
 IDLE_SECONDS = 10  # idle time after which a connection is probed
 
-#: Seconds after which a connection without answers is given up. They count from the last received
-#: packet, which may be `IDLE_SECONDS` before the host fell silent.
+#: Seconds from the last received packet until a connection without answers is closed. The host may
+#: have fallen silent as late as `IDLE_SECONDS` after that packet.
 GIVE_UP_SECONDS = SILENT_SECONDS + IDLE_SECONDS
 
-#: Maximum number of seconds between two retransmissions. By default the interval doubles each time,
-#: so the last retransmission before the connection is given up may come long before the host is
-#: back.
+#: Maximum number of seconds between two retransmissions. By default the interval doubles each time.
+#: Then a host that comes back may get no packet any more before the connection is closed.
 RESEND_SECONDS = 5
 
 LOOK_SECONDS = 2.0  # seconds between two searches for new connections
 
 _TCP_RTO_MAX_MS = 44  # option in linux/tcp.h, since Linux 6.15
 
-# ``struct tcp_info`` of linux/tcp.h: offset of the fields tcpi_bytes_acked and tcpi_bytes_received,
-# 64 bits each, and offset of their end
-_BYTES_AT = 120
-_INFO_BYTES = 136
+# ``struct tcp_info`` of linux/tcp.h: offset of the 64-bit fields tcpi_bytes_acked and
+# tcpi_bytes_received, and offset of their end
+_ACKED_OFFSET = 120
+_INFO_SIZE = 136
 
 
 def port_user(port: int) -> str:
@@ -55,8 +55,8 @@ def port_user(port: int) -> str:
 def own_connections() -> Iterator[tuple[str, socket.socket]]:
     """Yield the TCP sockets of this process, each with a name that is unique while it is open.
 
-    A socket object is open until the next one is requested. Only Linux is supported:
-    elsewhere nothing is yielded.
+    Each socket object is closed when the next one is requested. On systems other than Linux,
+    nothing is yielded.
     """
     if sys.platform != "linux":
         return
@@ -76,7 +76,7 @@ def own_connections() -> Iterator[tuple[str, socket.socket]]:
                     yield name, connection
 
 
-#: Hosts, by name or by address, and ports whose connections get keep-alive.
+#: Hosts (names or addresses) with ports. Connections to these ports get keep-alive.
 _hosts: set[tuple[str, int]] = set()
 
 
@@ -110,8 +110,8 @@ def _start_keepalive_thread(all_hosts: bool) -> None:
 def keep_new_alive(old_names: set[str], hosts: set[tuple[str, int]] | None) -> set[str]:
     """Enable keep-alive on new connections to these hosts; None stands for all hosts.
 
-    `old_names` contains the names of the connections that have it already. Returns the names of all
-    open connections that have it now.
+    `old_names` contains the names of connections that already have keep-alive. Returns the names of
+    all open connections that have it now.
     """
     options = (
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -169,9 +169,9 @@ class TcpBytes:
         if sys.platform != "linux":
             return None
         for name, connection in own_connections():
-            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
-            if len(info) == _INFO_BYTES:  # Linux 4.1 or later
-                self._bytes[name] = struct.unpack_from("=QQ", info, _BYTES_AT)
+            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_SIZE)
+            if len(info) == _INFO_SIZE:  # Linux 4.1 or later
+                self._bytes[name] = struct.unpack_from("=QQ", info, _ACKED_OFFSET)
         n_sent = sum(n_bytes for n_bytes, _ in self._bytes.values())
         n_received = sum(n_bytes for _, n_bytes in self._bytes.values())
         return n_sent, n_received

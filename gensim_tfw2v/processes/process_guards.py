@@ -27,13 +27,13 @@ def flush_streams() -> None:
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """Disable garbage collection while TensorFlow is imported: an eighth of the time is saved."""
-    collects = gc.isenabled()
+    """Disable garbage collection, to save an eighth of the time in which TensorFlow is imported."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collects:
+        if was_enabled:
             gc.enable()
 
 
@@ -41,7 +41,7 @@ def prepare_environment() -> None:
     """Set TensorFlow's environment variables for a process of a cluster, overriding the user's."""
     # calls to a lost task fail immediately, instead of waiting for it to come back
     os.environ["GRPC_FAIL_FAST"] = "use_caller"
-    # with it set, TensorFlow refuses to run `tf.timestamp`
+    # if this variable is set, TensorFlow refuses to run `tf.timestamp`
     os.environ.pop("TF_DETERMINISTIC_OPS", None)
 
 
@@ -50,10 +50,10 @@ _is_lost = False
 
 def _note_fork() -> None:
     global _is_lost
-    # private, since public functions would initialize TensorFlow, or look for GPUs
+    # a private attribute is read, since public functions would initialize TensorFlow or its GPUs
     module = sys.modules.get("tensorflow.python.eager.context")
-    running = None if module is None else module.context_safe()
-    _is_lost = _is_lost or getattr(running, "_context_handle", None) is not None
+    context = None if module is None else module.context_safe()
+    _is_lost = _is_lost or getattr(context, "_context_handle", None) is not None
 
 
 if hasattr(os, "register_at_fork"):
@@ -63,6 +63,6 @@ if hasattr(os, "register_at_fork"):
 def tensorflow_is_lost() -> bool:
     """Return whether this process was forked after TensorFlow had run.
 
-    Then TensorFlow's operations hang in it.
+    TensorFlow's operations hang in such a process.
     """
     return _is_lost

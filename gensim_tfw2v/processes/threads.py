@@ -1,4 +1,4 @@
-"""Threads that work until nothing is left to do, or yield results in order; cores; interrupts."""
+"""Functions that run in threads, the cores that are usable, and interrupts that are deferred."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from typing import Any, TypeVar
 
 #: Seconds between two calls of `report` by `in_threads`.
-PAUSE = 0.2
+REPORT_SECONDS = 0.2
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -30,7 +30,7 @@ def usable_cores() -> list[int]:
 
 
 def cores_per_process(n_processes: int) -> int:
-    """Return the number of cores per process, if this many share the machine; at least 1."""
+    """Return the number of cores for each of n processes that share the machine; at least 1."""
     return max(1, len(usable_cores()) // n_processes)
 
 
@@ -39,10 +39,11 @@ def defer_interrupts() -> Iterator[Mapping[int, Any]]:
     """Defer Ctrl-C and SIGTERM, if they have handlers in Python, until the context ends.
 
     The value of the context is a mapping of the signals that have been deferred so far. Each
-    handler is called at most once. Nothing can be interrupted meanwhile, so work that may take more
-    than a few seconds must end soon after the first signal. Functions that are called in the
-    context ask `interrupt_is_pending`. The context does nothing in threads other than the main one,
-    which signals do not reach. Contexts may be nested. It can decorate functions.
+    handler is called at most once. Work in the context cannot be interrupted, so if it may take
+    more than a few seconds, it must end soon after the mapping has a signal. Functions that are
+    called in the context ask `interrupt_is_pending` instead. In threads other than the main one,
+    which signals do not reach, the context does nothing. Contexts may be nested. The function can
+    also be used as a decorator.
 
     Python calls signal handlers between any two of its instructions. While TensorFlow is imported
     or traces a function, its C++ code calls Python code. An exception that a handler raises there
@@ -52,7 +53,7 @@ def defer_interrupts() -> Iterator[Mapping[int, Any]]:
     if threading.current_thread() is not threading.main_thread():
         yield deferred
         return
-    # SIGINT last: were it restored first, another Ctrl-C could leave SIGTERM deferred
+    # SIGINT is restored last: if it were restored first, Ctrl-C could leave SIGTERM deferred
     handlers: dict[int, Any] = {
         signal_number: handler
         for signal_number in (signal.SIGTERM, signal.SIGINT)
@@ -64,7 +65,7 @@ def defer_interrupts() -> Iterator[Mapping[int, Any]]:
             signal.signal(signal_number, deferred.__setitem__)
         yield deferred
     finally:
-        # by identity, because all empty dicts are equal
+        # removed by identity, because all empty dicts are equal
         _deferred_signals[:] = [signals for signals in _deferred_signals if signals is not deferred]
         for signal_number, handler in handlers.items():
             signal.signal(signal_number, handler)
@@ -72,7 +73,7 @@ def defer_interrupts() -> Iterator[Mapping[int, Any]]:
             handlers[signal_number](signal_number, frame)
 
 
-#: Numbers and frames of the signals that each active context of `defer_interrupts` has deferred.
+#: For each active context of `defer_interrupts`, its deferred signals: frames by signal number.
 _deferred_signals: list[dict[int, Any]] = []
 
 
@@ -89,9 +90,9 @@ def run_threads(
     ending_seconds: float = float("inf"),
     end: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run a function in threads, and wait for all.
+    """Run a function in several threads, and wait until all of them have returned.
 
-    An error in one of them, or an exception in this thread (Ctrl-C), stops all threads.
+    An error in one of the threads, or an exception in this thread (Ctrl-C), stops all threads.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def run_threads(
     Raises
     ------
     BaseException
-        The first error of a thread, or what `check` raises.
+        The first error of a thread, or the exception of `check`.
     """
     stop = threading.Event()
     errors: list[BaseException] = []
@@ -123,15 +124,15 @@ def run_threads(
             errors.append(error)
             stop.set()
 
-    threads = [
+    worker_threads = [
         threading.Thread(target=run, name=f"{name}-{index}", daemon=True)
         for index in range(n_threads)
     ]
     try:
         with defer_interrupts():  # an interrupt here would leave started threads running
-            for thread in threads:
+            for thread in worker_threads:
                 thread.start()
-        for thread in threads:
+        for thread in worker_threads:
             while thread.is_alive() and not errors:
                 thread.join(LOOK_SECONDS)
                 check()
@@ -139,7 +140,7 @@ def run_threads(
         stop.set()
         end()
         deadline = time.monotonic() + ending_seconds
-        for thread in filter(threading.Thread.is_alive, threads):
+        for thread in filter(threading.Thread.is_alive, worker_threads):
             thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
     if errors:
         raise errors[0]
@@ -161,7 +162,7 @@ def in_threads(
     immediately. `stop` is called before each item; once it returns True, the remaining items are
     skipped.
     """
-    stopped = threading.Event()
+    stop_event = threading.Event()
     remaining_items = takewhile(lambda _: not stop(), items)
     max_futures = sys.maxsize if ahead is None else min(ahead, sys.maxsize)
     futures = deque[Future[T]]()
@@ -170,11 +171,11 @@ def in_threads(
             while True:
                 for item in islice(remaining_items, max_futures - len(futures)):
                     with defer_interrupts():  # an interrupt would leave a started thread running
-                        futures.append(pool.submit(work, item, stopped))
+                        futures.append(pool.submit(work, item, stop_event))
                 if not futures:
                     break
                 try:
-                    result = futures[0].result(PAUSE)
+                    result = futures[0].result(REPORT_SECONDS)
                 except TimeoutError:
                     report()
                     continue
@@ -182,5 +183,5 @@ def in_threads(
                 yield result
             report()
         finally:
-            stopped.set()
+            stop_event.set()
             pool.shutdown(wait=False, cancel_futures=True)

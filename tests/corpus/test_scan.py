@@ -137,7 +137,7 @@ def test_progress_rises_to_the_totals(tmp_path, reader_kind, monkeypatch):
     monkeypatch.setattr(
         text_corpus, "BYTES_A_RUN", (1 << 20 if reader_kind == "several runs" else 1 << 30)
     )
-    monkeypatch.setattr(threads, "PAUSE", 0.001)
+    monkeypatch.setattr(threads, "REPORT_SECONDS", 0.001)
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 320_000)
     reports = []

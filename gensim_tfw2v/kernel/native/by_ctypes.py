@@ -37,7 +37,7 @@ from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 INT32 = "int32"
 TABLES = ("inputs", "outputs", "nodes")
 
-#: Maximum number of (tag, token) pairs that are drawn at once, each in some 20 bytes.
+#: Maximum number of (tag, token) pairs that are drawn as one piece. Each pair takes some 20 bytes.
 MAX_PAIRS = 1 << 19
 
 
@@ -94,9 +94,9 @@ def draw(
 ) -> Unit:
     """Draw a unit from its entries [n], int32, and the key [2], int32, of its random draws.
 
-    If documents have more than `max_pairs` (tag, token) pairs together, these are left out, and
-    `KernelTables.train` draws them in pieces of so many pairs, so that memory stays small. Raises a
-    TypeError for arrays of a wrong dtype, a ValueError for invalid options or arrays.
+    If a unit has more than `max_pairs` (tag, token) pairs, they are left out, to save memory. Then
+    `KernelTables.train` draws them, at most `max_pairs` at a time. Raises a TypeError for arrays of
+    a wrong dtype, a ValueError for invalid options or arrays.
     """
     arrays = CUnit()
     arguments = [
@@ -167,7 +167,7 @@ def new_records(n_units: int) -> np.ndarray:
 
     `KernelTables.train` writes the result of a unit into its row. The last field, `Result.trained`,
     becomes 1 after all changes of the unit are in the rows of the tables, and before the kernel
-    returns. So it is right even if an exception, as by Ctrl-C, follows the kernel's call.
+    returns. So the field is right even if an exception, as by Ctrl-C, follows the kernel's call.
     """
     return np.zeros((n_units, len(Result._fields)))
 
@@ -196,8 +196,8 @@ class ThreadPool:
 class KernelTables:
     """Inputs, outputs and nodes, each [rows, D] float32, on which units train.
 
-    The rows of a `RowMemory` are trained in place, while they are apart; of arrays, copies are
-    trained. Raises a TypeError for arrays of a wrong dtype, a ValueError for a wrong shape.
+    A table that is a `RowMemory` is trained in place, while its rows are apart. A table that is an
+    array is copied. Raises a TypeError for arrays of a wrong dtype, a ValueError for a wrong shape.
     """
 
     def __init__(self, tables: Sequence[np.ndarray | RowMemory], words: WordArrays) -> None:
@@ -251,9 +251,9 @@ class KernelTables:
         token) pairs.
 
         `record`, a row of `new_records` that is still zero, receives the result, too; see there. It
-        stays zero if this raises an error. A unit of PV-DBOW is drawn and trained in pieces; after
-        a MemoryError in a later piece, the earlier ones are in the rows although the record is
-        zero.
+        stays zero if this method raises an error. One exception: if a unit of PV-DBOW is drawn and
+        trained in pieces, and memory runs out during a later piece, the earlier pieces are in the
+        rows although the record is zero.
         """
         if record is None:
             (record,) = new_records(1)

@@ -1,7 +1,8 @@
 """Rows of floats in memory with room for the padding that the kernels need.
 
-Rows are together, in C order as gensim's, except while kernels train them. They are moved apart and
-together in place, so that a table is in memory once.
+Rows are either *together*, which is C order without padding, as in gensim's arrays, or *apart*,
+each followed by its padding. Kernels train rows that are apart. Moving them apart or together is in
+place, so that a table is in memory only once.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ LINE = 64  # bytes of a cache line
 #: Rows of the tables that kernels train are padded to a multiple of this number of floats.
 STRIDE = 16
 
-#: Number of floats that are moved at a time: few enough for a core's cache.
+#: Number of floats that are moved at a time. So many fit into a core's cache.
 FLOATS_AT_A_TIME = 1 << 17
 
-#: Seconds between two looks at whether a thread has finished its unit.
+#: Seconds between two checks whether all threads have finished their units.
 LOOK_SECONDS = 0.001
 
 
@@ -48,12 +49,12 @@ def all_finite(array: np.ndarray) -> bool:
 class RowMemory:
     """Memory of n rows of D floats, with room for their padding, all zeros at first.
 
-    While the rows are together, `array` is in C order. Kernels can train them only while they are
-    apart. Row i then starts at float i * `stride` of the memory, and zeros follow it up to the next
-    row. Rows that are apart are aligned to cache lines, so that no SIMD vector spans two.
+    While the rows are together, `array` is in C order. While they are apart, row i starts at float
+    i * `stride` of the memory, and zeros follow it up to the next row. Rows that are apart are
+    aligned to cache lines, so that no SIMD vector spans two lines.
 
-    A move invalidates views of the memory until the opposite move. It must not be interrupted,
-    which would leave some rows moved: see `defer_interrupts`.
+    Moving the rows invalidates views of the memory until they are moved back. A move must not be
+    interrupted, because only some of the rows would be moved: see `defer_interrupts`.
     """
 
     def __init__(self, n_rows: int, size: int, is_apart: bool = False) -> None:
@@ -73,7 +74,7 @@ class RowMemory:
 
     @classmethod
     def find(cls, rows: np.ndarray | None) -> RowMemory | None:
-        """Return the memory that an array is a view of; None if there is none."""
+        """Return the memory that contains an array, itself or as a view; None if there is none."""
         base: object = rows
         while isinstance(base, np.ndarray):
             base = base.base
@@ -81,7 +82,7 @@ class RowMemory:
 
     @classmethod
     def of(cls, rows: np.ndarray | None) -> RowMemory | None:
-        """Return the memory whose whole `array` this is; None if it is not, or is read-only."""
+        """Return the memory if `rows` is its whole `array`, and can be written; otherwise None."""
         memory = cls.find(rows)
         if memory is None or rows is None or not rows.flags.writeable:
             return None
@@ -90,7 +91,7 @@ class RowMemory:
         return memory if layouts[0] == layouts[1] else None
 
     def index(self, rows: np.ndarray) -> int:
-        """Return the index of the first row of an array of rows that are together."""
+        """Return the index in this memory of the first row of `rows`; all rows must be together."""
         return (rows.ctypes.data - self.address) // (4 * self.shape[1])
 
     @property
@@ -148,7 +149,8 @@ class RowMemory:
         Raises a RuntimeError if they are together.
         """
         thread = threading.get_ident()
-        self._trainers.add(thread)  # before the look at `is_apart`: see `move_together`
+        # added before `is_apart` is read, so that `move_together` waits for this thread
+        self._trainers.add(thread)
         try:
             if not self.is_apart:
                 raise RuntimeError("rows that are together cannot be trained: call move_apart()")

@@ -83,7 +83,8 @@ def test_library_of_other_sources_is_refused(tmp_path, monkeypatch, change):
     ):
         monkeypatch.setattr(module, name, getattr(module, name).__wrapped__)
     said = r"^kernels.so was built from other sources .* pip install -v"
-    for use in (by_ctypes.is_available, scanner.library, scanner.WordCounter, word2vec_writer._format_rows):
+    writer = word2vec_writer._format_rows
+    for use in (by_ctypes.is_available, scanner.library, scanner.WordCounter, writer):
         with pytest.raises(StaleLibrary, match=said):
             use()
     with pytest.raises(StaleLibrary, match=said):  # neither trained, nor by the fallback
