@@ -18,8 +18,9 @@ POINTER = ctypes.c_void_p
 NUMBER = ctypes.c_int64
 TEXT = ctypes.c_char_p
 
-#: Error message of the library's functions, and result of those that return a number, without
-#: memory: kNoMemory and kFailed in ``guard.h``.
+#: Error message of the library's functions, and result of those that return a number, if they find
+#: too little memory: kNoMemory and kFailed in ``guard.h``. Functions that return a pointer then
+#: return a null pointer.
 NO_MEMORY = b"out of memory"
 FAILED = -2
 
@@ -191,14 +192,6 @@ GIL_FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
 #: Functions that some compilers' standard libraries lack.
 OPTIONAL = {"format_rows"}
 
-#: Functions that raise a MemoryError instead of returning `NO_MEMORY`, `FAILED` or a null pointer.
-ALLOCATING = {
-    *("draw", "train", "infer"),
-    *("words_new", "words_add", "words_encode"),
-    *("integers_new", "integers_encode"),
-    *("scanner_new", "scanner_scan", "scanner_finish"),
-}
-
 
 class StaleLibrary(RuntimeError):
     """A compiled library whose sources are not those of this package."""
@@ -274,8 +267,6 @@ def _declare(functions: Any, types: Mapping[str, tuple[Any, list[Any]]]) -> Any:
             raise StaleLibrary(KERNELS) from None
         function.restype = result
         function.argtypes = arguments
-        if name in ALLOCATING:
-            function.errcheck = _check_memory
     return functions
 
 
@@ -288,21 +279,11 @@ def load_optional() -> Any:
 
 
 def kernel_number(name: str) -> int:
-    """Return the option `kernel` of an instruction set; 0 for "", the default of each process.
+    """Return the option `kernel` of an instruction set; 0 is the default of each process.
 
     Raises a ValueError if there is no kernel of this name.
     """
-    if not name:
-        return 0
     names = load().tfw2v_isas().decode().split()
     if name not in names:
         raise ValueError(f"kernel must be one of {', '.join(names)}, not {name!r}")
     return 1 + names.index(name)
-
-
-def _check_memory(result: Any, function: Any, _: Any) -> Any:
-    """Raise a MemoryError if a function of the library has found too little memory."""
-    is_short = {TEXT: result == NO_MEMORY, NUMBER: result == FAILED, POINTER: result is None}
-    if is_short[function.restype]:
-        raise MemoryError(f"no memory could be allocated in {function.__name__}")
-    return result

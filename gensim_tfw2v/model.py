@@ -17,7 +17,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.integer_arrays import lists_for_gensim
 from gensim_tfw2v.corpus.source_checks import check_frame, check_sentences, folder_advice
-from gensim_tfw2v.corpus.text_files import Source, is_pipe, whole_file
+from gensim_tfw2v.corpus.text_corpus import Source, is_pipe, whole_file
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.messages import COMPRESSED, quoted
@@ -738,8 +738,8 @@ class TFWord2Vec(StoredWord2Vec):
         config = self._current_config()
         self._check_folders()
         complete_added_words(self)
-        check_state(self, config)
         check_learns(self)
+        check_state(self, config)
         return config
 
     def _check_corpus_sanity(

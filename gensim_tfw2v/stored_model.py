@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.gensim_classes import Word2Vec
-from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.contents import NEW, names
 from gensim_tfw2v.options.option import Use
@@ -109,6 +107,7 @@ class StoredWord2Vec(Word2Vec):
                 f"a {cls._gensim_class.__name__} model contains more than word vectors: load a "
                 "whole model, or use TFWord2Vec.from_vectors"
             )
+        from gensim_tfw2v.keyed import with_keys
         from gensim_tfw2v.training.from_vectors import take_vectors
 
         if not isinstance(vectors, KeyedVectors):
@@ -190,6 +189,8 @@ class StoredWord2Vec(Word2Vec):
 
     def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
         """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""
+        from gensim_tfw2v.files.atomic import save_local
+
         saved: Any = object.__new__(type(self))
         saved.__dict__.update(self._without(names("file", NEW)))
 

@@ -25,7 +25,7 @@ from gensim_tfw2v import (
     train_slice,
 )
 from gensim_tfw2v.corpus.refusals import find_refusal
-from gensim_tfw2v.corpus.text_files import whole_file
+from gensim_tfw2v.corpus.text_corpus import whole_file
 from tests.corpus.not_texts import LINES, NOT_TEXTS, READ, TABLES, WALKS, make_table, write
 from tests.test_bad_input import refused
 

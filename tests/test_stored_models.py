@@ -124,7 +124,7 @@ def test_stored_index_finds_the_same_neighbours(folder, entry):
 
 
 def test_this_version_can_store_its_models(tmp_path, monkeypatch):
-    """The folder has at least the files of the last version."""
+    """This version stores at least the files that the last version has stored."""
     pytest.importorskip("h5py")
     pytest.importorskip("usearch")
     monkeypatch.chdir(tmp_path)

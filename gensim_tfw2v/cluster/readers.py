@@ -25,9 +25,9 @@ from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.encode import fresh_folder
 from gensim_tfw2v.corpus.run_readers import Stopped
-from gensim_tfw2v.corpus.scanner import Known
+from gensim_tfw2v.corpus.scanner import FileRange, Known, bytes_of
 from gensim_tfw2v.corpus.shard_files import EncodedPart, Parent, Shard
-from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, whole_file
+from gensim_tfw2v.corpus.text_corpus import whole_file
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 from gensim_tfw2v.processes.threads import usable_cores
 

@@ -8,6 +8,6 @@ needs a vocabulary. The result is an `EncodedCorpus`, a folder of int32 shards, 
 No module here imports TensorFlow or gensim.
 """
 
-from gensim_tfw2v.corpus.text_files import CorpusDecodeError
+from gensim_tfw2v.corpus.text_streams import CorpusDecodeError
 
 __all__ = ["CorpusDecodeError"]

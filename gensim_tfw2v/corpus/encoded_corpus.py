@@ -107,6 +107,12 @@ class WorkUnit:
         return read_ids(self.path, self.start, self.stop)
 
 
+def unit_key(seed: int, epoch: int, index: int) -> NDArray[np.int32]:
+    """Return the key of a unit's random draws: a hash of the arguments, as int32 [2]."""
+    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
+    return words.view(np.int32)
+
+
 class EncodedCorpus(OnDisk):
     """Corpus as ids, in shards on disk.
 

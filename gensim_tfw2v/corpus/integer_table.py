@@ -11,7 +11,7 @@ import numpy as np
 
 from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.integer_sentences import IntegerBatch
-from gensim_tfw2v.corpus.scanner import library
+from gensim_tfw2v.corpus.scanner import call, library
 from gensim_tfw2v.corpus.shard_files import ID, UNKNOWN, Ids
 
 #: Maximum number of different integers: their indices are int32.
@@ -25,7 +25,7 @@ class IntegerTable:
     """Distinct integers in the order in which they were added."""
 
     def __init__(self) -> None:
-        self._pointer = library().tfw2v_integers_new()
+        self._pointer = call(library().tfw2v_integers_new)
         weakref.finalize(self, library().tfw2v_integers_free, self._pointer)
         # a copy of the table's size, which other threads may read while the table changes
         self._size = 0
@@ -54,7 +54,8 @@ class IntegerTable:
         lengths = np.ascontiguousarray(batch.lengths, np.int64)
         max_words = shard_files.MAX_SENTENCE
         entries = np.empty(len(values) + int(-(-lengths // max_words).sum()), np.int32)
-        n_entries = functions.tfw2v_integers_encode(
+        n_entries = call(
+            functions.tfw2v_integers_encode,
             self._pointer,
             values.ctypes.data,
             len(values),

@@ -5,9 +5,10 @@ from itertools import chain
 from typing import Any
 
 from gensim_tfw2v.corpus import shard_files, text_streams
+from gensim_tfw2v.corpus.scanner import FileRange
 from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
 from gensim_tfw2v.corpus.shard_files import FIRST_TAG
-from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
+from gensim_tfw2v.corpus.text_streams import CorpusDecodeError
 
 
 class LineCorpus(SentenceCorpus):

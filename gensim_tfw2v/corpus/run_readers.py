@@ -8,9 +8,8 @@ from queue import SimpleQueue
 from typing import NamedTuple, Protocol
 from uuid import uuid4
 
-from gensim_tfw2v.corpus.scanner import Known, scan
+from gensim_tfw2v.corpus.scanner import FileRange, Known, bytes_of, scan
 from gensim_tfw2v.corpus.shard_files import EncodedPart, Progress
-from gensim_tfw2v.corpus.text_files import FileRange, bytes_of
 from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
 logger = logging.getLogger(__name__)

@@ -7,10 +7,13 @@ import contextlib
 import ctypes
 import functools
 import os
+import sys
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +30,7 @@ from gensim_tfw2v.corpus.shard_files import (
     without_unknown,
     write_error,
 )
-from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
-from gensim_tfw2v.corpus.text_streams import bytes_read
+from gensim_tfw2v.corpus.text_streams import CorpusDecodeError, bytes_read, open_stream
 
 BLOCK = 1 << 18  # bytes per read
 
@@ -42,11 +44,49 @@ def library() -> Any:
     return compiled_library.load_optional()
 
 
+def call(function: Any, *arguments: Any) -> Any:
+    """Call a function of the library that allocates memory, and return its result.
+
+    Raises a MemoryError if it finds too little memory.
+    """
+    result = function(*arguments)
+    if result is None or result == compiled_library.FAILED:
+        raise MemoryError(f"no memory could be allocated in {function.__name__}")
+    return result
+
+
+@dataclass(frozen=True, order=True)
+class FileRange:
+    """Whole lines of a text: bytes [start, stop) of a file.
+
+    A stream (a compressed or remote file, or a pipe) is one range. Its size is the size on disk, or
+    0 if this is unknown.
+    """
+
+    path: str
+    start: int
+    stop: int
+    is_stream: bool = False
+
+    def open(self) -> AbstractContextManager[BinaryIO]:
+        """Open the range for reading from its start, as decompressed bytes."""
+        if self.is_stream:
+            return open_stream(self.path)
+        file = open(self.path, "rb")
+        file.seek(self.start)
+        return file
+
+
+def bytes_of(ranges: Iterable[FileRange]) -> int:
+    """Return the total size of ranges in bytes."""
+    return sum(lines.stop - lines.start for lines in ranges)
+
+
 class WordCounter:
     """Distinct words in the order in which they were added, and their counts."""
 
     def __init__(self) -> None:
-        self.pointer = library().tfw2v_words_new()
+        self.pointer = call(library().tfw2v_words_new)
         weakref.finalize(self, library().tfw2v_words_free, self.pointer)
 
     def __len__(self) -> int:
@@ -59,7 +99,8 @@ class WordCounter:
         """
         indices = np.empty(text.count(b"\n"), np.int32)
         address = None if counts is None else counts.ctypes.data
-        library().tfw2v_words_add(self.pointer, text, len(text), address, indices.ctypes.data)
+        words_add = library().tfw2v_words_add
+        call(words_add, self.pointer, text, len(text), address, indices.ctypes.data)
         return indices
 
     def encode(self, text: bytes, n_words: int, add: bool = True) -> Ids | None:
@@ -70,7 +111,8 @@ class WordCounter:
         """
         indices = np.empty(n_words, np.int32)
         new_words = np.empty(n_words, np.int32)  # scratch space for the compiled function
-        n_new = library().tfw2v_words_encode(
+        n_new = call(
+            library().tfw2v_words_encode,
             self.pointer,
             text,
             len(text),
@@ -139,8 +181,12 @@ def scan(
     """
     functions = library()
     vocabulary = (None, None) if known is None else (known.pointer, known.ids.ctypes.data)
-    scanner = functions.tfw2v_scanner_new(
-        os.fsencode(prefix), shard_files.MAX_SENTENCE, shard_files.SHARD_ENTRIES, *vocabulary
+    scanner = call(
+        functions.tfw2v_scanner_new,
+        os.fsencode(prefix),
+        shard_files.MAX_SENTENCE,
+        shard_files.SHARD_ENTRIES,
+        *vocabulary,
     )
     try:
         if tagged:
@@ -152,7 +198,7 @@ def scan(
                 if progress:
                     progress(state.raw_words, state.sentences, state.types, n_bytes + n_read)
             n_bytes += text.stop - text.start
-        functions.tfw2v_scanner_finish(scanner)
+        call(functions.tfw2v_scanner_finish, scanner)
         if state.error:
             raise write_error(state.error, prefix.parent)
         shards = state.shards and (ShardCounts * state.shards).from_address(
@@ -183,16 +229,16 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
     offset = text.start  # offset of `pending`
     pending = b""  # bytes that were read, but not scanned yet
     context = b""  # last bytes before `pending`, for error messages
-    block = b"\n"
+    is_last = False  # whether `pending` ends with the text
     with text.open() as stream:
-        while block:
+        while not is_last:
             # a block is as long as the pending bytes or longer: a huge word takes linear time
             size = max(BLOCK, len(pending))
-            if not text.is_stream:
-                size = min(size, text.stop - offset - len(pending))
-            block = stream.read(size)
+            n_left = sys.maxsize if text.is_stream else text.stop - offset - len(pending)
+            block = stream.read(min(size, n_left))
             pending += block
-            n_scanned = scan_block(scanner, pending, len(pending), not block)
+            is_last = not block or len(block) == n_left
+            n_scanned = call(scan_block, scanner, pending, len(pending), is_last)
             if state.bad >= 0:
                 wrong = pending[state.bad :] + stream.read(24)
                 _refuse(text.path, offset + state.bad, context + pending[: state.bad], wrong)

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from gensim_tfw2v.corpus.refusals import find_refusal
 from gensim_tfw2v.messages import quoted
 
 #: Advice to a user who passes a path that doesn't lead to a corpus.
@@ -131,6 +130,8 @@ def _describe_path(path: str | os.PathLike[str]) -> str:
     if not is_file:
         kind = "a string" if isinstance(path, str) else "a path without a file"
         return f"{subject}, {kind} instead of sentences: {SENTENCES}"
+    from gensim_tfw2v.corpus.refusals import find_refusal
+
     if refusal := find_refusal(name):
         return f"the corpus is the path of a file, instead of sentences. {name} {refusal}"
     return f"{subject}, a path instead of sentences: pass corpus_file={name!r}"

@@ -1,20 +1,44 @@
-"""Corpora of text files, which the compiled scanner reads in parallel."""
+"""Corpora of text files: checking them, and cutting them into runs, which the scanner reads."""
 
+import errno
 import os
-from collections.abc import Generator, Mapping, Sequence
+import re
+import stat
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.corpus.decompression import HEAD
 from gensim_tfw2v.corpus.encoded_corpus import save_ids
 from gensim_tfw2v.corpus.lines import LineCorpus
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.run_readers import RunReader, read_runs
-from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, scan, words_of
+from gensim_tfw2v.corpus.scanner import (
+    FileRange,
+    Known,
+    WordCounter,
+    bytes_of,
+    library,
+    scan,
+    words_of,
+)
 from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, EncodedPart, Progress
-from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, cut_texts, whole_file
 from gensim_tfw2v.messages import COMPRESSED
+
+BYTES_A_RUN = 16 << 20  # size of a run, which is scanned in about 0.1 s
+MAX_RUNS = 1024  # maximum, because the counts of all runs are in memory
+
+#: Bytes of texts in ASCII.
+_ASCII = bytes([*b"\t\n\r", *range(32, 127)])
+
+#: Two words, at the start of a text.
+_WORDS = re.compile(rb"(?!version https:)[A-Za-z]\S*\s+[A-Za-z]")
+
+#: Path of a file, or an iterable of sentences.
+Source = Path | Iterable[list[str]]
 
 #: Name of gensim's class for the sentences of several files.
 PATHS = "gensim.models.word2vec.PathLineSentences"
@@ -43,11 +67,6 @@ class TextCorpus(Corpus):
     paths: Sequence[str] = ()
     remote_readers: Sequence[RunReader] = ()
     has_line_tags = True
-
-    def __post_init__(self) -> None:
-        if self.paths and (size := bytes_of(self.ranges)):
-            self.unit = "B"
-            self.total = size
 
     def count(self, folder: Path, progress: Progress | None) -> CountedParts:
         """Number and count the words of the files, as if these were concatenated."""
@@ -105,7 +124,12 @@ def open_paths(
     paths: Sequence[str], tagged: bool, remote_readers: Sequence[RunReader] = ()
 ) -> TextCorpus:
     """Open files; errors are those of `whole_file`."""
-    return TextCorpus([whole_file(path) for path in paths], tagged, paths, remote_readers)
+    ranges = [whole_file(path) for path in paths]
+    corpus = TextCorpus(ranges, tagged, paths, remote_readers)
+    if size := bytes_of(ranges):
+        corpus.unit = "B"
+        corpus.total = size
+    return corpus
 
 
 def text_paths(source: Any, tagged: bool = False) -> list[str] | None:
@@ -136,3 +160,103 @@ def text_paths(source: Any, tagged: bool = False) -> list[str] | None:
         return None
     paths = list(map(os.fspath, paths))
     return [path if "://" in path else os.path.expanduser(path) for path in paths]
+
+
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a pipe or a terminal, which can be read only once.
+
+    Returns False if the path is missing.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # ValueError: the path contains a null byte
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def whole_file(path: str) -> FileRange:
+    """Check a file, and return it as one range.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+    ValueError
+        If the file is not a text: see `refusals.find_refusal`.
+    """
+    if "://" in path:
+        return FileRange(path, 0, 0, is_stream=True)
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        advice = f"no such corpus file (looked from {os.getcwd()})"
+        raise FileNotFoundError(errno.ENOENT, advice, path) from None
+    if stat.S_ISDIR(status.st_mode):
+        advice = "a folder; pass PathLineSentences(folder), which reads its files, no subfolders"
+        raise IsADirectoryError(errno.EISDIR, advice, path)
+    if not stat.S_ISREG(status.st_mode):
+        return FileRange(path, 0, status.st_size, is_stream=True)
+    if not _is_plain(path):
+        from gensim_tfw2v.corpus.refusals import find_refusal
+
+        if refusal := find_refusal(path):
+            raise ValueError(f"{path} {refusal}")
+    return FileRange(path, 0, status.st_size, is_stream=path.lower().endswith(COMPRESSED))
+
+
+def _is_plain(path: str) -> bool:
+    """Return whether a file begins with words in ASCII and has no suffix but .txt, as most texts.
+
+    No other kind of file does, except vectors, whose words are followed by a number, and pointers
+    of Git LFS.
+    """
+    if os.path.splitext(path)[1].lower() not in ("", ".txt"):
+        return False
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    return bool(_WORDS.match(head)) and not head.translate(None, _ASCII)
+
+
+def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
+    """Cut whole files into runs of about equal size, which depend only on the files.
+
+    Runs are in the order of the text, and none is empty.
+    """
+    n_bytes = max(1, bytes_of(texts))
+    n_runs = max(1, min(MAX_RUNS, n_bytes // BYTES_A_RUN))
+    runs: dict[int, list[FileRange]] = {}
+    begin = 0  # offset of the file in the whole text
+    for text in texts:
+        if text.is_stream:  # streams aren't cut: each is in the run that contains its middle
+            ranges = [(text.stop // 2, text)]
+        else:
+            inside = range(begin * n_runs // n_bytes, (begin + text.stop) * n_runs // n_bytes + 1)
+            edges = [n_bytes * run // n_runs - begin for run in inside]
+            cuts = pairwise(_cuts(text, edges))
+            ranges = [(start, replace(text, start=start, stop=stop)) for start, stop in cuts]
+        for offset, lines in ranges:
+            run = min((begin + offset) * n_runs // n_bytes, n_runs - 1)
+            runs.setdefault(run, []).append(lines)
+        begin += text.stop
+    return list(runs.values())
+
+
+def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
+    """Return the offsets of a file's start, of the first line after each edge, and of its end.
+
+    Edges are ascending. Edges outside the file, or before the last cut, are skipped.
+    """
+    cuts = [0]
+    with open(text.path, "rb") as file:
+        for edge in edges:
+            if edge <= cuts[-1]:
+                continue
+            file.seek(edge)
+            while block := file.read(1 << 20):
+                edge += len(block)
+                if (newline := block.find(b"\n")) >= 0:
+                    edge += newline + 1 - len(block)
+                    break
+            if edge >= text.stop:  # the edge was within the last line
+                break
+            cuts.append(edge)
+    return [*cuts, text.stop]

@@ -8,8 +8,31 @@ from typing import Any, BinaryIO
 
 from gensim_tfw2v import messages
 from gensim_tfw2v.corpus.decompression import HEAD
-from gensim_tfw2v.corpus.refusals import find_stream_refusal
 from gensim_tfw2v.messages import COMPRESSED
+
+
+class CorpusDecodeError(UnicodeDecodeError):
+    """Corpus that is not UTF-8, the encoding that gensim's corpus format requires.
+
+    Attributes
+    ----------
+    path : str
+        The corpus.
+    offset : int
+        Offset in bytes of the invalid bytes; for a compressed file, in the decompressed text.
+    """
+
+    def __init__(
+        self, error: UnicodeDecodeError, path: str, offset: int, context: bytes = b""
+    ) -> None:
+        start = len(context) + error.start
+        end = len(context) + error.end
+        super().__init__(error.encoding, context + error.object, start, end, error.reason)
+        self.path = path
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return f"{self.path} {messages.decode_error_message(self, self.offset)}"
 
 
 @contextmanager
@@ -25,8 +48,7 @@ def open_stream(path: str) -> Iterator[BinaryIO]:
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
         with BufferedReader(FileIO(path), HEAD) as file:
-            if refusal := find_stream_refusal(file.peek()):
-                raise ValueError(f"{path} {refusal}")
+            _check_content(path, file.peek())
             yield file
         return
     try:
@@ -45,9 +67,19 @@ def open_stream(path: str) -> Iterator[BinaryIO]:
 def _check_remote(path: str, file: Any) -> BinaryIO:
     """Raise a ValueError if a remote file is not a text; return an open file from its start."""
     peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD)
-    if refusal := find_stream_refusal(peekable.peek(HEAD)[:HEAD], path):
-        raise ValueError(f"{path} {refusal}")
+    _check_content(path, peekable.peek(HEAD)[:HEAD], path)
     return peekable
+
+
+def _check_content(path: str, head: bytes, table_path: str = "") -> None:
+    """Raise a ValueError if a pipe or remote file with these first bytes is not a text.
+
+    With `table_path`, its suffix counts, too; see `refusals.find_stream_refusal`.
+    """
+    from gensim_tfw2v.corpus.refusals import find_stream_refusal
+
+    if refusal := find_stream_refusal(head, table_path):
+        raise ValueError(f"{path} {refusal}")
 
 
 def bytes_read(file: BinaryIO) -> int:

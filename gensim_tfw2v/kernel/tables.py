@@ -35,18 +35,6 @@ class Tables(NamedTuple):
         return Tables(*views)
 
 
-def all_finite(array: np.ndarray) -> bool:
-    """Return whether all elements are finite, without allocating an array of bools."""
-    array = np.asarray(array)  # min() of np.matrix has no `initial`
-    return bool(np.isfinite([array.min(initial=0), array.max(initial=0)]).all())
-
-
-def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
-    """Return the key of a unit's random draws: a hash of the arguments, as int32 [2]."""
-    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
-    return words.view(np.int32)
-
-
 class UnitTask(NamedTuple):
     """Unit to train.
 
@@ -55,7 +43,7 @@ class UnitTask(NamedTuple):
     epoch : int
         Index of the epoch, from 0.
     key : ndarray [2], int32
-        Key of the unit's random draws.
+        Key of the unit's random draws, from `unit_key`.
     alphas : (float, float)
         Learning rates at the unit's start and at its end.
     """
@@ -64,11 +52,6 @@ class UnitTask(NamedTuple):
     epoch: int
     key: np.ndarray
     alphas: tuple[float, float]
-
-    @classmethod
-    def of(cls, unit: WorkUnit, alphas: tuple[float, float], seed: int, epoch: int = 0) -> UnitTask:
-        """Make the task of a unit in an epoch of a training with this seed."""
-        return cls(unit, epoch, unit_key(seed, epoch, unit.index), alphas)
 
 
 class UnitResult(NamedTuple):

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit, unit_key
 from gensim_tfw2v.corpus.sampling import Sampling
-from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
+from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_queue import runs_of

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from itertools import islice, takewhile
 from typing import Any, TypeVar
@@ -35,22 +35,23 @@ def cores_per_process(n_processes: int) -> int:
 
 
 @contextlib.contextmanager
-def defer_interrupts() -> Iterator[None]:
+def defer_interrupts() -> Iterator[Mapping[int, Any]]:
     """Defer Ctrl-C and SIGTERM, if they have handlers in Python, until the context ends.
 
-    Each handler is called at most once. Nothing can be interrupted meanwhile, so work that may take
-    more than a few seconds must end soon after `interrupt_is_pending` returns True. The context
-    does nothing in threads other than the main one, which signals do not reach. Contexts may be
-    nested. It can decorate functions.
+    The value of the context is a mapping of the signals that have been deferred so far. Each
+    handler is called at most once. Nothing can be interrupted meanwhile, so work that may take more
+    than a few seconds must end soon after the first signal. Functions that are called in the
+    context ask `interrupt_is_pending`. The context does nothing in threads other than the main one,
+    which signals do not reach. Contexts may be nested. It can decorate functions.
 
     Python calls signal handlers between any two of its instructions. While TensorFlow is imported
     or traces a function, its C++ code calls Python code. An exception that a handler raises there
     is printed and ignored, or replaced by a different one.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     deferred: dict[int, Any] = {}
+    if threading.current_thread() is not threading.main_thread():
+        yield deferred
+        return
     # SIGINT last: were it restored first, another Ctrl-C could leave SIGTERM deferred
     handlers: dict[int, Any] = {
         signal_number: handler
@@ -61,7 +62,7 @@ def defer_interrupts() -> Iterator[None]:
         _deferred_signals.append(deferred)
         for signal_number in handlers:
             signal.signal(signal_number, deferred.__setitem__)
-        yield
+        yield deferred
     finally:
         # by identity, because all empty dicts are equal
         _deferred_signals[:] = [signals for signals in _deferred_signals if signals is not deferred]

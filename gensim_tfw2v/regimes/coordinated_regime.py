@@ -18,7 +18,8 @@ import numpy as np
 from gensim_tfw2v.cluster.launcher import Process
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask, all_finite
+from gensim_tfw2v.kernel.native.padded_rows import all_finite
+from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS
 from gensim_tfw2v.processes.children import last_lines, start_module

@@ -12,15 +12,8 @@ import numpy as np
 
 from gensim_tfw2v.compiled_library import Options, Result, Unit
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.native.padded_rows import RowMemory
-from gensim_tfw2v.kernel.tables import (
-    Divergence,
-    Reporter,
-    Tables,
-    UnitReport,
-    UnitTask,
-    all_finite,
-)
+from gensim_tfw2v.kernel.native.padded_rows import RowMemory, all_finite
+from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.processes.threads import defer_interrupts, in_threads
 from gensim_tfw2v.regimes import Stop, never
@@ -64,10 +57,9 @@ class LocalRegime:
 
             def train(index: int, is_ended: threading.Event) -> int:
                 """Train a unit unless training is to stop; with one thread, they stay in order."""
+                unit = self._draw(tasks[index])
                 if not (is_ended.is_set() or stop()):
-                    unit = self._draw(tasks[index])
-                    if not (is_ended.is_set() or stop()):
-                        records.train(index, unit)
+                    records.train(index, unit)
                 return index
 
             indices = range(len(tasks))

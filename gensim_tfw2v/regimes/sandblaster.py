@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.encoded_corpus import unit_key
 from gensim_tfw2v.graph.slices import Slices
 from gensim_tfw2v.graph.updates import WholeRows
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
@@ -203,7 +204,7 @@ class SandblasterRegime(ScheduledRegime):
         self.workers.liveness.progress()
         # draws of epoch 0; alpha 1 for the unscaled gradient: see `GradientJob`
         tasks = [
-            UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
+            task._replace(key=unit_key(self._seed, 0, task.unit.index), alphas=(1.0, 1.0))
             for task in tasks
         ]
         items = runs_of(tasks, self.config.threads)

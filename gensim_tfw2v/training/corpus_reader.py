@@ -15,8 +15,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.protocol import Corpus
 from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
-from gensim_tfw2v.corpus.text_corpus import TextCorpus, open_paths
-from gensim_tfw2v.corpus.text_files import Source
+from gensim_tfw2v.corpus.text_corpus import Source, TextCorpus, open_paths
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 
@@ -43,8 +42,11 @@ def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None)
         See `find_readers`.
     """
     tagged = tags is not None
-    corpora = (kind.opener(source, tagged) for kind in KINDS)
-    corpus = next(corpus for corpus in corpora if corpus is not None)
+    for kind in KINDS:
+        corpus = kind.opener(source, tagged)
+        if corpus is not None:
+            break
+    assert corpus is not None  # the last kind opens any iterable
     if isinstance(corpus, TextCorpus) and corpus.paths and isinstance(config.cluster, Cluster):
         from gensim_tfw2v.cluster.readers import find_readers
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from timeit import default_timer
 from typing import Any, NamedTuple
 
-from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit, unit_key
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.options.config import TrainingConfig
 
@@ -135,7 +135,8 @@ def unit_tasks(
             begin = rate + (begin - rate) * (end_progress - reached_before) / (
                 reached - reached_before
             )
-        tasks.append(UnitTask.of(unit, (begin, rate), seed, epoch))
+        key = unit_key(seed, epoch, unit.index)
+        tasks.append(UnitTask(unit, epoch, key, (begin, rate)))
     # gensim stores the learning rate at the start of its last batch, except for files, and warns if
     # a later training starts above the stored rate
     model._get_next_alpha(ratio * last, epoch)

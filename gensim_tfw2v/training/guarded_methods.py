@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from gensim_tfw2v.training.huffman import as_rows, keep_paths
 from gensim_tfw2v.training.model_arrays import (
     complete_added_words,
     copied_vocabulary,
@@ -74,8 +73,12 @@ def _guarded_method(class_: type, name: str) -> Any:
             call = _compact(self.wv, len(self.raw_vocab))(call)
             is_update = kwargs["update"] if "update" in kwargs else any(args[:1])
             if is_update and not self.learn_hidden:
+                from gensim_tfw2v.training.huffman import keep_paths
+
                 call = keep_paths(self.wv)(call)
         if name == "create_binary_tree":
+            from gensim_tfw2v.training.huffman import as_rows
+
             call = as_rows(self.wv)(call)
         if name == "update_weights":
             call = extended_outputs(self)(call)

@@ -5,7 +5,8 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from gensim_tfw2v.corpus.text_files import Source
+from gensim_tfw2v.corpus.encoded_corpus import unit_key
+from gensim_tfw2v.corpus.text_corpus import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.training.corpus_reader import read_corpus
@@ -60,7 +61,7 @@ def held_out_loss(model: Any, source: Source) -> float:
                     bar.update(result.unit.raw_words)
 
             regime.load(Weights(model, vocabulary.subwords).tables().read_only())
-            tasks = [UnitTask.of(unit, (0.0, 0.0), seed) for unit in units]
+            tasks = [UnitTask(unit, 0, unit_key(seed, 0, unit.index), (0.0, 0.0)) for unit in units]
             regime.train_epoch(tasks, report)
     if not (means := position.means()):
         raise ValueError(

@@ -15,7 +15,6 @@ import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
-from gensim_tfw2v.files.mapped import new_array
 from gensim_tfw2v.kernel.native.padded_rows import new_rows
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.training.untrained import DOCUMENTS_SEED
@@ -167,6 +166,8 @@ def init_weights(model: Any, folder: Path | None) -> None:
 
     def new(name: str, n_rows: int, size: int) -> np.ndarray:
         if folder is not None:
+            from gensim_tfw2v.files.mapped import new_array
+
             return new_array(folder / f"{name}.npy", (n_rows, size))
         # an output of `dm_concat` is several rows of the kernels
         is_row = model.layer1_size == model.vector_size

@@ -8,7 +8,7 @@ from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.gensim_classes import FastText
-from gensim_tfw2v.kernel.tables import all_finite
+from gensim_tfw2v.kernel.native.padded_rows import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.option import Use
@@ -95,7 +95,8 @@ def check_state(model: Any, config: TrainingConfig) -> None:
     for array in inputs:
         _check_lock(array, model, config)
     for array, rows in (inputs | outputs).items():
-        _check_finite(array, rows, model)
+        if not all_finite(rows):
+            raise _nonfinite_error(array, rows, model)
 
 
 def check_learns(model: Any) -> None:
@@ -148,16 +149,15 @@ def _check_rows(array: WeightArray, rows: Any, model: Any, size: int) -> None:
         )
 
 
-def _check_finite(array: WeightArray, rows: np.ndarray, model: Any) -> None:
-    if all_finite(rows):
-        return
+def _nonfinite_error(array: WeightArray, rows: np.ndarray, model: Any) -> ValueError:
+    """Return the error for an array with rows that are not finite."""
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if array is NGRAMS:
         first = f"bucket {bad[0]}"
     else:
         keys = (model.dv if array is TAGS else model.wv).index_to_key
         first = quoted(keys[bad[0]])
-    raise ValueError(
+    return ValueError(
         f"{array.name} holds {len(bad)} rows that are not finite, the first for {first}: "
         "replace them before training (model.init_weights() resets all)"
     )

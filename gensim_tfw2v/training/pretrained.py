@@ -28,7 +28,7 @@ from gensim_tfw2v.files.foreign_paths import (
 )
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
-from gensim_tfw2v.kernel.tables import all_finite
+from gensim_tfw2v.kernel.native.padded_rows import all_finite
 from gensim_tfw2v.messages import quoted, strict_json
 from gensim_tfw2v.options.contents import COUNTERS
 from gensim_tfw2v.training import huffman

@@ -8,7 +8,7 @@ import functools
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +21,8 @@ from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel, note_kernel
-from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
-from gensim_tfw2v.training.cluster_losses import ClusterLosses
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -43,6 +40,8 @@ if TYPE_CHECKING:
     from gensim_tfw2v.monitor.run import RunLog
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
+    from gensim_tfw2v.training.checkpoints import Checkpoints
+    from gensim_tfw2v.training.cluster_losses import ClusterLosses
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +74,7 @@ class Training:
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
+        self._signals: Mapping[int, Any] = {}  # signals that wait for the regime to stop
         self._cluster_losses: ClusterLosses | None = None  # None: no loss since the last export
         self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
         self._fixed = FIXED
@@ -99,6 +99,12 @@ class Training:
             self.seed = seed_of(model) + 1_000_003 * model.train_count
             self.units = corpus.units(self.plan.max_entries)
             if config.checkpoint_dir is not None:
+                from gensim_tfw2v.training.checkpoints import (
+                    Checkpoints,
+                    description_of,
+                    lock_folder,
+                )
+
                 resources.callback(lock_folder(config.checkpoint_dir).close)
                 description = description_of(model, self.units, self.seed)
                 self._checkpoints = Checkpoints(config.checkpoint_dir, description)
@@ -106,6 +112,8 @@ class Training:
                 if not self._resume():
                     self.save()
             if config.deterministic:
+                from gensim_tfw2v.training.checkpoint_kernel import note_kernel
+
                 note_kernel(model, self._kernel)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open()
@@ -226,11 +234,11 @@ class Training:
         if remaining:
             self._load()
         while remaining:
-            if self.weights.are_in_place:
+            if self.weights.rows_in_place is not None:
                 self.finish_writing()
             # A signal stops the regime when its running units are trained, and is handled when
             # these units are in the model's arrays and counted.
-            with defer_interrupts():
+            with defer_interrupts() as self._signals:
                 self._is_due.clear()
                 self._due = time.monotonic() + self.config.checkpoint_seconds
                 with self.weights.training():
@@ -243,7 +251,7 @@ class Training:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
             if remaining:
                 self.save()
-                if self.weights.are_in_place:
+                if self.weights.rows_in_place is not None:
                     self._load()
 
     def _load(self) -> None:
@@ -252,7 +260,7 @@ class Training:
 
     def _must_stop(self) -> bool:
         """Return whether to stop the regime: for a checkpoint, or because of a signal."""
-        return self._is_due.is_set() or interrupt_is_pending()
+        return self._is_due.is_set() or bool(self._signals)
 
     def _end_epochs(self, n_epochs: int, log: EpochLog) -> tuple[int, int, int]:
         """Count, log and save `n_epochs` finished epochs that were trained as one."""
@@ -302,12 +310,11 @@ class Training:
             return regime_traffic
         return self._traffic + regime_traffic
 
-    @defer_interrupts()
     def export(self) -> None:
         """Copy the trained vectors to the model's arrays, if they are finite, with their position.
 
         A failure leaves the position of the arrays as it was: what could not be copied whole is
-        not counted.
+        not counted. The caller defers interrupts, after which the copies would be incomplete.
 
         Raises
         ------
@@ -318,10 +325,10 @@ class Training:
         RuntimeError
             If the shapes of the model's arrays have changed.
         """
+        self.finish_writing()
         if not self.regime.finite():
             error = Divergence("training diverged: its vectors are not finite")
             raise self.weights.abandon(error)
-        self.finish_writing()
         if not self.weights.write(self.regime.export):
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
@@ -329,9 +336,8 @@ class Training:
     @defer_interrupts()
     def interrupt(self) -> None:
         """Keep the vectors trained so far, in the model and in a checkpoint."""
-        if (
-            self.weights.regime_is_ahead
-        ):  # otherwise the regime may be incompletely loaded, or closed
+        # otherwise the regime may be incompletely loaded, or closed
+        if self.weights.regime_is_ahead:
             with contextlib.suppress(ClusterLost, Divergence):
                 self.export()
         self.save()
@@ -367,6 +373,8 @@ class Training:
         self.weights.regime_is_ahead = False
         self._regime_stack.close()
         if self._cluster_losses is None:
+            from gensim_tfw2v.training.cluster_losses import ClusterLosses
+
             self._cluster_losses = ClusterLosses(self.config.checkpoint_dir)
         self._cluster_losses.reopen(loss, self._open)
 
@@ -420,6 +428,8 @@ class Training:
             return
         assert self._checkpoints is not None
         folder = self._checkpoints.folder
+        from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel
+
         if can_use_kernel(kernel, folder, shares_rows, self.config.deterministic):
             self._kernel = kernel
             self.plan = self._plan(self.plan.max_entries)

@@ -13,7 +13,6 @@ from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
 from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.engines import choose_engine
-from gensim_tfw2v.engines.kernel_options import choose_kernel_options, kernels_can_train
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.native import by_ctypes
@@ -67,7 +66,7 @@ class Plan:
         options = self.options
         if options.cluster is not None or options.regime is not None:
             return False
-        return kernels_can_train(options.objective) and by_ctypes.is_available()
+        return sizes.kernels_can_train(options.objective) and by_ctypes.is_available()
 
     @cached_property
     def regime(self) -> RegimeOptions:
@@ -98,9 +97,9 @@ class Plan:
         return Problem(
             self.options,
             n_words=len(vocabulary.counts),
-            tokens=int(self.tokens * vocabulary.kept_share),
             window=self.window,
             pairs=self.window + 1 if self.options.shrink_windows else 2 * self.window,
+            tokens=int(self.tokens * vocabulary.kept_share),
             most_frequent=vocabulary.most_frequent,
             ngram_overlap=subwords.ngram_overlap if subwords else None,
             padding=vocabulary.padding,
@@ -123,7 +122,7 @@ class Plan:
         self._check_shards()
         if not self.shares_rows:
             self.engine.check()  # without kernels, this raises an error with advice
-        return choose_kernel_options(self.problem)
+        return sizes.choose_kernel_options(self.problem)
 
     @cached_property
     def engine(self) -> Engine:

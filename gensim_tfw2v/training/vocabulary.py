@@ -1,12 +1,14 @@
 """Vocabulary in training, read from gensim's attributes."""
 
+from __future__ import annotations
+
 import functools
 import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +17,10 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares, pair_rates
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.model_arrays import trained_outputs
-from gensim_tfw2v.training.subwords import Subwords
+from gensim_tfw2v.weight_tables import WeightArray
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.training.subwords import Subwords
 
 
 @dataclass(frozen=True)
@@ -32,10 +37,10 @@ class Vocabulary:
     subwords: Subwords | None = None  # None if a word's input is its own row
     tags: int = 0  # number of tags of documents, whose rows follow the rows of words
     padding: int = 0  # index of the word that stands for positions outside of a document
-    output_tables: tuple[str, ...] = ()  # names of the tables of the output layer
+    output_arrays: tuple[WeightArray, ...] = ()  # arrays of the output layer
 
     @classmethod
-    def of(cls, model: Any) -> "Vocabulary":
+    def of(cls, model: Any) -> Vocabulary:
         """Read the vocabulary of a model from its attributes."""
         attributes = model.wv.expandos
         keep = np.ones(len(model.wv))
@@ -45,6 +50,8 @@ class Vocabulary:
         subwords = None
         tags = len(model.dv) if model.has_documents else 0
         if model.has_subwords:
+            from gensim_tfw2v.training.subwords import Subwords
+
             subwords = Subwords.of(model.wv, counts * keep)
             lock = subwords.lock
         else:
@@ -65,7 +72,7 @@ class Vocabulary:
             subwords=subwords,
             tags=tags,
             padding=model.wv.key_to_index.get("\0", 0),
-            output_tables=tuple(array.table for array in trained_outputs(model)),
+            output_arrays=tuple(trained_outputs(model)),
         )
 
     @functools.cached_property
@@ -94,8 +101,9 @@ class Vocabulary:
         """Return the number of rows of each table, 0 if it is unused."""
         n_words = len(self.counts)
         n_inputs = n_words + self.tags if self.subwords is None else len(self.subwords.weights)
-        n_rows = dict.fromkeys(Tables._fields, 0) | dict.fromkeys(self.output_tables, n_words)
-        return Tables(**n_rows | {"inputs": n_inputs})
+        n_rows = dict.fromkeys(Tables._fields, 0) | {"inputs": n_inputs}
+        n_rows |= {array.table: n_words for array in self.output_arrays}
+        return Tables(**n_rows)
 
     def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
         """Return the number of predictions per position of each row; see `pair_rates`.

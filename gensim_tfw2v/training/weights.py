@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,9 @@ from gensim_tfw2v.training.model_arrays import (
     trained_outputs,
     weights_of,
 )
-from gensim_tfw2v.training.subwords import MergedRows, Subwords
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.training.subwords import MergedRows, Subwords
 
 logger = logging.getLogger(__name__)
 
@@ -38,22 +40,19 @@ class Weights:
     ----------
     regime_is_ahead : bool
         True if the regime's rows are newer than the model's arrays.
+    rows_in_place : RowsInPlace or None
+        The model's own rows, if the regime trains them; None if it trains copies.
     """
 
     def __init__(self, model: Any, subwords: Subwords | None) -> None:
         self.model = model
         self.subwords = subwords
         self.regime_is_ahead = False
-        self._in_place: RowsInPlace | None = None  # None: the regime trains copies
+        self.rows_in_place: RowsInPlace | None = None
         self._is_scarce: bool | None = None  # True: copies do not fit; None: not yet computed
         self._arrays_at_load: list[Any] = []  # result of `weights_of` at the last `load`
         #: Rows of subwords that were last read or written, and the result of `Subwords.merged`.
         self._subword_rows: tuple[np.ndarray, MergedRows] | None = None
-
-    @property
-    def are_in_place(self) -> bool:
-        """True if the model's own arrays are trained, instead of copies."""
-        return self._in_place is not None
 
     def tables(self) -> Tables:
         """Return the model's arrays as tables; an unused table has no rows.
@@ -75,8 +74,9 @@ class Weights:
         A `LocalRegime` trains the model's arrays in place if the model was never trained and has
         no checkpoints, because it then has nothing to lose, or if memory is scarce.
         """
-        self._in_place = self._choose_rows_in_place() if is_local else None
-        tables = self.tables().read_only() if self._in_place is None else self._in_place.tables
+        in_place = self._choose_rows_in_place() if is_local else None
+        tables = self.tables().read_only() if in_place is None else in_place.tables
+        self.rows_in_place = in_place
         self._arrays_at_load = weights_of(self.model)
         return tables
 
@@ -120,13 +120,13 @@ class Weights:
 
         The model's arrays become strided views of the rows, which other threads can read meanwhile.
         """
-        if self._in_place is not None:
-            self._in_place.move_apart()
+        if self.rows_in_place is not None:
+            self.rows_in_place.move_apart()
 
     def move_together(self) -> None:
         """Move rows that are apart together, so that the model has its arrays in C order again."""
-        if self._in_place is not None:
-            self._in_place.move_together()
+        if self.rows_in_place is not None:
+            self.rows_in_place.move_together()
 
     def _lacks_memory(self) -> bool:
         """Return whether copies do not fit into memory; decided before there are any."""
@@ -152,7 +152,7 @@ class Weights:
         If they were trained in place, the model's arrays are removed.
         """
         self.regime_is_ahead = False
-        if self._in_place is None:
+        if self.rows_in_place is None:
             return error
         for attributes, arrays in weights_of(self.model):
             for name, array in arrays.items():
@@ -222,13 +222,15 @@ class RowsInPlace:
     def find(cls, model: Any) -> RowsInPlace | None:
         """Return the rows of a model; None if kernels cannot train all of its arrays in place."""
         inputs = find_inputs(model)
-        used_rows = {"inputs": inputs}
-        used_rows |= {array.table: rows for array, rows in trained_outputs(model).items()}
-        memories = {name: RowMemory.of(rows) for name, rows in used_rows.items()}
-        if None in memories.values():
+        if inputs is None:
             return None
-        unused = dict.fromkeys(Tables._fields, np.zeros((0, model.vector_size), np.float32))
-        return cls(model, Tables(**unused | memories))
+        tables = []
+        for rows in as_tables(model, inputs):
+            table = RowMemory.of(rows) if len(rows) else rows
+            if table is None:
+                return None
+            tables.append(table)
+        return cls(model, Tables(*tables))
 
     def move_apart(self) -> None:
         """Move the rows apart, and replace the model's arrays by views of them."""
@@ -251,9 +253,9 @@ class RowsInPlace:
         """Move the rows together, and restore the model's arrays."""
         if not any(memory.is_apart for memory in self._memories):
             return
+        originals = {id(view): array for view, array in self._views}
+        originals |= {id(array): array for _, array in self._views}
         with defer_interrupts():
-            originals = {id(view): array for view, array in self._views}
-            originals |= {id(array): array for _, array in self._views}
             for attributes, arrays in weights_of(self._model):
                 for name, array in arrays.items():
                     if id(array) in originals:

@@ -151,12 +151,11 @@ def finished(tfw2v, corpus, tmp_path):
 
 
 def test_finished_training_resumes_with_more_epochs(finished, tmp_path, monkeypatch):
-    rates, of = {}, UnitTask.of
+    rates = {}
     monkeypatch.setattr(
-        UnitTask,
-        "of",
-        lambda unit, alphas, seed, epoch: (
-            rates.setdefault(epoch, alphas) and of(unit, alphas, seed, epoch)
+        "gensim_tfw2v.training.epoch.UnitTask",
+        lambda unit, epoch, key, alphas: (
+            rates.setdefault(epoch, alphas) and UnitTask(unit, epoch, key, alphas)
         ),
     )
     before = Word2Vec.load(str(tmp_path / "model"))

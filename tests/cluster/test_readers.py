@@ -21,7 +21,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster import MissingTasks, readers, sessions
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.corpus import CorpusDecodeError, run_readers, text_files
+from gensim_tfw2v.corpus import CorpusDecodeError, run_readers, text_corpus
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.shard_files import FIRST_TAG
 from gensim_tfw2v.ops.library import load_ops
@@ -77,7 +77,7 @@ def cluster(launcher):
 def small(monkeypatch):
     """Let machines share small texts too."""
     monkeypatch.setattr(readers, "MIN_BYTES", 1)
-    monkeypatch.setattr(text_files, "BYTES_A_RUN", 20_000)
+    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 20_000)
 
 
 @pytest.fixture(autouse=True)
@@ -168,7 +168,7 @@ def test_all_machines_read_and_each_run_is_read_once(cluster, tmp_path, monkeypa
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     model.build_vocab(corpus_file=LEE)
     names, runs = zip(*by, strict=True)
-    assert sorted(runs) == text_files.cut_texts([text_files.whole_file(LEE)])
+    assert sorted(runs) == text_corpus.cut_texts([text_corpus.whole_file(LEE)])
     assert len(set(names)) == 3
 
 
@@ -232,7 +232,7 @@ def test_missing_worker_is_named(tmp_path, monkeypatch):
 def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, monkeypatch, caplog):
     text = tmp_path / "text.txt"
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
-    monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 18)
+    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 1 << 18)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
     monkeypatch.setattr(sessions, "OPERATION_SECONDS", 5.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
@@ -293,7 +293,7 @@ def test_reading_is_retried_on_a_restarted_task(launcher, tmp_path, monkeypatch)
                 yield run
 
         monkeypatch.setattr(readers, "session", session_before)
-        run = [text_files.whole_file(LEE)]
+        run = [text_corpus.whole_file(LEE)]
         part = machine.read(run, tmp_path / "part-", None, False, threading.Event())
         assert (part.n_sentences, len(made)) == (300, 2)
 

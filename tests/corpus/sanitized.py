@@ -27,7 +27,8 @@ from gensim_tfw2v.corpus import (
     shard_files,
     strings,
 )
-from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
+from gensim_tfw2v.corpus.scanner import FileRange
+from gensim_tfw2v.corpus.text_streams import CorpusDecodeError
 
 PIECES = [b"a", b" ", b"\n", b"\r\n", b"word", b"w" * 70, "\u3000 \x85 漢字 é 🧬".encode(), b"\0"]
 WRONG = [b"\xff", b"\xc3", b"\xe3\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.corpus import scanner, shard_files, text_files
+from gensim_tfw2v.corpus import scanner, shard_files, text_corpus
 from gensim_tfw2v.corpus.encoded_corpus import unit_edges
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG
@@ -149,7 +149,7 @@ LINES = st.lists(
 def test_line_numbers_do_not_depend_on_how_files_are_cut(
     tmp_path, monkeypatch, long_lines, pieces, size
 ):
-    monkeypatch.setattr(text_files, "BYTES_A_RUN", size)
+    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", size)
     monkeypatch.setattr(scanner, "BLOCK", size % 9 + 1)
     monkeypatch.setattr(shard_files, "SHARD_ENTRIES", size)
     path = tmp_path / "text"

@@ -8,7 +8,7 @@ from gensim.models.word2vec import LineSentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import scanner, sentences, shard_files, text_files
+from gensim_tfw2v.corpus import scanner, sentences, shard_files, text_corpus
 from tests.corpus.reference import (
     LEE,
     decoded,
@@ -53,7 +53,7 @@ def test_file_iterable_and_scan_give_the_same_corpus(odd_file, reader_kind):
 def test_shards_that_are_written_and_read_in_pieces_hold_whole_sentences(
     shard, tmp_path, monkeypatch, reader_kind
 ):
-    monkeypatch.setattr(text_files, "BYTES_A_RUN", 1 << 30)
+    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 1 << 30)
     monkeypatch.setattr(shard_files, "SHARD_ENTRIES", shard)
     path = tmp_path / "long.txt"
     words = [f"w{n * n % 97}" for n in range(150_000)]
@@ -128,7 +128,7 @@ def test_random_texts_are_decoded_unchanged(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanner, "BLOCK", block)
         if reader_kind == "several runs":
-            patch.setattr(text_files, "BYTES_A_RUN", block)
+            patch.setattr(text_corpus, "BYTES_A_RUN", block)
         patch.setattr(shard_files, "MAX_SENTENCE", longest)
         patch.setattr(shard_files, "SHARD_ENTRIES", shard)
         with encode_texts([path], known) as corpus:

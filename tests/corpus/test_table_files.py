@@ -22,8 +22,7 @@ from pyarrow import csv, feather, orc, parquet
 from gensim_tfw2v import TableDocuments, TableSentences, TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.corpus.encode import scan_corpus
 from gensim_tfw2v.corpus.tables import table_streams
-from gensim_tfw2v.corpus.text_corpus import TextCorpus
-from gensim_tfw2v.corpus.text_files import BYTES_A_RUN, cut_texts
+from gensim_tfw2v.corpus.text_corpus import BYTES_A_RUN, TextCorpus, cut_texts
 from tests.corpus.reference import LEE, ODD, decoded, open_corpus
 
 ROOT = Path(__file__).parents[2]
@@ -192,7 +191,7 @@ def test_parts_of_a_folder_are_read_in_parallel_and_in_order(tmp_path, monkeypat
     for number in range(3):
         write(tmp_path / f"{number}.parquet", LINES[number::3])
     ranges = TableSentences(tmp_path, "text").ranges
-    monkeypatch.setattr("gensim_tfw2v.corpus.text_files.BYTES_A_RUN", 10_000)
+    monkeypatch.setattr("gensim_tfw2v.corpus.text_corpus.BYTES_A_RUN", 10_000)
     runs = cut_texts(ranges)
     assert len(runs) == 3 and BYTES_A_RUN > 10_000
     with scan_corpus(TextCorpus(ranges, tagged=True)) as scan:

@@ -13,10 +13,9 @@ from gensim.test.utils import datapath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import text_files as module
-from gensim_tfw2v.corpus.scanner import library
-from gensim_tfw2v.corpus.text_corpus import text_paths
-from gensim_tfw2v.corpus.text_files import bytes_of, cut_texts, is_pipe, whole_file
+from gensim_tfw2v.corpus import text_corpus as module
+from gensim_tfw2v.corpus.scanner import bytes_of, library
+from gensim_tfw2v.corpus.text_corpus import cut_texts, is_pipe, text_paths, whole_file
 from tests.corpus.reference import decoded, encode_texts, line_sentences, scan_texts
 
 LEE = datapath("lee_background.cor")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gensim_tfw2v.kernel.tables import all_finite
+from gensim_tfw2v.kernel.native.padded_rows import all_finite
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit, unit_key
 from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
 from gensim_tfw2v.kernel.tables import UnitTask
@@ -32,7 +32,7 @@ def jobs(tmp_path):
         for start in range(0, 60 - 10 * file, ENTRIES):
             number = len(tasks)
             unit = WorkUnit(number, str(path), start, start + ENTRIES, ENTRIES, ENTRIES, 1)
-            tasks.append(UnitTask.of(unit, (number, number + 0.5), seed=1))
+            tasks.append(UnitTask(unit, 0, unit_key(1, 0, unit.index), (number, number + 0.5)))
     return runs_of(tasks, THREADS)
 
 
@@ -115,7 +115,7 @@ def test_units_of_a_job_have_similar_lengths():
     lengths = [7, 1, 9, 2, 8, 3, 1]
     ends = np.cumsum(lengths)
     tasks = [
-        UnitTask.of(WorkUnit(i, "", end - n, end, n, n, 1), (0.0, 0.0), seed=1)
+        UnitTask(WorkUnit(i, "", end - n, end, n, n, 1), 0, unit_key(1, 0, i), (0.0, 0.0))
         for i, (end, n) in enumerate(zip(ends, lengths, strict=True))
     ]
     in_jobs = [[task.unit.index for task in job] for job in jobs_of(tasks, 2)]

@@ -11,9 +11,10 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.encoded_corpus import unit_key
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.graph.updates import EPSILON, whole_rows
-from gensim_tfw2v.kernel.tables import Tables, unit_key
+from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.rows import RowJob
 from gensim_tfw2v.parameter_server.workers import LocalWorkers

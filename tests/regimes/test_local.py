@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.encoded_corpus import unit_key
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.kernel.objective import Objective
-from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
+from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -36,7 +37,9 @@ def corpus():
 
 
 def tasks(units, alpha=0.01, seed=1, epoch=0):
-    return [UnitTask.of(unit, (alpha, alpha), seed, epoch) for unit in units]
+    return [
+        UnitTask(unit, epoch, unit_key(seed, epoch, unit.index), (alpha, alpha)) for unit in units
+    ]
 
 
 def regime(workers=1, objective=None, kind=LocalRegime):

@@ -11,9 +11,10 @@ from scipy.optimize import minimize
 
 from gensim_tfw2v import Sandblaster, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.encoded_corpus import unit_key
 from gensim_tfw2v.graph.draws import draw
 from gensim_tfw2v.kernel.objective import Objective
-from gensim_tfw2v.kernel.tables import Divergence, Tables, unit_key
+from gensim_tfw2v.kernel.tables import Divergence, Tables
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 from tests.graph import reference

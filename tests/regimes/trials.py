@@ -7,13 +7,13 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import WorkUnit, unit_key
 from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.kernel.native.padded_rows import stride
 from gensim_tfw2v.kernel.objective import Objective
-from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
+from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.combining import rows_per_mean
 from gensim_tfw2v.parameter_server.job_config import JobConfig
@@ -49,7 +49,7 @@ def corpus(sentences=60, words=10):
 
 def tasks(units, epoch=0, alphas=ALPHA):
     """Return the units as tasks for a regime."""
-    return [UnitTask.of(unit, alphas, SEED, epoch) for unit in units]
+    return [UnitTask(unit, epoch, unit_key(SEED, epoch, unit.index), alphas) for unit in units]
 
 
 class Trial:

@@ -16,18 +16,18 @@ def train_in_loop(class_, batch_words, totals, monkeypatch):
     model = class_(vector_size=4, workers=1, batch_words=batch_words)
     model.build_vocab(SENTENCES)
     asked, trained = [], []
-    rate_at, make = model._get_next_alpha, UnitTask.of
+    rate_at = model._get_next_alpha
 
     def recorded_rate(progress, epoch):
         asked.append((progress, float(rate_at(progress, epoch))))
         return asked[-1][1]
 
-    def recorded_task(unit, alphas, seed, epoch):
+    def recorded_task(unit, epoch, key, alphas):
         trained.append((unit.raw_words, *alphas))
-        return make(unit, alphas, seed, epoch)
+        return UnitTask(unit, epoch, key, alphas)
 
     model._get_next_alpha = recorded_rate
-    monkeypatch.setattr(UnitTask, "of", recorded_task)
+    monkeypatch.setattr("gensim_tfw2v.training.epoch.UnitTask", recorded_task)
     results = []
     for alpha in LOOP:
         asked.clear()

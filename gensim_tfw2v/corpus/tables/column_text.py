@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from gensim_tfw2v.corpus.scanner import FileRange
 from gensim_tfw2v.corpus.tables.table_columns import read_column, require_pyarrow
 from gensim_tfw2v.corpus.tables.table_options import TableColumn
-from gensim_tfw2v.corpus.text_files import FileRange
 
 try:
     import pyarrow as pa

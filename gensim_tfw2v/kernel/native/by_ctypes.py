@@ -107,7 +107,7 @@ def draw(
     ]
     address = ctypes.byref(arrays)
     if wrong := _library().tfw2v_draw(*map(ctypes.byref, arguments), max_pairs, address):
-        raise ValueError(f"no unit can be drawn with {options}: {wrong.decode()}")
+        raise _error("tfw2v_draw", wrong, f"no unit can be drawn with {options}")
     # the next draw of this thread overwrites the original
     unit = Unit(*(_copied(getattr(arrays, name)) for name in Unit._fields))
     return unit._replace(
@@ -158,7 +158,7 @@ def infer(
         ),
     )
     if wrong := _library().tfw2v_infer(*map(ctypes.byref, structs)):
-        raise ValueError(f"no vector can be inferred with {options}: {wrong.decode()}")
+        raise _error("tfw2v_infer", wrong, f"no vector can be inferred with {options}")
     return vectors
 
 
@@ -277,8 +277,15 @@ class KernelTables:
                 in_use.enter_context(memory.training())
             wrong = _library().tfw2v_train(*structs, record.ctypes.data)
         if wrong:
-            raise ValueError(f"a unit cannot be trained with {options}: {wrong.decode()}")
+            raise _error("tfw2v_train", wrong, f"a unit cannot be trained with {options}")
         return Result(*record.tolist())
+
+
+def _error(function: str, message: bytes, failure: str) -> MemoryError | ValueError:
+    """Return the error to raise for the message that a function of the library has returned."""
+    if message == compiled_library.NO_MEMORY:
+        return MemoryError(f"no memory could be allocated in {function}")
+    return ValueError(f"{failure}: {message.decode()}")
 
 
 def _check_record(record: np.ndarray) -> None:

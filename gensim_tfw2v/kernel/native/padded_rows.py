@@ -39,6 +39,12 @@ def new_rows(n_rows: int, size: int) -> np.ndarray:
     return RowMemory(n_rows, size).array
 
 
+def all_finite(array: np.ndarray) -> bool:
+    """Return whether all elements are finite, without allocating an array of bools."""
+    array = np.asarray(array)  # min() of np.matrix has no `initial`
+    return bool(np.isfinite([array.min(initial=0), array.max(initial=0)]).all())
+
+
 class RowMemory:
     """Memory of n rows of D floats, with room for their padding, all zeros at first.
 

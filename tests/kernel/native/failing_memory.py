@@ -23,7 +23,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(root))
 
 from gensim_tfw2v.corpus import integer_sentences, integer_table, scanner, strings
-from gensim_tfw2v.corpus.text_files import FileRange
+from gensim_tfw2v.corpus.scanner import FileRange
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.models import Model, some_documents
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS, OBJECTIVES, make_case, padded, words_of

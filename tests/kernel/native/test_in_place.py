@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.encoded_corpus import unit_key
 from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
@@ -91,7 +92,11 @@ def test_training_continues_in_place_after_export(objective):
         units = corpus.units(256)
         for epoch in range(3):
             regime.train_epoch(
-                [UnitTask.of(unit, (0.05, 0.05), 1, epoch) for unit in units], lambda _: None
+                [
+                    UnitTask(unit, epoch, unit_key(1, epoch, unit.index), (0.05, 0.05))
+                    for unit in units
+                ],
+                lambda _: None,
             )
             assert regime.finite()
             inputs, outputs = np.empty((2, VOCABULARY, SIZE), np.float32)
