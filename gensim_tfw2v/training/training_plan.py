@@ -66,7 +66,7 @@ class Plan:
         options = self.options
         if options.cluster is not None or options.regime is not None:
             return False
-        return sizes.kernels_can_train(options.objective) and by_ctypes.is_available()
+        return by_ctypes.is_available() and sizes.kernels_can_train(options.objective)
 
     @cached_property
     def regime(self) -> RegimeOptions:
