@@ -362,7 +362,7 @@ BAD_STATES = [
         for name, options in ARRAYS[1:]
     ),
     ("no syn1neg", NEGATIVE, without("syn1neg"), ValueError, "negative=5 needs syn1neg"),
-    ("no syn1", TREE, without("syn1"), ValueError, "hs=1 needs a Huffman tree"),
+    ("no syn1", TREE, without("syn1"), ValueError, "hs=1 needs syn1"),
     (
         *("negative set late", TREE, lambda model: setattr(model, "negative", 5), ValueError),
         "set negative in the constructor",

@@ -15,6 +15,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.engines import choose_engine
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
+from gensim_tfw2v.kernel.kernel_options import choose_kernel_options, kernels_can_train
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
@@ -46,11 +47,11 @@ class Plan:
     corpus : EncodedCorpus, optional
         None for inference, whose documents are not encoded.
     loss_every : int
-        See `Problem`.
+        Interval, in blocks, at which the loss is computed; see `Problem`.
     entries : int, optional
-        Maximum entries of existing work units; chosen by default.
+        Maximum entries of existing work units; by default, `max_entries` chooses.
     kernel : str
-        See `Problem`.
+        Name of the kernel to use; "" for the default. See `Problem`.
     """
 
     options: TrainingConfig
@@ -66,7 +67,7 @@ class Plan:
         options = self.options
         if options.cluster is not None or options.regime is not None:
             return False
-        return by_ctypes.is_available() and sizes.kernels_can_train(options.objective)
+        return kernels_can_train(options.objective) and by_ctypes.is_available()
 
     @cached_property
     def regime(self) -> RegimeOptions:
@@ -122,7 +123,7 @@ class Plan:
         self._check_shards()
         if not self.shares_rows:
             self.engine.check()  # without kernels, this raises an error with advice
-        return sizes.choose_kernel_options(self.problem)
+        return choose_kernel_options(self.problem)
 
     @cached_property
     def engine(self) -> Engine:
@@ -201,7 +202,10 @@ class Plan:
 
     @cached_property
     def round_blocks(self) -> int:
-        """Number of blocks that start from the same rows in a deterministic training here."""
+        """Number of blocks per round of a deterministic training in this process.
+
+        All blocks of a round start from the same rows.
+        """
         options = self.options
         if self.vocabulary.subwords or options.has_documents or options.objective.hierarchical:
             return 1

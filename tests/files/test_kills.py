@@ -138,11 +138,11 @@ QUICK = ("Word2Vec", "Doc2Vec", "KeyedVectors", "pretrained FastText", "index")
 
 
 def content(value: Any) -> Any:
-    """Return everything in an object except its log, in a form that can be compared."""
+    """Return everything in an object except its log and caches, in a form that can be compared."""
     if isinstance(value, np.ndarray):
         return content(value.tolist()) if value.dtype == object else (value.shape, value.tobytes())
     if isinstance(value, dict):
-        left_out = {"lifecycle_events", "random", "__numpys", "__recursive_saveloads"}
+        left_out = {"lifecycle_events", "random", "_state", "__numpys", "__recursive_saveloads"}
         return {key: content(x) for key, x in value.items() if key not in left_out}
     if isinstance(value, (list, tuple)):
         return [content(x) for x in value]

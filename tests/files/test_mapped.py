@@ -10,7 +10,7 @@ from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.files import mapped
-from gensim_tfw2v.training import weights
+from gensim_tfw2v.training import model_arrays
 from tests.disks import small_disk
 
 SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
@@ -18,7 +18,7 @@ SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
 
 @pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"hs": 1}], ids=str)
 def test_tables_dir_gives_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
-    monkeypatch.setattr(weights, "ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr(model_arrays, "ROWS_AT_A_TIME", 7)
     options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
     inside, outside = (
         TFWord2Vec(SENTENCES, tables_dir=folder, **options)
@@ -40,7 +40,7 @@ def test_tables_dir_gives_the_same_weights_as_in_memory(options, tmp_path, monke
 
 @pytest.mark.parametrize("options", [{"dm": 0}, {"dm_concat": 1, "hs": 1}], ids=str)
 def test_tables_dir_gives_the_same_document_vectors_as_in_memory(options, tmp_path, monkeypatch):
-    monkeypatch.setattr(weights, "ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr(model_arrays, "ROWS_AT_A_TIME", 7)
     options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
     documents = [TaggedDocument(words, [number]) for number, words in enumerate(SENTENCES)]
     inside, outside = (TFDoc2Vec(tables_dir=of, **options) for of in (None, tmp_path))

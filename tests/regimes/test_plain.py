@@ -30,7 +30,8 @@ class ByOps(LocalRegime):
     def load(self, arrays):
         self._size = arrays.inputs.shape[1]
         filling = (0, 0), (0, stride(self._size) - self._size)
-        self._variables = Tables(*(tf.Variable(np.pad(array, filling)) for array in arrays))
+        rows = [getattr(table, "array", table) for table in arrays]  # of a `RowMemory`
+        self._variables = Tables(*(tf.Variable(np.pad(array, filling)) for array in rows))
         self._tables = self
 
     def train_epoch(self, tasks, report, stop=never):

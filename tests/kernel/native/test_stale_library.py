@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from gensim_tfw2v import TFWord2Vec, compiled_library, keyed
+from gensim_tfw2v import TFWord2Vec, compiled_library, word2vec_writer
 from gensim_tfw2v.compiled_library import StaleLibrary
 from gensim_tfw2v.corpus import scanner
 from gensim_tfw2v.kernel.native import by_ctypes
@@ -83,7 +83,7 @@ def test_library_of_other_sources_is_refused(tmp_path, monkeypatch, change):
     ):
         monkeypatch.setattr(module, name, getattr(module, name).__wrapped__)
     said = r"^kernels.so was built from other sources .* pip install -v"
-    for use in (by_ctypes.is_available, scanner.library, scanner.WordCounter, keyed._format_rows):
+    for use in (by_ctypes.is_available, scanner.library, scanner.WordCounter, word2vec_writer._format_rows):
         with pytest.raises(StaleLibrary, match=said):
             use()
     with pytest.raises(StaleLibrary, match=said):  # neither trained, nor by the fallback

@@ -28,7 +28,7 @@ constexpr char kIsas[] = TFW2V_ISAS(TFW2V_NAME);
 
 // The kernels that are compiled and that this machine supports, fastest first, and their names.
 struct Usable {
-  std::array<Kernel, sizeof kIsas> kernels;  // only the first n_kernels
+  std::array<Kernel, sizeof kIsas> kernels;  // only the first n_kernels are set
   int n_kernels = 0;
   char names[sizeof kIsas] = "";  // each followed by a blank
 
@@ -90,13 +90,13 @@ namespace {
 
 // Returns an error message if options are invalid, else null.
 const char* check_options(const Tfw2vOptions& o) {
-  constexpr int64_t kMost = 1 << 28;  // kernels compute sums of such options as int
+  constexpr int64_t kMaxOption = 1 << 28;  // kernels compute sums of such options as int
   if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 || o.repeats < 1 || o.span < 1 || o.group < 1 ||
       o.negative < 0 || (o.shrink && o.max_window < 1))
     return "block, shared, shards, window, repeats, span and group must be at least 1, negative at "
            "least 0, and max_window at least 1 with shrink";
-  if (o.window > kMost || o.repeats > kMost || o.span > kMost || o.negative > kMost ||
-      int64_t{o.block} * o.shared > kMost)
+  if (o.window > kMaxOption || o.repeats > kMaxOption || o.span > kMaxOption || o.negative > kMaxOption ||
+      int64_t{o.block} * o.shared > kMaxOption)
     return "window, repeats, span, negative and block * shared must be at most 2^28";
   if (o.concatenated && (o.skipgram || !o.documents || o.concatenated < 2 * int64_t{o.window}))
     return "concatenated needs CBOW of documents, and must be at least 2 * window";
@@ -122,7 +122,8 @@ bool is_list(const Tfw2vLists& lists, int64_t i, int64_t limit) {
          !outside({lists.entries.data + begin, end - begin}, limit);
 }
 
-// is_list for all lists, in two passes over memory: each unit checks the paths of the whole vocabulary.
+// Returns whether is_list() is true for all lists. It checks `first`, then `entries`, in two fast passes over memory,
+// because the paths of the whole vocabulary are checked for each unit.
 bool are_lists(const Tfw2vLists& lists, int64_t limit) {
   const int64_t n_lists = lists.n_lists();
   if (!n_lists) return true;
@@ -204,7 +205,7 @@ const char* train_whole(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTa
   return nullptr;
 }
 
-// Returns an error message if a unit that is drawn in pieces is invalid, so that one of its pieces would be.
+// Returns an error message if any piece of a unit that is drawn in pieces would be invalid, else null.
 const char* check_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run) {
   const int64_t n = u.targets.size, V = t.noise.keep.size;
   const Tfw2vLists tags = {u.first_tags, u.tags};
@@ -252,11 +253,11 @@ const char* train_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vT
 // Returns an error message if arguments of tfw2v_infer are invalid, else null.
 const char* check_inference(const Tfw2vOptions& o, const Tfw2vNoiseTable& words, const Tfw2vTables& t,
                             const Tfw2vInference& documents) {
-  const Tfw2vLists &given = documents.words, &paths = t.paths;
+  const Tfw2vLists &ids = documents.words, &paths = t.paths;
   const int64_t V = words.keep.size;
   if (const char* wrong = check_options(o)) return wrong;
   if (const char* wrong = tfw2v::check_noise(o, words)) return wrong;
-  if (!are_lists(given, V) || outside(given.entries, V))
+  if (!are_lists(ids, V) || outside(ids.entries, V))
     return "word ids of documents must be in 0 .. V - 1, with V words";
   if (t.inputs.n_rows < V || (o.negative && t.outputs.n_rows < V))
     return "the tables of inputs and outputs need a row for each word";
@@ -264,8 +265,8 @@ const char* check_inference(const Tfw2vOptions& o, const Tfw2vNoiseTable& words,
   if (o.concatenated && documents.alphas.size && o.concatenated != 2 * int64_t{o.window} + 1)
     return "inference needs concatenated = 2 * window + 1 (one tag)";
   if (o.hierarchical && paths.n_lists() < V) return "each word needs a path";
-  for (int64_t i = 0; i < given.entries.size && o.hierarchical; ++i)
-    if (!is_list(paths, given.entries[i], 2 * t.nodes.n_rows))
+  for (int64_t i = 0; i < ids.entries.size && o.hierarchical; ++i)
+    if (!is_list(paths, ids.entries[i], 2 * t.nodes.n_rows))
       return "ends of paths must ascend, and their nodes must be rows of the table of nodes";
   return nullptr;
 }
@@ -280,7 +281,7 @@ TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNois
                                     const Tfw2vInts* entries, const Tfw2vInts* key, int64_t max_pairs,
                                     Tfw2vUnit* unit) {
   return tfw2v::guarded_message([&]() -> const char* {
-    // reused, because the system would have to zero the pages of new memory for each unit
+    // Its memory is reused, because the system would have to zero the pages of new memory for each unit.
     thread_local tfw2v::Drawn drawn;
     if (const char* wrong = check_options(*options)) return wrong;
     if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, max_pairs, drawn)) return wrong;
@@ -292,8 +293,8 @@ TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNois
   });
 }
 
-// Trains a unit. All arguments are checked before any row changes. `result` must be 0: once result->trained is
-// 1, the unit is in the rows, even if the caller is interrupted before it can note so.
+// Trains a unit. All arguments are checked before any row changes. All fields of `result` must be 0. Once
+// result->trained is 1, the rows contain the unit, even if the caller is interrupted before it can record that.
 TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUnit* unit, const Tfw2vTables* tables,
                                      const Tfw2vRun* run, Tfw2vResult* result) {
   return tfw2v::guarded_message([&]() -> const char* {
@@ -308,7 +309,7 @@ TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUni
   });
 }
 
-// Returns a pool of threads, or null if the system does not start so many.
+// Returns a pool of `threads` threads, or null if the system cannot start them.
 TFW2V_EXPORT void* tfw2v_pool_new(int64_t threads) {
   return tfw2v::guarded<void*>(nullptr, [=] { return new tfw2v::ThreadPool(static_cast<int>(threads)); });
 }

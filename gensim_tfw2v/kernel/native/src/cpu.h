@@ -9,7 +9,8 @@
 
 namespace tfw2v::cpu {
 
-// Architectures that instruction sets extend; `any` is each of them.
+// Architectures that instruction sets extend. Each function returns whether this build is for the architecture of its
+// name; any() is always true.
 struct Architecture {
   static bool any() { return true; }
 #if defined(__x86_64__)

@@ -3,9 +3,9 @@
 // kernels/vector.h.
 //
 //   X(name, base, flags, supported)
-//   base       what it extends: an instruction set, or a processor architecture of cpu.h
-//   flags      compiler flags, in addition to those of its base
-//   supported  whether the processor and the operating system support it, if they support its base
+//   base       instruction set, or processor architecture of cpu.h, that X extends
+//   flags      compiler flags, in addition to those of the base
+//   supported  whether the processor and the operating system support X, provided that they support the base
 #pragma once
 
 #include "cpu.h"

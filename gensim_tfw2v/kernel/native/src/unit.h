@@ -3,16 +3,19 @@
 // Letters, in all sources. V, D, B, K and Kn are those of docs/glossary.md:
 //   V         words of the vocabulary
 //   D         vector size: floats of a row in use
-//   B, nb     positions per block (option `block`); positions of the current block, fewer at the unit's end
+//   B         positions of a full block (option `block`)
+//   nb        positions of the current block: B, or fewer at the end of the unit
 //   K         negatives per prediction (option `negative`)
 //   Kn        negatives drawn for a block and shared by its predictions (option `shared`)
 //   u, o, t   a unit, its options, the tables
 //   n         positions of a unit: tokens after subsampling, then (tag, token) pairs
 //   a, p, c   a position, the first position of a block, a centre
 //   w         maximum number of words before, and after, a centre in its window (option `window`)
-//   W         floats per vector register, a vector
-//   d, L      first float of a slice of a row; vectors of the slice
-//   m, ld     number of rows x of a product; leading dimension: floats from a row of scores to the next
+//   W         floats of a vector, which fills a vector register of the processor
+//   d         first float of a slice of a row
+//   L         number of vectors of a slice
+//   m         number of rows x in a product
+//   ld        leading dimension: floats from a row of scores to the next
 //   x, y, h   inputs; outputs or nodes; hidden layers. dx, dy, dh are their updates
 //   z, g      scores, z = h . y; coefficients of the updates: dh = g y, dy = g h
 //
@@ -41,7 +44,7 @@ using Tfw2vFloats = Tfw2vArray<float>;
 // Lists of integers, concatenated. List i has the entries with indices [first[i], first[i + 1]).
 // clang-format off
 #define TFW2V_LISTS(X)                                                                                               \
-  X(Tfw2vInts, first)  /* [n_lists() + 1] index in `entries` at which each list begins, and the last list ends */     \
+  X(Tfw2vInts, first)  /* [n_lists() + 1] index in `entries` at which each list begins, and the last list ends */    \
   X(Tfw2vInts, entries)
 // clang-format on
 struct Tfw2vLists {
@@ -58,7 +61,7 @@ struct Tfw2vLists {
   X(int32_t, mean)          /* CBOW: hidden layers are means (1) or sums (0) of the window's rows */                 \
   X(int32_t, corrected)     /* CBOW: rows of a window get the gradient of the loss (1), or gensim's update (0) */    \
   X(int32_t, skip_targets)  /* 1: a negative that equals the target is skipped, as in gensim */                      \
-  X(int32_t, shards)        /* number of shards of the vocabulary; negatives are drawn from the target's shard */    \
+  X(int32_t, shards)        /* shards of the vocabulary: word r is in shard r % shards, as are its negatives */      \
   X(int32_t, shrink)        /* 1: draw the width of each window; 0: all windows have width w */                      \
   X(int32_t, window)        /* w */                                                                                  \
   X(int32_t, max_window)    /* with shrink: widths are drawn from 1 .. max_window, then limited to w */              \
@@ -89,15 +92,15 @@ struct Tfw2vNoiseTable {
   TFW2V_NOISE_TABLE(TFW2V_FIELD)
 };
 
-// A drawn unit, with fields in the order of `Unit` in compiled_library.py. The last counts[0] positions are (tag, token)
-// pairs. They have no window: the tag is the input, and predicts the token, the target. With subwords,
-// trainers get Subwords::unit() instead, whose inputs are rows that subwords.h composes.
+// A drawn unit, with fields in the order of `Unit` in compiled_library.py. The last counts[0] positions are (tag,
+// token) pairs without a window: the input, a tag, predicts the target, a token. With subwords, trainers get
+// Subwords::unit() instead, whose inputs are rows that subwords.h composes.
 // clang-format off
 #define TFW2V_UNIT(X)                                                                                                \
   X(inputs)      /* [n] row of inputs per position; with subwords, index in t.subwords of its word */                \
   X(targets)     /* [n] target word per position: row of outputs, and index in t.paths */                            \
   X(reaches)     /* [n, 2] number of positions in the window before and after each position */                       \
-  X(negatives)   /* [blocks, Kn] rows of outputs */                                                                   \
+  X(negatives)   /* [blocks, Kn] rows of outputs */                                                                  \
   X(shards)      /* [n] shard of each target's negatives; empty with one shard */                                    \
   X(documents)   /* CBOW: [n] index of the document whose tags are in the position's window; or empty */             \
   X(first_tags)  /* [documents + 1] index in `tags` of each document's first tag; last, their end */                 \

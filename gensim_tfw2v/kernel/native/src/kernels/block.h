@@ -14,11 +14,12 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// g is [m, ld], where ld is a multiple of W. Its columns from Kn on must be 0.
+// Computes the three products. Their argument g is Z or G with padding: [m, ld], where ld is Kn rounded up to a
+// multiple of W. Columns of G from Kn on must be 0.
 class BlockProducts {
  public:
-  // n_vectors, D, stride: vectors per row, floats per row in use, floats from a row to the next. max_m, max_Kn:
-  // maximum values of these arguments of the methods.
+  // n_vectors: vectors per row. D: floats per row in use. stride: floats from a row to the next. max_m, max_Kn:
+  // maximum values of the methods' arguments m and Kn.
   BlockProducts(int n_vectors, int64_t D, int64_t stride, int max_m, int max_Kn)
       : n_vectors(n_vectors), D(static_cast<int>(D)), stride(stride), packed_x_(max_m), packed_y_(max_Kn),
         rows_(max_m), terms_(std::max<int64_t>({D, max_m, max_Kn})), zeros_(std::max(n_vectors * W, max_Kn + W)) {}
@@ -111,11 +112,12 @@ class BlockProducts {
 
   const int n_vectors, D;
   const int64_t stride;
-  // Pointers: packed_x_, packed_y_ to the packed rows of x_ and y_; rows_ to rows of g; terms_ to the rows
-  // that a product sums up.
-  std::vector<float*> packed_x_, packed_y_, rows_, terms_;
-  std::vector<float> zeros_;
-  Buffer x_, y_, g_, columns_;  // packed factors; [terms, ld] y transposed
+  std::vector<float*> packed_x_, packed_y_;  // packed rows, in x_ and y_
+  std::vector<float*> rows_;                 // rows of g
+  std::vector<float*> terms_;                // rows whose weighted sum a product computes
+  std::vector<float> zeros_;                 // second row of the last pair, if the number of rows is odd
+  Buffer x_, y_, g_;                         // packed factors of a product
+  Buffer columns_;                           // [terms, ld] y of multiply(), transposed
 };
 
 }  // namespace tfw2v::TFW2V_ISA

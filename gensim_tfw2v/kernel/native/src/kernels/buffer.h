@@ -29,7 +29,7 @@ class Buffer {
   operator float*() const { return begin_; }
 
 #if defined(TFW2V_CHECKED)
-  // Returns whether `n_floats` floats from `first` on are within the array that of() was last asked for.
+  // Returns whether `n_floats` floats from `first` on are within the array that the last call of of() returned.
   bool has(const float* first, int64_t n_floats) const {
     return first >= begin_ && n_floats <= size_ - (first - begin_);
   }

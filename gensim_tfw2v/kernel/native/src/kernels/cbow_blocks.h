@@ -86,8 +86,9 @@ class CbowBlocks : Trainer {
     for (int i = 0; i < kGroup; ++i) add<true>(at[i].hidden, dh_ + i * stride, at[i].backward_scale);
   }
 
-  // Prefetches rows of the next block, or lets negatives_ do it: its negatives [g K, (g + 1) K), and the rows
-  // that its positions [g kGroup, (g + 1) kGroup) use but the positions before them do not.
+  // Prefetches a part of the next block's rows: its negatives [g K, (g + 1) K), and the rows that its positions [g
+  // kGroup, (g + 1) kGroup) use but the positions before them do not. Rows that are appended to negatives_.next are
+  // prefetched later, by negatives_.update().
   void prefetch_next(int64_t next, int g) {
     const int K = o.negative;
     std::vector<const float*>& rows = negatives_.next;

@@ -58,9 +58,11 @@ class CbowConcat : Windows {
     if (with_loss) predicted(1);
   }
 
-  const int vectors_;               // vectors of a hidden layer
-  Buffer scores_, hidden_, delta_;  // scores, then coefficients; [output_stride] h; [output_stride] dh
-  std::vector<int32_t> rows_;       // [concatenated] inputs x_r
+  const int vectors_;          // number of vectors of a hidden layer
+  Buffer scores_;              // scores z, then coefficients g
+  Buffer hidden_;              // [output_stride] h
+  Buffer delta_;               // [output_stride] dh
+  std::vector<int32_t> rows_;  // [concatenated] ids of the inputs x_r
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -4,15 +4,16 @@
 //   g_ik = -alpha r_k sigmoid(z_ik),  g_iK = alpha sigmoid(-z_iK)
 //   dh_i = sum_k g_ik y_k + g_iK y_t(i),  v_i = backward_scale_i dh_i
 //   dy_k = sum_i g_ik h_i,  dy_t(i) = g_iK h_i
-// The caller computes g from z and `labels` (Trainer::coefficients). In place, negatives are updated kChunk at
-// a time: one that is drawn again in a later chunk adds its already updated row to dh.
+// The caller computes g from z and `labels` (Trainer::coefficients). Without a ledger, rows are updated in place,
+// kChunk negatives at a time. If a negative is drawn again in a later chunk, its already updated row is added to dh.
 #pragma once
 
 #include "kernels/cbow_sums.h"
 
 namespace tfw2v::TFW2V_ISA {
 
-// Sharing negatives means that each is read and written once for kGroup positions.
+// Trains a group with its targets and its shared negatives. Each negative is read and written only once for the
+// kGroup positions.
 class GroupNegatives : UnitRows {
  public:
   explicit GroupNegatives(const UnitRows& unit)
@@ -39,15 +40,15 @@ class GroupNegatives : UnitRows {
     for (size_t c = 0; c < z.size(); c += W) store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
-  // Backward pass. z must hold g. Adds dy to the outputs, or records it in `ledger`, or discards it without
-  // o.learn_hidden. Overwrites the hidden layers with v. Unless `is_first`, dh_rows hold terms of dh from
-  // hierarchical softmax.
+  // Backward pass. z must hold g. Adds dy to the outputs or, if `ledger` is not null, records dy there. Discards dy
+  // without o.learn_hidden. Overwrites the hidden layers with v. If `is_first` is false, dh_rows already hold the
+  // part of dh that comes from hierarchical softmax.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     if (o.learn_hidden) {
       for (int k = 0; k < K; ++k) to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
       for (int i = 0; i < kGroup; ++i)
         to_target_[i] = ledger && group[i].valid ? ledger->record(group[i].target) : group[i].target;
-    }  // else they all remain unused_row_
+    }  // without learn_hidden, all elements of to_ and to_target_ remain unused_row_
     const bool begins = ledger || !o.learn_hidden;
     for (int k = 0; k < K; k += kChunk)
       dispatch_constant<kChunk>(K - k,
@@ -58,7 +59,8 @@ class GroupNegatives : UnitRows {
   const int K, ld;
   // [kGroup, ld], where kGroup * ld is a multiple of W. Columns 0 .. K - 1 are for the negatives, column K is
   // for the target, and the remaining columns are 0.
-  // z: scores, then coefficients. labels: -r_k and 1, or 0 for skipped negatives and invalid positions.
+  // z: scores, then coefficients. labels: -r_k for negatives and 1 for targets, but 0 for skipped negatives and for
+  // invalid positions.
   std::vector<float> z, labels;
 
  private:
@@ -121,7 +123,8 @@ class GroupNegatives : UnitRows {
     });
   }
 
-  // Calls update() for n_y negatives, from the k-th on. `begins`: their updates are written, not added to the rows.
+  // Calls update() for n_y negatives, from the k-th on. `begins`: the updates overwrite their destinations in the
+  // ledger, instead of being added to rows.
   template <int n_y>
   void update_chunk(const Position* group, float* dh_rows, bool is_first, bool begins, int k) {
     if (k + kChunk < K) {
@@ -137,8 +140,9 @@ class GroupNegatives : UnitRows {
     }
   }
 
-  // Backward pass with n_y negatives, from the k-th on, and with the targets after the last ones. Prefetches one
-  // line of each row at a time: rows are in different pages, whose addresses are then translated concurrently.
+  // Backward pass with n_y negatives, from the k-th on. With the last negatives, includes the targets, and prefetches
+  // `next`, one cache line of each row at a time: rows are in different pages, whose addresses are then translated
+  // concurrently.
   template <int n_y, bool is_last, bool begin>
   void update(const Position* group, float* dh_rows, bool is_first, int k) {
     float *hidden = group->hidden, *y[n_y], *to[n_y], *target[kGroup], *to_target[kGroup];
@@ -176,7 +180,8 @@ class GroupNegatives : UnitRows {
     }
   }
 
-  std::vector<float*> y_, to_;  // [K] rows of the negatives; destinations of updates: y_, or the ledger
+  std::vector<float*> y_;       // [K] rows of the negatives; zero_row_ for merged ones
+  std::vector<float*> to_;      // [K] destinations of the negatives' updates: y_, or the ledger
   float* to_target_[kGroup];    // destinations of the targets' updates
   std::vector<float> times_;    // [ld] labels of a position that skips no negative
   std::vector<int32_t> drawn_;  // [K] ids of the negatives

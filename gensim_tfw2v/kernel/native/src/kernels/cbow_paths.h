@@ -59,10 +59,11 @@ class GroupPaths : UnitRows {
   // Number of nodes of all paths of the group.
   int nodes() const { return ends_[kGroup]; }
 
-  std::vector<float> z, labels;  // scores, then coefficients; l_k, then 0 up to a multiple of W
+  std::vector<float> z;       // scores, then coefficients g_k
+  std::vector<float> labels;  // l_k, then 0 up to a multiple of W
 
  private:
-  std::vector<float*> nodes_;  // path after path
+  std::vector<float*> nodes_;  // nodes of the group's paths, concatenated
   int ends_[kGroup + 1] = {};  // path i has indices [ends_[i], ends_[i + 1]) of nodes_
 };
 

@@ -21,18 +21,19 @@ namespace tfw2v::TFW2V_ISA {
 
 constexpr int kGroup = 4;  // positions per group: all scores of a group are computed before its updates
 
+// A position of a group. Its letters are explained above.
 struct Position {
-  int low, high;   // lo and hi
-  const float* x;  // input of the position itself
-  // hidden: h, which the backward pass overwrites with v. target: its output; zero_row_ if the position
-  // is not valid, or without negative sampling.
-  float *hidden, *target;
+  int low, high;   // lo and hi: the window is x_lo .. x_{hi - 1}, without the position itself
+  const float* x;  // x_e, the input of the position itself
+  float* hidden;   // h, which the backward pass overwrites with v
+  float* target;   // output of the position; zero_row_ if it is not valid, or without negative sampling
   float forward_scale, backward_scale;
-  float valid;    // 1; 0 if its window is empty, or if it only pads the last group: g and dh must be 0
-  int64_t token;  // position in the unit
+  float valid;    // 1, or 0 if the window is empty or the position only pads the last group: then g and dh must be 0
+  int64_t token;  // index of the position in the unit
 };
 
-// Per block: begin(), then set `hidden` of each position to v, then end(), which changes the inputs.
+// Computes hidden layers and input updates of a block. Call begin(), which computes h. Then overwrite `hidden` of
+// each position with v, and call end(), which changes the inputs.
 class WindowSums : UnitRows {
  public:
   explicit WindowSums(const UnitRows& unit)
@@ -74,7 +75,7 @@ class WindowSums : UnitRows {
   // Vectors per slice, whose sums fit in registers. A slice of prefix_ also fits in the L1 cache.
   static constexpr int kForward = W == 16 ? 10 : 13, kBackward = W == 16 ? 20 : 13;
 
-  // An edge of the window of a position with update v: its begin, with sign 1, or its end, with sign -1.
+  // The begin (sign 1) or the end (sign -1) of the window of a position with update v.
   struct Edge {
     const float* v;
     float sign;
@@ -138,7 +139,7 @@ class WindowSums : UnitRows {
     }
   }
 
-  // A slice of prefix_j, which replaces that of prefix_{j - ring_}.
+  // Memory of a slice of prefix_j. It is also that of prefix_{j - ring_}, which is no longer needed.
   float* prefix(int64_t j) const { return prefix_ + (j & (ring_ - 1)) * (kForward * W); }
 
   // Sorts the edges of the block's windows by j.
@@ -185,9 +186,10 @@ class WindowSums : UnitRows {
   std::vector<const float*> x_;               // [rows_] inputs; zero_row_ with a ledger, which records updates only
   std::vector<float*> to_;                    // [rows_] inputs, or their updates in the ledger
   std::vector<Edge> edges_;                   // [2 nb] sorted by j
-  std::vector<int> ends_;                     // [rows_ + 2] index in edges_ after those of each j
+  std::vector<int> ends_;                     // [rows_ + 2] for each j, index in edges_ after its last edge
   int64_t ring_ = 1;                          // rows of prefix_: a power of 2, at least the 2 w + 2 in use at once
-  Buffer prefix_, hidden_;                    // [ring_, kForward * W] slices; [positions, stride]
+  Buffer prefix_;                             // [ring_, kForward * W] slices of the last ring_ prefix sums
+  Buffer hidden_;                             // [positions, stride] h, then v, of each position
   Buffer zero_row_;                           // target of invalid positions: their coefficients are 0, so it stays 0
 };
 

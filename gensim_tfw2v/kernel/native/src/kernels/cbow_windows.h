@@ -10,8 +10,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Computes the scores of a group of windows, then updates these windows sequentially. With a single window,
-// the processor would mostly wait for its scores.
+// Computes the scores of a group of windows, then updates these windows sequentially. In a group of a single window,
+// the processor would mostly wait for the scores.
 class CbowWindows : Windows {
  public:
   // `group`: windows per group, limited to kMaxWindows.
@@ -126,8 +126,9 @@ class CbowWindows : Windows {
   // Window g of a group has indices [x_ends_[g], x_ends_[g + 1]) of x_; likewise y_ends_ and y_.
   int x_ends_[kMaxWindows + 1] = {}, y_ends_[kMaxWindows + 1] = {};
   float counts_[kMaxWindows];  // number of gensim's rows in each window
-  // Scores, then coefficients; [kMaxWindows, stride] h; [stride] dh of update_words().
-  Buffer scores_, hidden_, delta_;
+  Buffer scores_;              // scores z, then coefficients g
+  Buffer hidden_;              // [kMaxWindows, stride] h of each window
+  Buffer delta_;               // [stride] dh of update_words()
 };
 
 }  // namespace tfw2v::TFW2V_ISA

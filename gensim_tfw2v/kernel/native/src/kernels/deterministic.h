@@ -1,9 +1,9 @@
-// Deterministic training by several threads: the result depends on `round_blocks` and the processor, but not on their
-// number.
+// Deterministic training by several threads: the result depends on `round_blocks` and on the processor, but not on
+// the number of threads.
 // For whole units in blocks, with negative sampling only: no subwords, tags, paths, or shards with CBOW.
 //
 // Each round trains at_once = round_blocks blocks, one per slot. With `rounds` rounds, slot j has block
-// j * rounds + round, so that blocks of a round are far apart in the unit. Thread j mod the number of threads trains slot j.
+// j * rounds + round, so that blocks of a round are far apart in the unit. Of T threads, j mod T trains slot j.
 // Phases of a round:
 //   1. train         each slot reads the rows, which stay unchanged, and records updates in ledgers_[j]
 //      barrier 1     no row changes before all slots are trained; one thread adds up the slots' sums
@@ -60,8 +60,8 @@ class Barrier {
 
 // Trains a unit in rounds (see the top of this file).
 //
-// All updates of a row are added in the same phase, 2 or 3, because filters have no false negatives. So one
-// thread adds them, in slot order, and the sum is rounded the same way for any number of threads. A false positive only
+// All updates of a row are added in the same phase, 2 or 3, because filters have no false negatives. So one thread
+// adds them, in slot order, and the sum is rounded the same way for any number of threads. A false positive only
 // moves a row from phase 2 to phase 3. Phase 2 only saves time: its rows are in the thread's cache.
 //
 // Blocks is SkipgramBlocks or CbowBlocks, one per thread. The result of its block() does not depend on

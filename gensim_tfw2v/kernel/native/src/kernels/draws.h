@@ -38,17 +38,17 @@ using Drawn = UnitOf<std::vector<int32_t>>;
 // Returns an error message if the alias table is invalid, else null.
 const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& words);
 
-// Draws a unit. `entries`: word ids, with kEnd after each sentence or document. Tag t of a document is
-// the entry kFirstTag - t, and input row V + t. `key` [2] selects the random numbers. Returns an error
-// message, or null.
+// Draws a unit. `entries` are word ids, with kEnd after each sentence or document. Tag t of a document is the entry
+// kFirstTag - t, and its row of inputs is V + t. `key` [2] seeds the random numbers. Returns an error message, or
+// null on success.
 //
-// A document of PV-DBOW has tags x tokens pairs. A unit with more than `max_pairs` is drawn in pieces: its pairs
-// and negatives are left out, its documents, first_tags and tags stay, and its counts are [5]: 0, number of
-// tokens, the key, max_pairs. PairPieces draws them while the unit is trained.
+// In PV-DBOW, each tag of a document forms a pair with each of its tokens. If a unit has more than `max_pairs` pairs,
+// its pairs and negatives are left out, and PairPieces draws them during training. The unit then has `documents`,
+// `first_tags` and `tags`, and its `counts` are [0, number of tokens, key[0], key[1], max_pairs].
 const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries, Tfw2vInts key,
                  int64_t max_pairs, Drawn& drawn);
 
-// Returns whether a unit's pairs have been left out.
+// Returns whether draw() has left out the pairs of a unit.
 inline bool is_in_pieces(const Tfw2vUnit& unit) { return unit.counts.size == 5; }
 
 // The (tag, token) pairs of documents: token by token, and for each token tag by tag.
@@ -61,19 +61,22 @@ class PairSequence {
 
  private:
   const Tfw2vInts tokens_, documents_, first_tags_, tags_;
-  int64_t size_ = 0, a_ = -1;       // number of pairs; index of the token of the last pair
-  int32_t next_tag_ = 0, end_ = 0;  // indices in tags_ of the tags that token a_ still has
+  int64_t size_ = 0;  // number of pairs
+  int64_t a_ = -1;    // index in tokens_ of the token in the last pair
+  // Token a_ has not been paired yet with the tags that have indices [next_tag_, end_) in tags_.
+  int32_t next_tag_ = 0, end_ = 0;
 };
 
-// A unit that is drawn in pieces, as units that are not: first the windows of words, with options.train_words,
-// then at most max_pairs pairs at a time.
+// Draws a unit whose pairs draw() has left out, in pieces. Each piece is a unit that trainers accept. With
+// options.train_words, the first piece contains the windows of words. Each later piece contains at most max_pairs
+// (tag, token) pairs.
 class PairPieces {
  public:
   PairPieces(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, const Tfw2vUnit& unit);
   // Draws the next piece. Returns false if there is none.
   bool next();
   Tfw2vUnit unit() const;
-  // Fractions of the unit's pairs before and after this piece; 0 and 1 for windows.
+  // Fractions of the unit's pairs that precede the begin and the end of this piece; 0 and 1 for windows.
   double begin() const { return begin_; }
   double end() const { return end_; }
 
@@ -89,15 +92,15 @@ class PairPieces {
   Drawn piece_;
 };
 
-// Draws negatives from the noise distribution, by its alias table. drawn[k] is a word of shard
-// k % Kn % shards. Word w is in shard w % shards.
+// Fills `drawn` with negatives from the noise distribution, by its alias table. drawn[k] is a word of the
+// vocabulary's shard (k % Kn) % shards. Word w is in shard w % shards.
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn);
 
-// Replaces negatives [n_negatives] that are not among `words`, in place, so that fewer distinct ones are left. The
-// first 1 / uses of them stay, but at least min_kept. They are repeated in turn in place of the others. All
-// are of the same distribution, so expectations stay the same. With shards, this is done for each. Returns
-// false, and replaces nothing, if a word or negative is not in 0 .. V - 1.
+// Replaces some of the negatives [n_negatives], so that they have fewer distinct rows. Negatives that occur in
+// `words` stay. Of the remaining ones, the first 1 / uses stay, but at least min_kept, and replace all later ones
+// cyclically. All come from the same distribution, so expectations stay the same. Each shard of the vocabulary is
+// treated separately. Returns false, and replaces nothing, if a word or negative is not in 0 .. V - 1.
 bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t min_kept, int32_t* negatives,
            int64_t n_negatives);
 

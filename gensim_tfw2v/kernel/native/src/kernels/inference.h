@@ -95,7 +95,8 @@ class Inference : Trainer {
   static constexpr int kGroups = 8, kLanes = 4, kSteps = 8;
 
   struct Lane {
-    int64_t document, epoch, at;  // at: index of the next word in `drawn`
+    int64_t document, epoch;  // indices of the document and of the epoch
+    int64_t at;               // index in `drawn` of the next word
     int32_t key[2];
     Drawn drawn;    // words of the epoch after subsampling, and their windows
     float* vector;  // [n_vectors * W], with zeros from D on
@@ -216,9 +217,9 @@ class Inference : Trainer {
     return columns;
   }
 
-  // Returns the hidden layer of a document's next word, and sets `factor`, which scales the update of
-  // the vector. In the gradient it is 1 / count for a mean, and 1 for a sum. As in gensim, these are
-  // swapped unless `corrected`.
+  // Returns the hidden layer of a document's next word, and sets `factor`, which scales the update of the vector.
+  // With `corrected`, the factor is that of the gradient: 1 / count for a mean, and 1 for a sum. Without it, the two
+  // are exchanged, as in gensim.
   const float* hidden_of(const Lane& lane, float* room, float& factor) const {
     if (o.skipgram) return lane.vector;
     const int32_t *tokens = lane.drawn.targets.data(), *reach = &lane.drawn.reaches[2 * lane.at];
@@ -250,8 +251,8 @@ class Inference : Trainer {
   const Tfw2vNoiseTable& words_;
   const Tfw2vInference& all_;
   Tfw2vOptions token_options_;
-  const int64_t D, hidden_size,
-      hidden_stride;  // hidden_size: floats of a hidden layer; hidden_stride: hidden_size rounded up to W
+  const int64_t D, hidden_size;  // floats of a document's vector, and of a hidden layer
+  const int64_t hidden_stride;   // hidden_size, rounded up to a multiple of W
   const int K;
   int max_outputs_;   // maximum number of outputs per word, rounded up to 4
   int64_t next_ = 0;  // index of the next document to start
@@ -259,9 +260,10 @@ class Inference : Trainer {
   std::vector<int32_t> drawn_;   // [kSteps, K] ids of the current negatives
   std::vector<float> labels_;    // [kLanes, max_outputs_] labels * alpha, padded to a multiple of W
   std::vector<const float*> y_;  // [kLanes, max_outputs_] outputs and nodes
-  Buffer noise_, hidden_,
-      scores_;       // [kSteps, K, hidden_stride] rows of drawn_; [kLanes, hidden_stride]; [kLanes, max_outputs_] + W
-  Integers inside_;  // mask of a row's last vector: -1 in lanes below D, else 0
+  Buffer noise_;                 // [kSteps, K, hidden_stride] copies of the rows of drawn_
+  Buffer hidden_;                // [kLanes, hidden_stride] hidden layers
+  Buffer scores_;                // [kLanes, max_outputs_] scores, then coefficients; followed by room for W floats
+  Integers inside_;              // mask of a row's last vector: -1 in lanes below D, else 0
 };
 
 }  // namespace tfw2v::TFW2V_ISA

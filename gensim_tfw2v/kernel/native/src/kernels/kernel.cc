@@ -44,7 +44,7 @@ void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, cons
       return train_with(CbowWindows(unit, alphas, result, o.group));
     if (!o.skipgram) return train_with(CbowBlocks(unit, alphas, result));
     const bool in_blocks = o.negative && !o.sequential;
-    // all are made, which takes memory, before one changes rows
+    // All trainers are constructed, which allocates their memory, before the first one changes rows.
     std::optional<SkipgramBlocks> blocks;
     std::optional<TagPairs> pairs;
     std::optional<SkipgramWindows> windows;
@@ -54,7 +54,7 @@ void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, cons
     if (blocks) train_with(*blocks);
     if (pairs) train_with(*pairs);
     if (windows) train_with(*windows);
-    blocks.reset(), pairs.reset();  // adds their sums to the result, in this order
+    blocks.reset(), pairs.reset();  // the destructors add the trainers' sums to the result, in this order
   };
   if (!t.subwords.n_lists()) return train_all(unit, [&](auto train) { train(run.first, run.last); });
   Subwords subwords(unit);

@@ -29,8 +29,8 @@ class Ledger {
 
   void clear() { rows_.clear(), retry.clear(); }
 
-  // Appends an update of `row`, and returns its stride floats. The caller must set the first n_vectors * W, which hold old
-  // values. The rest stay 0.
+  // Appends an update of `row`, and returns its `stride` floats. The caller must set the first n_vectors * W of them,
+  // which still hold an earlier update. The remaining floats are 0.
   float* record(float* row) {
     TFW2V_ASSERT(static_cast<int64_t>(rows_.size()) < max_changes);
     rows_.push_back(row);
@@ -42,8 +42,8 @@ class Ledger {
   // Floats of the update with this index in `rows()`.
   float* change(size_t index) const { return changes_ + static_cast<int64_t>(index) * stride; }
 
-  // Positions (CBOW) or first positions of blocks (skip-gram) with scores out of range. Their updates
-  // are not recorded: `retrain` trains them after the round.
+  // CBOW: positions with scores out of range. Skip-gram: first positions of blocks with scores out of range, or with
+  // an input that occurs too often. Their updates are not recorded: `retrain` trains them after the round.
   std::vector<int64_t> retry;
 
   const int64_t max_changes;

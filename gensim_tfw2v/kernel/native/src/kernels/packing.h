@@ -16,7 +16,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Masks of `shuffle`: select the lanes of a and b whose index has the bit `half` unset, or set (WithBit).
+// Masks of `shuffle`. They select the lanes of a and b whose index has the bit `half` unset (WithoutBit) or set
+// (WithBit).
 template <int half> struct WithoutBit {
   static constexpr int at(int i) { return i & half ? W + i - half : i; }
 };

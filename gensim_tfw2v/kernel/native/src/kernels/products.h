@@ -82,8 +82,9 @@ static inline void score(const float* const* x, int rows, const float* const* y,
 
 // Rows that score_run reads at a time.
 constexpr int kRunRows = 4;
-// Rows that score_run reads for n_rows rows, and scores that it writes.
+// Number of rows that score_run reads if it is called for n_rows rows.
 constexpr int64_t rows_read_by_run(int64_t n_rows) { return (n_rows + kRunRows - 1) / kRunRows * kRunRows; }
+// Number of scores that score_run then writes.
 constexpr int64_t scores_written_by_run(int64_t n_rows) {
   return n_rows ? rows_read_by_run(n_rows) - kRunRows + W : 0;
 }

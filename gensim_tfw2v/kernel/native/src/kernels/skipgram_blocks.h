@@ -51,8 +51,8 @@ class SkipgramBlocks : Trainer {
   }
 
   // Trains the block of positions [p, p + B). With `ledger`, records the updates instead of applying them. If
-  // the block's scores are out of range, or an input occurs too often, it adds only p to ledger->retry. To do
-  // so less often, because one thread retrains the blocks, inputs may then occur twice as often.
+  // the block's scores are out of range, or an input occurs too often, records no update, but adds p to
+  // ledger->retry. A single thread retrains such blocks, so with `ledger` twice as many occurrences are allowed.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = size(p);
     if (!ledger) return parts(p, nb, with_loss);
@@ -60,7 +60,8 @@ class SkipgramBlocks : Trainer {
     part(p, nb, with_loss, ledger);
   }
 
-  // Trains a block that block() has added to ledger->retry. By windows, its pairs are not quite the same.
+  // Trains a block that block() has added to ledger->retry. If it is trained by windows, its pairs are those with a
+  // centre in the block, instead of those with an input in the block.
   void retrain(int64_t p, bool with_loss) {
     const int nb = size(p);
     if (occurrences(p, nb) > 2 * o.repeats) return parts(p, nb, with_loss);
@@ -223,8 +224,9 @@ class SkipgramBlocks : Trainer {
     coefficients(g_, weights_, nb * ld, a, g_, with_loss);
   }
 
-  // Sets weights_ if a pair's negatives depend on its centre. With shards, each of a shard's m negatives has
-  // weight K / m. With skip_targets, negatives equal to the centre's target are left out.
+  // Sets weights_[i, k] to the weight of negative k, summed over the centres of input i. Called if a pair's negatives
+  // depend on its centre: with several shards of the vocabulary, each of the m negatives in the shard of the centre's
+  // target has weight K / m, and all others 0. With skip_targets, negatives that equal the target have weight 0.
   void select(int64_t p, int nb, int64_t low, int64_t high, float scale) {
     for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * ld, Kn, 0.f);
     for (int64_t c = low; c < high; ++c) {
@@ -238,10 +240,12 @@ class SkipgramBlocks : Trainer {
     }
   }
 
-  const Tfw2vOptions window_options_;  // windows_ refers to it: do not move this object
+  const Tfw2vOptions window_options_;  // windows_ holds a reference to it, so this object must not be moved
   SkipgramWindows windows_;
   const int B, Kn, ld, w;
-  const int64_t max_pairs, max_centres, max_scores;  // per input; per block; of a block's centres
+  const int64_t max_pairs;    // maximum pairs of an input
+  const int64_t max_centres;  // maximum centres of a block
+  const int64_t max_scores;   // maximum floats of gc_
   // begins_   [max_centres] index in gc_ of each centre's first score
   // pairs_    [B] P_i
   // x_, dx_   [B] rows of x_rows_ and dx_rows_

@@ -21,7 +21,7 @@ class SkipgramWindows : Windows {
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, bool windows_only = false)
       : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group), windows_(n - tag_pairs),
         by_input_(t.weights.size && one_by_one()) {
-    // the most that train() needs, so that memory is short before rows change or not at all
+    // Allocates the maximum that train() needs, because memory must not run short after rows have changed.
     const int64_t m = std::min<int64_t>(group_, x_.size());
     z_.of(m * rounded(y_.size(), W));
     d_.of(m * stride);
@@ -38,7 +38,7 @@ class SkipgramWindows : Windows {
   // a unit of pairs only, trains the block's pairs.
   void block(int64_t p, bool with_loss) { positions(p, std::min(p + o.block, windows_ ? windows_ : n), with_loss); }
 
-  // Trains positions [p, end) of one block likewise.
+  // Trains positions [p, end) of one block, as block() does.
   void positions(int64_t p, int64_t end, bool with_loss) {
     for (int64_t a = p, groups = 0; a < end; ++a) {
       groups = train(a, groups, with_loss);
@@ -112,7 +112,7 @@ class SkipgramWindows : Windows {
 
   std::vector<float*> dx_, g_;  // rows of the group's dx and g
   int group_;                   // words per group; 1 once scores were out of range
-  const int64_t windows_;       // positions that have a window
+  const int64_t windows_;       // number of positions that have a window
   const bool by_input_;         // each input predicts its window: see one_by_one()
   std::vector<int64_t> pairs_;  // [windows_] end of each word's (tag, token) pairs; empty if there are none
   Buffer z_, d_, gram_;         // memory of a group's g, dx and g_i . g_j

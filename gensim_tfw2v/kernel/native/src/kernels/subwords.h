@@ -157,7 +157,8 @@ class Subwords : UnitRows {
   Tfw2vUnit own_;                       // the unit, with inputs_ as its inputs
   Tfw2vTables made_;                    // the tables, with the span's composed inputs as their inputs
   int32_t* index_of_;                   // [V] index in words_, during find(); -1 otherwise
-  std::vector<int32_t> words_, ids_;    // the span's distinct words; ids of their rows, word by word
+  std::vector<int32_t> words_;          // the span's distinct words
+  std::vector<int32_t> ids_;            // ids of the rows that compose the inputs of words_, word by word
   std::vector<int32_t> inputs_;         // [n] index in words_ of each position's word
   std::vector<float> locks_, weights_;  // lock_x and weight_x of each word
   Buffer rows_;  // [2, max_words, stride] x, then x_before, of the distinct words that a span may have

@@ -67,9 +67,9 @@ class TagPairs : Trainer {
   }
 
   GroupNegatives negatives_;
-  // [kGroup, stride] copies of the inputs; [kGroup, stride] their updates by the negatives; [stride] zeros: input and target
-  // of the unused places of a group with fewer pairs.
-  Buffer hidden_, dh_, zero_row_;
+  Buffer hidden_;    // [kGroup, stride] copies of the inputs, then their updates
+  Buffer dh_;        // [kGroup, stride] parts of the updates that come from negatives
+  Buffer zero_row_;  // [stride] zeros: input and target of the missing pairs of an incomplete group
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -76,7 +76,8 @@ class ThreadPool {
   std::condition_variable changed_;
   const std::function<void(int)>* work_ = nullptr;  // null: threads exit
   std::exception_ptr error_;                        // first exception of the current call of `run`
-  int turn_ = 0, working_ = 0;                      // number of calls of `begin`; threads still running work_
+  int turn_ = 0;                                    // number of calls of `begin`
+  int working_ = 0;                                 // number of threads that still run work_
   std::vector<std::thread> others_;
 };
 

@@ -122,8 +122,10 @@ class Trainer : protected UnitRows {
  private:
   static constexpr float kMaxMeanScore = 8;  // above it, positions are trained one by one
 
-  float alpha_, fall_;  // learning rate at the first position; change from it to the rate after the last
-  // Sums per lane: abs(z) and loss since the last in_range(), loss since the last take().
+  float alpha_;  // learning rate at the first position
+  float fall_;   // learning rate after the last position, minus alpha_
+  // Sums per lane. new_sizes_, new_cost_: abs(z) and loss since the last in_range(). cost_: loss since the last
+  // take().
   Vector new_sizes_ = {}, new_cost_ = {}, cost_ = {};
   Sums counted_;
   Tfw2vResult& result_;

@@ -8,8 +8,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Negatives of a block that count for a position, because they are of its target's shard: every `step`-th
-// one from `first` on. With one shard, all of them.
+// The negatives of a block that a position uses: those in the same shard of the vocabulary as its target. They are
+// every `step`-th negative of the block, from `first` on. With one shard, they are all negatives of the block.
 struct Noise {
   const int32_t* negatives;
   int first, step, n_negatives;
@@ -50,7 +50,7 @@ class UnitRows {
   // Factor of an input row's updates.
   float locked(int32_t row) const { return t.lock.size ? t.lock[row] : 1.f; }
 
-  // Negatives of a block that count for position a.
+  // Negatives of a block that position a uses.
   Noise noise(int64_t block, int64_t a) const {
     const int shard = u.shards.size ? u.shards[a] : 0;
     const int n_negatives = (o.shared - shard + o.shards - 1) / o.shards;

@@ -2,8 +2,8 @@
 //
 //   exp(x)      = 2^k 2^f, k = round(x / log 2), f = x / log 2 - k. 2^f is a polynomial of degree 5 in f.
 //                 Relative error below 8e-6 for -87 < x < 88.7. Otherwise, the result is arbitrary.
-//   sigmoid(x)  = 1 / (1 + exp(-x)). Error below 1e-6 for abs(x) < 87. Otherwise, the result is arbitrary,
-//                 but `coefficients` discards it, because its limit is at most 80.
+//   sigmoid(x)  = 1 / (1 + exp(-x)). Error below 1e-6 for abs(x) < 87. Otherwise, the result is arbitrary.
+//                 Trainer::coefficients() uses it only where abs(x) is below a limit, which is at most 80.
 //   softplus(x) = log(1 + exp(x)) = max(x, 0) + 2 atanh(t / (2 + t)), t = exp(-abs(x)). Error below 2e-6
 //                 for all finite x. atanh is its power series up to the term of degree 13.
 // Errors were measured against double, at 4e7 values of x, with and without FMA.

@@ -9,7 +9,7 @@ namespace tfw2v::TFW2V_ISA {
 
 class Windows : protected Trainer {
  protected:
-  // Allocates room for at most `max_windows` windows at once.
+  // Allocates memory for a group of at most `max_windows` windows.
   Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int max_windows)
       : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.sequential)),
         limit_(!t.weights.size                ? 6.f
@@ -47,8 +47,7 @@ class Windows : protected Trainer {
   }
 
   // Appends the nodes of position a's path, its negatives and its target, with labels, from y_[end] on.
-  // Selects K of the block's negatives that count for the position, cyclically from index i * K on. Returns
-  // the new end.
+  // Selects K of the block's negatives that position a uses, cyclically from index i * K on. Returns the new end.
   int add_predicted(int64_t a, int64_t block, int64_t i, int end) {
     if (o.hierarchical) {
       TFW2V_ASSERT(end + path_end(a) - path_begin(a) <= static_cast<int64_t>(y_.size()));
@@ -106,10 +105,11 @@ class Windows : protected Trainer {
       prefetch(output(u.negatives[(block + 1) * o.shared + k]), stride);
   }
 
-  const bool sampled_;         // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
-  std::vector<float*> x_, y_;  // inputs of the windows; outputs and nodes that they predict
-  // Factor of each x_'s update; weight of each y_ (trainer.h): 1 for label 1, -1 for label 0, 0 for padding.
-  std::vector<float> factors_, labels_;
+  const bool sampled_;          // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
+  std::vector<float*> x_;       // inputs of the windows
+  std::vector<float*> y_;       // outputs and nodes that the windows predict
+  std::vector<float> factors_;  // factor of the update of each row in x_
+  std::vector<float> labels_;   // weight of each row in y_ (trainer.h): 1 for label 1, -1 for label 0, 0 for padding
 
  private:
   // Returns whether y_[end] occurs in y_[first] .. y_[end - 1].

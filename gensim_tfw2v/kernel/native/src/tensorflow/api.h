@@ -1,5 +1,5 @@
-// The part of TensorFlow's C API that the ops use. It is declared here, because it is stable between versions: so
-// TensorFlow's headers are not needed.
+// The part of TensorFlow's C API that the ops use. The API is stable between versions, so it is declared here, and
+// the build needs no headers of TensorFlow.
 #pragma once
 
 #include <cstddef>

@@ -71,30 +71,30 @@ void look(void*, TF_OpKernelContext* context) {
   if (auto* to = output<int64_t>(context, 2, kInt64, 1, 0)) *to = std::thread::hardware_concurrency();
 }
 
-// A vocabulary that was read from the files path + "words" and path + "numbers". The one read last is kept,
-// and shared by all ops that use it.
+// A vocabulary from the files path + "words" and path + "numbers". The last one that was read is cached, and shared
+// by all ops that use it.
 struct Vocabulary {
   Words words;
   std::string ids;
 
   static std::shared_ptr<const Vocabulary> of(const std::string& path) {
     static std::mutex mutex;
-    static std::string last;
-    static std::shared_ptr<Vocabulary> known;
+    static std::string last_path;
+    static std::shared_ptr<Vocabulary> vocabulary;
     const std::lock_guard<std::mutex> guard(mutex);
-    if (path != last || !known) {
-      auto read = std::make_shared<Vocabulary>();
+    if (path != last_path || !vocabulary) {
+      auto new_vocabulary = std::make_shared<Vocabulary>();
       const std::string text = content(path + "words");
-      read->words.add(reinterpret_cast<const uint8_t*>(text.data()), text.size(), nullptr, nullptr);
-      read->ids = content(path + "numbers");
-      last = path;
-      known = read;
+      new_vocabulary->words.add(reinterpret_cast<const uint8_t*>(text.data()), text.size(), nullptr, nullptr);
+      new_vocabulary->ids = content(path + "numbers");
+      last_path = path;
+      vocabulary = new_vocabulary;
     }
-    return known;
+    return vocabulary;
   }
 };
 
-// Tfw2vReadRun(names, numbers) -> report. Encodes texts to shards; see read_run in text.h.
+// Tfw2vReadRun(names, numbers) -> report. Encodes byte ranges of p texts to shard files; see read_run in text.h.
 //   names    prefix of the files to write, prefix of a vocabulary's files or "", then p paths: each is
 //            followed by a 0 byte
 //   numbers  [3 + 2 p] maximum words per sentence, maximum entries per shard, whether lines are tagged,
@@ -110,14 +110,14 @@ void read_run(void*, TF_OpKernelContext* context) {
                 "3 + 2 p elements");
   std::vector<Piece> pieces;
   for (size_t i = 2; i < names.size(); ++i) pieces.push_back({names[i], argument[2 * i - 1], argument[2 * i]});
-  std::shared_ptr<const Vocabulary> known;
+  std::shared_ptr<const Vocabulary> vocabulary;
   if (!names[1].empty()) {
-    known = Vocabulary::of(names[1]);
-    if (known->ids.size() != known->words.counts().size() * sizeof(int32_t))
+    vocabulary = Vocabulary::of(names[1]);
+    if (vocabulary->ids.size() != vocabulary->words.counts().size() * sizeof(int32_t))
       return fail(context, "Tfw2vReadRun", "the vocabulary's files are missing or incomplete");
   }
-  Scanner scanner(names[0], argument[0], argument[1], known ? &known->words : nullptr,
-                  known ? reinterpret_cast<const int32_t*>(known->ids.data()) : nullptr);
+  Scanner scanner(names[0], argument[0], argument[1], vocabulary ? &vocabulary->words : nullptr,
+                  vocabulary ? reinterpret_cast<const int32_t*>(vocabulary->ids.data()) : nullptr);
   if (argument[2]) scanner.tag_lines();
   const int64_t error = tfw2v::read_run(scanner, pieces, names[0]);
   const std::vector<Shard>& shards = scanner.shards();

@@ -50,7 +50,7 @@ class Input {
   int64_t size_;
 };
 
-// Allocates nothing itself, because memory may be short.
+// Makes an op fail with an error message. Allocates no memory, because memory may be short.
 inline void fail(TF_OpKernelContext* context, const char* op, const char* message) {
   Status status;
   char text[512];
@@ -77,7 +77,7 @@ T* output(TF_OpKernelContext* context, int index, Type type, int64_t rows, int64
   return data;
 }
 
-// Returns a new state of an op; null, after telling TensorFlow so, if memory is short.
+// Returns a new state of an op. If memory is short, reports that to TensorFlow, and returns null.
 template <class State>
 State* make_state(TF_OpKernelConstruction* construction) {
   auto* state = new (std::nothrow) State();
@@ -100,7 +100,7 @@ inline void unknown_shape(TF_ShapeInferenceContext* context, TF_Status* status) 
 
 using Compute = void (*)(void*, TF_OpKernelContext*);
 
-// Computes an op. An exception becomes the op's error; out of TensorFlow's threads, it would end the process.
+// Computes an op. An exception becomes the op's error. If it left the op, it would end the process.
 template <Compute compute>
 void compute_guarded(void* state, TF_OpKernelContext* context) noexcept {
   const char* error = tfw2v::guarded_message([&]() -> const char* {
@@ -111,7 +111,7 @@ void compute_guarded(void* state, TF_OpKernelContext* context) noexcept {
 }
 
 // An attribute of an op, and functions that make and destroy the op's state. `has_unit`: the op returns or accepts a
-// unit, whose number of arrays is one more attribute.
+// unit, so it has a second attribute, the number of a unit's arrays.
 struct Attribute {
   const char* spec;
   void* (*make)(TF_OpKernelConstruction*);

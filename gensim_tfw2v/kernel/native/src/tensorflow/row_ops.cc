@@ -132,7 +132,7 @@ void add(void* type, TF_OpKernelContext* context) {
   if (changes.dim(0) != transfer.ids.size()) return fail(context, "Tfw2vAdd", "changes must have one row per id");
   if (scale_columns(type) && !valid_scales(changes))
     return fail(context, "Tfw2vAdd", "scales must be finite and at least 0, or NaN");
-  static std::mutex mutexes[64];  // chosen by the table's address: few tables share one
+  static std::mutex mutexes[64];  // a table's address selects its mutex, so that few tables share one
   const std::lock_guard<std::mutex> guard(mutexes[reinterpret_cast<uintptr_t>(transfer.table.rows) / 64 % 64]);
   row_kernel_of(type).add(transfer.table, transfer.ids.data<int32_t>(), transfer.ids.size(), changes.data<void>());
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = transfer.ids.size();

@@ -1,4 +1,4 @@
-// Ops that draw, train and change units.
+// Ops that draw and train units, and that list the distinct rows of a job.
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -18,7 +18,7 @@ void* make_options(TF_OpKernelConstruction* construction) {
   Status status;
   auto* options = make_state<Tfw2vOptions>(construction);
   if (!options) return nullptr;
-  int32_t n_options = 0, n_bytes;  // a longer list would be cut without an error
+  int32_t n_options = 0, n_bytes;  // checked, because TensorFlow would cut a longer list without an error
   TF_OpKernelConstruction_GetAttrSize(construction, "options", &n_options, &n_bytes, status);
   if (status.ok() && n_options != kOptions)
     TF_SetStatus(status, kInvalidArgument, "the options are those of other compiled kernels");
@@ -49,8 +49,8 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   }
 }
 
-// Tfw2vTrain(inputs, .., unit) -> sums [3]: the first fields of Tfw2vResult. Trains inputs, outputs and nodes
-// in place. For the arguments see Tfw2vTables, Tfw2vRun and Tfw2vUnit.
+// Tfw2vTrain(inputs, .., unit) -> sums [3]: loss, predictions and magnitude of Tfw2vResult. Trains inputs, outputs
+// and nodes in place. For the arguments see Tfw2vTables, Tfw2vRun and Tfw2vUnit.
 void train(void* kernel, TF_OpKernelContext* context) {
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), size(context, 3);
   const Input lock(context, 4), weights(context, 5), alphas(context, 6), loss_every(context, 7);
@@ -106,7 +106,7 @@ void distinct(void*, TF_OpKernelContext* context) {
 }
 
 // Tfw2vReuse(words [n], negatives [m], sizes [4]) -> [m] the negatives after reuse(); see draws.h.
-// sizes: number of words V, shards, uses, least.
+// sizes: V, shards, uses and min_kept, the arguments of reuse().
 void reuse(void*, TF_OpKernelContext* context) {
   const Input words(context, 0), negatives(context, 1), sizes(context, 2);
   const Tfw2vInts size = sizes.array<int32_t>();
