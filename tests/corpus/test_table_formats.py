@@ -35,6 +35,11 @@ def test_each_suffix_names_one_format():
     assert len({one.name for one in FORMATS}) == len(FORMATS)
 
 
+def test_each_suffix_is_on_the_page_of_tables():
+    page = (ROOT / "docs/tables.md").read_text("utf-8")
+    assert [suffix for suffix in SUFFIXES if f"`{suffix}`" not in page] == []
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_tables_of_each_suffix_are_read(tmp_path, suffix):
     path = tmp_path / f"t{suffix}"

@@ -68,6 +68,16 @@ def test_links_have_targets(path):
             assert not anchor or anchor in anchors(target), f"{path}: {link}"
 
 
+def test_files_that_contributors_are_sent_to_exist():
+    """Paths are relative to the repository, to the package or to its sources in C++."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    suffix = r"(?:py|h|cc|md|yml|cff|txt)|(?<=/)"  # a file, or a folder
+    paths = re.findall(rf"(?<!`)`([\w.*-]+(?:/[\w.*-]+)*[./](?:{suffix}))`", text)
+    assert len(paths) > 50
+    folders = ROOT, PACKAGE, PACKAGE / "kernel/native/src"
+    assert not [path for path in paths if not any(any(folder.glob(path)) for folder in folders)]
+
+
 def anchors(path):
     headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,6 +1,7 @@
 """One step of each objective equals a slow loop over pairs with the same draws."""
 
 import functools
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -235,6 +236,12 @@ TREES = {
         functools.partial(reference.cbow_step, mean=False),
     ),
 }
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Objective)])
+def test_each_field_of_an_objective_differs_between_cases(field):
+    objectives = [case[0] for case in (*OBJECTIVES.values(), *TREES.values())]
+    assert len({getattr(objective, field) for objective in objectives}) > 1
 
 
 def huffman_paths(counts):
