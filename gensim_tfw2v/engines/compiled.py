@@ -10,8 +10,8 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import LocalTasks
 from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.engines.problem import Problem
-from gensim_tfw2v.kernel.kernel_options import choose_kernel_options, kernels_can_train
 from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.kernel.sizes import choose_kernel_options, kernels_can_train
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.messages import require

@@ -15,7 +15,6 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.engines import choose_engine
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.kernel.kernel_options import choose_kernel_options, kernels_can_train
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
@@ -67,7 +66,7 @@ class Plan:
         options = self.options
         if options.cluster is not None or options.regime is not None:
             return False
-        return kernels_can_train(options.objective) and by_ctypes.is_available()
+        return by_ctypes.is_available() and sizes.kernels_can_train(options.objective)
 
     @cached_property
     def regime(self) -> RegimeOptions:
@@ -123,7 +122,7 @@ class Plan:
         self._check_shards()
         if not self.shares_rows:
             self.engine.check()  # without kernels, this raises an error with advice
-        return choose_kernel_options(self.problem)
+        return sizes.choose_kernel_options(self.problem)
 
     @cached_property
     def engine(self) -> Engine:

@@ -12,8 +12,8 @@ from gensim_tfw2v import TFDoc2Vec, TFWord2Vec, engines
 from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
-from gensim_tfw2v.kernel.kernel_options import kernels_can_train
 from gensim_tfw2v.kernel.objective import Objective
+from gensim_tfw2v.kernel.sizes import kernels_can_train
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.training.training_plan import Plan
 from tests.engines import train_by_graph

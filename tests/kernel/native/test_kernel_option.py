@@ -9,7 +9,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.compiled_library import kernel_number
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.kernel_options import choose_kernel_options
+from gensim_tfw2v.kernel.sizes import choose_kernel_options
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.models import Model
 from tests.kernel.native.test_interfaces import trained_by_ops
