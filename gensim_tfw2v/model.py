@@ -73,7 +73,7 @@ OWN_PARAMETERS = [
     for name in (*OWN, *RUNNING)
 ]
 
-#: Attributes that `train` sets before it trains. If it fails before that, they are restored.
+#: Attributes that `train` sets before training starts; restored if nothing was trained.
 TRAIN_ATTRIBUTES = (
     "alpha",
     "min_alpha",

@@ -66,7 +66,7 @@ class StoredWord2Vec(Word2Vec):
         """Turn a model of gensim's class into one of this class, in place, and return it."""
         for class_ in (cls, *_subclasses(StoredWord2Vec)):
             if type(model) is class_._gensim_class:
-                model.__class__ = class_  # options that gensim lacks are class attributes
+                model.__class__ = class_  # the options that gensim lacks are class attributes
         if getattr(model, "has_documents", False):  # earlier versions saved the keys as a range
             model.dv.index_to_key = list(model.dv.index_to_key)
         return model
@@ -198,8 +198,8 @@ class StoredWord2Vec(Word2Vec):
             if isinstance(target, str):
                 super(StoredWord2Vec, saved)._smart_save(target, *args, **kwargs)
                 return
-            # These lists of gensim's name arrays in separate files, from which the model was
-            # loaded. The pickle below contains all arrays.
+            # gensim's lists of arrays in separate files belong to the file that the model was
+            # loaded from. The pickle below contains all arrays.
             for name in ("__numpys", "__recursive_saveloads"):
                 saved.__dict__.pop(name, None)
             pickle.dump(saved, target, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))

@@ -1,4 +1,4 @@
-"""List of a model's attributes, and of which ones copies, files and new models keep.
+"""List of a model's attributes, with their fates in copies, files and new models.
 
 Attributes that are not listed are the user's own. Copies and files of gensim's format keep them;
 pretrained folders refuse them, except values of words (``wv.set_vecattr``) that are numbers; new

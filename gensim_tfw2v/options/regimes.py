@@ -139,7 +139,7 @@ class Synchronous(RegimeOptions):
 
 @dataclass(frozen=True)
 class Deterministic(RegimeOptions):
-    """Deterministic training: in rounds, whose changes are combined by direction.
+    """Deterministic training: workers train in rounds, and changes are combined by direction.
 
     The number of jobs per round is the same on any cluster. This regime is used on a cluster with
     `deterministic`, and cannot be chosen by name.

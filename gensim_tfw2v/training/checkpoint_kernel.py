@@ -39,7 +39,7 @@ def can_use_kernel(kernel: str, folder: Path, shares_rows: bool, deterministic: 
         return True
     reason = f"this processor cannot use (it can use {', '.join(kernels)})"
     cure = "resume on a processor like the first"
-    if kernel in kernels:  # it exists, but workers use the default kernel of their process
+    if kernel in kernels:  # it is available, but workers use their default kernel
         reason = "is not the default here"
         cure = f"set TFW2V_ISA={kernel} for this program and for all tasks of the cluster"
     message = f"{folder} has a checkpoint of a training by the kernel for {kernel}, which {reason}"

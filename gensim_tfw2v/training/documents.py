@@ -47,7 +47,7 @@ class Tags:
 
     @classmethod
     def of(cls, vectors: Any) -> "Tags":
-        """Read the tags that gensim's own `scan_vocab` has added to vectors without any."""
+        """Read the tags that gensim's own `scan_vocab` has added to empty `vectors`."""
         tags = cls()
         tags.n_integers = len(vectors) - len(vectors.key_to_index)
         for tag in vectors.key_to_index:
@@ -132,7 +132,8 @@ class KnownTags(Tags):
         self.vectors = vectors
 
     def _count(self, tag: Hashable, n_words: int) -> int:
-        return int(self.vectors.get_index(tag, -1))  # FIRST_TAG - (-1) is the entry UNKNOWN
+        """Return the row of a tag; -1 if it is unknown, for which the entry is UNKNOWN."""
+        return int(self.vectors.get_index(tag, -1))
 
 
 def take_tags(vectors: KeyedVectors, tags: Tags, n_documents: int, update: bool = False) -> None:

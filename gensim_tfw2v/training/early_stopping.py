@@ -94,6 +94,7 @@ class EarlyStopping(CallbackAny2Vec):
         self.restore_best_weights = restore_best_weights
         self.min_delta = Finite(0)("min_delta", min_delta)
         self.patience = Whole(0, exact=True)("patience", patience)
+        # a score is better if `_sign` times the score is larger
         self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
         # attributes of the model and of its vectors, with copies of the best epoch's arrays
         self._best_weights: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []

@@ -101,7 +101,7 @@ def unit_tasks(
 
     The model's `min_alpha_yet_reached` is updated as in gensim.
     """
-    threads = None  # number of threads among which gensim divides a file; None: not from a file
+    threads = None  # number of threads with which gensim reads a file in parts; None: no file
     if expected.is_file and not config.deterministic:
         # a sub-model counts as one thread, and so does a worker of a regime in this process
         is_single = config.cluster is None or config.regime_of_workers.trains_apart

@@ -42,6 +42,7 @@ KEPT_ATTRIBUTES = set(names("folder", KEPT))
 
 
 def _finite(value: Any) -> float:
+    """Return a number as a float; raise a ValueError if it is NaN or infinite."""
     if not math.isfinite(finite_value := float(value)):
         raise ValueError(f"it contains {value}")
     return finite_value
@@ -194,9 +195,8 @@ def check_contents(model: Any) -> None:
         for attribute, value in vars(holder).items():
             name = prefix + attribute
             is_lost = name not in LISTED_ATTRIBUTES and attribute not in ("wv", "dv", "expandos")
-            is_lost |= (
-                name in names("folder", REFUSED) and bool(value) and value is not hash
-            )  # the default hashfxn
+            # hash is the default of hashfxn
+            is_lost |= name in names("folder", REFUSED) and bool(value) and value is not hash
             is_weights = attribute in ATTRIBUTES and value is not None
             is_lost |= is_weights and tensor_name(name) not in dtypes
             if is_lost:

@@ -33,7 +33,7 @@ def take_vectors(
         )
     finally:
         model.sorted_vocab = sorted_vocab
-    model.wv.vectors[: len(vectors)] = vectors.vectors  # a null word is behind them
+    model.wv.vectors[: len(vectors)] = vectors.vectors  # a null word's row, the last, stays
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:

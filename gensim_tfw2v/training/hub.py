@@ -15,7 +15,7 @@ from gensim_tfw2v.training.pretrained import TENSORS, save_pretrained
 #: Package that downloads from the Hub and uploads to it.
 HUB = "huggingface_hub"
 
-#: Suffixes of files. A name that ends with one is a path: names of models on the Hub do not.
+#: Suffixes of files. A name with such a suffix is a path, because no model on the Hub has one.
 FILE_SUFFIXES = {
     *(".model", ".kv", ".wv", ".gensim", ".txt", ".vec", ".w2v", ".emb", ".bin", ".npz", ".npy"),
     *(".keras", ".json", ".h5", ".pkl", ".pickle", ".safetensors", ".csv", ".tsv", ".parquet"),

@@ -146,7 +146,7 @@ def decode(children: np.ndarray, n_words: int) -> Paths:
 
 
 def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]:
-    """Return the tree of some words, without nodes that only one branch remains of.
+    """Return the tree of some words; nodes with a single remaining branch are removed.
 
     `rows` are the rows of the words in `paths`, or None for words without a place in the tree. Also
     returns, for each node of the new tree, its index in the old one.
@@ -160,7 +160,7 @@ def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]
     new_nodes[old_nodes] = np.arange(len(old_nodes))
     are_kept = new_nodes[nodes] >= 0
     word = np.repeat(np.arange(len(rows)), lengths)[are_kept]
-    # np.split also returns the elements behind the last end, which are none
+    # [:-1], because np.split also returns an empty array for the elements behind the last end
     ends = np.cumsum(np.bincount(word, minlength=len(rows)))
     points, codes = (np.split(values[are_kept], ends)[:-1] for values in (new_nodes[nodes], labels))
     return Paths(points, codes), old_nodes

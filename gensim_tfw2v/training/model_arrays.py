@@ -189,7 +189,7 @@ def init_weights(model: Any, folder: Path | None) -> None:
 
 
 def _init_vectors(keyed: KeyedVectors, seed: Any, vectors: np.ndarray) -> None:
-    """Draw random `vectors` for the keys, and set them; rows that keys have already are kept."""
+    """Draw random `vectors` for the keys, and set them; existing rows of keys are kept."""
     draws = np.random.default_rng(seed=seed)
     for rows in np.array_split(vectors, 1 + len(vectors) // ROWS_AT_A_TIME):
         rows[:] = draws.random(rows.shape, dtype=np.float32)

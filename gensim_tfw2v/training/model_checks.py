@@ -273,7 +273,7 @@ def check_overrides(model: Any, overrides: Sequence[str]) -> str:
 
 
 def settings_of(model: Any) -> dict[str, Any]:
-    """Return the settings that training reads from a model, by name; for arrays, their hashes."""
+    """Return the settings that training reads from a model, by name; hashes for arrays."""
     weights = weights_of(model)
     settings: dict[str, Any] = {"words": [], "shapes": shapes(weights)}
     for name in {*model._kinds, "compute_loss"} - {"seed"}:

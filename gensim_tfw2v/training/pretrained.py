@@ -110,6 +110,7 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
 
 
 def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
+    """Load a folder; raise one of `DAMAGE_ERRORS` if it is not what `save_pretrained` writes."""
     checksums: dict[str, str] = {}
     documents = {name: _read(folder, name, checksums) for name in (CONFIG, TOKENIZER)}
     own_part = documents[CONFIG]["gensim_tfw2v"]

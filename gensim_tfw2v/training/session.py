@@ -89,7 +89,7 @@ class Training:
                     "train() called with an empty iterator (if not intended, be sure to provide a "
                     "corpus that offers restartable iteration = an iterable)."
                 )
-            self._kernel = ""  # name of a kernel for the same bits as before; "" for the default
+            self._kernel = ""  # kernel that must train, to reproduce bits; "" for the default
             if config.deterministic:
                 self._kernel = by_ctypes.variant()
                 corpus.recut()
@@ -281,7 +281,7 @@ class Training:
         """Skip the remaining epochs, also when this training is resumed; the arrays are final."""
         self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
         self._model_position = copy.deepcopy(self.position)
-        self._saved_position = None  # a callback may have set the arrays, as to those of an epoch
+        self._saved_position = None  # so that `save` writes arrays that a callback has restored
         self.save()
         if self.log is not None:
             self.log.projector(self._model)
@@ -296,7 +296,7 @@ class Training:
             position.add(report)
             if model.compute_loss:  # otherwise only some blocks have a loss, for the log
                 position.total_loss += report.loss
-                model.running_training_loss += report.loss  # a callback may have reset it
+                model.running_training_loss += report.loss  # a callback may reset the sum
             if self.log is not None:
                 self.log.unit(report, self._reached)
             self.bar.update(report.unit.raw_words)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Label of the phase before training in which TensorFlow traces functions, for seconds.
+#: Label of the phase before training in which TensorFlow traces functions; it takes seconds.
 BUILDING = "building the training graph"
 
 

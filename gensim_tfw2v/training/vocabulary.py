@@ -92,7 +92,7 @@ class Vocabulary:
         return max(word_share, 1 / self.n_tags if self.n_tags else 0.0)
 
     def words(self, negative_shards: int) -> WordArrays:
-        """Return the arrays that units are trained with."""
+        """Return the vocabulary's arrays that kernels read when they train a unit."""
         word_arguments = (self.keep, self.noise, self.paths, self.lock, negative_shards)
         row_arguments = (self.subwords.lists, self.subwords.weights) if self.subwords else ()
         return WordArrays.of(*word_arguments, *row_arguments)
