@@ -37,7 +37,7 @@ class _WithoutOffsets(Doc2Vec):
     """gensim's `Doc2Vec`, whose `train` omits the file offsets that only gensim's threads need."""
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        if self._overrides:  # TFWord2Vec defines it; if not empty, gensim's threads train
+        if self._overrides:  # see TFWord2Vec: gensim's threads train
             return Doc2Vec.train(self, *args, **kwargs)
         corpus_arguments = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
         passes = kwargs.get("epochs") or self.epochs

@@ -81,7 +81,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         self, *args: Any, compute_loss: bool = False, **kwargs: "Unpack[FastTextOptions]"
     ) -> None:
         self.compute_loss = compute_loss
-        options: dict[str, Any] = dict(kwargs)  # untyped, or the checker rejects FastText's
+        options: dict[str, Any] = dict(kwargs)  # untyped: mypy rejects FastText's own options
         super().__init__(*args, **options)
 
     @classmethod

@@ -84,4 +84,4 @@ def _reduce(model: Any) -> Any:
 
 for _class in _CLASSES:
     _use_private_name(_class)
-    copyreg.pickle(_class, _reduce)  # for this class, not for its subclasses
+    copyreg.pickle(_class, _reduce)  # subclasses keep their own pickling

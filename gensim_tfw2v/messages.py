@@ -29,7 +29,7 @@ MAGIC = {  # first bytes of compressed files, with suffix and name of the format
 }
 
 
-class _Short(reprlib.Repr):
+class _ShortRepr(reprlib.Repr):
     """Formatter that shortens long and deep values, and accepts integers of any size."""
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class _Short(reprlib.Repr):
             return f"<int of {x.bit_length():,} bits>"
 
 
-_SHORT = _Short()
+_SHORT_REPR = _ShortRepr()
 
 
 def quoted(value: Any) -> str:
     """Return the value's ``repr()``, with ``...`` for parts that are too long or too deep."""
-    text = _SHORT.repr(value)
+    text = _SHORT_REPR.repr(value)
     return text if len(text) <= 2 * MAX_LENGTH else f"{text[:MAX_LENGTH]}...{text[-MAX_LENGTH:]}"
 
 
@@ -99,7 +99,7 @@ def strict_json(text: bytes) -> dict[str, Any]:
 
 
 _BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32",  # first, because UTF-16's mark is a prefix of it
+    codecs.BOM_UTF32_LE: "UTF-32",  # comes first: UTF-16's mark is a prefix of it
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
@@ -131,9 +131,9 @@ def open_decompressed(path: str | os.PathLike[str]) -> Any:
     try:
         return smart_open.open(os.fspath(path), "rb")
     except ModuleNotFoundError as error:
-        ending = os.path.splitext(path)[1].lower()
-        package = f"'smart_open[{ending[1:]}]'"
-        raise missing_package(f"{path}: reading {ending} files", package) from error
+        suffix = os.path.splitext(path)[1].lower()
+        package = f"'smart_open[{suffix[1:]}]'"
+        raise missing_package(f"{path}: reading {suffix} files", package) from error
 
 
 def damage(error: Exception) -> type[Exception] | None:
@@ -188,10 +188,10 @@ def decode_error_message(error: UnicodeDecodeError, offset: int, cure: str = "")
         Advice to the user, a sentence; by default to convert the file to UTF-8.
     """
     n_before = min(error.start, 20)
-    near = error.object[error.start - n_before : error.start + 20]
-    if encoding := wide_encoding(near, offset - n_before):
+    context = error.object[error.start - n_before : error.start + 20]
+    if encoding := wide_encoding(context, offset - n_before):
         cure = conversion_advice(encoding)
     elif not cure:
         cure = "Convert it first, for example with: iconv -f LATIN1 -t UTF-8"
     name = codecs.lookup(error.encoding).name.upper()
-    return f"is not {name} text: {error.reason} at byte {offset:,} (near {near!r}). {cure}"
+    return f"is not {name} text: {error.reason} at byte {offset:,} (near {context!r}). {cure}"

@@ -364,14 +364,16 @@ class TFWord2Vec(StoredWord2Vec):
         """Return all arguments of the constructor by name, including defaults."""
         refuse_renamed(f"{cls.__name__}()", kwargs)
         try:
-            bound = cls._signature.bind(*args, **kwargs)
+            bound_arguments = cls._signature.bind(*args, **kwargs)
         except TypeError as error:
-            unknown = [name for name in kwargs if name not in cls._signature.parameters]
-            close = get_close_matches(next(iter(unknown), ""), cls._signature.parameters, 1, 0.75)
-            hint = f"; did you mean {close[0]}?" if close else ""
+            unknown_names = [name for name in kwargs if name not in cls._signature.parameters]
+            similar_names = get_close_matches(
+                next(iter(unknown_names), ""), cls._signature.parameters, 1, 0.75
+            )
+            hint = f"; did you mean {similar_names[0]}?" if similar_names else ""
             raise TypeError(f"{cls.__name__}() {error}{hint}") from None
-        bound.apply_defaults()
-        return bound.arguments
+        bound_arguments.apply_defaults()
+        return bound_arguments.arguments
 
     def index(self, documents: bool = False, **options: Any) -> NeighbourIndex:
         """Build an index of the vectors, for fast ``wv.most_similar(..., indexer=index)``.
@@ -397,8 +399,8 @@ class TFWord2Vec(StoredWord2Vec):
                 super().init_weights()
         else:
             folder = None if self.tables_dir is None else Path(self.tables_dir)
-            where = "" if folder is None else f", in files of {folder}"
-            logger.info("resetting layer weights%s", where)
+            location = "" if folder is None else f", in files of {folder}"
+            logger.info("resetting layer weights%s", location)
             init_weights(self, folder)
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
@@ -466,17 +468,17 @@ class TFWord2Vec(StoredWord2Vec):
         if corpus_iterable is not None:
             check_sentences(corpus_iterable)
         is_overridden = type(self)._scan_vocab is not self._gensim_class._scan_vocab
-        by_gensim = self.max_vocab_size or is_overridden
-        if by_gensim and corpus_file is not None and is_pipe(corpus_file):
+        uses_gensim = self.max_vocab_size or is_overridden
+        if uses_gensim and corpus_file is not None and is_pipe(corpus_file):
             raise TypeError(
                 "with max_vocab_size, or an overridden _scan_vocab, a corpus is read twice, but "
                 f"{corpus_file} is a pipe, which can be read only once: write the text to a file"
             )
-        if by_gensim and corpus_file is not None:
+        if uses_gensim and corpus_file is not None:
             whole_file(os.fspath(corpus_file))  # raises an error for files that are not texts
         config = self._current_config()
         self._open_process_launcher(config)  # tasks start while the corpus is read
-        if by_gensim:
+        if uses_gensim:
             corpus_iterable = lists_for_gensim(corpus_iterable)
             with phase("counting words", self.progress):
                 return super().scan_vocab(
@@ -772,8 +774,8 @@ class TFWord2Vec(StoredWord2Vec):
                 raise TypeError(f"{error}: it is a folder; {folder_advice(corpus_file)}") from None
             if not is_file or self._overrides:  # gensim's code reads only plain files
                 raise
-            ending = os.path.splitext(corpus_file)[1].lower()
-            if not (ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
+            suffix = os.path.splitext(corpus_file)[1].lower()
+            if not (suffix in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
                 raise
         if is_file and self._overrides:  # unlike our reader, gensim's does not check the file
             whole_file(os.fspath(corpus_file))

@@ -191,18 +191,21 @@ class StoredWord2Vec(Word2Vec):
         """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""
         from gensim_tfw2v.files.atomic import save_local
 
-        saved: Any = object.__new__(type(self))
-        saved.__dict__.update(self._without(names("file", NEW)))
+        # a copy of the model without the attributes that files omit
+        reduced_model: Any = object.__new__(type(self))
+        reduced_model.__dict__.update(self._without(names("file", NEW)))
 
         def write(target: Any) -> None:
             if isinstance(target, str):
-                super(StoredWord2Vec, saved)._smart_save(target, *args, **kwargs)
+                super(StoredWord2Vec, reduced_model)._smart_save(target, *args, **kwargs)
                 return
             # gensim's lists of arrays in separate files belong to the file that the model was
             # loaded from. The pickle below contains all arrays.
             for name in ("__numpys", "__recursive_saveloads"):
-                saved.__dict__.pop(name, None)
-            pickle.dump(saved, target, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
+                reduced_model.__dict__.pop(name, None)
+            pickle.dump(
+                reduced_model, target, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL)
+            )
 
         save_local(fname, write)
 
@@ -229,9 +232,9 @@ class StoredWord2Vec(Word2Vec):
     def __getstate__(self) -> dict[str, Any]:
         return self._without(names("copy", NEW))
 
-    def _without(self, left_out: Container[str]) -> dict[str, Any]:
+    def _without(self, omitted_names: Container[str]) -> dict[str, Any]:
         attributes = self.__dict__.copy()  # another thread may add attributes during a loop
-        return {name: value for name, value in attributes.items() if name not in left_out}
+        return {name: value for name, value in attributes.items() if name not in omitted_names}
 
 
 def _subclasses(class_: type[StoredWord2Vec]) -> Iterator[type[StoredWord2Vec]]:

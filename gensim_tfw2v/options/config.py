@@ -37,7 +37,7 @@ class TrainingConfig:
     shrink_windows: bool
     deterministic: bool
     cluster: Cluster | LocalTasks | None
-    regime: RegimeOptions | None  # None: `regime_of_workers`, or threads that share the rows
+    regime: RegimeOptions | None  # None: `regime_of_workers`, or threads that share rows
     layout: str  # "rows" or "columns"
     wire: str  # type in which rows are sent: "int8", "bfloat16" or "float32"
     log: TensorBoardLog | None

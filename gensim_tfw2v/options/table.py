@@ -34,15 +34,15 @@ MAX_NEGATIVES = (1 << 28) // NATIVE_BLOCK
 MAX_SAMPLE = sys.float_info.max / 6
 
 
-def _cluster(name: str, value: Any) -> Any:
+def _check_cluster(name: str, value: Any) -> Any:
     return parse_cluster(value)
 
 
-def _regime(name: str, value: Any) -> Any:
+def _check_regime(name: str, value: Any) -> Any:
     return parse_regime(value)
 
 
-def _log(name: str, value: Any) -> Any:
+def _check_log(name: str, value: Any) -> Any:
     return parse_log(value)
 
 
@@ -157,13 +157,13 @@ TABLE = (
     Option("dbow_words", truth, False, Use.IDENTITY | Use.UNUSUAL, class_name="Doc2Vec"),
     Option("dm_concat", truth, False, Use.IDENTITY | Use.UNUSUAL, class_name="Doc2Vec"),
     Option("dm_tag_count", Whole(0, exact=True), 1, Use.IDENTITY, class_name="Doc2Vec"),
-    Option("cluster", _cluster, None, Use.RUNNING | Use.REFUSED | Use.FIXED),
-    Option("regime", _regime, None, Use.RUNNING | Use.REFUSED | Use.FIXED),
+    Option("cluster", _check_cluster, None, Use.RUNNING | Use.REFUSED | Use.FIXED),
+    Option("regime", _check_regime, None, Use.RUNNING | Use.REFUSED | Use.FIXED),
     Option("layout", OneOf(("rows", "columns")), "rows", Use.RUNNING | Use.FIXED),
     Option("wire", OneOf(("int8", "bfloat16", "float32")), "int8", Use.RUNNING | Use.FIXED),
     Option("checkpoint_dir", folder, None, Use.RUNNING | Use.FOLDER | Use.REFUSED | Use.FIXED),
     Option("checkpoint_minutes", minutes, 10.0, Use.RUNNING),
-    Option("log_dir", _log, None, Use.RUNNING | Use.FOLDER | Use.REFUSED | Use.FIXED),
+    Option("log_dir", _check_log, None, Use.RUNNING | Use.FOLDER | Use.REFUSED | Use.FIXED),
     Option("progress", flag, None, Use.RUNNING),
     Option("encoded_dir", folder, None, Use.RUNNING | Use.FOLDER),
     Option("tables_dir", folder, None, Use.RUNNING | Use.FOLDER | Use.ARRAYS),

@@ -163,7 +163,7 @@ class Checkpoints:
         """
         self.wait()
         paths = self._list_folders()[::-1]
-        for path, previous in zip(paths, [*paths, None][1:], strict=True):
+        for path, previous_path in zip(paths, [*paths, None][1:], strict=True):
             try:
                 description = self._read_description(path)
                 files = description["files"].items()
@@ -181,8 +181,8 @@ class Checkpoints:
                     path,
                     f"{type(error).__name__}: {error}",
                     damaged_path.name,
-                    f"using the previous one, {previous.name}"
-                    if previous
+                    f"using the previous one, {previous_path.name}"
+                    if previous_path
                     else "starting from scratch",
                 )
         return None
@@ -248,8 +248,11 @@ class Checkpoints:
             )
             shutil.rmtree(unfinished, ignore_errors=True)
             return
-        for old in [*self._list_folders()[:-2], *(self._list_paths(_DAMAGED) if is_last else ())]:
-            _remove(old)
+        for obsolete_path in [
+            *self._list_folders()[:-2],
+            *(self._list_paths(_DAMAGED) if is_last else ()),
+        ]:
+            _remove(obsolete_path)
 
 
 def _parse_number(path: Path) -> int:
@@ -262,10 +265,10 @@ def _remove(path: Path) -> None:
     It is renamed first: if the process is killed before all files are removed, the remaining ones
     are not mistaken for a checkpoint.
     """
-    removed = path.with_name(path.name.removesuffix(_DAMAGED) + _UNFINISHED)
+    unfinished = path.with_name(path.name.removesuffix(_DAMAGED) + _UNFINISHED)
     with contextlib.suppress(OSError):
-        os.replace(path, removed)
-    shutil.rmtree(removed, ignore_errors=True)
+        os.replace(path, unfinished)
+    shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _set_aside(path: Path) -> Path:
@@ -304,11 +307,11 @@ def _crc(path: Path) -> int:
 
 def _sync(path: Path) -> None:
     """Flush a file or a folder to disk."""
-    handle = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)
 
 
 def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
@@ -319,7 +322,7 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in option_names(Use.IDENTITY)},
     }
-    if model.hs:  # a row of syn1 is a node of this tree
+    if model.hs:  # rows of syn1 are nodes of this tree, and fit no other
         description["tree"] = f"{Paths.of(model.wv).checksum():08x}"
     if model.has_subwords:
         description |= {

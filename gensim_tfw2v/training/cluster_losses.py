@@ -50,7 +50,7 @@ class ClusterLosses:
 
     def _advice(self) -> str:
         folder = self._checkpoint_dir
-        if folder is None or (folder / OWNED).exists():  # a temporary folder
+        if folder is None or (folder / OWNED).exists():  # temporary, so removed at the end
             return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
         return (
             f"The work up to the last checkpoint is kept in {folder}: once the cluster is back, "

@@ -105,7 +105,7 @@ class EarlyStopping(CallbackAny2Vec):
                 "or a function of the model"
             )
         if not callable(monitor) and monitor != "loss":
-            if not os.path.exists(path := _path(monitor)):
+            if not os.path.exists(path := _find_file(monitor)):
                 monitors = ", ".join((*SETS, "loss"))
                 raise FileNotFoundError(f"monitor is {quoted(monitor)}: use {monitors} or a file")
             file_kind(path)
@@ -119,7 +119,7 @@ class EarlyStopping(CallbackAny2Vec):
         self._n_waited = 0
         if self.monitor == "loss":
             model.compute_loss = True
-        elif not callable(self.monitor) and math.isnan(_score(self.monitor, model)):
+        elif not callable(self.monitor) and math.isnan(_compute_score(self.monitor, model)):
             raise ValueError(
                 f"monitor={quoted(self.monitor)} has no score, because the vocabulary has too few "
                 "of its words: use a different set or a larger corpus"
@@ -136,7 +136,9 @@ class EarlyStopping(CallbackAny2Vec):
         # checkpoint, or along with later epochs by sub-models.
         is_gone = training is not None and training.position.epoch != epoch + 1
         score = (
-            math.nan if is_gone else _check_score(_score(self.monitor, model), self.monitor, epoch)
+            math.nan
+            if is_gone
+            else _check_score(_compute_score(self.monitor, model), self.monitor, epoch)
         )
         self.history = [*self.history, score]
         if math.isnan(score) and not is_gone:
@@ -170,13 +172,13 @@ class EarlyStopping(CallbackAny2Vec):
         vars(model).update({name: getattr(self, name) for name in names})
 
 
-def _score(monitor: Any, model: Any) -> float:
+def _compute_score(monitor: Any, model: Any) -> float:
     """Return the score that `EarlyStopping` monitors; NaN if no pair or question has a score."""
     if callable(monitor):
         return monitor(model)
     if monitor == "loss":
         return model.mean_losses[-1]
-    if file_kind(path := _path(monitor)) == "pairs":
+    if file_kind(path := _find_file(monitor)) == "pairs":
         return evaluation.evaluate_pairs(model.wv, path).spearman
     score = evaluation.evaluate_analogies(model.wv, path)
     return score.total if score.counted else math.nan
@@ -202,5 +204,5 @@ def _check_score(score: Any, monitor: Any, epoch: int) -> float:
     )
 
 
-def _path(monitor: Any) -> str:
+def _find_file(monitor: Any) -> str:
     return os.fspath(find_shipped(SETS, monitor))

@@ -32,9 +32,9 @@ class Position:
 
     epoch: int = 0  # index of the current epoch
     done: set[int] = field(default_factory=set)  # indices of the epoch's trained units
-    sentences: int = 0  # number of sentences in these units
-    trained: int = 0  # number of words in these units, after subsampling
-    raw_words: int = 0  # number of raw words in these units
+    sentences: int = 0  # number of sentences in the units `done`
+    trained: int = 0  # number of words in the units `done`, after subsampling
+    raw_words: int = 0  # number of raw words in the units `done`
     #: For each epoch that is being trained: summed loss of the units, number of predictions.
     losses: list[list[float]] = field(default_factory=list)
     #: For each finished epoch: words after subsampling, raw words, units.
@@ -112,37 +112,37 @@ def unit_tasks(
     if expected.n_examples:
         ratio = corpus.total_sentences / expected.n_examples
     # gensim trains a batch, of at least one sentence, with the learning rate at the batch's start,
-    # so it never reaches the lowest rate. Its last batch is shorter than the others, so its last
-    # rate is up to one batch's decay lower than ours; the mean rates of an epoch are the same.
+    # so it never reaches min_alpha. gensim's last batch is shorter, so gensim's last rate
+    # is up to one batch's decay lower than ours; the mean rates of an epoch are the same.
     n_batch_words = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
     n_batch_words = max(n_batch_words, n_all_words // max(1, corpus.total_sentences))
     last_start = 1 - min(n_batch_words, n_all_words) / n_all_words  # progress at the last batch
-    lowest = model.min_alpha_yet_reached
+    lowest_rate = model.min_alpha_yet_reached
     n_words = 0
-    rate = float(model._get_next_alpha(0.0, epoch))
+    last_rate = float(model._get_next_alpha(0.0, epoch))
     progress = 0.0
     end_progress = model.epochs - epoch  # progress of this epoch at which alpha is min_alpha
     tasks = []
     for unit in units:
-        begin = rate
+        first_rate = last_rate
         earlier_progress = progress
         n_words += unit.raw_words
         # in gensim, each thread counts only the words of a file that it has trained itself
         progress = last_start * n_words / n_all_words * (ratio / (threads or 1))
-        rate = float(model._get_next_alpha(progress, epoch))
+        last_rate = float(model._get_next_alpha(progress, epoch))
         # If the expected corpus is too small, the rate reaches min_alpha within the unit. Then the
         # unit starts with a lower rate, so that its mean rate is right.
         if earlier_progress < end_progress < progress:
-            begin = rate + (begin - rate) * (end_progress - earlier_progress) / (
-                progress - earlier_progress
-            )
+            first_rate = last_rate + (first_rate - last_rate) * (
+                end_progress - earlier_progress
+            ) / (progress - earlier_progress)
         key = unit_key(seed, epoch, unit.index)
-        tasks.append(UnitTask(unit, epoch, key, (begin, rate)))
+        tasks.append(UnitTask(unit, epoch, key, (first_rate, last_rate)))
     # gensim stores the learning rate at the start of its last batch, except for files, and warns if
     # a later training starts above the stored rate
     model._get_next_alpha(ratio * last_start, epoch)
     if threads is not None:
-        model.min_alpha_yet_reached = lowest
+        model.min_alpha_yet_reached = lowest_rate
     return tasks
 
 

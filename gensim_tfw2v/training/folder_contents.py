@@ -117,10 +117,10 @@ def _number_tokens(words: list[Any]) -> dict[str, int]:
                 "strings and integers. Use save(), which keeps all words"
             )
         if (first_row := vocabulary.setdefault(token, row)) != row:
-            also = "the token of unknown words" if not first_row else quoted(words[first_row - 1])
+            same_token = quoted(words[first_row - 1]) if first_row else "the token of unknown words"
             raise ValueError(
-                f"the word {quoted(word)} has the same text as {also}, and a folder contains the "
-                "text of words: rename one of them, or use save()"
+                f"the word {quoted(word)} has the same text as {same_token}, and a folder "
+                "contains the text of words: rename one of them, or use save()"
             )
     try:
         "".join(vocabulary).encode()
@@ -153,8 +153,8 @@ def read_words(vocabulary: Iterable[str], integer_rows: Iterable[Any]) -> list[A
 def list_options(class_: type) -> dict[str, Any]:
     """Return the parameters of a class that are saved, with their defaults."""
     parameters = inspect.signature(class_).parameters.items()
-    unsaved = ARGUMENTS | LISTED_ATTRIBUTES - KEPT_ATTRIBUTES
-    return {name: parameter.default for name, parameter in parameters if name not in unsaved}
+    unsaved_names = ARGUMENTS | LISTED_ATTRIBUTES - KEPT_ATTRIBUTES
+    return {name: parameter.default for name, parameter in parameters if name not in unsaved_names}
 
 
 def _options(model: Any) -> dict[str, Any]:

@@ -33,7 +33,8 @@ def take_vectors(
         )
     finally:
         model.sorted_vocab = sorted_vocab
-    model.wv.vectors[: len(vectors)] = vectors.vectors  # a null word's row, the last, stays
+    # a null word, if any, has a further row, which stays as it is
+    model.wv.vectors[: len(vectors)] = vectors.vectors
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -51,11 +52,11 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
     words = vectors.index_to_key
     n_words = len(vectors)
     if counts is not None:
-        missing = [word for word in words if word not in counts]
-        if missing:
+        missing_words = [word for word in words if word not in counts]
+        if missing_words:
             raise ValueError(
-                f"counts lacks {len(missing)} of the {n_words} words, the first "
-                f"{quoted(missing[0])}: pass a count for each word, or no counts"
+                f"counts lacks {len(missing_words)} of the {n_words} words, the first "
+                f"{quoted(missing_words[0])}: pass a count for each word, or no counts"
             )
         return {word: _count(word, counts[word]) for word in words}
     known_counts = held_counts(vectors)

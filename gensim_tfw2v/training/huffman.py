@@ -84,13 +84,14 @@ def encode(paths: Paths) -> np.ndarray:
         raise ValueError(_NO_TREE_MESSAGE)
     words = np.flatnonzero(lengths)
     ends = np.cumsum(lengths)[words]
-    below = np.roll(points, -1) + n_words  # the next node on the path, or at its end the word
-    below[ends - 1] = words
+    # for each node on a path, the next node; for the last one, the word
+    next_nodes = np.roll(points, -1) + n_words
+    next_nodes[ends - 1] = words
     children = np.full((points.max(initial=-1) + 1, 2), -1)
-    children[points, codes] = below
+    children[points, codes] = next_nodes
     roots = np.unique(points[ends - lengths[words]])
     if (
-        not np.array_equal(children[points, codes], below)
+        not np.array_equal(children[points, codes], next_nodes)
         or not _are_below(children, 2 * n_words)
         or len(np.unique(children)) < children.size
         or len(roots) != (len(children) > 0)
@@ -132,13 +133,14 @@ def decode(children: np.ndarray, n_words: int) -> Paths:
         point = np.column_stack([point, nodes.astype(_POINT)])
         inner_nodes = []
         for branch in (0, 1):
-            below = children[nodes, branch]
-            codes_below = np.column_stack([code, np.full(len(nodes), branch, _CODE)])
-            is_word = below < n_words
-            words = below[is_word].tolist()
-            for word, *path in zip(words, point[is_word], codes_below[is_word], strict=True):
+            next_nodes = children[nodes, branch]
+            next_codes = np.column_stack([code, np.full(len(nodes), branch, _CODE)])
+            is_word = next_nodes < n_words
+            words = next_nodes[is_word].tolist()
+            for word, *path in zip(words, point[is_word], next_codes[is_word], strict=True):
                 points[word], codes[word] = path
-            inner_nodes.append((below[~is_word] - n_words, point[~is_word], codes_below[~is_word]))
+            next_inner_nodes = next_nodes[~is_word] - n_words
+            inner_nodes.append((next_inner_nodes, point[~is_word], next_codes[~is_word]))
         nodes, point, code = map(np.concatenate, zip(*inner_nodes, strict=True))
     if n_reached < n_nodes:
         raise ValueError("the children of nodes are not those of a tree")

@@ -69,7 +69,8 @@ def infer(
     frozen = Frozen.of(model)
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
     if frozen.options.concatenated not in (0, 2 * model.window + 1):
-        # an inferred document has one tag; as in gensim, a model for more tags does not train it
+        # An inferred document has one tag. As in gensim, the tag's vector is not trained unless the
+        # model expects one tag per document (dm_tag_count).
         alphas = alphas[:0]
     no_rows = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
     outputs = trained_outputs(model)

@@ -65,22 +65,22 @@ def _is_pickle(path: Path) -> bool:
             return bool(file.read(1) == b"\x80")
     except Exception as error:
         if isinstance(error, ImportError) or damage(error):
-            return True  # so that loading the file raises the error
+            return True  # treat it as a pickle: loading it raises the error
         raise
 
 
 def _describe_object(name: Any, class_: Any) -> str:
     """Describe what a file contains instead of a model of a class; return "" if it is unknown."""
     try:
-        saved = SaveLoad.load(os.fspath(name))
+        stored_object = SaveLoad.load(os.fspath(name))
     except Exception:
         return ""
-    kind = type(saved).__name__.removeprefix("TF")
-    if isinstance(saved, class_._gensim_class):
+    kind = type(stored_object).__name__.removeprefix("TF")
+    if isinstance(stored_object, class_._gensim_class):
         return ""
-    if hasattr(saved, "wv"):
+    if hasattr(stored_object, "wv"):
         return f"is a {kind} model: load it with TF{kind}.load"
-    if hasattr(saved, "key_to_index"):
+    if hasattr(stored_object, "key_to_index"):
         cure = ""
         if not class_.has_subwords and not class_.has_documents:
             cure = f"; {class_.__name__}.from_vectors makes a model of them"

@@ -38,17 +38,21 @@ _VECTOR_ATTRIBUTES = ("vectors", "index_to_key", "key_to_index", "vector_size")
 _FASTTEXT_ATTRIBUTES = ("vectors_vocab", "vectors_ngrams", "min_n", "max_n", "bucket")
 
 
-def check_loaded(saved: Any) -> None:
+def check_loaded(model: Any) -> None:
     """Raise an AttributeError if a loaded model, or its vectors, lack attributes."""
-    vectors = getattr(saved, "wv", saved)
+    vectors = getattr(model, "wv", model)
     # gensim's load sets an attribute to None if it finds neither the attribute nor an older name
-    missing = [f"wv.{name}" for name in _VECTOR_ATTRIBUTES if getattr(vectors, name, None) is None]
+    missing_names = [
+        f"wv.{name}" for name in _VECTOR_ATTRIBUTES if getattr(vectors, name, None) is None
+    ]
     if isinstance(vectors, FastTextKeyedVectors):
-        missing += [f"wv.{name}" for name in _FASTTEXT_ATTRIBUTES if not hasattr(vectors, name)]
-    if vectors is not saved:
-        missing += [name for name in option_names(Use.NEEDED) if not hasattr(saved, name)]
-    if missing:
-        raise AttributeError(f"it lacks {', '.join(missing)}")
+        missing_names += [
+            f"wv.{name}" for name in _FASTTEXT_ATTRIBUTES if not hasattr(vectors, name)
+        ]
+    if vectors is not model:
+        missing_names += [name for name in option_names(Use.NEEDED) if not hasattr(model, name)]
+    if missing_names:
+        raise AttributeError(f"it lacks {', '.join(missing_names)}")
 
 
 def check_state(model: Any, config: TrainingConfig) -> None:
@@ -138,9 +142,9 @@ def _check_indices(key_to_index: dict[Any, Any], n_words: int) -> None:
 def _check_rows(array: WeightArray, rows: Any, model: Any, size: int) -> None:
     is_array = isinstance(rows, np.ndarray)
     if not is_array or rows.dtype.kind not in "fiu":
-        received = f"{type(rows).__name__} of {rows.dtype}" if is_array else type(rows).__name__
+        actual_type = f"{type(rows).__name__} of {rows.dtype}" if is_array else type(rows).__name__
         raise TypeError(
-            f"{array.name} must be a NumPy array of float32, got {received}: convert it"
+            f"{array.name} must be a NumPy array of float32, got {actual_type}: convert it"
         )
     n_keys, keys = _count_keys(array, model)
     if rows.shape != (n_keys, size):
@@ -152,14 +156,14 @@ def _check_rows(array: WeightArray, rows: Any, model: Any, size: int) -> None:
 
 def _nonfinite_error(array: WeightArray, rows: np.ndarray, model: Any) -> ValueError:
     """Return the error for an array with rows that are not finite."""
-    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    bad_rows = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if array is NGRAMS:
-        first = f"bucket {bad[0]}"
+        first = f"bucket {bad_rows[0]}"
     else:
         keys = (model.dv if array is TAGS else model.wv).index_to_key
-        first = quoted(keys[bad[0]])
+        first = quoted(keys[bad_rows[0]])
     return ValueError(
-        f"{array.name} holds {len(bad)} rows that are not finite, the first for {first}: "
+        f"{array.name} holds {len(bad_rows)} rows that are not finite, the first for {first}: "
         "replace them before training (model.init_weights() resets all)"
     )
 

@@ -117,7 +117,8 @@ class Training:
                 note_kernel(model, self._kernel)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open()
-            # after the regime, whose workers must configure TensorFlow's threads before it has any
+            # The log is opened after the regime, whose workers must configure TensorFlow's threads
+            # before any are started.
             if config.log is not None:
                 self.log = self._open_log(config.log)
                 resources.callback(self.log.close)
@@ -339,7 +340,7 @@ class Training:
     @defer_interrupts()
     def interrupt(self) -> None:
         """Keep the vectors trained so far, in the model and in a checkpoint."""
-        # otherwise the regime may be incompletely loaded, or closed
+        # a regime that is not ahead may be closed, or incompletely loaded
         if self.weights.regime_is_ahead:
             with contextlib.suppress(ClusterLost, Divergence):
                 self.export()

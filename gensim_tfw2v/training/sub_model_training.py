@@ -90,7 +90,7 @@ class SubModelTraining(Training):
             self._trained_ids.add(index)
             logger.info("sub-model %i of %i is trained", index + 1, n_models)
             if (checkpoints := self._checkpoints_of(index)) is not None:
-                checkpoints.save(_arrays(folder, index), {}, is_last=True)
+                checkpoints.save(_map_arrays(folder, index), {}, is_last=True)
                 pending_checkpoints.append(checkpoints)
 
         regime: Any = self.regime  # typed as Any, because its tasks are sub-models, not units
@@ -166,7 +166,7 @@ def sub_model_alphas(
     return enlarge(first), enlarge(last)
 
 
-def _arrays(folder: Path, index: int) -> dict[str, np.ndarray]:
+def _map_arrays(folder: Path, index: int) -> dict[str, np.ndarray]:
     """Map a sub-model's files copy-on-write; unused tables have no file."""
     paths = {name: file_of(folder, index, name) for name in (*Tables._fields, "seen")}
     return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
@@ -177,7 +177,7 @@ def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> No
     subwords = weights.subwords
     sub_models = []
     for index in range(options.models):
-        arrays = _arrays(folder, index)
+        arrays = _map_arrays(folder, index)
         occurrences = arrays.pop("seen")
         words = np.flatnonzero(occurrences)
         inputs = arrays.pop("inputs")

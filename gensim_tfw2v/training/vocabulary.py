@@ -61,7 +61,7 @@ class Vocabulary:
             if np.any(lock != 1.0):  # otherwise no array of V + N factors is needed
                 n_factors = len(counts), n_tags
                 lock = np.concatenate(
-                    [np.resize(*x) for x in zip(factors, n_factors, strict=False)]
+                    [np.resize(*pair) for pair in zip(factors, n_factors, strict=False)]
                 )
         return cls(
             counts=counts,

@@ -51,7 +51,7 @@ class Weights:
         self.rows_in_place: RowsInPlace | None = None
         self._is_scarce: bool | None = None  # True: copies do not fit; None: not yet computed
         self._arrays_at_load: list[Any] = []  # result of `weights_of` at the last `load`
-        #: Rows of subwords that were last read or written, and the result of `Subwords.merged`.
+        #: Rows of subwords that were last read or written, and their `Subwords.merged`.
         self._subword_rows: tuple[np.ndarray, MergedRows] | None = None
 
     def tables(self) -> Tables:
@@ -83,8 +83,8 @@ class Weights:
     def _choose_rows_in_place(self) -> RowsInPlace | None:
         """Return the rows to train in place; None to train copies of the model's arrays."""
         model = self.model
-        # Copies are needed for FastText, whose rows are gathered from two arrays, and for `dm_concat`,
-        # where kernels split an output into several rows.
+        # FastText needs copies, because its rows are gathered from two arrays, and so does
+        # `dm_concat`, where kernels split an output into several rows.
         if self.subwords is not None or model.layer1_size != model.vector_size:
             return None
         has_nothing_to_lose = model._state.is_new and model.checkpoint_dir is None
@@ -177,7 +177,7 @@ class Weights:
         are_same = not self._arrays_at_load or shapes(current) == shapes(self._arrays_at_load)
         for attributes, arrays in current if are_same else self._arrays_at_load:
             for name, array in arrays.items():
-                # a copy unless it is writable float32 in C order
+                # this copies arrays that are not writable float32 in C order
                 attributes[name] = np.require(array, np.float32, ["C", "W"])
         if self.subwords is None:
             fill(as_tables(model, join_inputs(model)))
