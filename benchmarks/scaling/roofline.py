@@ -8,7 +8,7 @@ import contextlib
 import time
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.planning.workload import FLOAT, Workload
+from gensim_tfw2v.planning.workload import FLOAT_BYTES, Workload
 
 #: Number of rows and columns of the matrices whose product is timed, and seconds of timing.
 SIZE, SECONDS = 1024, 2.0
@@ -42,7 +42,9 @@ def roofline(
     # block has a copy of its row and of its update, both written and read.
     width = tf.as_dtype(dtype).size
     places = (shape.inputs + shape.columns) / shape.block
-    moved = load.vector_size * (3 * FLOAT * rows_per_token + 2 * (width + FLOAT) * places)
+    moved = load.vector_size * (
+        3 * FLOAT_BYTES * rows_per_token + 2 * (width + FLOAT_BYTES) * places
+    )
     machine = products_per_second(dtype)
     return {
         "flops_per_token": flops,
