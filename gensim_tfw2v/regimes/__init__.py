@@ -22,7 +22,7 @@ def never() -> bool:
 
 
 class Setup(NamedTuple):
-    """Inputs from which a regime of workers is created.
+    """Arguments from which a regime that trains on workers is created.
 
     Attributes
     ----------
@@ -32,26 +32,26 @@ class Setup(NamedTuple):
     rates : Tables of ndarray [rows]
         Mean number of predictions per trained token that each row takes part in; see
         `pair_rates`.
-    rows : Tables of int
+    n_rows : Tables of int
         Number of rows of each table; 0 for an unused table.
-    units : int
+    n_units : int
         Maximum number of units per epoch.
     seed : int
     folder : Path
-        Folder with the units' files.
+        Folder with the files of the units.
     """
 
     config: JobConfig
     words: WordArrays
     rates: Tables
-    rows: Tables
-    units: int
+    n_rows: Tables
+    n_units: int
     seed: int
     folder: Path
 
 
 class Regime(Protocol):
-    """Trains the units of an epoch on its tables."""
+    """Trains units on the tables that it holds."""
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once.
@@ -71,13 +71,13 @@ class Regime(Protocol):
         Divergence
             If updates become non-finite.
         ClusterLost
-            If the rows are lost. `load`, `finite` and `export` raise it too.
+            If the rows are lost. `load`, `finite` and `export` raise this error, too.
         """
 
     def load(self, arrays: Tables) -> None:
         """Set all rows to copies of these arrays.
 
-        `LocalRegime` trains the rows in place if they are passed as a `RowMemory`.
+        Exception: `LocalRegime` trains a table in place if it is passed as a `RowMemory`.
         """
 
     def finite(self) -> bool:

@@ -29,12 +29,12 @@ ENDING_SECONDS = 20.0
 
 
 class AsynchronousRegime(ParameterServerRegime):
-    """Workers draw jobs from a queue, each at its own pace; see `ParameterServerRegime`."""
+    """Lets workers take jobs from a queue, each at its own pace; see `ParameterServerRegime`."""
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         with workers.scope():
-            self._queue = JobQueue(-(-setup.units // self.config.threads), self.config)
+            self._queue = JobQueue(-(-setup.n_units // self.config.threads), self.config)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker failed; see `Regime`.
@@ -47,49 +47,49 @@ class AsynchronousRegime(ParameterServerRegime):
             If a worker runs but cannot reach a ps.
         """
         self.begin_epoch()
-        alone = self.alone(tasks)
-        if alone:
-            self.train_jobs(tasks[:alone], report, stop, 1)
-        self.train_jobs(tasks[alone:], report, stop, self.workers.number)
+        n_warm = self.count_warm_tasks(tasks)
+        if n_warm:
+            self.train_jobs(tasks[:n_warm], report, stop, 1)
+        self.train_jobs(tasks[n_warm:], report, stop, self.workers.number)
         self.end_epoch()
 
     def train_jobs(
-        self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop, replicas: int
+        self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop, n_replicas: int
     ) -> None:
         """Train some units of an epoch.
 
         Parameters
         ----------
-        replicas : int
+        n_replicas : int
             Number of workers that train.
         """
-        why = ""  # error of the last worker that failed
+        failure = ""  # error of the last worker that failed
         jobs = jobs_of(tasks, self.config.threads)
         files: tf.Tensor
-        number = tf.constant(replicas, tf.float32)
+        concurrent_jobs = tf.constant(n_replicas, tf.float32)
         function = self.function
 
-        def work(ended: threading.Event) -> None:
-            nonlocal why
+        def work(_: threading.Event) -> None:
+            nonlocal failure
             try:
-                self.workers.schedule(function, files, number).result()
-            except ClusterLost as lost:
+                self.workers.schedule(function, files, concurrent_jobs).result()
+            except ClusterLost as error:
                 if not self.workers.liveness.intact(self.server.tables):
                     raise
-                why = f" (last error: {lost})"
-                logger.info("a worker failed, its jobs will be retried: %s", lost)
+                failure = f" (last error: {error})"
+                logger.info("a worker failed, its jobs will be retried: %s", error)
 
-        def look() -> None:
+        def process_results() -> None:
             with defer_interrupts():
-                done = self._queue.collect()
+                results = self._queue.collect()
                 if stop():
                     self._queue.close()
                 self._queue.stage()
-            if done:
+            if results:
                 self.workers.liveness.progress()
-            for job_tasks, packed in done:
-                for trained in self.reported(packed, job_tasks):
-                    report(trained)
+            for job_tasks, packed in results:
+                for unit_report in self.make_reports(packed, job_tasks):
+                    report(unit_report)
 
         def end() -> None:
             with contextlib.suppress(ClusterLost), convert_task_errors():
@@ -99,15 +99,16 @@ class AsynchronousRegime(ParameterServerRegime):
             with defer_interrupts():
                 files = self._queue.refill(jobs)
             try:
-                run_threads(work, replicas, "tfw2v-worker", look, ENDING_SECONDS, end)
+                run_threads(work, n_replicas, "tfw2v-worker", process_results, ENDING_SECONDS, end)
             finally:  # also after Ctrl-C: report the jobs that have finished meanwhile
-                look()
-            # jobs without a result; failed workers may have pushed a part of their changes
-            if len(left := self._queue.left()) == len(jobs) and not stop():
-                raise ClusterLost(f"no worker could train any of the remaining jobs{why}")
-            jobs = left
+                process_results()
+            # the remaining jobs have no result, but some of their changes may have been pushed
+            remaining_jobs = self._queue.left()
+            if len(remaining_jobs) == len(jobs) and not stop():
+                raise ClusterLost(f"no worker could train any of the remaining jobs{failure}")
+            jobs = remaining_jobs
 
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:
-        """Function that each worker runs: it draws and trains jobs until the queue is empty."""
+        """Function that each worker runs: it takes and trains jobs until the queue is empty."""
         return self._queue.worker_function(self.job)

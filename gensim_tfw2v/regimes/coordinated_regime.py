@@ -28,14 +28,14 @@ from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.coordinator_pipe import STOP, ClusterSetup, Message, ProgramEnd, map_rows
 
 #: Seconds without an answer after which the coordinator counts as lost. The coordinator itself
-#: gives up after `GIVE_UP_SECONDS` without a finished job, and its message takes a while.
+#: reports an error after `GIVE_UP_SECONDS` without a finished job, and needs a while to do so.
 ANSWER_SECONDS = GIVE_UP_SECONDS + 60.0
 
 #: Seconds without a finished job after which an interrupted training no longer waits for the
-#: running jobs, and loses what was trained since the last checkpoint.
+#: running jobs. It then loses all training since the last checkpoint.
 INTERRUPTED_SECONDS = 120.0
 
-#: Seconds after which an interrupted training logs what it is waiting for.
+#: Seconds after which an interrupted training logs that it waits for running jobs.
 PATIENCE_SECONDS = 3.0
 
 #: Seconds without a heartbeat after which the coordinator counts as lost. TensorFlow blocks all
@@ -46,8 +46,9 @@ SILENT_SECONDS = 75.0
 #: Seconds between two checks of the tasks and of the interrupts while no message arrives.
 PAUSE_SECONDS = 0.1
 
-#: Number of rows that are compared at a time: few, because a comparison makes an array of bools.
-COMPARED_ROWS = 1 << 14
+#: Number of rows that are compared at a time. With more rows, the array of bools that a comparison
+#: creates would take much memory.
+N_COMPARED_ROWS = 1 << 14
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ class CoordinatedRegime:
     Parameters
     ----------
     setup : ClusterSetup
-        ``setup.setup.folder`` contains the files for rows, and the coordinator's log.
+        In ``setup.setup.folder``, rows are exchanged with the coordinator, and it writes its log.
     check : callable
         Called while waiting for the coordinator; raises ConnectionError if a local task is lost.
     start : callable, optional
@@ -85,8 +86,8 @@ class CoordinatedRegime:
         self._folder = setup.setup.folder
         self._check = check
         self._files_are_current = False  # whether the files contain the cluster's current rows
-        # Receives the reports of the units that were trained last. If an exception ends
-        # `train_epoch`, they arrive later, but before the answer to `export`.
+        # The function of the last call of `train_epoch`. If an exception ends that call, reports of
+        # its units arrive later, but before the answer to `export`.
         self._report: Reporter = _ignore
         self._log = self._folder / "coordinator.log"
         with self._log.open("wb") as log:
@@ -121,7 +122,7 @@ class CoordinatedRegime:
     def load(self, arrays: Tables) -> None:
         """Send the rows, unless the cluster already holds them; see `Regime.load`."""
         if self._files_are_current and all(map(_are_equal, arrays, map_rows(self._folder, "r"))):
-            return  # equal to the files, and nothing was trained since they were written
+            return  # the cluster's rows equal the files, and these equal the arrays
         self._files_are_current = False  # until the coordinator has read the new files
         for name, array in arrays._asdict().items():
             save_array(self._folder / f"{name}.npy", array)
@@ -167,7 +168,7 @@ class CoordinatedRegime:
 
     def _wait(self, request_id: int, stop: Stop) -> None:
         """Process messages until the answer to a request arrives."""
-        # Heartbeats count as messages, but not as answers, which show progress.
+        # A heartbeat is a message, but no answer: only the latter show that training progresses.
         answer_time = time.monotonic()
         message_time = answer_time
         stop_time: float | None = None
@@ -230,9 +231,9 @@ class CoordinatedRegime:
             if record_logger.isEnabledFor(content.levelno):
                 record_logger.handle(content)
         elif message.kind == "error":
-            # errors of abandoned requests are raised, too: the rows may be incomplete
+            # errors of abandoned requests are raised, too, because the rows may be incomplete then
             if isinstance(content, OSError) and content.errno and content.filename is None:
-                content.filename = str(self._folder)  # where the coordinator writes
+                content.filename = str(self._folder)  # the coordinator writes to this folder
             raise content
 
 
@@ -243,6 +244,8 @@ def _ignore(report: UnitReport) -> None:
 def _are_equal(array: np.ndarray, rows: np.ndarray) -> bool:
     """Return whether arrays of the same shape are equal, comparing a few rows at a time."""
     return all(
-        np.array_equal(array[start : start + COMPARED_ROWS], rows[start : start + COMPARED_ROWS])
-        for start in range(0, len(array), COMPARED_ROWS)
+        np.array_equal(
+            array[start : start + N_COMPARED_ROWS], rows[start : start + N_COMPARED_ROWS]
+        )
+        for start in range(0, len(array), N_COMPARED_ROWS)
     )

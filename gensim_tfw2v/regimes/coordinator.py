@@ -1,7 +1,7 @@
 """The coordinator process of a cluster: ``python -m gensim_tfw2v.regimes.coordinator``.
 
-It connects to the cluster, creates a regime, and calls the requested methods in the order of the
-requests. It exits when the program that trains closes the pipe: see `coordinator_pipe`.
+The process connects to the cluster, creates a regime, and calls its methods in the order of the
+requests. The process exits when the user's program closes the pipe: see `coordinator_pipe`.
 """
 
 import functools
@@ -34,13 +34,13 @@ from gensim_tfw2v.regimes.coordinator_pipe import (
 #: Seconds between two heartbeats of the coordinator.
 ALIVE_SECONDS = 5.0
 
-#: Minimum number of seconds between two messages with counts of the cluster's work. They are sent
-#: only if a TensorBoard log is written.
+#: Minimum number of seconds between two messages with counts of the cluster's work. Such messages
+#: are sent only if a TensorBoard log is written.
 TRAFFIC_SECONDS = 1.0
 
 
 class Coordinator:
-    """A regime on a cluster, whose methods answer the requests of the program that trains.
+    """Answers the requests of the user's program by calling the methods of a regime.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Coordinator:
         self._traffic_time = 0.0  # clock time of the last message with counts of the work
         self._liveness = Liveness([] if setup.cluster is None else setup.cluster.servers())
         if setup.cluster is not None:
-            # the process that receives this error kills this one, even if a call hangs here
+            # the user's program kills this process when it receives the error, even if a call hangs
             self._liveness.watch(functools.partial(pipe.send, "error"))
 
     def answer(self, request: Request) -> None:
@@ -93,7 +93,7 @@ class Coordinator:
     def _report(self, report: UnitReport) -> None:
         if self._log is not None and time.monotonic() > self._traffic_time + TRAFFIC_SECONDS:
             self._traffic_time = time.monotonic()
-            # without the list of jobs, which is long
+            # the list of jobs is left out, because it is long
             self._pipe.send("traffic", replace(self._regime.traffic, jobs=[]))
         self._pipe.send("report", report)
 
@@ -120,11 +120,11 @@ def make_regime(setup: ClusterSetup, liveness: Liveness) -> Any:
 
 
 def main() -> None:
-    """Answer requests until the program that trains closes the pipe."""
+    """Answer requests until the user's program closes the pipe."""
     name_process("tfw2v-chief")
     prepare_environment()
     pipe = CoordinatorEnd()
-    # log records are handled by the program that trains
+    # the user's program handles the log records of this process
     record_queue = SimpleNamespace(put_nowait=functools.partial(pipe.send, "log"))
     logging.getLogger("gensim_tfw2v").addHandler(QueueHandler(record_queue))
     threading.Thread(target=send_heartbeats, args=(pipe,), daemon=True).start()

@@ -2,8 +2,8 @@
 
 The program sends requests through the coordinator's standard input, and receives messages through
 its standard output. Each request has an id, which the messages about it repeat, so that the answer
-to an abandoned request isn't taken for that of a later one. Both ends read in a thread:
-messages that arrive while nobody waits must not block the sender. Rows are exchanged through files.
+to an abandoned request isn't taken for that of a later request. Each end of the pipe has a thread
+that reads all the time, so that sending never blocks. Rows are exchanged through files.
 """
 
 import os
@@ -56,7 +56,7 @@ class Message(NamedTuple):
 class ClusterSetup(NamedTuple):
     """Argument of the first request: the cluster to connect to, and the regime to create."""
 
-    cluster: Cluster | None  # None: the coordinator itself trains, with threads
+    cluster: Cluster | None  # if None, the coordinator trains in its own threads
     ready_seconds: float  # time limit for the tasks to start
     regime: RegimeOptions
     setup: Setup
@@ -71,8 +71,8 @@ def map_rows(folder: Path, mode: Literal["r", "r+"]) -> Tables:
 class ProgramEnd:
     """The training program's end of the pipe.
 
-    Requests are sent by a thread, since a coordinator that hangs reads nothing, and the write would
-    block.
+    A thread sends the requests, because a write would block if the coordinator hangs and doesn't
+    read.
     """
 
     def __init__(self, process: Process) -> None:
@@ -88,7 +88,7 @@ class ProgramEnd:
     def send(self, method: str, *arguments: Any) -> int:
         """Send a request; return its id."""
         self._n_requests += 1
-        # pickled here, so that an error is raised here
+        # pickled here, not in the thread that sends, so that this method raises the error if any
         self._requests.put(pickle.dumps((self._n_requests, method, arguments)))
         return self._n_requests
 

@@ -15,9 +15,9 @@ from gensim_tfw2v.regimes.local import LocalRegime
 class DeterministicRegime(LocalRegime):
     """Trains units in order, each with all threads; see `LocalRegime`.
 
-    The blocks of a round start from the same rows, and their updates are added in a fixed order.
-    With one block per round, a single thread trains. In either case, ``workers`` threads draw the
-    next units meanwhile.
+    A unit is trained in rounds. All blocks of a round start from the same rows, and their updates
+    are added in a fixed order. With one block per round, a single thread trains. While a unit is
+    trained, ``workers`` other threads draw the next units.
 
     Parameters
     ----------
@@ -40,18 +40,17 @@ class DeterministicRegime(LocalRegime):
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, in order; see `Regime`."""
-        blocks = self._round_blocks
         # more threads than cores would only wait for each other
-        threads = min(self.workers, blocks, len(usable_cores()))
-        ahead = 2 * self.workers
-        units = in_threads(self._draw, tasks, threads=self.workers, ahead=ahead, stop=stop)
+        n_threads = min(self.workers, self._round_blocks, len(usable_cores()))
+        max_units = 2 * self.workers
+        units = in_threads(self._draw, tasks, threads=self.workers, ahead=max_units, stop=stop)
         with (
-            self._recorded(tasks, report) as records,
-            closing(by_ctypes.ThreadPool(threads, blocks)) as pool,
+            self._record_units(tasks, report) as records,
+            closing(by_ctypes.ThreadPool(n_threads, self._round_blocks)) as pool,
             closing(units),
         ):
             for index, unit in enumerate(units):
                 if stop():
                     break
-                records.train(index, unit, pool if blocks > 1 else None)
+                records.train(index, unit, pool if self._round_blocks > 1 else None)
                 records.report([index])

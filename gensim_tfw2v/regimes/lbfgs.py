@@ -1,9 +1,9 @@
 """L-BFGS as a state machine: the caller reports f and its gradient, and gets the next trial point.
 
 Nocedal and Wright 2006, "Numerical Optimization", section 7.2. Vectors are used only through their
-methods: addition, scaling, copying and the dot product. Their elements may be stored on other
-machines, as in Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Only scalars
-are handled here.
+methods: addition, scaling, copying and the dot product. So their elements may be stored on other
+machines, as in Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. This module
+itself computes with scalars only.
 
 The line search backtracks: it shortens a step until the decrease of f is large enough for the
 step's length (sufficient decrease condition, section 3.1).
@@ -18,19 +18,20 @@ from typing import Any, NamedTuple
 MIN_DECREASE = 1e-4
 
 #: Factor by which a rejected step is shortened. In a comparison with 0.5 and with the minimum of a
-#: fitted parabola, 0.3 gave the lowest f after 20 epochs; different seeds differed by more.
-SHORTER = 0.3
+#: fitted parabola, 0.3 gave the lowest f after 20 epochs, but seeds made a larger difference.
+STEP_FACTOR = 0.3
 
-#: Maximum number of evaluations of f along a direction; then the search restarts at the best point.
+#: Maximum number of evaluations of f along a direction. After that many, the search restarts at the
+#: best point.
 MAX_TRIALS = 20
 
-#: Minimum of ``s.y`` as a fraction of ``-s.g``, where g is the gradient before the step. Pairs
-#: below it do not determine the curvature, and are not stored.
+#: Minimum of ``s.y`` as a fraction of ``-s.g``, where g is the gradient before the step. A pair
+#: (s, y) with a smaller product does not determine the curvature, and is not stored.
 MIN_CURVATURE = 1e-10
 
 
-def leave(vector: Any) -> None:
-    """Do nothing: the preconditioner is the identity."""
+def leave_unchanged(vector: Any) -> None:
+    """Do nothing: a preconditioner that is the identity."""
 
 
 class Pair(NamedTuple):
@@ -84,7 +85,7 @@ class LBFGS:
         point: Any,
         make: Callable[[], Any],
         history: int,
-        precondition: Callable[[Any], None] = leave,
+        precondition: Callable[[Any], None] = leave_unchanged,
     ) -> None:
         self.point = point
         self.trial = make()
@@ -126,18 +127,18 @@ class LBFGS:
         elif self._trials == MAX_TRIALS:
             self.restart()
         else:
-            self._set_trial(SHORTER * self.step)
+            self._set_trial(STEP_FACTOR * self.step)
 
     def _begin_line(self) -> None:
         """Set a new direction, and the first trial along it."""
         self._set_direction()
-        if self._pairs and not self._slope < 0.0:  # not a descent direction (rounding)
+        if self._pairs and not self._slope < 0.0:  # by rounding, f does not fall along it
             self._forget_pairs()
             self._set_direction()
         self._first_gradient.copy(self.gradient)
         self._trials = 0
         step = 1.0
-        if not self._pairs:  # the first step is as long as the norm of the point
+        if not self._pairs:  # make the first step as long as the norm of the point
             squares = self._direction.dot(self._direction)
             length = math.sqrt(self.point.dot(self.point)) or 1.0
             step = length / math.sqrt(squares) if squares > 0.0 else 0.0
@@ -182,7 +183,7 @@ class LBFGS:
         y.copy(self.gradient)
         y.add(-1.0, self._first_gradient)
         self._pairs.append(Pair(s, y, sy))
-        self.trial.copy(y)  # `trial` as scratch: its value is no longer needed
+        self.trial.copy(y)  # the memory of `trial` is reused, because its value is no longer needed
         self._precondition(self.trial)
         self._factor = sy / y.dot(self.trial)
 

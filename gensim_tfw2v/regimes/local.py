@@ -1,7 +1,7 @@
 """One machine: threads run the compiled kernels on shared tables (Niu et al. 2011, "Hogwild!").
 
-TensorFlow is not imported: the kernels are called through ctypes. On a cluster, TensorFlow ops call
-them.
+The kernels are called through ctypes, so TensorFlow is not imported. On a cluster, TensorFlow's ops
+call the kernels.
 """
 
 import threading
@@ -34,8 +34,8 @@ class LocalRegime:
     workers : int
         Number of threads.
     loss_every : int
-        Compute the loss of every `loss_every`-th block of a unit; 0 for none. All blocks cost a
-        tenth of the training time.
+        Compute the loss of every `loss_every`-th block of a unit; 0 for none. Training takes a
+        tenth longer if the loss of all blocks is computed.
     """
 
     def __init__(
@@ -50,30 +50,31 @@ class LocalRegime:
         """Train each unit once, in order, each in the next free thread; see `Regime`.
 
         After an error in a thread, or an exception in this one (Ctrl-C), the remaining threads stop
-        when they have finished their current units. In any case, exactly the units that are in the
-        rows have been reported.
+        when they have finished their current units. However this method ends, it has reported
+        exactly the units whose updates are in the rows.
         """
-        with self._recorded(tasks, report) as records:
+        with self._record_units(tasks, report) as records:
 
-            def train(index: int, is_ended: threading.Event) -> int:
-                """Train a unit unless training is to stop; with one thread, they stay in order."""
+            def train(index: int, end_event: threading.Event) -> int:
+                """Draw a unit, train it unless training is to stop, and return its index."""
                 unit = self._draw(tasks[index])
-                if not (is_ended.is_set() or stop()):
+                if not (end_event.is_set() or stop()):
                     records.train(index, unit)
                 return index
 
             indices = range(len(tasks))
-            ahead = 2 * self.workers
-            running = in_threads(train, indices, threads=self.workers, ahead=ahead, stop=stop)
-            with closing(running):
-                for index in running:
+            max_units = 2 * self.workers
+            results = in_threads(train, indices, threads=self.workers, ahead=max_units, stop=stop)
+            with closing(results):
+                for index in results:
                     records.report([index])
 
     @contextmanager
-    def _recorded(self, tasks: Sequence[UnitTask], report: Reporter) -> Iterator["UnitRecords"]:
-        """Return the records of units that are trained in this context.
+    def _record_units(self, tasks: Sequence[UnitTask], report: Reporter) -> Iterator["UnitRecords"]:
+        """Return the records of the units that are trained in this context.
 
-        At its end, when all threads must have stopped, the units that are not yet reported are.
+        When the context ends, all threads must have stopped. Then it reports the trained units that
+        have not been reported yet.
         """
         records = UnitRecords(self, tasks, report)
         try:
@@ -87,7 +88,7 @@ class LocalRegime:
 
     def load(self, arrays: Tables) -> None:
         """Train on copies of these arrays; rows of a `RowMemory` are trained in place."""
-        self.close()  # frees earlier copies
+        self.close()  # free the memory of earlier copies
         tables = [
             table if isinstance(table, RowMemory) else np.asarray(table, np.float32)
             for table in arrays
@@ -127,7 +128,7 @@ class UnitRecords:
         self._tasks = tasks
         self._report = report
         self._results = by_ctypes.new_records(len(tasks))
-        self._kept = np.zeros(len(tasks), np.int64)
+        self._n_tokens = np.zeros(len(tasks), np.int64)
         self._is_reported = np.zeros(len(tasks), bool)
 
     def train(self, index: int, unit: Unit, pool: by_ctypes.ThreadPool | None = None) -> None:
@@ -136,11 +137,11 @@ class UnitRecords:
         Raises
         ------
         Divergence
-            If its updates are not finite, or far too large.
+            If the unit's updates are not finite, or far too large.
         """
         regime = self._regime
         task = self._tasks[index]
-        self._kept[index] = unit.counts[1]
+        self._n_tokens[index] = unit.counts[1]
         regime._tables.train(
             regime.options,
             unit,
@@ -150,12 +151,12 @@ class UnitRecords:
             record=self._results[index],
         )
         if self._has_diverged(index):
-            where = f"training of unit {task.unit.index} in epoch {task.epoch}"
+            subject = f"training of unit {task.unit.index} in epoch {task.epoch}"
             options = regime.options
-            raise Divergence.at(where, options.max_window, options.negative, task.alphas[0])
+            raise Divergence.at(subject, options.max_window, options.negative, task.alphas[0])
 
     def _has_diverged(self, index: int) -> bool:
-        is_updated = any(self._tasks[index].alphas)  # alpha 0: no updates
+        is_updated = any(self._tasks[index].alphas)  # with alpha 0, rows do not change
         return is_updated and not np.isfinite(Result(*self._results[index]).magnitude)
 
     def report(self, indices: Iterable[int]) -> None:
@@ -165,7 +166,7 @@ class UnitRecords:
             if not result.trained or self._is_reported[index] or self._has_diverged(index):
                 continue
             task = self._tasks[index]
-            kept = int(self._kept[index])
+            n_tokens = int(self._n_tokens[index])
             alpha = task.alphas[1]
-            self._report(UnitReport(task.unit, kept, result.loss, result.predictions, alpha))
+            self._report(UnitReport(task.unit, n_tokens, result.loss, result.predictions, alpha))
             self._is_reported[index] = True

@@ -46,9 +46,9 @@ def job_class(layout: str) -> Callable[..., WorkerJob]:
 
 
 class ParameterServerRegime:
-    """Base of a regime: tables on ps tasks, the job of workers, and counts of their work.
+    """Base of a regime: tables on ps tasks, the job that workers run, and counts of their work.
 
-    A subclass decides which jobs run concurrently, and hands them to workers.
+    A subclass decides which jobs run concurrently, and has workers run them.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ class ParameterServerRegime:
         self.traffic = Traffic()
         self.workers = workers
         self._seed = setup.seed
-        self._units = setup.units
-        self.warm_units = choose_warm_units(setup.units, setup.config.max_entries)
-        self._counting = threading.Lock()
+        self._n_units = setup.n_units
+        self.warm_units = choose_warm_units(setup.n_units, setup.config.max_entries)
+        self._traffic_lock = threading.Lock()
         self.config = replace(
             setup.config,
             shared_corpus=workers.sees(setup.folder),
-            # threads share memory: rows are not sent, and need not be rounded
+            # threads share memory with the tables, so rows are not sent, and need not be rounded
             wire_dtype="float32" if workers.are_threads else setup.config.wire_dtype,
         )
         with workers.scope():
@@ -89,15 +89,15 @@ class ParameterServerRegime:
         size = self.config.vector_size
         shards = self.workers.shards
         tables = Tables(
-            *(make(n_rows, size, shards, shard_ops=engine.shard_ops()) for n_rows in setup.rows)
+            *(make(n_rows, size, shards, shard_ops=engine.shard_ops()) for n_rows in setup.n_rows)
         )
         words, rates = tf.nest.map_structure(
             lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)
         )
         push_counter = PushCounter(
             tf.Variable(0, trainable=False, dtype=tf.int64),
-            # fixed shape: TensorFlow 2.21 crashes on a remote variable without one
-            tf.Variable(tf.zeros([setup.units], tf.int32), trainable=False),
+            # the shape is fixed, because TensorFlow 2.21 crashes if that of a remote variable isn't
+            tf.Variable(tf.zeros([setup.n_units], tf.int32), trainable=False),
         )
         variables = WorkerVariables(self.workers.are_threads)
         return ParameterServer(tables, words, rates, push_counter, variables)
@@ -110,32 +110,32 @@ class ParameterServerRegime:
     def _make_job(self) -> WorkerJob:
         return job_class(self.config.layout)(self.config, self.server)
 
-    def alone(self, tasks: Sequence[UnitTask]) -> int:
-        """Return how many of an epoch's remaining units are trained first, by a single worker."""
+    def count_warm_tasks(self, tasks: Sequence[UnitTask]) -> int:
+        """Return the number of an epoch's remaining units that a single worker trains first."""
         if self.config.one_at_a_time:
             return len(tasks)
         if not tasks or tasks[0].epoch or self.config.workers == 1:
             return 0
-        return max(0, self.warm_units - (self._units - len(tasks)))
+        return max(0, self.warm_units - (self._n_units - len(tasks)))
 
     def begin_epoch(self) -> None:
-        """Reset the number of pushes of each unit."""
+        """Reset the counter of the pushes of each unit."""
         self.workers.liveness.progress()
-        times = self.server.push_counter.times
-        times.assign(tf.zeros_like(times))
+        n_pushes = self.server.push_counter.times
+        n_pushes.assign(tf.zeros_like(n_pushes))
 
     def end_epoch(self) -> None:
-        """Add the epoch's repeated pushes to `traffic`."""
-        times = self.server.push_counter.times.numpy()
-        self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
+        """Count the units that were pushed repeatedly in this epoch, in ``traffic.repeated``."""
+        n_pushes = self.server.push_counter.times.numpy()
+        self.traffic.repeated += int(np.maximum(n_pushes - 1, 0).sum())
 
-    def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
-        """Add a finished job to `traffic`, and return the reports of its units.
+    def make_reports(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
+        """Add the result of a finished job to `traffic`, and return the reports of its units.
 
         Raises
         ------
         Divergence
-            If its training has diverged; see `UnitResult.magnitude`.
+            If the job's training has diverged; see `UnitResult.magnitude`.
         """
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
@@ -149,9 +149,14 @@ class ParameterServerRegime:
         return self.count_work(result, tasks)
 
     def count_work(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
-        """Add a result to `traffic`, and return the reports of the job's units."""
-        sizes = int(result.fetched), int(result.pushed)
-        trace = JobTrace(result.times.tolist(), len(tasks), *sizes, float(result.staleness))
+        """Add the result of a job to `traffic`, and return the reports of its units."""
+        trace = JobTrace(
+            result.times.tolist(),
+            len(tasks),
+            int(result.fetched),
+            int(result.pushed),
+            float(result.staleness),
+        )
         job_traffic = Traffic(
             units=trace.units,
             tokens=int(result.units.kept.sum()),
@@ -162,7 +167,7 @@ class ParameterServerRegime:
             seconds=np.diff(result.times),
             jobs=[trace],
         )
-        with self._counting:
+        with self._traffic_lock:
             self.traffic += job_traffic
         units = [task.unit for task in tasks]
         alphas = [task.alphas[1] for task in tasks]
@@ -186,11 +191,11 @@ class ParameterServerRegime:
             table.export(array)
 
     def close(self) -> None:
-        """Free the tables; stop workers that are threads, and free their variables."""
+        """Free the tables and the workers' variables. Stop the workers if they are threads."""
         self.workers.close()
         self.server.worker_variables.free()
         for table in self.server.tables:
             table.close()
-        counted = self.traffic
-        vars(self).clear()  # traced functions hold variables
-        self.traffic = counted
+        traffic = self.traffic
+        vars(self).clear()  # frees the traced functions, which hold variables
+        self.traffic = traffic

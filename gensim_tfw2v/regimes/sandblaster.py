@@ -1,8 +1,9 @@
 """Sandblaster L-BFGS: a batch method whose vectors never leave the ps tasks.
 
-Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Workers compute the gradient
-of the whole corpus's loss, one work item at a time. The coordinator handles scalars only, and has
-the ps tasks execute the operations on vectors.
+Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Each worker computes the
+loss of one work item after another, and its gradient with respect to the rows. The sum over all
+items is the gradient of the whole corpus's loss. The coordinator handles scalars only, and has the
+ps tasks execute the operations on vectors.
 """
 
 import math
@@ -34,15 +35,16 @@ from gensim_tfw2v.regimes.synchronous import ScheduledRegime
 #: Hessian.
 MIN_RATE = 1e-3
 
-#: Number of work items whose gradients are added in one call. Until that call, the gradients are
-#: staged at the ps tasks.
-ADD_BATCH = 8
+#: Number of work items whose gradients are added to the sum in one call. Until that call, the
+#: gradients are staged at the ps tasks.
+N_ADDED_ITEMS = 8
 
 
 def exact_steps(config: JobConfig) -> JobConfig:
     """Return a configuration whose steps compute the loss and its gradient exactly.
 
-    Rounded scores or rows would hide small changes of f, and clipped updates are no gradient.
+    If scores or rows were rounded, small changes of f would be lost. If updates were clipped, they
+    would not be the gradient.
     """
     engine = config.engine
     options = replace(engine.options, max_norm=math.inf, with_loss=True, product_dtype="float32")
@@ -62,23 +64,23 @@ class FixedRows(WholeRows):
 
 
 class GradientJob(WorkerJob):
-    """Evaluates a work item: the loss of a few units, and its gradient; see `WorkerJob`.
+    """Evaluates a work item: the loss of its units, and the loss's gradient; see `WorkerJob`.
 
-    Rows are fetched once and not changed. The updates that the steps would make, with alpha 1 and
-    without clipping, are summed in separate variables. The sum is minus the gradient of the loss if
-    ``objective.follows_gradient``: see `Objective`. It is staged at the ps tasks under the number
-    of the attempt.
+    Rows are fetched once and not changed. The updates that training steps would make to the rows,
+    with alpha 1 and without clipping, are summed in separate variables. The sum is minus the
+    gradient of the loss if ``objective.follows_gradient``: see `Objective`. The ps tasks stage the
+    sum under the number of the attempt.
 
     Parameters
     ----------
     config : JobConfig
-        Its engine is the TensorFlow fallback, with the options of `exact_steps`. The alphas of all
-        units must be 1.
+        Configuration by `exact_steps`, with the TensorFlow fallback as its engine. The alphas of
+        all units must be 1.
     server : ParameterServer
     point : Tables of RowLayout
         Point of evaluation.
     gradient : Tables of RowLayout
-        Tables for which the sum of the updates is staged; see `RowLayout.stage`.
+        Tables to which the staged sums will be added; see `RowLayout.stage`.
     """
 
     counts = False
@@ -105,12 +107,12 @@ class GradientJob(WorkerJob):
         self._rows = {
             name: self._point[name].fetch(split, tf.float32) for name, split in self._splits.items()
         }
-        cleared = [
+        clear_ops = [
             thread_sums[name].assign(tf.zeros_like(rows))
             for thread_sums in self._sums
             for name, rows in self._rows.items()
         ]
-        return [*cleared, *self._rows.values()]
+        return [*clear_ops, *self._rows.values()]
 
     def train(self) -> list[UnitResult]:
         """Run the steps, and sum their updates."""
@@ -120,8 +122,8 @@ class GradientJob(WorkerJob):
             rows = {name: FixedRows(rows, sums[name].handle()) for name, rows in self._rows.items()}
             tables = Tables(*map(rows.get, Tables._fields))
             zeros = (tf.zeros([], tf.float64),) * 3
-            summed = unit.train_steps(options, tables, self.job.words, 0, unit.steps, zeros)
-            results.append(UnitResult(unit.kept, *summed))
+            unit_sums = unit.train_steps(options, tables, self.job.words, 0, unit.steps, zeros)
+            results.append(UnitResult(unit.kept, *unit_sums))
         return results
 
     def push(self) -> list[tf.Operation]:
@@ -141,18 +143,18 @@ class GradientJob(WorkerJob):
 
 
 class SandblasterRegime(ScheduledRegime):
-    """Evaluates f, the loss of the whole corpus, and its gradient once per epoch.
+    """Evaluates f, the loss of the whole corpus, and the gradient of f once per epoch.
 
     Each epoch uses the random draws of epoch 0, so that f does not change. The learning rates of
-    tasks are ignored. Instead, the `alpha` of a report is the multiple of the search direction at
-    which f was evaluated. `export` copies the best point so far. `load` of different rows restarts
-    the search.
+    tasks are ignored. The `alpha` of a report is `LBFGS.step`: f was evaluated at the best point
+    plus this multiple of the search direction. `export` copies the best point so far. `load`
+    restarts the search if the rows differ from that point.
 
     Parameters
     ----------
     setup : Setup
-        `units` is the number of units of an epoch. If an epoch has fewer, because training resumed
-        from a checkpoint, the sum of their losses is not f, and is discarded.
+        `n_units` is the number of units of an epoch. If an epoch has fewer, because training
+        resumed from a checkpoint, the sum of their losses is not f, and is discarded.
     workers : Workers
     options : Sandblaster
 
@@ -185,14 +187,14 @@ class SandblasterRegime(ScheduledRegime):
 
     def _begin_pass(self) -> None:
         """Reset the sums of an evaluation at the trial point."""
-        self._evaluated = 0
+        self._n_evaluated = 0
         self._loss = 0.0
-        self._staged: list[int] = []
+        self._staged_attempts: list[int] = []
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Evaluate each unit once at the trial point; after the last unit, set the next trial.
 
-        After a stop, call it with the remaining units to resume.
+        To resume after a stop, call this method with the remaining units.
 
         Raises
         ------
@@ -202,43 +204,43 @@ class SandblasterRegime(ScheduledRegime):
             If f is not finite at the starting point.
         """
         self.workers.liveness.progress()
-        # draws of epoch 0; alpha 1 for the unscaled gradient: see `GradientJob`
+        # tasks with the draws of epoch 0, and with alpha 1, which `GradientJob` requires
         tasks = [
             task._replace(key=unit_key(self._seed, 0, task.unit.index), alphas=(1.0, 1.0))
             for task in tasks
         ]
         items = runs_of(tasks, self.config.threads)
-        if not self._evaluated:
+        if not self._n_evaluated:
             with defer_interrupts():
                 self._gradient.clear()
-                # drop gradients that attempts of earlier passes have staged too late
+                # drop the gradients that attempts of an earlier pass have staged after its end
                 self._drop_others(tf.constant([], tf.int64))
-        steps = (self._search.step,) * 2
-        n_done = 0
-        for item, number, packed, counts in self._scheduler.run_batch(items, stop):
+        alphas = self._search.step, self._search.step
+        n_items = 0
+        for item, attempt, packed, is_first in self._scheduler.run_batch(items, stop):
             result = JobResult.unpacked(packed)
-            reports = self.count_work(result, [task._replace(alphas=steps) for task in item])
-            if not counts:
+            unit_reports = self.count_work(result, [task._replace(alphas=alphas) for task in item])
+            if not is_first:
                 self.traffic.repeated += len(item)
                 continue
-            n_done += 1
+            n_items += 1
             self._loss += math.fsum(result.units.loss[: len(item)])
-            self._evaluated += len(item)
-            self._staged.append(number)
-            if len(self._staged) == ADD_BATCH:
-                self._add([self._staged])
-            for evaluated in reports:
-                report(evaluated)
-        self._add([[number] for number in self._staged])
-        if n_done == len(items):
+            self._n_evaluated += len(item)
+            self._staged_attempts.append(attempt)
+            if len(self._staged_attempts) == N_ADDED_ITEMS:
+                self._add([self._staged_attempts])
+            for unit_report in unit_reports:
+                report(unit_report)
+        self._add([[attempt] for attempt in self._staged_attempts])
+        if n_items == len(items):
             self._end_pass(tasks[0].epoch if tasks else 0)
 
     @defer_interrupts()
     def _end_pass(self, epoch: int) -> None:
         loss = self._loss
-        evaluated = self._evaluated
+        is_complete = self._n_evaluated >= self._n_units
         self._begin_pass()
-        if evaluated < self._units:
+        if not is_complete:
             return
         if self._search.loss is None and not math.isfinite(loss):
             raise Divergence(f"the loss of the corpus is {loss} at the beginning of epoch {epoch}")
@@ -247,10 +249,10 @@ class SandblasterRegime(ScheduledRegime):
 
     @defer_interrupts()
     def _add(self, batches: list[list[int]]) -> None:
-        """Add the gradients that are staged under these numbers."""
-        for numbers in batches:
-            self._add_staged(tf.constant(numbers, tf.int64))
-        self._staged = []
+        """Add the staged gradients of batches of attempts to the sum."""
+        for attempts in batches:
+            self._add_staged(tf.constant(attempts, tf.int64))
+        self._staged_attempts = []
 
     def load(self, arrays: Tables) -> None:
         """Set the rows and restart the search, unless they equal the current point."""
@@ -276,9 +278,9 @@ class SandblasterRegime(ScheduledRegime):
 
 
 def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:
-    """Diagonal estimate of the inverse Hessian, up to a factor: one number per row.
+    """Estimate the diagonal of the inverse Hessian, up to a factor: one number per row.
 
-    The curvature of f in a row is a sum over the predictions that the row takes part in. So the
+    The curvature of f in a row is a sum over the predictions in which the row takes part. So the
     estimate is the reciprocal of the expected number of these predictions; see `pair_rates`.
     """
     weights = point.like(1)

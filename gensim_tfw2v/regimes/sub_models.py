@@ -33,15 +33,15 @@ from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: Number of retries to reach the worker that holds a sub-model, for each worker of the cluster.
-#: After that many, the sub-model counts as lost.
-TRIES_A_WORKER = 50
+#: Number of retries, per worker of the cluster, to reach the worker that holds a sub-model. If all
+#: retries fail, the sub-model counts as lost.
+RETRIES_PER_WORKER = 50
 
-#: Seconds between the first two tries. Each wait is 1.1 times the previous one.
-FIRST_WAIT = 0.001
+#: Seconds from a first try to the first retry. Each later wait is 1.1 times the previous one.
+FIRST_WAIT_SECONDS = 0.001
 
-#: Maximum number of seconds between two tries.
-MAX_WAIT = 0.1
+#: Maximum number of seconds from a retry to the next one.
+MAX_WAIT_SECONDS = 0.1
 
 
 class _Lost(Exception):
@@ -49,15 +49,15 @@ class _Lost(Exception):
 
 
 class SubModelsRegime(ParameterServerRegime):
-    """Trains one sub-model per worker at a time, each from the initial rows on the ps tasks."""
+    """Trains one sub-model per worker at a time. Each starts from the rows on the ps tasks."""
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         self._folder = setup.folder
-        self._words = len(setup.words.keep)
+        self._n_words = len(setup.words.keep)
         self._attempts = itertools.count(1)
-        self._current: dict[int, int] = {}  # number of each sub-model's running attempt
-        self._local = threading.local()  # `slot`: index of the worker that a thread uses
+        self._current: dict[int, int] = {}  # running attempt of each sub-model, by its number
+        self._local = threading.local()  # `_local.slot` is the index of the worker of a thread
         self._functions = sub_model_functions(self.config, self.server)
 
     def train_epoch(
@@ -72,9 +72,9 @@ class SubModelsRegime(ParameterServerRegime):
         ----------
         tasks : sequence of SubModelTask
         report : callable
-            Called after each unit and after each sub-model, from any thread. Each report of a unit
-            counts a part of the unit's words and sentences, so that the counts of all sub-models
-            add up to those of the corpus.
+            Called after each unit and after each sub-model, from any thread. The report of a unit
+            contains only a part of the unit's words and sentences, so that the sums over all
+            sub-models are the numbers of words and sentences of the corpus.
         stop : callable
             Called before each job. Once it returns True, the remaining jobs are skipped.
 
@@ -86,122 +86,128 @@ class SubModelsRegime(ParameterServerRegime):
             If the initial rows are lost.
         """
         self.workers.liveness.progress()
-        todo = deque(tasks)
+        remaining_tasks = deque(tasks)
         slots = itertools.count()
 
-        def work(ended: threading.Event) -> None:
+        def work(end_event: threading.Event) -> None:
             self._local.slot = next(slots)
 
-            def stopped() -> bool:
-                return ended.is_set() or stop()
+            def must_stop() -> bool:
+                return end_event.is_set() or stop()
 
-            while not stopped():
+            while not must_stop():
                 try:
-                    task = todo.popleft()
+                    task = remaining_tasks.popleft()
                 except IndexError:  # no task is left
                     break
                 try:
-                    if self._train_model(task, report, stopped):
+                    if self._train_model(task, report, must_stop):
                         report(SubModelDone(task.number))
                 except _Lost:
-                    todo.append(task)  # retrained from the start
+                    remaining_tasks.append(task)  # train this sub-model again, from its start
                 finally:
                     del self._current[task.number]
 
-        threads = min(self.workers.number, len(tasks))
-        run_threads(work, threads, "tfw2v-sub-model", ending_seconds=ENDING_SECONDS)
+        n_threads = min(self.workers.number, len(tasks))
+        run_threads(work, n_threads, "tfw2v-sub-model", ending_seconds=ENDING_SECONDS)
 
     def _train_model(
         self,
         task: SubModelTask,
         report: Callable[[UnitReport | SubModelDone], None],
-        stopped: Callable[[], bool],
+        must_stop: Callable[[], bool],
     ) -> bool:
         """Train a sub-model, and write its files; return False if it was stopped.
 
         Raises
         ------
         _Lost
+            If no worker holds the sub-model any longer.
         """
-        number = task.number
-        attempt = self._current[number] = next(self._attempts)
-        seen = np.zeros(self._words, np.int64)
-        job = units_so_far = 0
-        jobs = task.jobs(self.config, self._seed, seen)
-        following = next(jobs, None)
+        attempt = next(self._attempts)
+        self._current[task.number] = attempt
+        word_counts = np.zeros(self._n_words, np.int64)
+        job_index = 0
+        n_units = 0
+        jobs = task.jobs(self.config, self._seed, word_counts)
+        next_job = next(jobs, None)
         try:
-            while following is not None:
-                if stopped():
+            while next_job is not None:
+                if must_stop():
                     return False
-                epoch, units, arguments = following
-                schedule = functools.partial(self._schedule, attempt, job, arguments)
-                running = schedule()
-                following = next(jobs, None)  # drawn while the worker trains
+                epoch, units, arguments = next_job
+                schedule = functools.partial(self._schedule, attempt, job_index, arguments)
+                job = schedule()
+                next_job = next(jobs, None)  # drawn while the worker trains
                 # no limit for the first job: it may have to wait until a worker is free
-                tries = self._tries if job else math.inf
+                max_retries = self._max_retries if job_index else math.inf
                 result = results_of(
-                    self._run_on_holder(running, schedule, lambda packed: packed[0], tries)
+                    self._run_on_holder(job, schedule, lambda packed: packed[0], max_retries)
                 )
                 if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
                     window = self.config.window
                     negative = self.config.objective.negative
-                    raise Divergence.at(f"sub-model {number}", window, negative, alpha)
-                units_so_far += len(units)
-                sent = sum(len(entries) for entries in arguments[0].numpy())
-                tokens = int(result.kept.sum())
-                with self._counting:
-                    self.traffic += Traffic(units=len(units), tokens=tokens, corpus_bytes=sent)
+                    raise Divergence.at(f"sub-model {task.number}", window, negative, alpha)
+                n_units += len(units)
+                n_bytes = sum(len(entries) for entries in arguments[0].numpy())
+                n_tokens = int(result.kept.sum())
+                with self._traffic_lock:
+                    self.traffic += Traffic(units=len(units), tokens=n_tokens, corpus_bytes=n_bytes)
                 for unit_report in result.reports(units, arguments[2][:, 1].numpy(), epoch):
                     report(unit_report)
-                job += 1
-            return self._write(number, attempt, seen, stopped)
+                job_index += 1
+            return self._write(task.number, attempt, word_counts, must_stop)
         except _Lost:
-            with self._counting:
-                self.traffic.repeated += units_so_far
+            with self._traffic_lock:
+                self.traffic.repeated += n_units
             raise
 
-    def _schedule(self, attempt: int, job: int, arguments: tuple[Any, ...]) -> Job:
-        others = [other for other in tuple(self._current.values()) if other != attempt]
+    def _schedule(self, attempt: int, job_index: int, arguments: tuple[Any, ...]) -> Job:
+        current_attempts = tuple(self._current.values())
+        other_attempts = [other for other in current_attempts if other != attempt]
         return self.workers.schedule(
             self._functions.train,
             *arguments,
             tf.constant(attempt, tf.int64),
-            tf.constant(job, tf.int64),
-            tf.constant(others, tf.int64),
+            tf.constant(job_index, tf.int64),
+            tf.constant(other_attempts, tf.int64),
             slot=self._local.slot,
         )
 
     def _run_on_holder(
         self,
-        running: Job,
-        again: Callable[[], Job],
-        is_met: Callable[[np.ndarray], object],
-        tries: float,
+        job: Job,
+        schedule: Callable[[], Job],
+        is_result: Callable[[np.ndarray], object],
+        max_retries: float,
     ) -> np.ndarray:
         """Retry a job until the worker that holds its sub-model runs it; return its result.
+
+        `schedule` starts a retry. A worker that does not hold the sub-model returns an array for
+        which `is_result` is false.
 
         Raises
         ------
         _Lost
-            If `tries` retries were not enough.
+            If `max_retries` retries were not enough.
         """
-        seconds = FIRST_WAIT
-        for number in itertools.count(1):
-            returned = running.result()
-            if is_met(returned):
-                return returned
-            if number > tries:
+        seconds = FIRST_WAIT_SECONDS
+        for n_tries in itertools.count(1):
+            result = job.result()
+            if is_result(result):
+                return result
+            if n_tries > max_retries:
                 break
             time.sleep(seconds)
-            seconds = min(MAX_WAIT, 1.1 * seconds)
-            running = again()
+            seconds = min(MAX_WAIT_SECONDS, 1.1 * seconds)
+            job = schedule()
         raise _Lost
 
     def _write(
-        self, number: int, attempt: int, seen: np.ndarray, stopped: Callable[[], bool]
+        self, number: int, attempt: int, word_counts: np.ndarray, must_stop: Callable[[], bool]
     ) -> bool:
-        """Fetch a sub-model's rows, and write its files; return False if it was stopped."""
+        """Fetch the rows of sub-model `number`, and write its files; return False if stopped."""
         size = self.config.vector_size
         for name, layout in self.server.tables._asdict().items():
             path = file_of(self._folder, number, name)
@@ -210,23 +216,26 @@ class SubModelsRegime(ParameterServerRegime):
             rows = new_array(path, (layout.rows, size))
             first = 0
             while first < layout.rows:
-                if stopped():
+                if must_stop():
                     return False
                 part = self._read(name, attempt, first)
                 rows[first : first + len(part)] = part
                 first += len(part)
             rows.flush()
-            with self._counting:
+            with self._traffic_lock:
                 self.traffic.fetched_bytes += rows.nbytes
-        save_array(file_of(self._folder, number, "seen"), seen)
+        save_array(file_of(self._folder, number, "seen"), word_counts)
         return True
 
     def _read(self, name: str, attempt: int, first: int) -> np.ndarray:
-        read = getattr(self._functions.read, name)
+        """Fetch rows of a table of a sub-model, from the row `first` on, as many as are sent."""
+        function = getattr(self._functions.read, name)
         arguments = tf.constant(attempt, tf.int64), tf.constant(first, tf.int64)
-        schedule = functools.partial(self.workers.schedule, read, *arguments, slot=self._local.slot)
-        return self._run_on_holder(schedule(), schedule, len, self._tries)
+        schedule = functools.partial(
+            self.workers.schedule, function, *arguments, slot=self._local.slot
+        )
+        return self._run_on_holder(schedule(), schedule, len, self._max_retries)
 
     @property
-    def _tries(self) -> int:
-        return TRIES_A_WORKER * self.workers.number
+    def _max_retries(self) -> int:
+        return RETRIES_PER_WORKER * self.workers.number

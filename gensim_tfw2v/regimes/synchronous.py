@@ -1,12 +1,12 @@
 """Synchronous training in rounds: workers train from one snapshot, then their changes are merged.
 
 With one ps, a single task holds all parameters and merges all changes. The result of a round does
-not depend on the speed of workers, or on how often a job was run.
+not depend on the speed of workers, or on the number of times that a job was run.
 
-A round, like a pass of Sandblaster, is a batch of work items. Each item goes to the next free
-worker. When no items are left, idle workers run backup copies of unfinished items, and the first
-result counts (Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2). So neither
-slow nor hanging workers delay a batch.
+A round, like a pass of Sandblaster, is a batch of work items. The next free worker runs the next
+item. When no items are left, idle workers run backup copies of unfinished items, and an item's
+first result counts (Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2). So
+neither slow nor hanging workers delay a batch.
 """
 
 import itertools
@@ -36,8 +36,9 @@ from gensim_tfw2v.processes.threads import LOOK_SECONDS, defer_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: Multiple of the median time of a batch's finished items. After that time, a patient scheduler
-#: copies an unfinished item, once, if at least half of the batch's items have finished.
+#: An item that runs for longer than this multiple of the median time of the batch's finished items
+#: is a straggler. A patient scheduler runs one copy of a straggler, if at least half of the items
+#: have finished.
 STRAGGLER_TIMES = 3.0
 
 #: Minimum number of seconds from the start of a batch until a patient scheduler copies an item.
@@ -48,8 +49,8 @@ STRAGGLER_SECONDS = 1.0
 class WorkItem:
     """A work item of a batch, and the state of its attempts."""
 
-    what: Any
-    attempts: int = 0  # running now
+    content: Any
+    n_attempts: int = 0  # number of running attempts
     is_done: bool = False
 
 
@@ -63,11 +64,11 @@ class BackupScheduler:
     ----------
     workers : int
         Maximum number of concurrent attempts.
-    run : function (item, number) -> result
-        Runs an attempt under a unique number, and waits for it; called in threads.
+    run : function (item, attempt) -> result
+        Runs an item, and waits for its result; called in threads. `attempt` is a unique number.
     intact : function () -> bool
-        Called after a failed attempt: returns whether the results of earlier attempts still exist.
-    patient : bool
+        Called after a failed attempt. Returns whether the results of earlier attempts still exist.
+    is_patient : bool
         Copy only stragglers, which are slow items. Otherwise any idle worker copies an unfinished
         item.
     """
@@ -77,14 +78,14 @@ class BackupScheduler:
         workers: int,
         run: Callable[[Any, int], Any],
         intact: Callable[[], bool],
-        patient: bool = False,
+        is_patient: bool = False,
     ) -> None:
-        self._workers = workers
+        self._n_workers = workers
         self._run = run
         self._intact = intact
-        self._patient = patient
-        self._numbers = itertools.count(1)
-        # number and item of each running attempt, including obsolete ones of earlier batches
+        self._is_patient = is_patient
+        self._attempts = itertools.count(1)
+        # (attempt, item) of all running attempts, including obsolete ones of earlier batches
         self._running: dict[Future[Any], tuple[int, WorkItem]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-item")
 
@@ -95,46 +96,49 @@ class BackupScheduler:
         ----------
         items : iterable
         stop : callable
-            Once it returns True, no more items are started; started ones are waited for.
+            Once it returns True, no more items are started, but items that run are waited for.
 
         Yields
         ------
-        (item, number, result, bool)
-            For each successful attempt, including attempts of earlier batches: its item, its
-            number, its result, and whether the result counts. Only an item's first result counts.
+        (item, attempt, result, bool)
+            For each successful attempt, including attempts of earlier batches: the item, the number
+            of the attempt, the result, and whether it is the first result of the item. Only the
+            first one counts.
 
         Raises
         ------
         ClusterLost
             If an attempt failed, and the results of earlier attempts are lost.
         """
-        waiting = deque(map(WorkItem, items))
-        out: list[WorkItem] = []  # started, not finished
-        total = len(waiting)
-        began = time.monotonic()
-        took = list[float]()  # seconds from the start of the batch to the end of each item
+        waiting_items = deque(map(WorkItem, items))
+        running_items: list[WorkItem] = []
+        n_items = len(waiting_items)
+        start_time = time.monotonic()
+        end_times = list[float]()  # seconds from the start of the batch to the end of each item
         is_stopped = False
         while True:
             is_stopped = is_stopped or stop()
-            passed = time.monotonic() - began
-            before = len(out)
-            out = [item for item in out if not item.is_done]
-            took += [passed] * (before - len(out))
-            while len(self._running) < self._workers:
-                if waiting and not is_stopped:
-                    out.append(waiting.popleft())
-                    self._begin(out[-1])
+            seconds = time.monotonic() - start_time
+            n_started = len(running_items)
+            running_items = [item for item in running_items if not item.is_done]
+            end_times += [seconds] * (n_started - len(running_items))
+            while len(self._running) < self._n_workers:
+                if waiting_items and not is_stopped:
+                    running_items.append(waiting_items.popleft())
+                    self._begin(running_items[-1])
                     continue
-                again = min(out, key=lambda item: item.attempts, default=None)
-                if again is None or again.attempts and not self._copies(again, passed, took, total):
+                item = min(running_items, key=lambda item: item.n_attempts, default=None)
+                if item is None:
                     break
-                self._begin(again)
-            if not out and (is_stopped or not waiting):
+                if item.n_attempts and not self._may_copy(item, seconds, end_times, n_items):
+                    break
+                self._begin(item)
+            if not running_items and (is_stopped or not waiting_items):
                 return
-            done, _ = wait(self._running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-            for future in done:
-                number, item = self._running.pop(future)
-                item.attempts -= 1
+            futures, _ = wait(self._running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            for future in futures:
+                attempt, item = self._running.pop(future)
+                item.n_attempts -= 1
                 try:
                     result = future.result()
                 except ClusterLost:
@@ -143,20 +147,25 @@ class BackupScheduler:
                     continue
                 is_first = not item.is_done
                 item.is_done = True
-                yield item.what, number, result, is_first
+                yield item.content, attempt, result, is_first
 
-    def _copies(self, item: WorkItem, passed: float, took: list[float], total: int) -> bool:
-        """Return whether to run a copy of an item; `passed` and `took` are as in `run_batch`."""
-        if not self._patient:
+    def _may_copy(
+        self, item: WorkItem, seconds: float, end_times: list[float], n_items: int
+    ) -> bool:
+        """Return whether to run a copy of a running item, `seconds` after the start of the batch.
+
+        `end_times` are those of the finished items of the batch, which has `n_items` items.
+        """
+        if not self._is_patient:
             return True
-        if item.attempts > 1 or 2 * len(took) < total:
+        if item.n_attempts > 1 or 2 * len(end_times) < n_items:
             return False
-        return passed > max(STRAGGLER_SECONDS, STRAGGLER_TIMES * statistics.median(took))
+        return seconds > max(STRAGGLER_SECONDS, STRAGGLER_TIMES * statistics.median(end_times))
 
     def _begin(self, item: WorkItem) -> None:
-        number = next(self._numbers)
-        item.attempts += 1
-        self._running[self._threads.submit(self._run, item.what, number)] = number, item
+        attempt = next(self._attempts)
+        item.n_attempts += 1
+        self._running[self._threads.submit(self._run, item.content, attempt)] = attempt, item
 
     def close(self) -> None:
         """Stop without waiting for running attempts."""
@@ -166,34 +175,37 @@ class BackupScheduler:
 class ScheduledRegime(ParameterServerRegime):
     """Base of regimes whose jobs a `BackupScheduler` runs; see `ParameterServerRegime`."""
 
-    patient = False
+    is_patient = False
 
     def __init__(self, setup: Setup, workers: Workers, options: Any) -> None:
         super().__init__(setup, workers, options)
-        self._replicas = 1  # number of jobs trained concurrently
-        self._scheduling = threading.Lock()  # only one thread may trace the function
+        self._concurrent_jobs = 1  # number of jobs that are trained concurrently; see `ROUND_TIMES`
+        self._schedule_lock = threading.Lock()  # only one thread may trace the function
         self._scheduler = BackupScheduler(
             workers.number,
             self.run_job,
             lambda: workers.liveness.intact(self.server.tables),
-            self.patient,
+            self.is_patient,
         )
 
-    def run_job(self, tasks: Sequence[UnitTask], number: int) -> np.ndarray:
-        """Run a job on the next free worker, under a unique number; return its packed result."""
-        empty = self.config.threads - len(tasks)
+    def run_job(self, tasks: Sequence[UnitTask], attempt: int) -> np.ndarray:
+        """Run a job on the next free worker; return its packed result.
+
+        `attempt` is a unique number.
+        """
+        n_missing = self.config.threads - len(tasks)  # threads without a unit
         unit_sources = [source_of(task.unit, self.config) for task in tasks]
-        sources, ranges = zip(*unit_sources, *[NOTHING] * empty, strict=True)
+        sources, ranges = zip(*unit_sources, *[NOTHING] * n_missing, strict=True)
         arguments = (
             np.array(sources, object),
             np.array(ranges, np.int32),
-            np.array([*(task.unit.index for task in tasks), *[-1] * empty], np.int32),
-            np.array([*(task.key for task in tasks), *[[0, 0]] * empty], np.int32),
-            np.array([task.alphas for task in (*tasks, *[tasks[0]] * empty)], np.float32),
-            np.float32(self._replicas),
-            np.int64(number),
+            np.array([*(task.unit.index for task in tasks), *[-1] * n_missing], np.int32),
+            np.array([*(task.key for task in tasks), *[[0, 0]] * n_missing], np.int32),
+            np.array([task.alphas for task in (*tasks, *[tasks[0]] * n_missing)], np.float32),
+            np.float32(self._concurrent_jobs),
+            np.int64(attempt),
         )
-        with self._scheduling:
+        with self._schedule_lock:
             job = self.workers.schedule(self.job.function, *map(tf.constant, arguments))
         return job.result()
 
@@ -206,10 +218,10 @@ class ScheduledRegime(ParameterServerRegime):
 class SynchronousRegime(ScheduledRegime):
     """Trains in rounds of ``config.workers`` jobs; see `ParameterServerRegime`.
 
-    The cluster may have fewer or more worker tasks than that.
+    The number of worker tasks may differ from the number of jobs in a round.
     """
 
-    patient = True
+    is_patient = True
 
     def __init__(
         self, setup: Setup, workers: Workers, options: Synchronous | Deterministic
@@ -236,28 +248,28 @@ class SynchronousRegime(ScheduledRegime):
         """
         self.begin_epoch()
         jobs = runs_of(tasks, self.config.threads)
-        alone = -(-self.alone(tasks) // self.config.threads)
+        n_warm_jobs = -(-self.count_warm_tasks(tasks) // self.config.threads)
         for round_jobs in [
-            *runs_of(jobs[:alone], 1),
-            *runs_of(jobs[alone:], self.config.workers),
+            *runs_of(jobs[:n_warm_jobs], 1),
+            *runs_of(jobs[n_warm_jobs:], self.config.workers),
         ]:
             if stop():
                 break
             is_shared = self.options.combines_by_direction and len(round_jobs) > 1
             # jobs of a round overlap completely, unlike asynchronous ones: see `ROUND_TIMES`
-            self._replicas = len(round_jobs) * (ROUND_TIMES if is_shared else 1)
-            # by index of a job's first unit: number of the attempt that counts, and its reports
-            ended: dict[int, tuple[int, list[UnitReport]]] = {}
-            for job, number, packed, counts in self._scheduler.run_batch(round_jobs, never):
-                if counts:
-                    ended[job[0].unit.index] = number, self.reported(packed, job)
+            self._concurrent_jobs = len(round_jobs) * (ROUND_TIMES if is_shared else 1)
+            # for the index of a job's first unit, the attempt that counts and the job's reports
+            results: dict[int, tuple[int, list[UnitReport]]] = {}
+            for job, attempt, packed, is_first in self._scheduler.run_batch(round_jobs, never):
+                if is_first:
+                    results[job[0].unit.index] = attempt, self.make_reports(packed, job)
                 else:
                     self.count_work(JobResult.unpacked(packed), job)
-            # in the order of the jobs, whichever finished first
-            job_results = [ended[job[0].unit.index] for job in round_jobs]
+            # sorted by job, because jobs finish in any order
+            job_results = [results[job[0].unit.index] for job in round_jobs]
             with defer_interrupts():
-                self._add_staged(tf.constant([number for number, _ in job_results], tf.int64))
-            for _, reports in job_results:
-                for trained in reports:
-                    report(trained)
+                self._add_staged(tf.constant([attempt for attempt, _ in job_results], tf.int64))
+            for _, unit_reports in job_results:
+                for unit_report in unit_reports:
+                    report(unit_report)
         self.end_epoch()

@@ -326,7 +326,7 @@ def test_warm_start_trains_with_one_replica(units, monkeypatch):
 
     monkeypatch.setattr(downpour.ReplicaJob, "fetch", noted)
     trial = Trial(OBJECTIVES[0], workers=2)
-    trial.setup = trial.setup._replace(units=len(units))
+    trial.setup = trial.setup._replace(n_units=len(units))
     workers = Watched(2)
     regime = DownpourRegime(trial.setup, workers, Downpour(warm_start=0.5))
     for epoch in range(2):
@@ -336,13 +336,14 @@ def test_warm_start_trains_with_one_replica(units, monkeypatch):
         reports = []
         regime.train_epoch(tasks(units, epoch), reports.append)
         assert {report.unit.index for report in reports} == {unit.index for unit in units}
-        assert regime.alone(tasks(units, epoch)) == (len(units) // 2 if epoch == 0 else 0)
+        n_warm = len(units) // 2 if epoch == 0 else 0
+        assert regime.count_warm_tasks(tasks(units, epoch)) == n_warm
         if epoch == 0:
             assert workers.seen.pop(0) == (1, 1)
         assert {replicas for _, replicas in workers.seen} == {2} and max(workers.seen)[0] > 1
     assert len(traced) == 1  # one graph, by one worker and by all of a process
     # an epoch resumed from a checkpoint has the rest of the warm start
-    assert regime.alone(tasks(units[1:])) == len(units) // 2 - 1
+    assert regime.count_warm_tasks(tasks(units[1:])) == len(units) // 2 - 1
     regime.close()
 
 
@@ -350,7 +351,7 @@ def test_workers_of_a_process_share_one_traced_function(units):
     trial = Trial(OBJECTIVES[0], workers=2)
     config = replace(trial.setup.config, one_at_a_time=True)
     workers = Watched(2)
-    regime = AsynchronousRegime(trial.setup._replace(units=len(units), config=config), workers)
+    regime = AsynchronousRegime(trial.setup._replace(n_units=len(units), config=config), workers)
     regime.load(trial.arrays)
     for epoch in range(2):
         regime.train_epoch(tasks(units, epoch), lambda report: None)

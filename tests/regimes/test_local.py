@@ -182,7 +182,7 @@ def test_unit_keys_are_unique():
 class InterruptedLine:
     """Raise KeyboardInterrupt in this thread before the n-th line of the regime's modules.
 
-    Lines of `_recorded` are left out: they run while signals are deferred.
+    Lines of `_record_units` are left out: they run while signals are deferred.
     """
 
     def __init__(self, n):
@@ -191,7 +191,7 @@ class InterruptedLine:
     def of_call(self, frame, event, argument):
         name = frame.f_code.co_filename
         is_traced = name.endswith(("regimes/local.py", "regimes/deterministic.py"))
-        return self.of_line if is_traced and frame.f_code.co_name != "_recorded" else None
+        return self.of_line if is_traced and frame.f_code.co_name != "_record_units" else None
 
     def of_line(self, frame, event, argument):
         is_deferred = signal.getsignal(signal.SIGINT) is not signal.default_int_handler

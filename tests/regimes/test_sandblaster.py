@@ -43,7 +43,7 @@ def make(trial, units, shards=1, workers=None, **options):
     trial.workers.shards = shards
     if workers is not None:
         workers.shards = shards
-    setup = trial.setup._replace(units=len(units))
+    setup = trial.setup._replace(n_units=len(units))
     return SandblasterRegime(setup, workers or trial.workers, Sandblaster(**options))
 
 

@@ -147,7 +147,7 @@ class Forgetful(LocalWorkers):
 # last sub-model may be ready by then.
 @pytest.mark.parametrize(("after", "least"), [(1, 0), (2, 1), (7, 1), (20, 0)])
 def test_worker_that_loses_its_sub_model_retrains_it(units, tmp_path, monkeypatch, after, least):
-    monkeypatch.setattr(sub_models, "TRIES_A_WORKER", 20)
+    monkeypatch.setattr(sub_models, "RETRIES_PER_WORKER", 20)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     given, workers = sub_models_of(units), Forgetful(2, after)
     regime, reports, files = train(trial, given, workers)
