@@ -11,15 +11,20 @@ from benchmarks.options.cells import Cell
 from benchmarks.options.measure import overlap
 from benchmarks.options.run import record_path, seeds
 
-#: Limits of a cell that passes. NORM: ratio of the largest norm to gensim's. LOSS: relative
-#: difference of the loss. LOST: difference between the fraction of neighbours that two gensim seeds
-#: share, and the fraction shared with gensim.
-NORM, LOSS, LOST = 1.5, 0.05, 0.05
+#: Maximum ratio of the largest norm to gensim's, or of gensim's to ours, in a cell that passes.
+MAX_NORM_RATIO = 1.5
+
+#: Maximum relative difference of the loss.
+MAX_LOSS_DIFFERENCE = 0.05
+
+#: Maximum difference between the fraction of neighbours that two gensim seeds share, and the
+#: fraction shared with gensim.
+MAX_LOST_NEIGHBOURS = 0.05
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of a cell, as ratios to gensim's figures."""
+    """Result of a cell. Norms and losses are ratios to gensim's."""
 
     cell: Cell
     error: str | None = None
@@ -36,15 +41,18 @@ class Verdict:
         if self.error is not None:
             return [self.error]
         faults = {
-            "norm": self.largest > NORM or self.largest < 1 / NORM,
-            "loss": abs(self.loss - 1) > LOSS,
-            "neighbours": self.shared < self.own - LOST,
+            "norm": self.largest > MAX_NORM_RATIO or self.largest < 1 / MAX_NORM_RATIO,
+            "loss": abs(self.loss - 1) > MAX_LOSS_DIFFERENCE,
+            "neighbours": self.shared < self.own - MAX_LOST_NEIGHBOURS,
         }
         return [name for name, is_wrong in faults.items() if is_wrong]
 
 
 def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
-    """Compare the means over the seeds; None if gensim's own training failed or diverged."""
+    """Compare the means over the seeds of gensim's and this package's records.
+
+    Returns None if one of gensim's trainings failed or diverged.
+    """
     gensim, ours = (_records(cell, records, engine) for engine in ("gensim", place))
     if any("error" in record or record["loss"] > cell.untrained_loss for record in gensim):
         return None
