@@ -46,9 +46,9 @@ def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
     def time_calls(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed_call(*args: Any, **kwargs: Any) -> Any:
             nonlocal n_inputs
-            begin = time.thread_time_ns()
+            start = time.thread_time_ns()
             result = function(*args, **kwargs)
-            times[name] += time.thread_time_ns() - begin
+            times[name] += time.thread_time_ns() - start
             n_inputs += len(result.inputs) if name == "draw" else 0
             return result
 

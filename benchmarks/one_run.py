@@ -70,7 +70,7 @@ def measure(
     start_time : float
         `time.time()` just before the process was started.
     """
-    begin = time.perf_counter()
+    import_start = time.perf_counter()
     engine = pkgutil.resolve_name(target)
     import_end = time.perf_counter()
     source = text_source(corpus, from_file)
@@ -83,7 +83,7 @@ def measure(
         "raw_words": model.corpus_total_words,
         "vocabulary": len(model.wv),
         "epochs": model.epochs,
-        "import_seconds": import_end - begin,
+        "import_seconds": import_end - import_start,
         "vocab_seconds": counting_end - import_end,
         "train_seconds": seconds,
         "process_seconds": time.time() - start_time,

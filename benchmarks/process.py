@@ -1,7 +1,7 @@
 """Commands in separate processes, with the time and memory that they and their descendants use.
 
 The system reports a process's resource usage to the process that waits for it. Descendants whose
-parent exits first are normally inherited by the init process, and their usage would be lost. On
+parent exits root are normally inherited by the init process, and their usage would be lost. On
 Linux, this process inherits them instead.
 """
 
@@ -160,13 +160,13 @@ class FamilyPeak(threading.Thread):
     def _bytes(self) -> int:
         descendants_bytes = 0
         try:
-            first = psutil.Process(self.pid)
-            for process in first.children(recursive=True):
+            root = psutil.Process(self.pid)
+            for process in root.children(recursive=True):
                 if time.time() - process.create_time() > SETTLED_SECONDS:
                     descendants_bytes += process.memory_full_info().uss
             if not descendants_bytes:
                 return 0
-            return descendants_bytes + int(first.memory_info().rss)
+            return descendants_bytes + int(root.memory_info().rss)
         except psutil.Error:  # a process has exited meanwhile; skip this sample
             return 0
 
@@ -214,8 +214,8 @@ def _wait_for_orphans(other_children: set[int]) -> float:
 def _kill_family(pid: int) -> None:
     """Kill a process and its descendants, including those in sessions of their own."""
     with contextlib.suppress(psutil.Error):
-        first = psutil.Process(pid)
-        for process in [*first.children(recursive=True), first]:
+        root = psutil.Process(pid)
+        for process in [*root.children(recursive=True), root]:
             with contextlib.suppress(psutil.Error):
                 process.send_signal(signal.SIGKILL)
 

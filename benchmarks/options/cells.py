@@ -68,7 +68,7 @@ class Cell:
     alpha: float = 0.025
     vector_size: int = 100
     sample: float = 1e-3
-    draw: int = 0  # index in the grid; `--first N` selects the cells with an index below N
+    draw: int = 0  # index in the grid
 
     @property
     def options(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Cell:
 
     @property
     def is_fasttext(self) -> bool:
-        """Whether the class is FastText."""
+        """Return whether the class is FastText."""
         return self.objective.startswith("FastText")
 
     @property

@@ -73,9 +73,9 @@ def _walks() -> list[list[str]]:
     edges: list[list[int]] = [[] for _ in range(500)]
     for node in range(500):
         for _ in range(4):
-            near = random.random() < 0.85
+            is_near = random.random() < 0.85
             neighbour = (
-                int(random.integers(50)) * 10 + node % 10 if near else int(random.integers(500))
+                int(random.integers(50)) * 10 + node % 10 if is_near else int(random.integers(500))
             )
             edges[node].append(neighbour)
             edges[neighbour].append(node)

@@ -62,14 +62,16 @@ def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
     def ratio(name: str) -> float:
         return mean(r[name] for r in ours) / mean(r[name] for r in gensim)
 
-    near, near_gensim = ([r["neighbours"] for r in records] for records in (ours, gensim))
+    our_neighbours, gensim_neighbours = (
+        [r["neighbours"] for r in records] for records in (ours, gensim)
+    )
     return Verdict(
         cell,
         largest=ratio("largest"),
         mean=ratio("mean"),
         loss=ratio("loss"),
-        shared=mean(overlap(a, b) for a, b in product(near, near_gensim)),
-        own=mean(overlap(a, b) for a, b in combinations(near_gensim, 2)),
+        shared=mean(overlap(a, b) for a, b in product(our_neighbours, gensim_neighbours)),
+        own=mean(overlap(a, b) for a, b in combinations(gensim_neighbours, 2)),
         speed=1 / ratio("seconds"),
     )
 

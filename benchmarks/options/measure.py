@@ -30,14 +30,14 @@ def measure(cell: Cell, path: Path, engine: str, seed: int, **options: Any) -> d
     our_class, gensim_class = (TFFastText, FastText) if cell.is_fasttext else (TFWord2Vec, Word2Vec)
     class_ = gensim_class if engine == "gensim" else our_class
     file_source: dict[str, Any] = {"corpus_file": str(path)}
-    begin = time.perf_counter()
+    start = time.perf_counter()
     try:
         # From a corpus_file, gensim's result with hs depends on earlier trainings of the process.
         source = {"sentences": LineSentence(str(path))} if "hs" in cell.options else file_source
         model = class_(**source, seed=seed, **{"workers": 1} | cell.options | options)
     except ArithmeticError as error:
         return {"error": str(error)}
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - start
     vectors = model.wv.vectors
     norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
     if not np.isfinite(norms).all():

@@ -28,8 +28,8 @@ UTF8 = "utf-8"
 #: Maximum number of bytes of a line that `is_model` reads.
 MAX_LINE_BYTES = 1 << 20
 
-#: Line of an evaluation file whose words are integers: two words and a rating. In a file of vectors
-#: in two dimensions, a word and its numbers look the same; such a file is mistaken.
+#: Line of an evaluation file whose words are integers: two words and a rating. A line of a file of
+#: vectors in two dimensions can look the same; `is_model` takes that for an evaluation file, too.
 INTEGER_PAIR = re.compile(rb"-?[0-9]+[\s,;]+-?[0-9]+[\s,;]+[0-9.eE+-]+")
 
 

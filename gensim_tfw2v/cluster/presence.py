@@ -115,9 +115,8 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
     with session([task], graph, target) as run, ignore_closed_queue:
         while True:
             name = run(next_name).decode()
-            with graph_of(
-                task
-            ) as lock_graph:  # locking the mutex waits until the training has left
+            # Locking the training's mutex waits until the training has left.
+            with graph_of(task) as lock_graph:
                 lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
                 lock_and_unlock = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
             with session([task], lock_graph, target) as run_lock:
