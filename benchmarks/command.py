@@ -10,14 +10,17 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 
 def existing_file(text: str) -> Path:
-    """Return a path; raise now if the file is missing, instead of after an hour."""
+    """Return the path of a file of the command line; raise if the file is missing.
+
+    So a mistyped name is reported at once, and not after an hour of measuring.
+    """
     if not Path(text).is_file():
         raise argparse.ArgumentTypeError(f"no such file: {text}")
     return Path(text)
 
 
 def at_least(minimum: int) -> Any:
-    """Return a parser of whole numbers that are not below `least`."""
+    """Return a function that parses a whole number, which must not be below `minimum`."""
 
     def parse_number(text: str) -> int:
         if (value := int(text)) < minimum:
@@ -29,7 +32,8 @@ def at_least(minimum: int) -> Any:
 
 def threads(text: str) -> int:
     """Parse a number of threads, up to the number of usable cores."""
-    value, n_cores = at_least(1)(text), len(usable_cores())
+    value = at_least(1)(text)
+    n_cores = len(usable_cores())
     if value > n_cores:
         raise argparse.ArgumentTypeError(f"{value}: this machine has {n_cores} cores")
     return int(value)
@@ -43,8 +47,8 @@ def net(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-#: Options that several benchmarks have.
-SHARED: dict[str, dict[str, Any]] = {
+#: Options that several benchmarks have: the arguments of `add_argument`, by name.
+SHARED_OPTIONS: dict[str, dict[str, Any]] = {
     "corpus": {
         "type": existing_file,
         "help": "text, one sentence per line, words separated by spaces",
@@ -77,14 +81,14 @@ SHARED: dict[str, dict[str, Any]] = {
 
 
 def shared_parser(module: str, about: str | None, *names: str) -> argparse.ArgumentParser:
-    """Make a command line with some of the `SHARED` options."""
+    """Make a command line with some of the `SHARED_OPTIONS`."""
     argument_parser = argparse.ArgumentParser(
         prog=f"python -m {module}",
         description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for name in names:
-        argument_parser.add_argument(name, **SHARED[name])
+        argument_parser.add_argument(name, **SHARED_OPTIONS[name])
     return argument_parser
 
 
@@ -94,5 +98,5 @@ def seeds(args: argparse.Namespace) -> range:
 
 
 def pairs(args: argparse.Namespace) -> dict[str, str]:
-    """Return the files of word pairs by display name."""
+    """Return the files of word pairs that ``--eval`` selects, by the name that tables show."""
     return {path.stem: str(path.resolve()) for path in args.eval}

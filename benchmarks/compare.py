@@ -1,6 +1,7 @@
 """Comparison of gensim and TFWord2Vec: ``python -m benchmarks.compare CORPUS --out FOLDER``.
 
-This process imports neither, because on Linux a child's peak memory starts at its parent's size.
+This process imports neither of the two packages that it compares. On Linux, a child's peak memory
+starts at its parent's size, so each run in a child would count the parent's imports, too.
 """
 
 import argparse
@@ -33,17 +34,17 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 
 class Engine(NamedTuple):
-    """Configuration that is compared: a class, its options, its input and its kernel."""
+    """Row of the tables: a class to train, with its options, its input and its kernel."""
 
     name: str
     target: str  # module:Class
     options: dict[str, Any] = {}
-    from_file: bool = True  # train from corpus_file=, or else from an iterable
-    kernel: str | None = None  # instruction set, such as "avx2"; by default the best
+    from_file: bool = True  # train from corpus_file=; if False, from an iterable
+    kernel: str | None = None  # instruction set, such as "avx2"; by default the processor's best
 
 
 class Task(NamedTuple):
-    """One training; trainings of the same round run directly after each other."""
+    """A training to run. The trainings of a round run directly after each other."""
 
     engine: Engine
     setting: str
@@ -82,7 +83,7 @@ def literals(text: str) -> dict[str, Any]:
 
 
 def engines(args: argparse.Namespace) -> list[Engine]:
-    """Return the engines in the order of the first round."""
+    """Return the engines that the command line selects, in the order of the first round."""
     candidate, name = args.candidate, args.candidate.partition(":")[2]
     engine_list = [
         Engine(REFERENCE, args.reference),
@@ -97,7 +98,11 @@ def engines(args: argparse.Namespace) -> list[Engine]:
 
 
 def tasks(args: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Iterator[Task]:
-    """Yield all runs in order; each round has an engine at most once, and starts with the next."""
+    """Yield the trainings of all settings and rounds, in order.
+
+    A round has each engine at most once. Each round starts with the engine after the one with which
+    the previous round started, so that no engine always runs first.
+    """
     all_engines = engines(args)
     for setting, options in settings.items():
         for round_number, seed in enumerate(seeds(args)):
@@ -156,7 +161,7 @@ def speed_table(groups: Mapping[str, Sequence[Run]]) -> str:
     base = groups.get(REFERENCE, [])
     head = ["engine", "raw words/s in train()", "× gensim", "text to vectors, s", "× gensim"]
     head += ["with start and imports, s", "× gensim", "CPU s in train()", "peak memory, MiB"]
-    travels = any(run.bytes_per_token is not None for runs in groups.values() for run in runs)
+    has_traffic = any(run.bytes_per_token is not None for runs in groups.values() for run in runs)
     rows = []
     for engine, runs in groups.items():
         cells = [
@@ -170,14 +175,14 @@ def speed_table(groups: Mapping[str, Sequence[Run]]) -> str:
             f"{median([run.cpu_seconds for run in runs]):.1f}",
             f"{median([run.memory_bytes for run in runs]) / MEGABYTE:.0f}",
         ]
-        if travels:
+        if has_traffic:
             cells.append(f"{median([run.bytes_per_token or 0 for run in runs]):.0f}")
         rows.append(cells)
-    return table([*head, "bytes per token"] if travels else head, rows)
+    return table([*head, "bytes per token"] if has_traffic else head, rows)
 
 
 def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
-    """Return the page for a document and its runs, in any order."""
+    """Return the page for a document and its runs, which may be in any order."""
     sizes = document["import_bytes"].items()
     imports = ", ".join(f"{name} {size / MEGABYTE:.0f} MiB" for name, size in sizes)
     parts = [facts(document, {"memory of a process that only imports": imports}), NOTES]
@@ -185,7 +190,7 @@ def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
         setting_runs = [record for record in runs if record.setting == setting]
         setting_runs.sort(key=lambda record: record.round)
         names = sorted({record.engine for record in setting_runs})
-        names.sort(key=lambda name: name != REFERENCE)  # the reference comes first
+        names.sort(key=lambda name: name != REFERENCE)  # puts the reference first
         groups: dict[str, list[Run]] = {name: [] for name in names}
         for record in setting_runs:
             groups[record.engine].append(record)
@@ -223,7 +228,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure, and write the results so far after each run."""
+    """Run all trainings; after each, write the results so far."""
     args = parser().parse_args()
     common: dict[str, Any] = {"window": 5, "negative": 5, "sample": 1e-3, "min_count": 5}
     for options in args.option:

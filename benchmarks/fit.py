@@ -1,6 +1,6 @@
-"""Costs that `tfw2v plan` assumes, fitted to results: ``python -m benchmarks.fit``.
+"""Costs for `tfw2v plan`, fitted to the committed results: ``python -m benchmarks.fit``.
 
-A test compares them with the constants of `gensim_tfw2v.planning`.
+`gensim_tfw2v.planning` has these costs as constants; a test compares the two.
 """
 
 from statistics import median
@@ -13,10 +13,11 @@ from gensim_tfw2v.planning import Frequencies
 class Fit(NamedTuple):
     """Costs in the units of `gensim_tfw2v.planning`."""
 
-    #: Nanoseconds of a core per word after subsampling, and per dimension; for CBOW and skip-gram.
+    #: Nanoseconds of a core per word after subsampling: a constant part, and a part per dimension.
+    #: The key is False for CBOW and True for skip-gram.
     core_ns: dict[bool, tuple[float, float]]
-    worker_factor: float  # time of a worker task, divided by that of one machine
-    link_error: float  # largest relative error of a speed that is predicted for a slow link
+    worker_factor: float  # core time per word of a worker task, relative to one machine
+    link_error: float  # largest relative error of the speeds predicted for slow links
 
 
 def results(study: str) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def results(study: str) -> dict[str, Any]:
 
 
 def alone_per_second(setting: str) -> float:
-    """Return the median words/s of one machine in the study of speed."""
+    """Return the median words/s of a training without a cluster, in the study "speed"."""
     return median(
         run["words_per_second"]
         for run in results("speed")["runs"]
@@ -36,7 +37,11 @@ def alone_per_second(setting: str) -> float:
 
 
 def fit() -> Fit:
-    """Fit the costs to the committed results, with lines through the times for D = 100 and 300."""
+    """Fit the costs to the committed results.
+
+    The costs per word and per dimension are those of the line through the times per word for
+    D = 100 and D = 300.
+    """
     speed, scaling = results("speed"), results("scaling")
     kept_fraction = Frequencies.zipf(speed["runs"][0]["vocabulary"]).kept
 

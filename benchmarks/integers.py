@@ -2,9 +2,9 @@
 
 The words of a text become integers, in sentences of 40: the ranks of their frequencies, or random
 numbers of 62 bits. The corpus of TFWord2Vec is an array, a list of arrays (rows), lists of ints, or
-a Parquet column of lists. gensim, which takes no arrays, has lists of ints. The time is that of the
-constructor, with counting and training. Each round runs every form once, and its ratios are to
-gensim in the same round.
+a Parquet column of lists. gensim accepts no arrays, so its corpus is lists of ints. The measured
+time is that of the constructor, which counts words and trains. Each round trains from every form
+once, and ratios are to gensim's time in the same round.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 GENSIM = "gensim, lists"
 
-#: Class and form of the corpus of each row of the tables.
+#: Rows of the tables: the class to train, and the form of its corpus.
 FORMS = {
     GENSIM: ("gensim.models:Word2Vec", "lists"),
     "array": ("gensim_tfw2v:TFWord2Vec", "array"),
@@ -37,12 +37,12 @@ FORMS = {
     "column": ("gensim_tfw2v:TFWord2Vec", "column"),
 }
 
-#: Words of a sentence.
+#: Number of words per sentence.
 LENGTH = 40
 
 
 class Run(NamedTuple):
-    """A training of one form of the corpus."""
+    """Results of a training from one form of the corpus."""
 
     form: str
     round: int
@@ -51,7 +51,7 @@ class Run(NamedTuple):
 
 
 def write_integers(corpus: Path, folder: Path) -> dict[str, Path]:
-    """Write the words of a text as arrays of integers [sentences, LENGTH]; return their files."""
+    """Write the words of a text as integers, in arrays [sentences, LENGTH]; return their files."""
     words = corpus.read_text(encoding="utf-8").split()
     ranks_by_word = {word: rank for rank, (word, _) in enumerate(Counter(words).most_common())}
     ranks = np.fromiter(map(ranks_by_word.__getitem__, words), np.int32, len(words))
@@ -64,7 +64,7 @@ def write_integers(corpus: Path, folder: Path) -> dict[str, Path]:
 
 
 def form_of(array: NDArray[Any], form: str, folder: str) -> Any:
-    """Return an array of integers as a corpus of this form."""
+    """Return a corpus of this form with the words of an array of integers."""
     if form == "column":
         import pyarrow as pa
         from pyarrow import parquet
@@ -79,7 +79,7 @@ def form_of(array: NDArray[Any], form: str, folder: str) -> Any:
 
 
 def measure(target: str, form: str, path: str, options: dict[str, Any]) -> tuple[float, float]:
-    """Train, in this process; return the seconds and the CPU seconds."""
+    """Train in this process; return the wall-clock seconds and the CPU seconds."""
     engine = pkgutil.resolve_name(target)
     with tempfile.TemporaryDirectory() as folder:
         corpus = form_of(np.load(path), form, folder)

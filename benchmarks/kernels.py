@@ -1,8 +1,8 @@
 """CPU time of the kernels: ``python -m benchmarks.kernels CORPUS``.
 
 Each objective trains one epoch on one thread, with each kernel that this processor can run. The
-result is the CPU time per token after subsampling, for drawing its window and negatives and for
-training it. Reading the text and looking up words are not measured.
+result is the CPU time per token after subsampling: the time to draw its window and negatives, and
+the time to train it. Reading the text and looking up words are not measured.
 """
 
 import argparse
@@ -33,19 +33,22 @@ training it. Options are gensim's defaults; "avx512bf16" is AVX-512 with product
 
 
 def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
-    """Train in this process; return the kernel, and ns per token for draws and for training."""
+    """Train in this process; return the name of the kernel, and its ns per token.
+
+    The time per token is divided into "draw", for windows and negatives, and "train".
+    """
     from gensim_tfw2v import TFFastText, TFWord2Vec
     from gensim_tfw2v.kernel.native import by_ctypes
 
-    spent = {"draw": 0, "train": 0}
+    times = {"draw": 0, "train": 0}
     n_inputs = 0
 
     def time_calls(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed_call(*args: Any, **kwargs: Any) -> Any:
             nonlocal n_inputs
-            begin = time.thread_time_ns()
+            start = time.thread_time_ns()
             result = function(*args, **kwargs)
-            spent[name] += time.thread_time_ns() - begin
+            times[name] += time.thread_time_ns() - start
             n_inputs += len(result.inputs) if name == "draw" else 0
             return result
 
@@ -55,7 +58,7 @@ def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
     by_ctypes.KernelTables.train = time_calls("train", by_ctypes.KernelTables.train)  # type: ignore[method-assign]
     model = TFFastText if objective.startswith("FastText") else TFWord2Vec
     model(corpus_file=corpus, workers=1, epochs=1, **OBJECTIVES[objective])
-    return {"kernel": by_ctypes.variant(), **{name: ns / n_inputs for name, ns in spent.items()}}
+    return {"kernel": by_ctypes.variant(), **{name: ns / n_inputs for name, ns in times.items()}}
 
 
 def markdown(document: Mapping[str, Any]) -> str:

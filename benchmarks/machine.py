@@ -19,7 +19,8 @@ PACKAGES = ("gensim-tfw2v", "tensorflow", "gensim", "numpy", "scipy")
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = ROOT / "gensim_tfw2v/kernel"
 
-#: Comments and white space of C++ and of Python; group 1: strings, which are kept.
+#: Patterns of comments and white space, which do not count for the hash. A string matches as group
+#: 1, and is kept.
 _IGNORED = {
     "C++": re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|\s+', re.DOTALL),
     ".py": re.compile(r'("(?:[^"\\\n]|\\.)*")|#[^\n]*|\s+'),
@@ -27,7 +28,10 @@ _IGNORED = {
 
 
 def cpu_model() -> str:
-    """Return the processor's name, with family and model, because clouds leave out its number."""
+    """Return the processor's name, family and model.
+
+    On cloud machines, the name alone often lacks the processor's number.
+    """
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -66,7 +70,7 @@ def kernels_hash(folder: Path = KERNEL) -> str:
 
 
 def commit() -> str:
-    """Return the short name of the commit that is checked out; empty without a clone or git."""
+    """Return the short hash of the commit that is checked out; "" without a clone or git."""
     command = ["git", "rev-parse", "--short=8", "HEAD"]
     try:
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
@@ -75,9 +79,9 @@ def commit() -> str:
 
 
 def describe(packages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return processor, memory, system, load, kernels, and versions, also of `packages`.
+    """Describe processor, memory, system, load, kernels, and versions of packages.
 
-    The description contains no host name, user name or path.
+    `packages` are added to `PACKAGES`. The description contains no host name, user name or path.
     """
     return {
         "commit": commit(),

@@ -20,15 +20,15 @@ def text_source(corpus: str, from_file: bool) -> dict[str, Any]:
 
 
 def train(model: Any, source: dict[str, Any]) -> float:
-    """Train on the text that the vocabulary was built from; return the seconds."""
-    began = time.perf_counter()
+    """Train on the text from which the vocabulary was built; return the seconds."""
+    start = time.perf_counter()
     model.train(
         **source,
         total_examples=model.corpus_count,
         total_words=model.corpus_total_words,
         epochs=model.epochs,
     )
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def peak_bytes() -> int:
@@ -58,7 +58,7 @@ def measure(
     target : str
         The class to train, as ``module:Class``.
     from_file : bool
-        Train from ``corpus_file=``, or else from an iterable.
+        Train from ``corpus_file=``; if False, from an iterable.
     corpus : str
         Path of the text.
     options : dict
@@ -67,10 +67,10 @@ def measure(
         Files of word pairs, by name.
     quality : bool
         Also evaluate the vectors.
-    started : float
+    start_time : float
         `time.time()` just before the process was started.
     """
-    begin = time.perf_counter()
+    import_start = time.perf_counter()
     engine = pkgutil.resolve_name(target)
     import_end = time.perf_counter()
     source = text_source(corpus, from_file)
@@ -83,7 +83,7 @@ def measure(
         "raw_words": model.corpus_total_words,
         "vocabulary": len(model.wv),
         "epochs": model.epochs,
-        "import_seconds": import_end - begin,
+        "import_seconds": import_end - import_start,
         "vocab_seconds": counting_end - import_end,
         "train_seconds": seconds,
         "process_seconds": time.time() - start_time,

@@ -2,8 +2,8 @@
 
 The corpus is halved, and every fifth word of the vocabulary is removed from the first half. A model
 trains on the first half, adds the words of the second half (``build_vocab(update=True)``) and
-trains on it. Before and after, it is scored on word pairs that both halves contain, and on pairs
-with a new word. gensim and TFWord2Vec are compared with the same seeds.
+trains on it. After each half, it is scored on word pairs without a new word, and on pairs with one.
+gensim and TFWord2Vec are compared with the same seeds.
 """
 
 import argparse
@@ -21,20 +21,21 @@ from benchmarks.quality import spearman
 from benchmarks.report import begin, facts, page, table, write
 
 #: Fraction of the second half's vocabulary that is removed from the first half.
-NEW = 0.2
+NEW_FRACTION = 0.2
 
-#: Scores of one training before and after it has trained the new words: {when: {pairs: score}}.
+#: Scores of one training, before and after it has trained on the second half: {when: {pairs:
+#: score}}.
 Scores = dict[str, dict[str, float | None]]
 
 
 def halve(corpus: Path, folder: Path, min_count: int) -> tuple[dict[str, Path], frozenset[str]]:
-    """Write the corpora "before" and "after"; return them and the words that only "after" has."""
+    """Write the corpora "before" and "after"; return their files, and the words only in "after"."""
     lines = corpus.read_text(encoding="utf-8").splitlines()
     middle = len(lines) // 2
     counts = Counter(word for line in lines[middle:] for word in line.split())
     words = [word for word, count in counts.most_common() if count >= min_count]
-    every = round(1 / NEW)
-    new = frozenset(words[every - 1 :: every])
+    step = round(1 / NEW_FRACTION)
+    new = frozenset(words[step - 1 :: step])
     first, second = folder / "first.txt", folder / "second.txt"
     with first.open("w", encoding="utf-8") as file:
         for line in lines[:middle]:
@@ -44,7 +45,10 @@ def halve(corpus: Path, folder: Path, min_count: int) -> tuple[dict[str, Path], 
 
 
 def divide(pairs: Iterable[Path], new: frozenset[str], folder: Path) -> dict[str, str]:
-    """Write files of the pairs without a new word ("known") and with one ("new"), by name."""
+    """Divide files of word pairs into pairs without a new word ("known") and with one ("new").
+
+    Returns the written files by the name that tables show.
+    """
     files: dict[str, dict[str, str]] = {"known": {}, "new": {}}
     for path in pairs:
         texts: dict[str, list[str]] = {"known": [], "new": []}
@@ -74,7 +78,7 @@ def measure(
 
 
 def means_table(runs: dict[str, list[Scores]]) -> str:
-    """Return a table of means over the seeds, and of the difference from gensim."""
+    """Return a table of the mean scores over the seeds, and their difference from gensim's."""
     rows = []
     for name in runs["gensim"][0]["after"]:
         means: list[float | None] = []

@@ -1,7 +1,7 @@
 """Commands in separate processes, with the time and memory that they and their descendants use.
 
 The system reports a process's resource usage to the process that waits for it. Descendants whose
-parent exits first are normally inherited by the init process, and their usage would be lost. On
+parent exits root are normally inherited by the init process, and their usage would be lost. On
 Linux, this process inherits them instead.
 """
 
@@ -34,13 +34,18 @@ CALL = (
     "print(json.dumps(function(**json.loads(sys.argv[2]))))"
 )
 
-GRACE_SECONDS = 10.0  # for descendants that are still exiting when the command has exited
+#: Seconds that descendants have to exit after the command, before they are killed.
+GRACE_SECONDS = 10.0
+
+#: Seconds between two samples of memory.
 SAMPLE_SECONDS = 0.1
+
+#: Number of characters of a failed command's output that an error message shows.
 SHOWN_CHARACTERS = 2000
 
-# Minimum age of a process whose memory is counted. Between fork and exec, a process shares its
-# parent's memory, which would be counted twice. The system's own figure for children
-# (RUSAGE_CHILDREN) has this error.
+#: Minimum age in seconds of a process whose memory is counted. Between fork and exec, a process
+#: shares its parent's memory, which would be counted twice. The system's own figure for children
+#: (RUSAGE_CHILDREN) has this error.
 SETTLED_SECONDS = 0.2
 
 
@@ -91,7 +96,7 @@ def run(
         _inheriting_orphans(),
     ):
         other_children = {child.pid for child in psutil.Process().children()}
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             with _pin_cores(cores):
                 process = subprocess.Popen(
@@ -107,20 +112,20 @@ def run(
         watch = FamilyPeak(process.pid)
         watch.start()
         try:
-            status, cpu, largest = _wait(process, began + limit)
-        except BaseException:  # Ctrl-C too: leave no process behind
+            status, cpu, largest = _wait(process, start + limit)
+        except BaseException:  # also on Ctrl-C, no process is left behind
             _kill_family(process.pid)
             raise
         finally:
             watch.stopped.set()
-            wall = time.perf_counter() - began
+            wall = time.perf_counter() - start
             orphan_seconds = _wait_for_orphans(other_children)
         if status != 0:
             reason = f"took longer than {limit:g} s"
             if status is not None:
                 reason = f"ended with exit code {status}"
-            wrote = _end(errors) or _end(output)
-            raise CommandError(f"{shlex.join(command)}\n{reason}:\n{wrote}")
+            last_output = _read_end(errors) or _read_end(output)
+            raise CommandError(f"{shlex.join(command)}\n{reason}:\n{last_output}")
         output.seek(0)
         text = output.read().decode(errors="replace")
         return Measured(wall, cpu + orphan_seconds, largest, watch.peak, text)
@@ -136,9 +141,9 @@ def call(function: str, arguments: Mapping[str, Any], **options: Any) -> tuple[A
 
 
 class FamilyPeak(threading.Thread):
-    """Samples the memory of a process and its descendants until `stopped` is set.
+    """Thread that samples the memory of a process and its descendants until `stopped` is set.
 
-    `peak` is the largest sum in bytes; 0 without descendants.
+    `peak` is the largest sum of their memory in bytes, or 0 if no descendant was seen.
     """
 
     def __init__(self, pid: int) -> None:
@@ -153,19 +158,24 @@ class FamilyPeak(threading.Thread):
             self.peak = max(self.peak, self._bytes())
 
     def _bytes(self) -> int:
-        below = 0
+        descendants_bytes = 0
         try:
-            first = psutil.Process(self.pid)
-            for process in first.children(recursive=True):
+            root = psutil.Process(self.pid)
+            for process in root.children(recursive=True):
                 if time.time() - process.create_time() > SETTLED_SECONDS:
-                    below += process.memory_full_info().uss
-            return below and below + int(first.memory_info().rss)
+                    descendants_bytes += process.memory_full_info().uss
+            if not descendants_bytes:
+                return 0
+            return descendants_bytes + int(root.memory_info().rss)
         except psutil.Error:  # a process has exited meanwhile; skip this sample
             return 0
 
 
 def _wait(process: subprocess.Popen[bytes], end: float) -> tuple[int | None, float, int]:
-    """Wait; return exit code (None after a timeout), CPU seconds and peak memory in bytes."""
+    """Wait until a process exits; kill it and its descendants at the time `end`.
+
+    Returns the exit code (None after a timeout), the CPU seconds and the peak memory in bytes.
+    """
     status = None
     while not (wait_result := os.wait4(process.pid, os.WNOHANG))[0]:
         if time.perf_counter() > end:
@@ -175,7 +185,7 @@ def _wait(process: subprocess.Popen[bytes], end: float) -> tuple[int | None, flo
         time.sleep(0.01)
     else:
         status = os.waitstatus_to_exitcode(wait_result[1])
-    # wait4 has reaped the process, so Popen cannot
+    # wait4 has reaped the process, so Popen cannot find its status.
     process.returncode = os.waitstatus_to_exitcode(wait_result[1])
     usage = wait_result[2]
     unit = 1 if sys.platform == "darwin" else 1024
@@ -204,15 +214,15 @@ def _wait_for_orphans(other_children: set[int]) -> float:
 def _kill_family(pid: int) -> None:
     """Kill a process and its descendants, including those in sessions of their own."""
     with contextlib.suppress(psutil.Error):
-        first = psutil.Process(pid)
-        for process in [*first.children(recursive=True), first]:
+        root = psutil.Process(pid)
+        for process in [*root.children(recursive=True), root]:
             with contextlib.suppress(psutil.Error):
                 process.send_signal(signal.SIGKILL)
 
 
 @contextlib.contextmanager
 def _inheriting_orphans() -> Iterator[None]:
-    """Inherit descendants whose parent exits."""
+    """Let this process inherit descendants whose parent exits; only on Linux."""
     if not sys.platform.startswith("linux"):
         yield
         return
@@ -226,7 +236,7 @@ def _inheriting_orphans() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _pin_cores(cores: Sequence[int] | None) -> Iterator[None]:
-    """Bind this thread, and so the processes that it starts, to some cores."""
+    """Bind this thread, and so the processes that it starts, to these cores within the context."""
     if cores is None or not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -238,6 +248,6 @@ def _pin_cores(cores: Sequence[int] | None) -> Iterator[None]:
         os.sched_setaffinity(0, previous_cores)
 
 
-def _end(file: IO[bytes]) -> str:
+def _read_end(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode(errors="replace").strip()[-SHOWN_CHARACTERS:]

@@ -3,8 +3,11 @@
 import math
 from typing import Any
 
-#: Documents for the evaluation of Doc2Vec: their number, and the words that each has at least.
-LINES, WORDS = 1000, 60
+#: Number of documents on which Doc2Vec is evaluated.
+N_DOCUMENTS = 1000
+
+#: Minimum number of words of these documents.
+MIN_WORDS = 60
 
 
 def spearman(vectors: Any, path: str) -> float | None:
@@ -33,38 +36,38 @@ def unknown_words(vectors: Any, path: str) -> float | None:
 def evaluate_documents(model: Any, corpus: str) -> dict[str, float]:
     """Evaluate a model of documents, which are the lines of a text, without labels.
 
-    Of `LINES` random lines with at least `WORDS` words, ``halves`` is the fraction whose first half
-    is nearest to its own second half, by inferred vectors, and ``itself`` the fraction whose
-    inferred vector is nearest to the line's trained vector.
+    `N_DOCUMENTS` lines with at least `MIN_WORDS` words are drawn. ``halves`` is the fraction of
+    lines whose first half is nearest to their own second half, by inferred vectors. ``itself`` is
+    the fraction of lines whose inferred vector is nearest to their own trained vector.
     """
     import numpy as np
 
     with open(corpus, encoding="utf-8") as file:
         documents = [line.split() for line in file]
-    long = [tag for tag, words in enumerate(documents) if len(words) >= WORDS]
-    tags = np.random.default_rng(1).permutation(long)[:LINES]
+    long_documents = [tag for tag, words in enumerate(documents) if len(words) >= MIN_WORDS]
+    tags = np.random.default_rng(1).permutation(long_documents)[:N_DOCUMENTS]
     texts = [documents[tag] for tag in tags]
 
     def infer_vectors(texts: list[list[str]]) -> Any:
         return np.stack([model.infer_vector(words) for words in texts])
 
-    def find_nearest(queries: Any, candidates: Any) -> float:
+    def matching_fraction(queries: Any, candidates: Any) -> float:
         queries, candidates = (
             x / np.linalg.norm(x, axis=1, keepdims=True) for x in (queries, candidates)
         )
         return float(np.mean((queries @ candidates.T).argmax(1) == np.arange(len(queries))))
 
     return {
-        "halves": find_nearest(
+        "halves": matching_fraction(
             infer_vectors([words[: len(words) // 2] for words in texts]),
             infer_vectors([words[len(words) // 2 :] for words in texts]),
         ),
-        "itself": find_nearest(infer_vectors(texts), model.dv.vectors[tags]),
+        "itself": matching_fraction(infer_vectors(texts), model.dv.vectors[tags]),
     }
 
 
 def evaluate(vectors: Any, pairs: dict[str, str]) -> dict[str, float | None]:
-    """Return scores on the sets that come with gensim, and on named files of word pairs."""
+    """Return scores by name: on the sets that come with gensim, and on files of word pairs."""
     from gensim.test.utils import datapath
 
     from gensim_tfw2v.evaluation import evaluate_analogies

@@ -1,8 +1,9 @@
-"""Results of one training of `benchmarks.compare`."""
+"""Record of one training of `benchmarks.compare`."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+#: Name of the engine with which all others are compared.
 REFERENCE = "gensim corpus_file"
 
 
@@ -12,7 +13,7 @@ class Run:
 
     engine: str  # name of the engine, as shown in tables
     setting: str  # name of the setting, such as "sg100"
-    round: int  # runs of a round follow each other in time, and are compared in pairs
+    round: int  # runs of the same round follow each other in time, and are compared
     seed: int
     raw_words: int  # words of the corpus, including dropped ones
     vocabulary: int

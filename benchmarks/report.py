@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.machine import describe, kernels_hash
 from benchmarks.records import REFERENCE
 
+#: Bytes per MiB.
 MEGABYTE = 2**20
 
 
@@ -32,18 +33,18 @@ def write(base: Path, document: Mapping[str, Any], text: str) -> None:
 
 
 def page(title: str, *parts: str) -> str:
-    """Return Markdown of a title and its parts, except empty ones."""
+    """Return a page in Markdown: a title and its parts; empty parts are left out."""
     return "\n\n".join([f"# {title}", *filter(None, parts)]) + "\n"
 
 
 def section(title: str, *parts: str) -> str:
-    """Return a section with a title; empty if all its parts are."""
+    """Return a section in Markdown: a title and its parts; "" if all parts are empty."""
     nonempty_parts = [part for part in parts if part]
     return "\n\n".join([f"## {title}", *nonempty_parts]) if nonempty_parts else ""
 
 
 def bullet_list(lines: Mapping[str, str]) -> str:
-    """Return a list of names with their texts, except empty ones."""
+    """Return a Markdown list of names and texts; empty texts are left out."""
     return "\n".join(f"- {name}: {text}" for name, text in lines.items() if text)
 
 
@@ -54,7 +55,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def facts(document: Mapping[str, Any], more: Mapping[str, str] | None = None) -> str:
-    """Return a list of the corpus, the machine, the versions, and `more`."""
+    """Return a Markdown list that describes the corpus, the machine, the versions, and `more`."""
     machine, corpus = document["machine"], document.get("corpus")
     lines = {}
     if corpus is not None:
@@ -72,7 +73,10 @@ def facts(document: Mapping[str, Any], more: Mapping[str, str] | None = None) ->
 
 
 def notice(document: Mapping[str, Any]) -> str:
-    """Return a sentence for results of other kernels than the sources'; else an empty string."""
+    """Return a sentence that the kernels have changed since the results were measured.
+
+    The result is empty if the kernels in the sources are those that were measured.
+    """
     machine = document.get("machine", {})
     if machine.get("kernels") == kernels_hash():
         return ""
@@ -95,7 +99,7 @@ def paired_ratios(
 
 
 def spread(values: Sequence[float]) -> str:
-    """Format the median, and the range if there is more than one value."""
+    """Format the median of values, followed by their range if there are several."""
     if not values:
         return "–"
     if len(values) == 1:
@@ -104,7 +108,10 @@ def spread(values: Sequence[float]) -> str:
 
 
 def quality_cell(values: Sequence[float], base: Sequence[float]) -> str:
-    """Format the mean ± half the range, then the difference from the reference's mean."""
+    """Format the mean ± half the range of `values`, then its difference from the mean of `base`.
+
+    `base` contains the values of the reference; empty for the reference itself.
+    """
     if not values:
         return "–"
     cell = f"{fmean(values):.3f}"

@@ -1,8 +1,9 @@
 """All results of the documentation: ``python -m benchmarks.results CORPUS LARGE --eval FILE ...``.
 
-Studies whose results are of the sources' kernels are not run again, so an interrupted command can
-be repeated. A study writes to a temporary folder; its results replace the earlier ones when it has
-finished. At the end, it prints when and with which kernels each study was run.
+A study is run only if it has no results of the kernels in the sources, so an interrupted command
+can be repeated. While a study is running, it writes to a temporary folder; its results replace the
+earlier ones when it has finished. At the end, the command prints when and with which kernels each
+study was run.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from benchmarks.report import notice, table
 #: Folder of the results.
 RESULTS = ROOT / "docs/benchmarks"
 
-#: Folder of results that are not complete, and of the trainings of the grids of options.
+#: Folder for incomplete results, and for records of the single trainings of the grids of options.
 PARTIAL = ROOT / "runs/results"
 
 
@@ -41,6 +42,7 @@ class Study(NamedTuple):
     needs: str = ""  # packages to be installed, separated by blanks
 
 
+# Packages, command lines and options that several studies below use.
 PEERS = "fasttext-numpy2 pyspark"
 CLIENTS = "fastnode2vec node2vec karateclub wefe scattertext"
 GRID = "options {corpus} --processes 2 --records {records}"
@@ -120,12 +122,12 @@ def document_of(study: str) -> dict[str, Any] | None:
 
 
 def is_current(document: Mapping[str, Any] | None) -> bool:
-    """Return whether there are results of the sources' kernels."""
+    """Return whether a study has results, and they are of the kernels in the sources."""
     return document is not None and not notice(document)
 
 
 def overview() -> str:
-    """Return a table of the studies, and of when and with which kernels each was run."""
+    """Return a table of the studies: when, and with which kernels, each was run."""
     rows = []
     for study in STUDIES:
         document = document_of(study.name) or {}
@@ -139,7 +141,7 @@ def overview() -> str:
 
 
 def arguments(study: Study, args: argparse.Namespace) -> list[str]:
-    """Return a study's command line, after the interpreter."""
+    """Return the arguments of the Python interpreter that run a study."""
     texts = {
         "corpus": args.corpus,
         "large": args.large,
@@ -149,20 +151,20 @@ def arguments(study: Study, args: argparse.Namespace) -> list[str]:
     placeholders = {name: shlex.quote(str(path)) for name, path in texts.items()}
     placeholders["pairs"] = shlex.join(["--eval", *map(str, args.eval)]) if args.eval else ""
     module, *options = shlex.split(study.command.format(**placeholders))
-    named = [] if module == study.name else ["--name", study.name]
-    return ["-m", f"benchmarks.{module}", *options, "--out", str(PARTIAL), *named]
+    name_option = [] if module == study.name else ["--name", study.name]
+    return ["-m", f"benchmarks.{module}", *options, "--out", str(PARTIAL), *name_option]
 
 
 def run(study: Study, args: argparse.Namespace) -> bool:
     """Run a study, and replace its earlier results; return False if it failed."""
-    began = time.monotonic()
+    start = time.monotonic()
     command = [sys.executable, *arguments(study, args)]
     if status := subprocess.run(command, cwd=ROOT).returncode:
         print(f"{study.name} failed with status {status}: {shlex.join(command)}", flush=True)
         return False
     path = PARTIAL / f"{study.name}.json"
     document = json.loads(path.read_text(encoding="utf-8"))
-    document["minutes"] = round((time.monotonic() - began) / 60, 1)
+    document["minutes"] = round((time.monotonic() - start) / 60, 1)
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for result_file in [path, path.with_suffix(".md"), *PARTIAL.glob(f"{study.name}*.svg")]:
         shutil.move(result_file, RESULTS / result_file.name)

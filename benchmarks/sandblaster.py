@@ -1,9 +1,10 @@
 """Loss of SGD, Downpour and L-BFGS after each pass: ``python -m benchmarks.sandblaster CORPUS``.
 
-All train skip-gram with negative sampling. After some numbers of passes over the corpus, their
-vectors are evaluated on the batch objective that L-BFGS minimizes, with its own draws of windows
-and negatives and with different draws. A loss that is lower only with its own draws shows
-overfitting to the draws. Prints a line of JSON per evaluation. The picture needs matplotlib.
+All three train skip-gram with negative sampling. After some numbers of passes over the corpus, the
+vectors are evaluated on the batch objective that L-BFGS minimizes. The objective depends on random
+draws of windows and negatives. It is evaluated with the draws that L-BFGS trained on, and with
+different ones: a loss that is lower only with the former shows overfitting to the draws. The
+command prints a line of JSON per evaluation. The plot needs matplotlib.
 """
 
 import argparse
@@ -20,15 +21,18 @@ from benchmarks.one_run import text_source, train
 from benchmarks.report import begin, facts, page, table, write
 from gensim_tfw2v import TFWord2Vec
 
-#: Regime of each run.
+#: Regime of each run, by the name of the run.
 RUNS = {"local": None, "downpour": "downpour", "sandblaster": "sandblaster"}
+
+#: Default of --passes.
 PASSES = [1, 2, 3, 5, 10, 20, 40]
 
 
 class Snapshots(CallbackAny2Vec):
     """Callback that copies a model's vectors after the epochs in `epochs`, counted from 1.
 
-    `copies` maps the number of epochs to (seconds of these epochs, inputs, outputs).
+    `copies` maps the number of an epoch to the seconds of all epochs up to it, and the copies of
+    the input and the output vectors.
     """
 
     def __init__(self, epochs: list[int]) -> None:
@@ -53,7 +57,7 @@ class Snapshots(CallbackAny2Vec):
 
 
 class BatchObjective:
-    """The function that L-BFGS minimizes, per prediction; draws depend on the options' seed."""
+    """Function that L-BFGS minimizes: the loss per prediction on draws that depend on the seed."""
 
     def __init__(self, corpus: str, options: dict[str, Any]) -> None:
         self._source = text_source(corpus, from_file=True)

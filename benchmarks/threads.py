@@ -1,8 +1,8 @@
 """Speed by number of threads: ``python -m benchmarks.threads CORPUS --out FOLDER``.
 
 Each setting is trained with 1, 2, 4, ... threads, up to the number of cores, by gensim and by this
-package. For more threads than the machine has cores, the speed is computed from the measurements,
-and the page says so.
+package. For more threads than cores, the speed is computed from the measurements, and the page
+marks it as computed.
 """
 
 import argparse
@@ -16,19 +16,20 @@ from benchmarks.report import begin, facts, page, section, table, write
 from gensim_tfw2v.planning.workload import Workload, distinct_rows
 from gensim_tfw2v.processes.threads import usable_cores
 
+#: Classes to train, by the name in the tables.
 ENGINES = {"gensim": "gensim.models:Word2Vec", "TFWord2Vec": "gensim_tfw2v:TFWord2Vec"}
 
 #: Numbers of threads in the tables; those above the number of cores are computed.
 THREADS = (1, 2, 4, 8, 16, 32)
 
-#: Numbers of words for which traffic to memory is computed.
+#: Sizes of vocabularies for which traffic to memory is computed.
 VOCABULARIES = (70_000, 300_000, 1_000_000, 5_000_000)
 
 ABOUT = """\
 Raw words per second in train(): medians of the rounds, whose runs were alternated. Every run had
 as many cores as threads. Speeds in italics are **computed, not measured**."""
 
-HOW = """\
+COMPUTATION = """\
 Computed speeds assume that threads lose time only to shared rows. A thread finds a row in its own
 cache if it was the last to change it, and otherwise gets it from another core, which happens with
 probability (T - 1) / T. So a word takes a thread the time t + s (T - 1) / T, where t is the time
@@ -64,7 +65,7 @@ def computed_speed(speeds: Mapping[int, float], threads: int) -> float:
 
 def memory_bytes(work: Workload, cache: float) -> float:
     """Return the bytes per raw word between memory and a cache of `cache` bytes."""
-    row = 4 * 16 * -(-work.vector_size // 16)  # padded to a whole number of cache lines
+    row = 4 * 16 * -(-work.vector_size // 16)  # bytes of a row, padded to whole cache lines
 
     def used_bytes(tokens: float) -> float:
         return row * sum(distinct_rows(work, tokens))
@@ -108,13 +109,16 @@ def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, float]]:
     for run in runs:
         speeds.setdefault(run["engine"], {}).setdefault(run["threads"], []).append(run["speed"])
     return {
-        engine: {threads: median(speeds) for threads, speeds in of.items()}
-        for engine, of in speeds.items()
+        engine: {threads: median(values) for threads, values in by_threads.items()}
+        for engine, by_threads in speeds.items()
     }
 
 
 def speed_table(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Return a table of speeds by number of threads; this package's are also computed."""
+    """Return a table of speeds by number of threads.
+
+    For this package, speeds of more threads than were measured are computed.
+    """
     rows = []
     for engine, speeds in medians(runs).items():
         cells = []
@@ -152,7 +156,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     for setting, runs in document["runs"].items():
         parts.append(section(setting, speed_table(runs)))
     memory = MEMORY.format(cache=document["cache"] / 1e6, threads=max(THREADS))
-    parts.append(HOW)
+    parts.append(COMPUTATION)
     parts.append(section("Memory", memory, memory_table(document, max(THREADS))))
     return page(f"Speed by number of threads: {document['corpus']['name']}", *parts)
 
@@ -179,7 +183,7 @@ def main() -> None:
     }
     for round_number in range(args.rounds):
         for name in settings:
-            for threads in (some for some in THREADS if some <= len(usable_cores())):
+            for threads in (n for n in THREADS if n <= len(usable_cores())):
                 for engine in ENGINES:
                     run = measure(engine, name, round_number, threads, args)
                     document["corpus"]["words"] = run.pop("words")

@@ -1,9 +1,9 @@
 """MkDocs hooks: pages from files outside this folder, and the reference of the command line.
 
-The README, CONTRIBUTING, CHANGELOG and the operators' README become pages of the site. Any other
-file that a page links to, such as a module or a script, becomes a page that shows the file. So
-links are written as a code host follows them, and the build fails if a link's target is missing.
-Results of other kernels than the sources' have a line that says so.
+The README, CONTRIBUTING, CHANGELOG and the operators' README become pages of the site. Any further
+file that a page links to, such as a module or a script, becomes a page that shows the file. So the
+same links work on the site and on a code host, and the build fails if a link's target is missing.
+Results that were measured with kernels that have changed since get a line that says so.
 """
 
 import json
@@ -24,7 +24,7 @@ sys.path.append(str(ROOT))  # MkDocs loads this file without its folder
 
 from benchmarks.report import notice  # noqa: E402
 
-#: Page of the site for each file.
+#: Page of the site for each file outside this folder that becomes a page of its own.
 PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -35,19 +35,20 @@ PAGES = {
 #: Page of the site for each folder that pages link to.
 FOLDERS = {"docs/benchmarks": "benchmarks.md"}
 
-#: Folder of the site for pages that show other files.
+#: Folder of the site for pages that show files that pages link to.
 SOURCES = "sources"
 
 #: Suffix of notebooks, whose cells are shown without output.
 NOTEBOOK = ".ipynb"
 
-#: Languages for highlighting, by suffix; other files are shown as text.
+#: Languages for highlighting, by suffix. Files of any other suffix are shown as text.
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".sh": "sh", ".sbatch": "sh", ".toml": "toml"}
 
-#: Section of a command. Its groups are the name and the first sentence of the description.
+#: Section of a command in the reference. Its groups are the command's name and the first sentence
+#: of its description.
 _COMMAND = re.compile(r"^##+ `tfw2v ([\w -]+)`\n\n(.+?\.)\s.*?(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 
-#: Target of a link, without its anchor, if it is a path.
+#: Target of a link to a path, without its anchor. Links to addresses or anchors do not match.
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
 
 
@@ -87,7 +88,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def _commands() -> str:
-    """Return the reference of the command line."""
+    """Return the reference of the command line, in Markdown."""
     command = [sys.executable, "-m", "typer", "gensim_tfw2v.cli.main", "utils", "docs"]
     command += ["--name", "tfw2v", "--title", "Command line"]
     text = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
@@ -95,7 +96,9 @@ def _commands() -> str:
     for section in list(_COMMAND.finditer(text)):
         name = section[1]
         sentence = " ".join(section[2].split())
-        # typer truncates descriptions in lists, and includes hidden commands, which are aliases
+        # Typer's list of commands has truncated descriptions, which are replaced by whole
+        # sentences, and hidden commands, which are removed: they are aliases, with the same
+        # sentence.
         list_item = f"* [`{name}`](#tfw2v-{name.replace(' ', '-')}): {sentence}\n"
         is_alias = sentence in sentences
         if is_alias:
@@ -107,7 +110,7 @@ def _commands() -> str:
 
 
 def _origin(page: str) -> str:
-    """Return the path of a page's source file, relative to the repository."""
+    """Return the path, relative to the repository, of the file that a page was made from."""
     if page.startswith(f"{SOURCES}/"):
         return page.removeprefix(f"{SOURCES}/").removesuffix(".md")
     paths = {page_uri: path for path, page_uri in PAGES.items()}
@@ -147,7 +150,8 @@ def _file_page(path: str) -> str:
 def _cell(cell: Any) -> str:
     """Return the Markdown of a notebook's cell."""
 
-    # In Jupyter's anchors, hyphens replace blanks. MkDocs' are in lower case, without punctuation.
+    # An anchor of Jupyter is the heading with hyphens for blanks. An anchor of MkDocs is also in
+    # lower case, and lacks punctuation.
     def convert_anchor(link: re.Match[str]) -> str:
         return re.sub(r"[^\w-]", "", link[0]).lower()
 

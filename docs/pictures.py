@@ -1,7 +1,7 @@
 """Figures of the documentation: ``python docs/pictures.py`` writes docs/pictures/*.svg.
 
-Each has its own background and colours for light and dark mode, so it is readable on any page. A
-test redraws the figures and compares them with the files.
+Each figure has its own background, and colours for light and dark mode, so it is readable on any
+page. A test redraws the figures and compares them with the files.
 """
 
 import json
@@ -27,13 +27,20 @@ STYLE = """
   .arrow { fill: none; stroke: var(--ink); stroke-width: 1.6; marker-end: url(#head); }
 """.strip("\n")
 
-#: Words in the figure of a block, and the reduced window of each.
+#: Words in the figure of a block.
 WORDS = "the queen opened the new museum in the old town hall with a speech".split()
-WINDOWS = (2, 3, 1, 2, 3, 1, 2, 3, 2, 1, 3, 2, 1, 3)
-BLOCK, WINDOW, NEGATIVES = 8, 3, ("violin", "tuesday", "copper")
 
-#: Order of the units in two epochs, and the thread that trains each.
+#: Reduced window of each word.
+WINDOWS = (2, 3, 1, 2, 3, 1, 2, 3, 2, 1, 3, 2, 1, 3)
+
+BLOCK = 8  # number of input words of the block
+WINDOW = 3  # maximum window
+NEGATIVES = ("violin", "tuesday", "copper")  # shared negatives
+
+#: Order of the work units in two epochs.
 ORDERS = ((5, 2, 7, 0, 3, 6, 1, 4), (3, 6, 0, 5, 1, 7, 4, 2))
+
+#: Thread that trains each unit of these orders.
 THREADS = ((0, 1, 0, 1, 1, 0, 1, 0), (0, 1, 1, 0, 1, 0, 0, 1))
 
 
@@ -46,7 +53,7 @@ class Picture:
         self.parts = [f'<rect width="{width}" height="{height}" rx="8" fill="var(--ground)"/>']
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
-        """Add a line of text with baseline y."""
+        """Add a line of text. Its baseline is at y; `anchor` states which end of it is at x."""
         text = text.replace("&", "&amp;").replace("<", "&lt;")
         self.parts.append(
             f'<text x="{x:g}" y="{y:g}" class="{kind}" text-anchor="{anchor}">{text}</text>'
@@ -63,11 +70,11 @@ class Picture:
         )
 
     def path(self, path: str, kind: str = "line") -> None:
-        """Add a line or an arrow."""
+        """Add an SVG path: a line, or an arrow if `kind` is "arrow"."""
         self.parts.append(f'<path d="{path}" class="{kind}"/>')
 
     def rotated_text(self, x: float, y: float, text: str, kind: str = "") -> None:
-        """Add a line of text that is rotated upwards."""
+        """Add a line of text that rises at 60 degrees."""
         self.parts.append(
             f'<text transform="translate({x:g} {y:g}) rotate(-60)" class="{kind}">{text}</text>'
         )
@@ -145,7 +152,7 @@ def blocks() -> Picture:
 
 
 def units() -> Picture:
-    """Draw the way from text to work units, whose order differs between epochs."""
+    """Draw the steps from a text to work units, and the order of the units in two epochs."""
     picture = Picture(
         760, 362, "A corpus is encoded once, cut into units, and trained in any order"
     )
@@ -249,11 +256,11 @@ def job() -> Picture:
 
 
 def rows() -> Picture:
-    """Draw round-robin assignment of rows to two ps, next to contiguous ranges."""
+    """Draw the load of two ps: with rows assigned round-robin, and in contiguous ranges."""
     picture = Picture(
         760, 300, "Load of two ps with rows assigned round-robin, and with contiguous ranges"
     )
-    rate = [(1 + rank) ** -0.5 for rank in range(12)]  # as after subsampling
+    rates = [(1 + rank) ** -0.5 for rank in range(12)]  # use of each row, as after subsampling
     for panel, (title, owner) in enumerate(
         (
             ("round-robin: row r on ps r mod 2", [rank % 2 for rank in range(12)]),
@@ -262,15 +269,17 @@ def rows() -> Picture:
     ):
         left = 24 + panel * 376
         picture.text(left, 34, title, "strong")
-        for rank, height in enumerate(rate):
+        for rank, height in enumerate(rates):
             colour = ("blue", "orange")[owner[rank]]
             picture.rect(left + rank * 27, 160 - 104 * height, 21, 104 * height, colour)
             picture.text(left + rank * 27 + 10.5, 178, str(rank), "soft", "middle")
-        total = sum(rate)
+        total = sum(rates)
         for shard in range(2):
             y = 204 + shard * 34
             share = (
-                sum(r for r, shard_of_row in zip(rate, owner, strict=True) if shard_of_row == shard)
+                sum(
+                    r for r, shard_of_row in zip(rates, owner, strict=True) if shard_of_row == shard
+                )
                 / total
             )
             colour = ("blue", "orange")[shard]
@@ -280,7 +289,7 @@ def rows() -> Picture:
     return picture
 
 
-#: Rows of the speed chart, by setting in docs/benchmarks/speed.json.
+#: Labels of the rows of the speed chart, by setting in docs/benchmarks/speed.json.
 SETTINGS = {
     "cbow100": "CBOW",
     "cbow300": "CBOW, 300 dimensions",
@@ -289,6 +298,8 @@ SETTINGS = {
     "sg300": "skip-gram, 300 dimensions",
     "sghs100": "skip-gram, hs=1",
 }
+
+#: Labels of the bars of each row, by engine in docs/benchmarks/speed.json.
 KERNELS = {"TFWord2Vec corpus_file": "AVX512-BF16", "TFWord2Vec avx2": "AVX2"}
 
 

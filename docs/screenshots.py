@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "screenshots"
 #: Word that is selected in the projector.
 WORD = "israeli"
 
-#: Curves to show.
+#: Names of the curves on the page of scalars.
 CURVES = ("loss/epoch", "quality/ws353", "vs_epoch/loss", "vs_epoch/ws353")
 
 
@@ -67,7 +67,7 @@ def projector(driver: Any, url: str) -> None:
 
 
 def colours(driver: Any, url: str) -> None:
-    """Open the projector in its initial state: laid out, with a colour per cluster."""
+    """Open the projector in its initial state: a layout of points, with a colour per cluster."""
     driver.get("about:blank")  # otherwise the page would keep its state
     ProjectorPage(driver, url).until_laid_out()
     until("the layout to be drawn", lambda: still(driver))

@@ -8,7 +8,8 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
-#: Callables whose parameters replace the variadic parameters of each method.
+#: For each method of ours with variadic parameters: the callable whose parameters replace these in
+#: the reference.
 METHODS = {
     "gensim_tfw2v.doc2vec.TFDoc2Vec.__init__": TFDoc2Vec,
     "gensim_tfw2v.fasttext.TFFastText.__init__": TFFastText,
@@ -16,7 +17,7 @@ METHODS = {
     "gensim_tfw2v.model.TFWord2Vec.train": Word2Vec.train,
 }
 
-#: Kinds of the parameters that are replaced.
+#: Kinds of parameters that are replaced: ``*args`` and ``**kwargs``.
 VARIADIC = (griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword)
 
 
@@ -24,7 +25,7 @@ class GensimSignatures(griffe.Extension):
     """Extension that replaces ``*args, **kwargs`` by gensim's parameters."""
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
-        """Set the parameters that a function in `METHODS` accepts."""
+        """Set the parameters that the reference shows for a function in `METHODS`."""
         if func.path not in METHODS:
             return
         receiver, *keywords = (param for param in func.parameters if param.kind not in VARIADIC)

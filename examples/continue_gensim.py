@@ -31,30 +31,32 @@ def show(name: str, model: Word2Vec) -> None:
 def main() -> None:
     """Train with gensim, continue with TFWord2Vec, return to gensim; then use only vectors."""
     texts = list(LineSentence(datapath("lee_background.cor")))
-    first, new = texts[:200], texts[200:]
+    first_texts, new_texts = texts[:200], texts[200:]
     options = {"vector_size": 50, "sg": 1, "workers": 1, "seed": 1}
     with tempfile.TemporaryDirectory() as folder:
-        saved, vectors = Path(folder, "model"), Path(folder, "vectors.txt")
+        model_path = Path(folder, "model")
+        vectors_path = Path(folder, "vectors.txt")
 
-        old = Word2Vec(first, epochs=20, **options)
-        show("gensim", old)
-        old.save(str(saved))
+        gensim_model = Word2Vec(first_texts, epochs=20, **options)
+        show("gensim", gensim_model)
+        gensim_model.save(str(model_path))
 
-        # load() returns a TFWord2Vec, also from a file of gensim's class
-        model = TFWord2Vec.load(str(saved))
-        model.build_vocab(new, update=True)
-        model.train(new, total_examples=model.corpus_count, epochs=20)
+        # load() returns a TFWord2Vec, although gensim's class has saved the file.
+        model = TFWord2Vec.load(str(model_path))
+        model.build_vocab(new_texts, update=True)
+        model.train(new_texts, total_examples=model.corpus_count, epochs=20)
         show("continued", model)
 
-        # to_gensim: the saved file loads without this package
-        model.to_gensim().save(str(saved))
-        show("back", Word2Vec.load(str(saved)))
+        # A file that to_gensim() saves can be loaded without this package.
+        model.to_gensim().save(str(model_path))
+        show("back", Word2Vec.load(str(model_path)))
 
-        # published vectors are often in word2vec's format; the output layer starts from 0
-        old.wv.save_word2vec_format(str(vectors))
-        keyed_vectors = KeyedVectors.load_word2vec_format(str(vectors))
+        # Published vectors are often in word2vec's format. They have no output layer, so it
+        # starts from 0.
+        gensim_model.wv.save_word2vec_format(str(vectors_path))
+        keyed_vectors = KeyedVectors.load_word2vec_format(str(vectors_path))
         model = TFWord2Vec.from_vectors(keyed_vectors, sg=1, workers=1, seed=1)
-        model.partial_fit(new, epochs=20)
+        model.partial_fit(new_texts, epochs=20)
         show("vectors only", model)
 
 

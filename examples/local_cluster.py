@@ -20,7 +20,7 @@ def main() -> None:
         epochs=20,
         workers=1,  # threads of each worker task
         seed=1,
-        cluster="local:ps=2,worker=2",  # starts before training, stops after it
+        cluster="local:ps=2,worker=2",  # the tasks are started before training and stopped after it
     )
     print(model.traffic)
     for word in ("attacks", "government", "cricket"):

@@ -1,8 +1,8 @@
 """Train sub-models on samples of a corpus independently, and merge them into one model.
 
 Run it with ``python examples/sub_models.py``; the corpus, 300 news texts, comes with gensim. It
-prints the number of words by the number of sub-models that contain them, and the neighbours of
-three words: first for sub-models of one training, then for two models trained separately.
+prints how many words are in all sub-models and how many in fewer, and the neighbours of three
+words: first for sub-models of one training, then for two models trained separately.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def main() -> None:
     sentences = list(LineSentence(datapath("lee_background.cor")))
     options: dict[str, Any] = {"vector_size": 50, "sg": 1, "epochs": 30, "alpha": 0.05, "seed": 1}
 
-    # with cluster="...", the workers train the sub-models in parallel
+    # With cluster="...", the workers would train the sub-models in parallel.
     model = TFWord2Vec(sentences, regime=SubModels(models=3, sampling="shuffle"), **options)
     print(model.merge_report)
     show(model.wv)

@@ -2,8 +2,8 @@
 
 Run it with ``python examples/tf_config_job.py``; the corpus, 300 news texts, comes with gensim.
 It starts one ps and two workers with ``tfw2v task``, each with its own TF_CONFIG, and trains as
-their chief. It prints the tasks' addresses, a line when each has exited, and the neighbours of
-three words.
+their chief. It prints the addresses of the tasks, then for each task that it has exited, and the
+neighbours of three words.
 
 TensorFlow's servers have no password and listen on all interfaces: run this only if nobody else can
 reach this machine's ports. For a cluster that is unreachable from outside, use
@@ -23,18 +23,19 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 
-NUMBER = {"chief": 1, "ps": 1, "worker": 2}
+#: Number of tasks of each role.
+N_TASKS = {"chief": 1, "ps": 1, "worker": 2}
 
 
 def free_addresses() -> dict[str, list[str]]:
-    """Return addresses for all tasks, by role, with ports that are free now."""
+    """Return addresses for all tasks, by role, with ports that are currently free."""
     with contextlib.ExitStack() as stack:
 
         def address() -> str:
             reserved_socket = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             return f"127.0.0.1:{reserved_socket.getsockname()[1]}"
 
-        return {role: [address() for _ in range(number)] for role, number in NUMBER.items()}
+        return {role: [address() for _ in range(n_tasks)] for role, n_tasks in N_TASKS.items()}
 
 
 @contextlib.contextmanager
@@ -50,7 +51,7 @@ def running_tasks(addresses: dict[str, list[str]]) -> Iterator[None]:
             for index, address in enumerate(addresses[role]):
                 print(f"{role} {index} at {address}")
                 tasks[role, index] = subprocess.Popen(
-                    # same as "tfw2v task"; exits with this process, even if that is killed
+                    # The same as "tfw2v task". It exits with this process, even if that is killed.
                     [sys.executable, "-m", "gensim_tfw2v", "task", "--with-parent"],
                     env=os.environ | {"TF_CONFIG": tf_config(role, index)},
                     stdin=subprocess.PIPE,

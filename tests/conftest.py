@@ -98,7 +98,7 @@ def own_forks(kept_forks, monkeypatch):
 
 
 def _launch_by(launcher, monkeypatch):
-    for module in ("cluster.launcher", "cluster.local_cluster"):
+    for module in ("cluster.local_cluster", "cluster.launcher"):
         monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", launcher)
 
 

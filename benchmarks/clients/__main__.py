@@ -4,8 +4,8 @@ Each program is run unchanged with gensim's Word2Vec and with TFWord2Vec, with s
 programs pin older versions than they need, so install them into a separate environment (see the
 target ``results`` of the Makefile).
 
-A program that is not installed is skipped. With --out, clients.json and clients.md are written;
-earlier results of the remaining programs are kept if the seeds are the same.
+A program that is not installed is skipped. With --out, clients.json and clients.md are written.
+Earlier results of programs that are not run now are kept if their seeds are the same.
 """
 
 import argparse
@@ -24,6 +24,8 @@ from benchmarks.machine import version
 from benchmarks.report import begin, write
 
 CLIENTS = (*nodes.CLIENTS, *with_scattertext.CLIENTS, *with_wefe.CLIENTS)
+
+#: Name of the score for programs whose vectors have no score of their own.
 AGREEMENT = "neighbours shared with gensim's other seeds"
 
 
@@ -50,7 +52,7 @@ def choose_clients(names: Sequence[str]) -> list[Client]:
 def measure(
     client: Client, engines: dict[str, type], seed_range: Iterable[int]
 ) -> dict[str, dict[int, dict[str, float]]]:
-    """Return the scores by class and seed; runs of the classes alternate."""
+    """Return the scores by class and seed. The classes are trained alternately."""
     runs: dict[str, dict[int, Measured]] = {name: {} for name in engines}
     for seed in seed_range:
         for name, engine in engines.items():
@@ -63,7 +65,7 @@ def measure(
 
 
 def keep(document: dict[str, Any], path: Path) -> None:
-    """Copy the clients from an earlier run with the same seeds."""
+    """Copy the clients' results from an earlier document at `path` if its seeds are the same."""
     if not path.is_file():
         return
     earlier = json.loads(path.read_text())
@@ -74,14 +76,14 @@ def keep(document: dict[str, Any], path: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the clients sequentially, and write the results so far after each."""
+    """Run the clients one by one; after each, write the results so far."""
     args = parser().parse_args(argv)
     clients = choose_clients(args.names)
     from gensim.models import Word2Vec
 
     from gensim_tfw2v import TFWord2Vec
 
-    warnings.simplefilter("ignore")  # third-party programs emit many
+    warnings.simplefilter("ignore")  # third-party programs emit many warnings
     packages = [package for client in clients for package in client.packages]
     document = begin(packages=packages) | {"seeds": [*seeds(args)], "clients": {}}
     document |= {"skipped": {}, "failed": {}}

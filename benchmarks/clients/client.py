@@ -1,4 +1,4 @@
-"""Clients, which are third-party programs, and replacement of a class in them."""
+"""Clients: third-party programs, in which gensim's class can be replaced by ours."""
 
 import contextlib
 import random
@@ -20,8 +20,8 @@ SECONDS = "seconds"
 class Measured:
     """Results of one run of a client: scores by name, and neighbours.
 
-    Neighbours are set if no score of the vectors themselves is known; they are compared with the
-    neighbours of gensim's runs.
+    A client without a score of its vectors sets their nearest neighbours instead. These are
+    compared with the neighbours of gensim's runs.
     """
 
     scores: dict[str, float]
@@ -34,8 +34,8 @@ class Client:
 
     name: str  # as shown in tables
     packages: tuple[str, ...]  # required packages, by their names in pip
-    targets: tuple[str, ...]  # names that it uses for gensim's class: "package.module.name"
-    run: Callable[[type, int], Measured]  # function of a class and a seed
+    targets: tuple[str, ...]  # where the program refers to gensim's class: "package.module.name"
+    run: Callable[[type, int], Measured]  # runs the program with a class and a seed
     about: str  # description of the task
 
     def measure(self, word2vec: type, seed: int) -> Measured:
@@ -56,7 +56,7 @@ def replace_classes(targets: Sequence[str], value: object) -> Iterator[None]:
 
 
 def agreement(neighbours: Neighbours, other_runs: Sequence[Neighbours]) -> float:
-    """Return the fraction of neighbours that are in `others` too, mean over words and `others`."""
+    """Return the mean fraction of a word's neighbours that a run of `other_runs` has, too."""
     shares = [
         len(set(neighbours[word]) & set(other_neighbours[word])) / len(neighbours[word])
         for other_neighbours in other_runs
@@ -68,7 +68,10 @@ def agreement(neighbours: Neighbours, other_runs: Sequence[Neighbours]) -> float
 def with_agreement(
     name: str, runs: Mapping[int, Measured], reference: Mapping[int, Measured]
 ) -> dict[int, dict[str, float]]:
-    """Return each seed's scores, with its agreement with gensim's runs of the other seeds."""
+    """Return the scores by seed, with the agreement of neighbours as the score `name`.
+
+    A run is compared with the `reference` runs, which are gensim's, of all other seeds.
+    """
     scores = {seed: dict(run.scores) for seed, run in runs.items()}
     for seed, run in runs.items():
         other_runs = [

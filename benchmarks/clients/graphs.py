@@ -9,13 +9,13 @@ import numpy as np
 
 from benchmarks.clients.client import SECONDS, Measured
 
-#: Fraction of edges that are hidden from the program, for the prediction task.
-HIDDEN = 0.2
+#: Fraction of edges that are removed from the graph, to be predicted from the vectors.
+HIDDEN_FRACTION = 0.2
 
 
 @dataclass(frozen=True)
 class Task:
-    """Graph without some of its edges, the same for every run."""
+    """Graph from which some edges were removed; the same ones in every run."""
 
     name: str
     graph: Any  # networkx graph; nodes are 0 to n - 1, each with at least one edge
@@ -24,9 +24,10 @@ class Task:
     labels: np.ndarray | None = None  # [n], community of each node
 
     def scores(self, vectors: np.ndarray) -> dict[str, float]:
-        """Return the AUC of hidden edges by cosine, and a linear classifier's accuracy.
+        """Score the nodes' vectors [n, D].
 
-        Vectors are [n, D]. The classifier predicts communities, with cross-validation.
+        The scores are the AUC of hidden edges by the cosine of their nodes, and the cross-validated
+        accuracy of a linear classifier of communities.
         """
         from sklearn.linear_model import LogisticRegression
         from sklearn.metrics import roc_auc_score
@@ -75,25 +76,25 @@ def _task(name: str, graph: Any, labels: np.ndarray | None) -> Task:
     reduced_graph.add_edges_from(edges)
     hidden: list[tuple[int, int]] = []
     for start, end in edges.tolist():
-        if len(hidden) == int(HIDDEN * len(edges)):
+        if len(hidden) == int(HIDDEN_FRACTION * len(edges)):
             break
         if reduced_graph.degree[start] > 1 and reduced_graph.degree[end] > 1:
             reduced_graph.remove_edge(start, end)
             hidden.append((start, end))
-    none = np.array(list(nx.non_edges(integer_graph)))
-    absent = random.permutation(none)[: len(hidden)]
+    non_edges = np.array(list(nx.non_edges(integer_graph)))
+    absent = random.permutation(non_edges)[: len(hidden)]
     return Task(name, reduced_graph, np.array(hidden), absent, labels)
 
 
 def on_graphs(embed: Callable[[Any, type, int], np.ndarray]) -> Callable[[type, int], Measured]:
-    """Make a client's `run` from a function (graph, class, seed) -> vectors in node order."""
+    """Make a client's `run` from `embed`, which maps (graph, class, seed) to vectors by node."""
 
     def run(word2vec: type, seed: int) -> Measured:
         scores: dict[str, float] = {}
         for task in tasks():
-            graph, began = task.graph.copy(), time.perf_counter()
+            graph, start = task.graph.copy(), time.perf_counter()
             vectors = embed(graph, word2vec, seed)
-            scores |= {f"{task.name}: {SECONDS}": time.perf_counter() - began}
+            scores |= {f"{task.name}: {SECONDS}": time.perf_counter() - start}
             scores |= task.scores(vectors)
         return Measured(scores)
 

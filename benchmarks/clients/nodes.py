@@ -8,8 +8,8 @@ import numpy as np
 from benchmarks.clients.client import Client, Measured
 from benchmarks.clients.graphs import on_graphs
 
-#: Walks per node, and nodes per walk.
-WALKS, LENGTH = 10, 40
+WALKS = 10  # walks per node
+LENGTH = 40  # nodes per walk
 DIMENSIONS = 32
 EPOCHS = 5
 
@@ -19,21 +19,21 @@ ABOUT = f"{WALKS} walks of {LENGTH} nodes from each node, {DIMENSIONS} dimension
 def _node2vec(graph: Any, word2vec: type, seed: int) -> np.ndarray:
     from node2vec import Node2Vec
 
-    walking = Node2Vec(
+    walker = Node2Vec(
         graph, dimensions=DIMENSIONS, walk_length=LENGTH, num_walks=WALKS, seed=seed, quiet=True
     )
-    model = walking.fit(window=5, min_count=1, epochs=EPOCHS, seed=seed, workers=1)
+    model = walker.fit(window=5, min_count=1, epochs=EPOCHS, seed=seed, workers=1)
     return np.array([model.wv[str(node)] for node in range(len(graph))])
 
 
 def _fastnode2vec(graph: Any, word2vec: type, seed: int) -> np.ndarray:
     from fastnode2vec import Graph, Node2Vec
 
-    # Node2Vec is a subclass of gensim's class: insert word2vec between the two
+    # Node2Vec is a subclass of gensim's class; this class inserts word2vec between the two.
     subclass = type("Node2Vec", (Node2Vec, word2vec), {})
     edges = Graph([(str(a), str(b)) for a, b in graph.edges], directed=False, weighted=False)
     model = subclass(edges, dim=DIMENSIONS, walk_length=LENGTH, window=5)
-    # without its seed option, which would restart the same walks in every batch
+    # The program's option for a seed is not set: it would repeat the same walks in every batch.
     model.train(epochs=EPOCHS * WALKS, verbose=False)
     return np.array([model.wv[str(node)] for node in range(len(graph))])
 

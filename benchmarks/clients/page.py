@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.clients.client import SECONDS
 from benchmarks.report import bullet_list, facts, page, section, table
 
-#: Names of the two classes.
+#: Names of gensim's class and of ours in tables and documents.
 REFERENCE, OURS = "gensim", "TFWord2Vec"
 
 NOTES = """\
@@ -25,19 +25,24 @@ TIMES = """\
 From the program's start to the vectors, including walks. Medians over the seeds; the ratio is the
 median over pairs of consecutive runs (larger is better)."""
 
-#: Scores by class, seed (a string if read from JSON) and name.
+#: Scores: {class: {seed: {name of the score: value}}}. Seeds are strings if they were read from
+#: JSON.
 Scores = Mapping[str, Mapping[Any, Mapping[str, float]]]
 
 
 def cell(values: Sequence[float]) -> str:
-    """Format the mean ± standard deviation."""
+    """Format the mean ± standard deviation of values over the seeds."""
     if len(values) < 2:
         return f"{fmean(values):.3f}"
     return f"{fmean(values):.3f} ± {stdev(values):.3f}"
 
 
 def verdict(reference: Sequence[float], scores: Sequence[float]) -> str:
-    """Return "within", "above" or "below": the means' difference against the seeds' spread."""
+    """Compare the difference of two means with the spread over the seeds.
+
+    Returns "within" if the difference is at most the larger standard deviation. Otherwise, it is
+    "above" or "below": the position of `scores` relative to `reference`.
+    """
     if min(len(reference), len(scores)) < 2:
         return "–"
     difference = fmean(scores) - fmean(reference)
@@ -47,7 +52,7 @@ def verdict(reference: Sequence[float], scores: Sequence[float]) -> str:
 
 
 def rows(client: str, scores: Scores) -> list[list[str]]:
-    """Return a row per score."""
+    """Return a table row per score of a client, except times."""
     table_rows = []
     for name in next(iter(scores[REFERENCE].values())):
         if name.endswith(SECONDS):
@@ -64,7 +69,7 @@ def rows(client: str, scores: Scores) -> list[list[str]]:
 
 
 def times(client: str, scores: Scores) -> list[list[str]]:
-    """Return a row per time: medians, and the median ratio of each seed's two runs."""
+    """Return a table row per time: the medians of both classes, and the median ratio by seed."""
     table_rows = []
     for name in next(iter(scores[REFERENCE].values())):
         if name.endswith(SECONDS):

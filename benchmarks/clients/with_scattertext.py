@@ -6,12 +6,15 @@ from typing import Any
 
 from benchmarks.clients.client import SECONDS, Client, Measured, nearest
 
-#: Consecutive trainings of one epoch: the program passes sentences to `train` as an iterator, which
-#: is exhausted after the first epoch.
+#: Number of consecutive trainings of one epoch each. More epochs per training are impossible: the
+#: program passes sentences to `train` as an iterator, which the first epoch exhausts.
 TRAININGS = 5
 
-#: Number of most frequent words whose neighbours are compared, and their minimum length.
-WORDS, LETTERS = 200, 4
+#: Number of words, the most frequent ones, whose neighbours are compared.
+N_WORDS = 200
+
+#: Minimum number of letters of these words.
+MIN_LETTERS = 4
 
 #: Options of the program's own model, except its fixed seed.
 OPTIONS = {"sg": 1, "hs": 1, "negative": 0, "sample": 0, "cbow_mean": 0, "workers": 1}
@@ -22,15 +25,15 @@ def _run(word2vec: type, seed: int) -> Measured:
 
     corpus = _corpus()
     model = word2vec(vector_size=100, window=5, min_count=5, seed=seed, **OPTIONS)
-    began = time.perf_counter()
+    start = time.perf_counter()
     st.Word2VecFromParsedCorpus(corpus, model).train(epochs=1, super_epochs=TRAININGS)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     page = st.word_similarity_explorer_gensim(
         corpus, category="democrat", target_term="jobs", word2vec=model.wv, minimum_term_frequency=5
     )
     if "jobs" not in page:
         raise ValueError("the page of scattertext's explorer lacks the word that it is about")
-    words = [word for word in model.wv.index_to_key if len(word) >= LETTERS][:WORDS]
+    words = [word for word in model.wv.index_to_key if len(word) >= MIN_LETTERS][:N_WORDS]
     return Measured({f"training: {SECONDS}": seconds}, nearest(model.wv, words))
 
 
@@ -47,9 +50,9 @@ CLIENTS = (
     Client(
         "scattertext",
         ("scattertext",),
-        (),  # it accepts a model
+        (),  # no target: the program accepts a model
         _run,
         f"its options, skip-gram with hierarchical softmax, {TRAININGS} epochs over the speeches "
-        f"of 2012; the 10 nearest neighbours of {WORDS} frequent words",
+        f"of 2012; the 10 nearest neighbours of {N_WORDS} frequent words",
     ),
 )

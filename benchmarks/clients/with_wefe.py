@@ -7,7 +7,7 @@ from benchmarks.clients.client import SECONDS, Client, Measured
 
 OPTIONS = {"sg": 1, "vector_size": 50, "window": 5, "min_count": 5, "epochs": 5, "workers": 1}
 
-#: Queries: two sets of targets and two sets of attributes each.
+#: Queries of WEAT by name: two sets of target words, and two sets of attribute words.
 QUERIES = {
     "flowers, insects: pleasant": ("flowers", "insects", "pleasant_5", "unpleasant_5a"),
     "instruments, weapons: pleasant": ("instruments", "weapons", "pleasant_5", "unpleasant_5a"),
@@ -16,8 +16,8 @@ QUERIES = {
     "science, arts: male": ("science", "arts_2", "male_terms_2", "female_terms_2"),
 }
 
-#: Maximum fraction of a set's words that the small corpus may lack.
-MISSING = 0.9
+#: Maximum fraction of a set's words without a vector: the corpus is small, and lacks many words.
+MAX_MISSING = 0.9
 
 
 @cache
@@ -37,16 +37,16 @@ def _run(word2vec: type, seed: int) -> Measured:
     from wefe.query import Query
     from wefe.word_embedding_model import WordEmbeddingModel
 
-    articles, began = _articles(), time.perf_counter()
+    articles, start = _articles(), time.perf_counter()
     vectors = word2vec(articles, seed=seed, **OPTIONS).wv
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     model, sets = WordEmbeddingModel(vectors, "measured"), load_weat()
-    lower = [{}, {"lowercase": True}]
+    preprocessors = [{}, {"lowercase": True}]
     scores = {f"training: {SECONDS}": seconds}
     for name, (*targets, first, second) in QUERIES.items():
         query = Query([sets[name] for name in targets], [sets[first], sets[second]])
         answer = WEAT().run_query(
-            query, model, lost_vocabulary_threshold=MISSING, preprocessors=lower
+            query, model, lost_vocabulary_threshold=MAX_MISSING, preprocessors=preprocessors
         )
         scores[name] = float(answer["effect_size"])
     return Measured(scores)
@@ -56,7 +56,7 @@ CLIENTS = (
     Client(
         "WEFE",
         ("wefe",),
-        (),  # it accepts vectors
+        (),  # no target: the program accepts vectors
         _run,
         "WEAT's effect sizes for vectors of 106 Wikipedia articles, skip-gram, 50 dimensions, "
         "5 epochs; words of the sets that are not in the articles are skipped",

@@ -1,8 +1,9 @@
 """Speed over slow links: ``python -m benchmarks.links CORPUS --out FOLDER`` (Linux, as root).
 
-Trains on 2 ps and 4 workers, each on a host of its own with a limited link: network namespaces of
-this machine, whose cores they share. The speed without limits is measured in the same round. From
-it and from the counted bytes, the formulas of `gensim_tfw2v.planning` predict the other speeds.
+Trains on 2 ps and 4 workers, each on a host of its own with a limited link. The hosts are network
+namespaces of this machine, and share its cores. Each round also measures the speed without limits.
+From that speed and the counted bytes, the formulas of `gensim_tfw2v.planning` predict the speeds
+with limits.
 """
 
 import argparse
@@ -19,11 +20,13 @@ from benchmarks.report import begin, facts, page, section, table, write
 from gensim_tfw2v.planning.speed import Machines, link_limit, transfer_seconds
 from tests.cluster.hosts import HostCluster
 
-PS, WORKERS = 2, 4
-UNLIMITED = 1e10  # bytes/s
-LIMIT = 3600  # seconds of one training
+PS = 2  # number of ps tasks
+WORKERS = 4  # number of worker tasks
+UNLIMITED = 1e10  # rate in bytes/s of links that do not limit a training
+MAX_SECONDS = 3600  # time limit of a training
 
-#: Program of the chief: prints the speed of the last epoch's jobs, and what all epochs transferred.
+#: Program of the chief. It prints the speed of the last epoch, and the bytes per token that workers
+#: fetched and pushed in all epochs.
 TRAIN = """
 import json, sys
 from gensim_tfw2v import TFWord2Vec
@@ -53,26 +56,26 @@ def measure(options: dict[str, Any], rate: float, latency: float) -> dict[str, f
     hosts = SlowHosts("chief", *ps, *workers, rate=rate, latency=latency)
     with hosts, tempfile.TemporaryDirectory() as folder:
         cluster = HostCluster(hosts, ps, workers, Path(folder))
-        measurement = cluster.train(TRAIN, json.dumps(options)).hear(LIMIT)
+        measurement = cluster.train(TRAIN, json.dumps(options)).hear(MAX_SECONDS)
         if measurement is None:
             raise RuntimeError(f"the training failed:\n{cluster.log()[-3000:]}")
         return dict(measurement)
 
 
 def predict(unlimited: dict[str, float], threads: int, rate: float, latency: float) -> float:
-    """Return the words/s over limited links; `alone` was measured without limits."""
+    """Predict the words/s over limited links; `unlimited` was measured without limits."""
     machines = Machines(WORKERS, PS, threads, rate, latency)
     tokens = unlimited["kept"] * unlimited["words_per_job"]
     traffic = tokens * (unlimited["fetched"] + unlimited["pushed"])
-    waiting = sum(transfer_seconds(traffic, machines))
-    computing = unlimited["words_per_job"] * WORKERS / unlimited["words_per_second"]
-    worker_speed = unlimited["words_per_job"] / (computing + waiting)
+    waiting_seconds = sum(transfer_seconds(traffic, machines))
+    computing_seconds = unlimited["words_per_job"] * WORKERS / unlimited["words_per_second"]
+    worker_speed = unlimited["words_per_job"] / (computing_seconds + waiting_seconds)
     word_bytes = unlimited["kept"] * max(unlimited["fetched"], unlimited["pushed"])
     return WORKERS * min(worker_speed, link_limit(word_bytes, machines, PS))
 
 
 def study(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Run the study; yield the document after each training."""
+    """Run the study; after each training over a limited link, yield the document so far."""
     options = {
         "corpus_file": str(args.corpus.resolve()),
         "sg": args.sg,

@@ -1,7 +1,7 @@
 """Hosts whose links have a limited rate and a latency.
 
-Not every kernel has ``netem``, which delays frames. So each host's interface is a TAP device, and a
-thread of this process forwards the frames between them.
+Linux can delay frames by ``netem``, but not every kernel has it. So each host's interface is a TAP
+device, and a thread of this process, the switch, forwards frames between the devices with a delay.
 """
 
 import fcntl
@@ -16,18 +16,18 @@ import time
 
 from tests.cluster import hosts
 
-# linux/if_tun.h
+# Constants of linux/if_tun.h.
 TUNSETIFF, TUNSETOFFLOAD = 0x400454CA, 0x400454D0
 TAP_WITHOUT_INFO, WITH_HEADER = 0x0002 | 0x1000, 0x4000
-CHECKSUMS_AND_SEGMENTS = 0x1 | 0x2 | 0x4  # left to the receiving host, for IPv4 and IPv6
+CHECKSUMS_AND_SEGMENTS = 0x1 | 0x2 | 0x4  # tasks left to the receiving host, for IPv4 and IPv6
 
 DEVICES = "/dev/net/tun"
 HEADER = 10  # bytes of struct virtio_net_hdr before each frame
-LARGEST = 1 << 17  # bytes of the largest frame, which is not yet segmented
+MAX_FRAME_BYTES = 1 << 17  # maximum size of a frame, because senders do not segment
 
 
 def why_not() -> str:
-    """Return why hosts with slow links cannot be created here, or an empty string."""
+    """Return the reason why hosts with slow links cannot be created here, or an empty string."""
     if reason := hosts.why_not():
         return str(reason)
     return "" if os.access(DEVICES, os.W_OK) else f"{DEVICES} is missing"
@@ -48,9 +48,13 @@ class SlowHosts(hosts.Hosts):
     def __init__(self, *names: str, rate: float, latency: float) -> None:
         super().__init__(*names)
         self._rate, self._delay = rate, latency / 2
-        self._taps: dict[bytes, int] = {}  # file of each host's interface, by its address
-        self._waiting: list[tuple[float, int, int, bytes]] = []  # due, order, file, frame
-        self._free: dict[tuple[str, int], float] = {}  # time at which a link's direction is free
+        self._taps: dict[
+            bytes, int
+        ] = {}  # descriptor of each host's TAP device, by its MAC address
+        self._waiting: list[
+            tuple[float, int, int, bytes]
+        ] = []  # heap of (due time, order, descriptor, frame)
+        self._free: dict[tuple[str, int], float] = {}  # when a direction of a link is free
         self._order = itertools.count()
         self._stop = threading.Event()
 
@@ -95,7 +99,7 @@ class SlowHosts(hosts.Hosts):
                 list(self._taps.values()), [], [], max(0.0, due - time.monotonic())
             )
             for tap in ready:
-                self._take(tap)
+                self._read_frame(tap)
             while self._waiting and self._waiting[0][0] <= time.monotonic():
                 _, _, target, frame = heapq.heappop(self._waiting)
                 try:
@@ -103,10 +107,10 @@ class SlowHosts(hosts.Hosts):
                 except OSError:  # the host is gone, or its queue is full
                     continue
 
-    def _take(self, tap: int) -> None:
-        """Read a frame, and queue it for its target, or for all."""
+    def _read_frame(self, tap: int) -> None:
+        """Read a frame, and queue it for its target, or for all hosts if it is a broadcast."""
         try:
-            frame = os.read(tap, LARGEST)
+            frame = os.read(tap, MAX_FRAME_BYTES)
         except OSError:
             return
         seconds = (len(frame) - HEADER) / self._rate
@@ -119,6 +123,9 @@ class SlowHosts(hosts.Hosts):
                 heapq.heappush(self._waiting, (due, next(self._order), target, frame))
 
     def _pass(self, link: tuple[str, int], begin: float, seconds: float) -> float:
-        """Return when a frame has passed a direction of a link, one frame after the other."""
+        """Return when a frame has passed one direction of a link, in which frames pass one by one.
+
+        The frame arrives at the link at the time `begin`, and occupies it for `seconds`.
+        """
         self._free[link] = max(begin, self._free.get(link, 0.0)) + seconds
         return self._free[link]

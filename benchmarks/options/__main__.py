@@ -1,7 +1,8 @@
 """Grid of options: ``python -m benchmarks.options [TEXT] --records FOLDER [--out FOLDER]``.
 
-Results are kept in the first folder. Cells with results are not trained again, except by this
-package if its kernels have changed. gensim's trainings take most of the time.
+The result of each training is kept in the folder --records, and a training with a result is not run
+again. This package's results count only for the kernels in the sources, so changed kernels are
+measured again. gensim's trainings take most of the time.
 """
 
 import argparse

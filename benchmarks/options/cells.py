@@ -1,4 +1,4 @@
-"""Cells of the grid: combinations of options and a corpus."""
+"""Cells of the grid: each is a combination of a corpus and options."""
 
 import math
 import random
@@ -18,7 +18,7 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "FastText CBOW": {"sg": 0, "bucket": 20_000},
 }
 
-#: Values of each axis; the first is gensim's default.
+#: Values of each option that varies; the first is gensim's default.
 AXES: dict[str, tuple[Any, ...]] = {
     "window": (5, 1, 2, 8, 10, 15, 20, 50, 100, 500),
     "negative": (5, 1, 2, 10, 15, 20, 30, 40),
@@ -27,8 +27,8 @@ AXES: dict[str, tuple[Any, ...]] = {
     "sample": (1e-3, 0, 1e-2, 1e-4, 1e-5),
 }
 
-#: Number of random cells by corpus and objective, larger where training is cheap.
-NUMBERS: dict[str, dict[str, int]] = {
+#: Number of random cells by corpus and objective. It is larger where training is cheap.
+N_RANDOM_CELLS: dict[str, dict[str, int]] = {
     "lee": dict(zip(OBJECTIVES, (34, 22, 12, 10, 10, 10), strict=True)),
     "words": dict(zip(OBJECTIVES, (18, 12, 5, 5, 4, 4), strict=True)),
     "text": dict(zip(OBJECTIVES, (4, 3, 1, 1, 0, 0), strict=True)),
@@ -37,8 +37,8 @@ NUMBERS: dict[str, dict[str, int]] = {
     "ten words": dict(zip(OBJECTIVES, (14, 10, 4, 4, 3, 3), strict=True)),
 }
 
-#: Cells that failed in the past, which are part of every grid.
-KNOWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
+#: Cells that failed in the past. They are part of every grid.
+PAST_FAILURES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("lee", "skip-gram", {"window": 10, "negative": 20}),
     ("lee", "skip-gram", {"window": 20, "negative": 10}),
     ("lee", "skip-gram", {"negative": 20, "alpha": 0.05}),
@@ -68,11 +68,11 @@ class Cell:
     alpha: float = 0.025
     vector_size: int = 100
     sample: float = 1e-3
-    draw: int = 0  # index in the grid; the first n cells of the grid are a smaller grid
+    draw: int = 0  # index in the grid
 
     @property
     def options(self) -> dict[str, Any]:
-        """Arguments of gensim's class and of this package's."""
+        """Arguments of the constructors of both classes, gensim's and this package's."""
         axes = {name: getattr(self, name) for name in AXES}
         corpus = CORPORA[self.corpus]
         return {
@@ -84,23 +84,32 @@ class Cell:
 
     @property
     def is_fasttext(self) -> bool:
-        """True if the class is FastText."""
+        """Return whether the class is FastText."""
         return self.objective.startswith("FastText")
 
     @property
     def cost(self) -> float:
-        """Approximate number of multiplications of a training by gensim."""
+        """Approximate number of multiplications of one training by gensim."""
         corpus = CORPORA[self.corpus]
         pairs = 1 + min(self.window, corpus.sentence) if "skip-gram" in self.objective else 2
         draws = 16 if "hs" in self.objective else 1 + self.negative
         rows = 2 if self.is_fasttext else 1
-        # words that CBOW sums per prediction
-        summed = 0 if pairs > 2 else min(self.window, corpus.sentence)
-        return corpus.words * corpus.epochs * self.vector_size * rows * (pairs * draws + summed)
+        # CBOW also sums the context words of each prediction.
+        n_summed_words = 0 if pairs > 2 else min(self.window, corpus.sentence)
+        return (
+            corpus.words
+            * corpus.epochs
+            * self.vector_size
+            * rows
+            * (pairs * draws + n_summed_words)
+        )
 
     @property
     def untrained_loss(self) -> float:
-        """Loss per prediction of zero vectors, in nats; with hierarchical softmax, for 20 nodes."""
+        """Loss per prediction of zero vectors, in nats.
+
+        With hierarchical softmax, a word's path is assumed to have 20 nodes.
+        """
         return math.log(2) * (20 if "hs" in self.objective else 1 + self.negative)
 
     @property
@@ -111,12 +120,14 @@ class Cell:
 
 
 def draw_cells() -> list[Cell]:
-    """Draw the grid: the `KNOWN` cells, then random ones in random order."""
-    known_cells = [Cell(corpus, objective, **options) for corpus, objective, options in KNOWN]
+    """Draw the grid: the cells of `PAST_FAILURES`, then random ones in random order."""
+    known_cells = [
+        Cell(corpus, objective, **options) for corpus, objective, options in PAST_FAILURES
+    ]
     cells = {cell.name: cell for cell in known_cells}
     drawn_cells = [
         cell
-        for corpus, counts in NUMBERS.items()
+        for corpus, counts in N_RANDOM_CELLS.items()
         for objective, n_cells in counts.items()
         for cell in _random_cells(corpus, objective, n_cells, set(cells))
     ]
@@ -125,7 +136,10 @@ def draw_cells() -> list[Cell]:
 
 
 def _random_cells(corpus: str, objective: str, n_cells: int, names: set[str]) -> Iterator[Cell]:
-    """Yield random cells; each axis has its default with probability 0.4."""
+    """Yield random cells, whose names are not in `names`; names of new cells are added to it.
+
+    Each option has its default with probability 0.4.
+    """
     chance = random.Random(f"{corpus} {objective}")
     while n_cells:
         values = {

@@ -17,8 +17,8 @@ class Corpus:
     sentence: int  # words per sentence, approximately
     epochs: int
     min_count: int
-    dearest: float  # maximum `Cell.cost` of a training
-    seeds: int = 2  # trainings per class; their means are compared
+    dearest: float  # maximum `Cell.cost` of random cells
+    seeds: int = 2  # number of trainings per class, whose means are compared
 
 
 CORPORA = {
@@ -32,9 +32,10 @@ CORPORA = {
 
 
 def write_corpora(text: Path | None, folder: Path) -> dict[str, Path]:
-    """Write each corpus to a file; without `text`, omit the corpora made from it.
+    """Write each corpus to a file in a folder; return the files by name.
 
-    `text` contains a million words or more, one paragraph per line.
+    `text` contains a million words or more, one paragraph per line. The corpora "text" and "words"
+    are made from it; without it, they are left out.
     """
     corpora = {"baskets": _baskets(), "walks": _walks(), "ten words": _ten_words()}
     for name, sentences in corpora.items():
@@ -51,7 +52,10 @@ def write_corpora(text: Path | None, folder: Path) -> dict[str, Path]:
 
 
 def _baskets() -> list[list[str]]:
-    """Return 1,000 baskets of 30 items out of 1,200, most of them from one of 24 departments."""
+    """Return 1,000 baskets of 30 items out of 1,200.
+
+    Items belong to 24 departments; most items of a basket are of the same department.
+    """
     random = np.random.default_rng(1)
     popular = 1 / np.arange(1, 1201) ** 0.8
     baskets = []
@@ -69,9 +73,9 @@ def _walks() -> list[list[str]]:
     edges: list[list[int]] = [[] for _ in range(500)]
     for node in range(500):
         for _ in range(4):
-            near = random.random() < 0.85
+            is_near = random.random() < 0.85
             neighbour = (
-                int(random.integers(50)) * 10 + node % 10 if near else int(random.integers(500))
+                int(random.integers(50)) * 10 + node % 10 if is_near else int(random.integers(500))
             )
             edges[node].append(neighbour)
             edges[neighbour].append(node)

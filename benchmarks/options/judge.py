@@ -11,15 +11,20 @@ from benchmarks.options.cells import Cell
 from benchmarks.options.measure import overlap
 from benchmarks.options.run import record_path, seeds
 
-#: Limits of a cell that passes. NORM: ratio of the largest norm to gensim's. LOSS: relative
-#: difference of the loss. LOST: difference between the fraction of neighbours that two gensim seeds
-#: share, and the fraction shared with gensim.
-NORM, LOSS, LOST = 1.5, 0.05, 0.05
+#: Maximum ratio of the largest norm to gensim's, or of gensim's to ours, in a cell that passes.
+MAX_NORM_RATIO = 1.5
+
+#: Maximum relative difference of the loss.
+MAX_LOSS_DIFFERENCE = 0.05
+
+#: Maximum difference between the fraction of neighbours that two gensim seeds share, and the
+#: fraction shared with gensim.
+MAX_LOST_NEIGHBOURS = 0.05
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of a cell, as ratios to gensim's figures."""
+    """Result of a cell. Norms and losses are ratios to gensim's."""
 
     cell: Cell
     error: str | None = None
@@ -36,15 +41,18 @@ class Verdict:
         if self.error is not None:
             return [self.error]
         faults = {
-            "norm": self.largest > NORM or self.largest < 1 / NORM,
-            "loss": abs(self.loss - 1) > LOSS,
-            "neighbours": self.shared < self.own - LOST,
+            "norm": self.largest > MAX_NORM_RATIO or self.largest < 1 / MAX_NORM_RATIO,
+            "loss": abs(self.loss - 1) > MAX_LOSS_DIFFERENCE,
+            "neighbours": self.shared < self.own - MAX_LOST_NEIGHBOURS,
         }
         return [name for name, is_wrong in faults.items() if is_wrong]
 
 
 def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
-    """Compare the means over the seeds; None if gensim's own training failed or diverged."""
+    """Compare the means over the seeds of gensim's and this package's records.
+
+    Returns None if one of gensim's trainings failed or diverged.
+    """
     gensim, ours = (_records(cell, records, engine) for engine in ("gensim", place))
     if any("error" in record or record["loss"] > cell.untrained_loss for record in gensim):
         return None
@@ -54,14 +62,16 @@ def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
     def ratio(name: str) -> float:
         return mean(r[name] for r in ours) / mean(r[name] for r in gensim)
 
-    near, near_gensim = ([r["neighbours"] for r in records] for records in (ours, gensim))
+    our_neighbours, gensim_neighbours = (
+        [r["neighbours"] for r in records] for records in (ours, gensim)
+    )
     return Verdict(
         cell,
         largest=ratio("largest"),
         mean=ratio("mean"),
         loss=ratio("loss"),
-        shared=mean(overlap(a, b) for a, b in product(near, near_gensim)),
-        own=mean(overlap(a, b) for a, b in combinations(near_gensim, 2)),
+        shared=mean(overlap(a, b) for a, b in product(our_neighbours, gensim_neighbours)),
+        own=mean(overlap(a, b) for a, b in combinations(gensim_neighbours, 2)),
         speed=1 / ratio("seconds"),
     )
 

@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.options.judge import LOSS, LOST, NORM, Verdict
+from benchmarks.options.judge import (
+    MAX_LOSS_DIFFERENCE,
+    MAX_LOST_NEIGHBOURS,
+    MAX_NORM_RATIO,
+    Verdict,
+)
 from benchmarks.options.run import PLACES
 from benchmarks.report import facts, page, section, table
 
@@ -13,7 +18,7 @@ HEAD += ["loss", "shared", "gensim's own", "speed", ""]
 
 
 def summary(verdicts: Sequence[Verdict | None]) -> str:
-    """Return counts, and a table of the cells that fail."""
+    """Return the numbers of cells that pass and fail, and a table of those that fail."""
     finite = [verdict for verdict in verdicts if verdict is not None]
     wrong = [verdict for verdict in finite if verdict.faults]
     head = (
@@ -40,13 +45,13 @@ def cells_table(verdicts: Sequence[Verdict]) -> str:
 
 
 def as_document(verdicts: Sequence[Verdict | None], place: str) -> dict[str, Any]:
-    """Return the results as JSON; None if gensim's are not usable."""
+    """Return the results as JSON; a cell for which gensim's results are not usable is None."""
     cells = [None if verdict is None else asdict(verdict) for verdict in verdicts]
     return {"place": place, "cells": cells}
 
 
 def markdown(document: Mapping[str, Any], verdicts: Sequence[Verdict | None]) -> str:
-    """Return the page of the whole grid, failed cells first."""
+    """Return the page of the whole grid; cells that fail come first."""
     place = document["place"]
     title = option = ""
     if place != "machine":
@@ -61,11 +66,12 @@ def markdown(document: Mapping[str, Any], verdicts: Sequence[Verdict | None]) ->
         "1,200 items, walks on a graph of 500 nodes, and ten words. The command is `python -m "
         f"benchmarks.options TEXT --records FOLDER --out FOLDER{option}`. gensim's result is not "
         "usable where its loss is above that of zero vectors.",
-        f"A cell passes if the largest norm of its vectors is within {NORM} times gensim's, the "
-        f"mean loss per prediction is within {LOSS:.0%}, and the fraction of neighbours shared "
-        f"with gensim is at most {LOST} below the fraction shared by two gensim seeds. Norms and "
-        "losses are multiples of gensim's. Speed is that of the whole call, relative to gensim; "
-        "it is a rough figure, because other work ran concurrently.",
+        f"A cell passes if the largest norm of its vectors is within {MAX_NORM_RATIO} times "
+        f"gensim's, the mean loss per prediction is within {MAX_LOSS_DIFFERENCE:.0%}, and the "
+        f"fraction of neighbours shared with gensim is at most {MAX_LOST_NEIGHBOURS} below the "
+        "fraction shared by two gensim seeds. Norms and losses are multiples of gensim's. Speed is "
+        "that of the whole call, relative to gensim; it is a rough figure, because other work ran "
+        "concurrently.",
         summary(verdicts),
         section("All cells", cells_table(valid_verdicts)),
     )

@@ -1,4 +1,4 @@
-"""Training of cells in a pool of processes, with a record of each training."""
+"""Training of cells in a pool of processes, which writes a record of each training to a file."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from gensim_tfw2v.processes.children import exit_with_parent
 
 
 class Place(NamedTuple):
-    """Place where this package trains: a description for the page, and `cluster=`."""
+    """Way in which this package trains: its description for the page, and its ``cluster=``."""
 
     about: str
     cluster: str | None = None
@@ -33,7 +33,7 @@ def train(
 ) -> None:
     """Train each cell with each engine, except those that have a record."""
     records.mkdir(parents=True, exist_ok=True)
-    todo = [
+    missing = [
         (cell, engine, seed)
         for cell in cells
         for engine in engines
@@ -41,15 +41,15 @@ def train(
         if not record_path(records, cell, engine, seed).exists()
     ]
     with fresh_processes(processes) as pool:
-        running = {
+        tasks = {
             pool.submit(measure_cell, cell, files[cell.corpus], engine, seed): (cell, engine, seed)
-            for cell, engine, seed in todo
+            for cell, engine, seed in missing
         }
-        for n_done, future in enumerate(as_completed(running), 1):
-            cell, engine, seed = running[future]
+        for n_done, future in enumerate(as_completed(tasks), 1):
+            cell, engine, seed = tasks[future]
             record = future.result()
             record_path(records, cell, engine, seed).write_text(json.dumps(record))
-            print(f"{n_done}/{len(todo)} {engine} {seed}: {cell.name}", flush=True)
+            print(f"{n_done}/{len(missing)} {engine} {seed}: {cell.name}", flush=True)
 
 
 def fresh_processes(n_processes: int) -> ProcessPoolExecutor:
@@ -62,20 +62,23 @@ def fresh_processes(n_processes: int) -> ProcessPoolExecutor:
 
 
 def seeds(cell: Cell, engine: str) -> list[int]:
-    """Return an engine's seeds; engines have different ones, to start from different vectors."""
+    """Return an engine's seeds. They differ between engines, so initial vectors differ, too."""
     n_seeds = CORPORA[cell.corpus].seeds
     return [*range(1, 1 + n_seeds)] if engine == "gensim" else [*range(11, 11 + n_seeds)]
 
 
 def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
-    """Return the path of a training's record; this package's depend on the kernels."""
+    """Return the path of a training's record.
+
+    For this package, the name contains the hash of the kernels, so changed kernels get new records.
+    """
     if engine != "gensim":
         engine = f"{engine} {kernels_hash()}"
     return records / f"{cell.name}, {engine} {seed}.json"
 
 
 def measure_cell(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
-    """Train in this process, which is one of the pool."""
+    """Train in this process, a member of the pool; return the record."""
     if engine == "graph":
         from gensim_tfw2v import engines
         from gensim_tfw2v.kernel.native import by_ctypes

@@ -1,7 +1,8 @@
 """Comparison of word2vec tools: ``python -m benchmarks.peers CORPUS --out FOLDER``.
 
-Each tool is a command, defined in `peers.toml`; `--peers` adds further ones. This process imports
-none of them, because on Linux a child's peak memory starts at its parent's size.
+Each tool is a command, defined in `peers.toml`; `--peers` adds further tools. This process imports
+none of the tools. On Linux, a child's peak memory starts at its parent's size, so a tool's figure
+would include the parent's imports.
 """
 
 import argparse
@@ -24,15 +25,15 @@ def jobs(
 ) -> Iterator[Job]:
     """Yield all trainings in order; each round starts with the next tool.
 
-    Trainings with fewer epochs come last in a round, so those that are compared most follow each
-    other closely.
+    In a round, trainings with fewer epochs follow those with all epochs. So the latter, which most
+    tables compare, run directly after each other.
     """
     for round_number in range(rounds):
         start = round_number % max(len(peers), 1)
-        ordered = [*peers[start:], *peers[:start]]
+        ordered_peers = [*peers[start:], *peers[:start]]
         min_epochs = 1 if round_number < fewer_rounds else epochs
         for passes in range(epochs, min_epochs - 1, -1):
-            for peer in ordered:
+            for peer in ordered_peers:
                 yield Job(peer, round_number, first_seed + round_number, passes)
 
 
@@ -58,7 +59,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def choose_peers(args: argparse.Namespace) -> dict[str, Peer]:
-    """Return the tools by name; a later file's replace an earlier file's of the same name."""
+    """Return the selected tools by name.
+
+    If several files define tools of the same name, the last file counts.
+    """
     try:
         peers = {peer.name: peer for path in [SHIPPED, *args.peers] for peer in read(path)}
     except ConfigurationError as error:
@@ -80,7 +84,7 @@ def line(run: PeerRun) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Measure, and write the results so far after each run."""
+    """Run all trainings; after each, write the results so far."""
     args = parser().parse_args(argv)
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     peers = choose_peers(args)

@@ -1,4 +1,4 @@
-"""Shared code of commands for tools that are Python packages: options, output, last line."""
+"""Shared code of the commands that wrap tools in Python: their options and their output."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """Make a parser of the options that the commands in `peers.toml` use."""
+    """Make a parser for the options with which `peers.toml` calls these commands."""
     argument_parser = argparse.ArgumentParser(description=description)
     add = argument_parser.add_argument
     add("corpus", help="text, one sentence per line, words separated by spaces")
@@ -28,5 +28,5 @@ def write_text(path: str, size: int, rows: Sequence[tuple[str, Iterable[float]]]
 
 
 def done(train_seconds: float) -> None:
-    """Print the last line, which `benchmarks.peers` reads."""
+    """Print the seconds of training as the last line of output, which `benchmarks.peers` reads."""
     print(json.dumps({"train_seconds": train_seconds}), flush=True)

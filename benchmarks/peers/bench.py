@@ -23,12 +23,12 @@ def train_seconds(peer: Peer, output: str) -> float | None:
         if peer.seconds is not None:
             return float(re.findall(peer.seconds, output)[-1])
         return float(json.loads(output.splitlines()[-1])["train_seconds"])
-    except (IndexError, KeyError, TypeError, ValueError):  # not all tools print it
+    except (IndexError, KeyError, TypeError, ValueError):  # the tool does not print its time
         return None
 
 
 class Bench:
-    """Runs jobs on one corpus, with temporary files in `folder`."""
+    """Runner of trainings on one corpus, with temporary files in `folder`."""
 
     def __init__(self, args: argparse.Namespace, settings: Settings, folder: Path) -> None:
         self._args, self._settings, self._folder = args, settings, folder
@@ -40,7 +40,7 @@ class Bench:
         self._words.write_text("\n".join(words), encoding="utf-8")
 
     def carry_out(self, peer: Peer, job: Job) -> PeerRun:
-        """Train, and evaluate the vectors; return a run with `error` after a failure."""
+        """Train, and evaluate the vectors. After a failure, the result has the field `error`."""
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             vectors = Path(folder, "vectors")
             try:
@@ -85,7 +85,10 @@ class Bench:
         return measured
 
     def _hide_paths(self, error: CommandError) -> str:
-        """Return an error's text with placeholders for this machine's paths, for publication."""
+        """Return an error's text, in which placeholders replace this machine's paths.
+
+        The text will be published.
+        """
         text = str(error)
         names_by_path = {
             str(self._args.corpus.resolve()): "CORPUS",

@@ -13,10 +13,17 @@ from typing import Any
 
 from benchmarks.peers.records import Settings
 
+#: File with the tools that are compared by default.
 SHIPPED = Path(__file__).with_name("peers.toml")
+
+#: Placeholders that a command may contain.
 PLACEHOLDERS = {"python", "corpus", "vectors", "seed", *Settings().placeholders()}
+
+#: Formats of the file of vectors that a tool writes: those of word2vec.
 FORMATS = ("text", "binary")
-KINDS: dict[str, type] = {"versions": list, "modules": list, "only": dict}
+
+#: Types of the fields of a tool in the TOML file that are not strings.
+FIELD_TYPES: dict[str, type] = {"versions": list, "modules": list, "only": dict}
 
 
 class ConfigurationError(Exception):
@@ -37,11 +44,14 @@ class Peer:
     note: str = ""
 
     def fill_in(self, values: Mapping[str, Any]) -> list[str]:
-        """Replace the placeholders word by word, so that a path with blanks stays one word."""
+        """Return the words of the command, with values in place of the placeholders.
+
+        The command is split before the replacement, so a path with blanks remains one word.
+        """
         return [word.format(**values) for word in shlex.split(self.command)]
 
     def describe_mismatch(self, settings: Settings) -> str | None:
-        """Return why the tool cannot run here, with a remedy; None if it can."""
+        """Return the reason why the tool cannot run here, with a remedy; None if it can."""
         settings_values = settings.placeholders()
         for name, value in self.only.items():
             if settings_values[name] != value:
@@ -87,7 +97,7 @@ def _peer(where: str, name: str, table: Any) -> Peer:
     for key, value in table.items():
         if key not in known_keys:
             raise ConfigurationError(f"{where}: unknown key {key} (known: {', '.join(known_keys)})")
-        if not isinstance(value, kind := KINDS.get(key, str)):
+        if not isinstance(value, kind := FIELD_TYPES.get(key, str)):
             raise ConfigurationError(f"{where}: {key} must be a {kind.__name__}")
     if table.get("format", "text") not in FORMATS:
         raise ConfigurationError(f"{where}: format must be one of {', '.join(FORMATS)}")
@@ -102,7 +112,7 @@ def _peer(where: str, name: str, table: Any) -> Peer:
         raise ConfigurationError(f"{where}: command: {error}") from error
     if unknown := {str(placeholder) for placeholder in placeholders} - PLACEHOLDERS:
         raise ConfigurationError(
-            f"{where}: command: unknown {', '.join(f'{{{one}}}' for one in sorted(unknown))} "
+            f"{where}: command: unknown {', '.join(f'{{{name}}}' for name in sorted(unknown))} "
             f"(known: {', '.join(sorted(PLACEHOLDERS))})"
         )
     if not words or "vectors" not in placeholders:

@@ -11,11 +11,12 @@ from typing import Any
 
 from benchmarks.quality import evaluate
 
+#: Name of the score on all questions, including those with unknown words.
 ALL_QUESTIONS = "analogies, all"
 
 
 def count_words(path: str) -> Counter[str]:
-    """Count the words of a text, one sentence a line, words separated by white space."""
+    """Count the words of a text file, which are separated by white space."""
     counts: Counter[str] = Counter()
     with open(path, encoding="utf-8", errors="ignore") as lines:
         for line in lines:
@@ -24,7 +25,7 @@ def count_words(path: str) -> Counter[str]:
 
 
 def in_order(vectors: Any, words: list[str]) -> Any:
-    """Return KeyedVectors of those `words` that have vectors, in the order of `words`."""
+    """Return KeyedVectors of the words in `words` that have vectors, in the order of `words`."""
     from gensim.models import KeyedVectors
 
     known_words = [word for word in words if word in vectors.key_to_index]
@@ -37,7 +38,10 @@ def in_order(vectors: Any, words: list[str]) -> Any:
 
 
 def evaluate_file(vectors: str, binary: bool, words: str, pairs: dict[str, str]) -> dict[str, Any]:
-    """Return vocabulary size and quality of a word2vec file, for the words listed in a file."""
+    """Return the vocabulary size and the quality of a file of vectors in word2vec's format.
+
+    `words` is a file that lists the corpus's words by descending count. Only their vectors count.
+    """
     from gensim.models import KeyedVectors
 
     from gensim_tfw2v.evaluation import evaluate_analogies

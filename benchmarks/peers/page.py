@@ -46,7 +46,7 @@ def _successful_runs(runs: Sequence[PeerRun], peer: str, epochs: int) -> list[Pe
 
 
 def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> str:
-    """Return a table of speed, times and memory of each tool with all epochs, and of failures."""
+    """Return a table of each tool's speed, times and memory, in its trainings with all epochs."""
     base = _successful_runs(runs, REFERENCE, epochs)
     rows = []
     for peer in peers:
@@ -54,8 +54,8 @@ def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> s
             if any(run.peer == peer and run.error for run in runs):
                 rows.append([peer, "failed", *["–"] * 7])
             continue
-        trained = [run.train_words_per_second for run in peer_runs]
-        known_speeds = [speed for speed in trained if speed is not None]
+        train_speeds = [run.train_words_per_second for run in peer_runs]
+        known_speeds = [speed for speed in train_speeds if speed is not None]
         rows.append(
             [
                 peer,
@@ -74,7 +74,7 @@ def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> s
 
 
 def time_table(peers: Sequence[str], runs: Sequence[PeerRun]) -> str:
-    """Return a table of the time to gensim's quality; empty without a successful gensim run."""
+    """Return a table of the time to gensim's quality; "" if no run of gensim succeeded."""
     aim = goal(runs)
     if aim is None:
         return ""
@@ -103,7 +103,7 @@ def time_table(peers: Sequence[str], runs: Sequence[PeerRun]) -> str:
 
 
 def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
-    """Return the page for a document and its runs, in any order."""
+    """Return the page for a document and its runs, which may be in any order."""
     settings, peers = document["settings"], list(document["peers"])
     epochs = settings["epochs"]
     options = ", ".join(f"{name}={value}" for name, value in settings.items())
@@ -134,6 +134,9 @@ def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
 
 
 def _first_and_last(error: str) -> str:
-    """Return the cause and the last line of output, on one line; the JSON file has the rest."""
+    """Return the cause of an error and the last line of its output, on one line.
+
+    The JSON file contains the whole text.
+    """
     _, *lines = error.splitlines()
     return " ".join(unique([*lines[:1], *lines[-1:]]))

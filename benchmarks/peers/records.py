@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyperparameters, the same for all tools; the names are gensim's, except `threads`."""
+    """Hyperparameters of all tools. Their names are gensim's, except `threads`."""
 
     sg: int = 1
     vector_size: int = 100
@@ -47,7 +47,7 @@ class PeerRun:
     cpu_seconds: float = 0.0  # user and system time of the command and all its descendants
     peak_bytes: int = 0  # peak memory of the command and its descendants
     train_seconds: float | None = None  # only training, if the tool reports it
-    vocabulary: int = 0  # words in the file of vectors that are in the corpus
+    vocabulary: int = 0  # number of words that have a vector and occur in the corpus
     #: Spearman correlations and accuracies by set; None where no item is in the vocabulary.
     quality: dict[str, float | None] = field(default_factory=dict)
     error: str | None = None  # reason of a failure; all figures are then 0

@@ -1,4 +1,4 @@
-"""Minimum time in which a tool trains vectors as good as gensim's."""
+"""Minimum time that a tool needs to train vectors as good as gensim's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,10 @@ better; {reference} itself may be below 1, if fewer epochs are enough for it."""
 
 @dataclass(frozen=True)
 class Goal:
-    """Goal: `mean` - `tolerance` of gensim with all `epochs`, averaged over `measures`."""
+    """Quality that a tool must reach: `mean` - `tolerance`.
+
+    `mean` is gensim's quality, averaged over `measures` and seeds, after all `epochs`.
+    """
 
     measures: tuple[str, ...]
     epochs: int
@@ -35,7 +38,7 @@ class Goal:
         return self.mean - self.tolerance
 
     def quality(self, run: PeerRun) -> float:
-        """Return the mean of the measures of a run."""
+        """Return the quality of a run: the mean of its `measures`."""
         return fmean(run.quality.get(name) or 0.0 for name in self.measures)
 
 

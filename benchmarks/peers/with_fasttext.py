@@ -18,7 +18,7 @@ def main() -> None:
     args = adapter.parser(__doc__).parse_args()
     import fasttext
 
-    if hasattr(os, "sched_setaffinity"):  # more threads, but no more cores
+    if hasattr(os, "sched_setaffinity"):  # more threads than asked for, but not more cores
         os.sched_setaffinity(0, usable_cores()[: args.threads])
     # train_unsupervised() has no seed argument, but uses these defaults
     fasttext.FastText.unsupervised_default["seed"] = args.seed
@@ -35,7 +35,7 @@ def main() -> None:
         epoch=args.epochs,
         thread=max(args.threads, MIN_THREADS),
         minn=0,
-        maxn=0,  # without n-grams a word's vector is its row
+        maxn=0,  # no n-grams, so a word's vector is its row
         verbose=0,
     )
     rows = [(word, model.get_word_vector(word)) for word in model.words]

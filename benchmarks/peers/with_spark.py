@@ -1,7 +1,7 @@
 """Spark MLlib's Word2Vec as a command: ``python -m benchmarks.peers.with_spark``.
 
-One process with ``--threads`` threads (``local[N]``) and partitions. MLlib has only skip-gram with
-hierarchical softmax: ``--negative`` and ``--sample`` have no effect.
+Spark runs as one process, with ``--threads`` threads (``local[N]``) and as many partitions. MLlib
+has only skip-gram with hierarchical softmax: ``--negative`` and ``--sample`` have no effect.
 """
 
 import os
@@ -34,7 +34,7 @@ def main() -> None:
     )
     path = os.path.abspath(args.corpus)
     lines = spark.read.text(f"file://{path}").select(split(col("value"), " ").alias("words"))
-    began = time.perf_counter()  # fit() includes counting
+    start = time.perf_counter()  # the time includes counting words, a part of fit()
     model = Word2Vec(
         inputCol="words",
         vectorSize=args.vector_size,
@@ -46,7 +46,7 @@ def main() -> None:
         maxSentenceLength=10_000,  # as in gensim
         seed=args.seed,
     ).fit(lines)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     rows = [(row["word"], row["vector"].toArray()) for row in model.getVectors().collect()]
     rows = [row for row in rows if row[0]]  # MLlib parses two consecutive blanks as an empty word
     adapter.write_text(args.vectors, args.vector_size, rows)

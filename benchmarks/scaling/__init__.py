@@ -1,1 +1,1 @@
-"""Scaling of training with the number of workers, on real and on simulated clusters."""
+"""Study of the speed by number of workers, on real and on simulated clusters."""

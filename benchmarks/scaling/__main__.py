@@ -1,7 +1,7 @@
 """Speed by number of workers: ``python -m benchmarks.scaling CORPUS --out FOLDER``.
 
 Clusters of up to ``--real`` workers run on this machine (Linux only). Larger ones are simulated,
-with costs that are measured here.
+with costs that are measured on this machine.
 """
 
 import argparse
@@ -29,13 +29,13 @@ def numbers(text: str) -> tuple[int, ...]:
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    made = shared_parser(
+    argument_parser = shared_parser(
         "benchmarks.scaling",
         __doc__,
         *("corpus", "--out", "--name", "--epochs", "--vector-size", "--sg"),
     )
-    made.set_defaults(name="scaling")
-    add = made.add_argument
+    argument_parser.set_defaults(name="scaling")
+    add = argument_parser.add_argument
     add("--workers", type=numbers, default="1,2,4,6,8,10,16,32", help="numbers of workers")
     add("--real", type=at_least(1), default=4,
         help="maximum number of workers of a real cluster (4)")  # fmt: skip
@@ -58,37 +58,37 @@ def parser() -> argparse.ArgumentParser:
         default=True,
         help="draw plots (needs matplotlib)",
     )
-    return made
+    return argument_parser
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the study, and write its results after each step."""
-    made = parser()
-    given = made.parse_args(argv)
-    if given.corpus.suffix in (".gz", ".bz2", ".xz"):
-        made.error(f"{given.corpus} is compressed: decompress it first")
-    if given.epochs < 2:
-        made.error("--epochs: give 2 or more, because the first epoch is not measured")
-    if given.plots and find_spec("matplotlib") is None:
-        made.error("plots need matplotlib: pip install matplotlib, or use --no-plots")
+    argument_parser = parser()
+    args = argument_parser.parse_args(argv)
+    if args.corpus.suffix in (".gz", ".bz2", ".xz"):
+        argument_parser.error(f"{args.corpus} is compressed: decompress it first")
+    if args.epochs < 2:
+        argument_parser.error("--epochs: give 2 or more, because the first epoch is not measured")
+    if args.plots and find_spec("matplotlib") is None:
+        argument_parser.error("plots need matplotlib: pip install matplotlib, or use --no-plots")
     machines = tuple(
-        Machines(Host(cores, each), given.latency / 1e3, shared_text)
-        for cores, each, shared_text in product(given.cores, given.net, (False, True))
+        Machines(Host(cores, bandwidth), args.latency / 1e3, shared_text)
+        for cores, bandwidth, shared_text in product(args.cores, args.net, (False, True))
     )
     question = Question(
-        corpus=given.corpus.resolve(),
-        options={"sg": given.sg, "vector_size": given.vector_size, "epochs": given.epochs},
-        workers=given.workers,
-        real=given.real,
+        corpus=args.corpus.resolve(),
+        options={"sg": args.sg, "vector_size": args.vector_size, "epochs": args.epochs},
+        workers=args.workers,
+        real=args.real,
         cores=len(usable_cores()),
-        threads=given.threads,
+        threads=args.threads,
         machines=machines,
-        words=round(given.words),
+        words=round(args.words),
     )
-    base = given.out / given.name
-    for document in study(question, given.rounds):
+    base = args.out / args.name
+    for document in study(question, args.rounds):
         write(base, document, markdown(document))
-    if given.plots:
+    if args.plots:
         draw(document, base.with_name(f"{base.name}-speed.svg"))
     print(f"written: {base}.md and {base}.json")
 

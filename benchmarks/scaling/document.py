@@ -1,4 +1,4 @@
-"""Course of a study, as a document that can be written after each step."""
+"""The steps of a study, which fill a document that can be written after each step."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -22,8 +22,9 @@ from benchmarks.scaling.study import (
 from gensim_tfw2v.graph.step_shape import choose_product_dtype
 from gensim_tfw2v.planning.workload import distinct_rows
 
-#: Maximum number of simulated workers; numbers above the requested ones show the bottlenecks.
-FARTHEST = 256
+#: Maximum number of simulated workers. More workers than requested are simulated, too, to show
+#: where the bottlenecks are.
+MAX_WORKERS = 256
 
 
 def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
@@ -35,11 +36,11 @@ def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
         "calibrations": [],
         "real": [],
     }
-    for number in range(rounds):
-        corpus = _round(question, number, document)
+    for round_number in range(rounds):
+        corpus = _run_round(question, round_number, document)
         yield document
     document["calibration"] = {
-        name: median(one[name] for one in document["calibrations"])
+        name: median(calibration[name] for calibration in document["calibrations"])
         for name in document["calibrations"][0]
     }
     document["simulated"] = [
@@ -47,7 +48,7 @@ def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
             **machines.host._asdict(),
             "latency": machines.latency,
             "shared_text": machines.shared_text,
-            "rows": list(_simulated(question, machines, corpus, document)),
+            "rows": list(_simulate_clusters(question, machines, corpus, document)),
         }
         for machines in question.machines
     ]
@@ -56,13 +57,13 @@ def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
     yield document
 
 
-def _round(question: Question, number: int, document: dict[str, Any]) -> Corpus:
-    """Calibrate, run the clusters, and compare their speed with the prediction."""
+def _run_round(question: Question, round_number: int, document: dict[str, Any]) -> Corpus:
+    """Run one round: calibrate, run the clusters, and compare their speed with the prediction."""
     costs, corpus, rows_factor, alone = calibrate(question)
-    print(f"round {number + 1}: {costs}, {rows_factor:.2f} times the predicted rows")
+    print(f"round {round_number + 1}: {costs}, {rows_factor:.2f} times the predicted rows")
     document["corpus"]["words"] = alone.raw_words
     document["calibrations"].append({**asdict(costs), "rows_factor": rows_factor})
-    for workers in (one for one in question.workers if one <= question.real):
+    for workers in (n for n in question.workers if n <= question.real):
         measured = alone
         if workers != 1:
             measured, _ = run_cluster(question, workers, question.corpus)
@@ -72,7 +73,7 @@ def _round(question: Question, number: int, document: dict[str, Any]) -> Corpus:
         speeds = measured.words_per_second, predicted.words_per_second
         document["real"].append(
             {
-                "round": number,
+                "round": round_number,
                 "measured": {**asdict(measured), "words_per_second": speeds[0]},
                 "predicted": asdict(predicted),
             }
@@ -81,23 +82,25 @@ def _round(question: Question, number: int, document: dict[str, Any]) -> Corpus:
     return corpus
 
 
-def _simulated(
+def _simulate_clusters(
     question: Question, machines: Machines, corpus: Corpus, document: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield simulations for requested and larger numbers of workers."""
+    """Yield the results of simulations for the requested and for larger numbers of workers."""
     calibration = dict(document["calibration"])
     rows_factor = calibration.pop("rows_factor")
     costs = Costs(**calibration)
-    # a worker with more threads than this machine has cores
-    more = machines.threads / min(question.threads, question.cores)
-    costs = replace(costs, threads=costs.threads * max(1.0, more))
+    # A worker with more threads than the measured one is assumed to be faster in proportion.
+    thread_ratio = machines.threads / min(question.threads, question.cores)
+    costs = replace(costs, threads=costs.threads * max(1.0, thread_ratio))
     raw_words = document["corpus"]["words"]
     if question.words:
         corpus, raw_words = corpus.grown(question.words * corpus.tokens / raw_words), question.words
-    farther, last = [], max(question.workers)
-    while (last := 2 * last) <= FARTHEST:
-        farther.append(last)
-    for workers in (*question.workers, *farther):
+    larger_numbers = []
+    workers = 2 * max(question.workers)
+    while workers <= MAX_WORKERS:
+        larger_numbers.append(workers)
+        workers *= 2
+    for workers in (*question.workers, *larger_numbers):
         layout = Layout.own_hosts(machines.host, ps_tasks(workers), workers, machines.latency)
         work = corpus.work(workers, machines.threads, rows_factor)
         if machines.shared_text:
@@ -106,7 +109,7 @@ def _simulated(
 
 
 def _roofline(corpus: Corpus, document: dict[str, Any]) -> dict[str, float]:
-    """Return the roofline of the kernel in one thread of a worker."""
+    """Return the results of `roofline` for the kernel in one thread of a worker."""
     load = corpus.workload()
     rows = sum(distinct_rows(load, load.shape.tokens)) / load.shape.tokens
     return roofline(load, choose_product_dtype(), 1 / document["calibration"]["token"], rows)

@@ -1,10 +1,10 @@
 """Discrete-event simulation of programs that share processor cores and network links.
 
-A program is a generator of requests: to compute, send, wait, or use a counted resource. Activities
-progress at rates that depend on how cores and links are shared. Whenever an activity ends, all
-rates are recomputed. This is the fluid model of SimGrid (Casanova, Giersch, Legrand, Quinson and
-Suter 2014, "Versatile, Scalable, and Accurate Simulation of Distributed Applications and
-Platforms").
+A program is a generator of requests: to compute, send, wait, or use a counted resource. A request
+that takes time becomes an activity. Activities progress at rates that depend on how they share
+cores and links. Whenever an activity ends, all rates are recomputed. This is the fluid model of
+SimGrid (Casanova, Giersch, Legrand, Quinson and Suter 2014, "Versatile, Scalable, and Accurate
+Simulation of Distributed Applications and Platforms").
 """
 
 import itertools
@@ -19,7 +19,7 @@ class Host(NamedTuple):
     """A machine: its cores and its network."""
 
     cores: float
-    net: float  # bytes/s in each direction; sending and receiving don't slow each other down
+    net: float  # bytes/s in each direction; the directions are independent
 
 
 class Compute(NamedTuple):
@@ -31,7 +31,7 @@ class Compute(NamedTuple):
 
 
 class Send(NamedTuple):
-    """Send `size` bytes from a host to a different one; takes no time within a host."""
+    """Send `size` bytes between hosts; within a host, sending takes no time."""
 
     source: int
     target: int
@@ -45,13 +45,13 @@ class Wait(NamedTuple):
 
 
 class Take(NamedTuple):
-    """Acquire one unit of the resource `name`, waiting until one is free; a lock has one unit."""
+    """Wait until a unit of the resource `name` is free, and acquire it. A lock has one unit."""
 
     name: Hashable
 
 
 class Put(NamedTuple):
-    """Release one unit of the resource `name`, to the program that has waited longest."""
+    """Release a unit of the resource `name`; the program that has waited longest acquires it."""
 
     name: Hashable
 
@@ -65,18 +65,20 @@ class Together(NamedTuple):
 Program = Generator[Compute | Send | Wait | Take | Put | Together, None, None]
 
 
-#: Activity in progress: remaining seconds or bytes, maximum rate, host that computes, and source
-#: and target of a transfer (-1 where not applicable).
+#: Activity in progress: `left`, its remaining seconds or bytes; `most`, its maximum rate; `host`,
+#: where it computes; `source` and `target`, hosts of a transfer. Hosts are -1 where they do not
+#: apply.
 ACTIVITY = np.dtype(
     [("left", float), ("most", float), ("host", int), ("source", int), ("target", int)]
 )
 
 
 class Simulation:
-    """Simulation of programs on hosts; `counts` is the initial number of units per resource.
+    """Simulation of programs on hosts.
 
-    Attributes: `now`, seconds since the start; `computed`, CPU seconds used per host; `sent` and
-    `received`, bytes per host.
+    `counts` contains the initial number of units of each resource. Attributes are `now`, the
+    seconds since the start; `computed`, the CPU seconds used per host; `sent` and `received`, the
+    bytes per host.
     """
 
     def __init__(self, hosts: Sequence[Host], counts: Mapping[Hashable, int]) -> None:
@@ -106,13 +108,13 @@ class Simulation:
             self._active, self._added = np.concatenate([self._active, added]), []
             rates = self._rates()
             self._pass(float(np.min(self._active["left"] / rates)), rates)
-            # tolerance for rounding: about a nanosecond of work
+            # Because of rounding, an activity ends when about a nanosecond of work is left.
             ended = self._active["left"] <= 1e-9 * np.maximum(1.0, rates)
-            over = list(itertools.compress(self._programs, ended))
+            finished_programs = list(itertools.compress(self._programs, ended))
             self._programs = list(itertools.compress(self._programs, ~ended))
             self._active = self._active[~ended]
-            for one in over:
-                self._advance(one)
+            for running in finished_programs:
+                self._advance(running)
         if any(self._queues.values()):
             raise RuntimeError("programs wait for a resource that is never released")
 
@@ -120,7 +122,7 @@ class Simulation:
         """Resume a program until its next request takes time or has to wait."""
         while True:
             try:
-                wanted = next(running.program)
+                request = next(running.program)
             except StopIteration:
                 if running.parent is None:
                     return
@@ -129,34 +131,34 @@ class Simulation:
                     return
                 running = running.parent
                 continue
-            if isinstance(wanted, Take):
-                if not self._counts[wanted.name]:
-                    self._queues[wanted.name].append(running)
+            if isinstance(request, Take):
+                if not self._counts[request.name]:
+                    self._queues[request.name].append(running)
                     return
-                self._counts[wanted.name] -= 1
-            elif isinstance(wanted, Put):
-                if self._queues[wanted.name]:
-                    self._advance(self._queues[wanted.name].popleft())
+                self._counts[request.name] -= 1
+            elif isinstance(request, Put):
+                if self._queues[request.name]:
+                    self._advance(self._queues[request.name].popleft())
                 else:
-                    self._counts[wanted.name] += 1
-            elif isinstance(wanted, Together):
-                if wanted.programs:
-                    running.children = len(wanted.programs)
-                    for program in wanted.programs:
+                    self._counts[request.name] += 1
+            elif isinstance(request, Together):
+                if request.programs:
+                    running.children = len(request.programs)
+                    for program in request.programs:
                         self._advance(_Running(program, running))
                     return
-            elif self._begin(running, wanted):
+            elif self._begin(running, request):
                 return
 
-    def _begin(self, running: "_Running", wanted: Compute | Send | Wait) -> bool:
-        """Start an activity; return whether it takes time."""
-        if isinstance(wanted, Compute):
-            row = wanted.seconds, wanted.threads, wanted.host, -1, -1
-        elif isinstance(wanted, Send):
-            size = 0.0 if wanted.source == wanted.target else wanted.size
-            row = size, np.inf, -1, wanted.source, wanted.target
+    def _begin(self, running: "_Running", request: Compute | Send | Wait) -> bool:
+        """Start the activity of a request; return whether it takes any time."""
+        if isinstance(request, Compute):
+            row = request.seconds, request.threads, request.host, -1, -1
+        elif isinstance(request, Send):
+            size = 0.0 if request.source == request.target else request.size
+            row = size, np.inf, -1, request.source, request.target
         else:
-            row = wanted.seconds, 1.0, -1, -1, -1
+            row = request.seconds, 1.0, -1, -1, -1
         if row[0] > 0:
             self._added.append((running, row))
         return row[0] > 0
@@ -172,26 +174,27 @@ class Simulation:
         if computing.any():
             host = self._active["host"][computing]
             threads = np.bincount(host, rates[computing], len(self._cores))
-            slower = np.minimum(1.0, self._cores / np.maximum(threads, 1e-12))
-            rates[computing] *= slower[host]
+            core_share = np.minimum(1.0, self._cores / np.maximum(threads, 1e-12))
+            rates[computing] *= core_share[host]
         if sending.any():
             source, target = (self._active[end][sending] for end in ("source", "target"))
-            of_source, of_target = (
+            source_share, target_share = (
                 self._net / np.maximum(1, np.bincount(ends, minlength=len(self._net)))
                 for ends in (source, target)
             )
-            rates[sending] = np.minimum(of_source[source], of_target[target])
+            rates[sending] = np.minimum(source_share[source], target_share[target])
         return rates
 
     def _pass(self, seconds: float, rates: np.ndarray) -> None:
+        """Let some seconds pass, in which activities progress at `rates`."""
         self.now += seconds
-        done = rates * seconds
-        self._active["left"] -= done
+        progress = rates * seconds
+        self._active["left"] -= progress
         totals = {"host": self.computed, "source": self.sent, "target": self.received}
         for end, total in totals.items():
             ends = self._active[end]
-            is_one = ends >= 0
-            total += np.bincount(ends[is_one], done[is_one], len(total))
+            applies = ends >= 0
+            total += np.bincount(ends[applies], progress[applies], len(total))
 
 
 class _Running:

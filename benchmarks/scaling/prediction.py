@@ -32,44 +32,48 @@ class Corpus:
         return int(sizes @ np.array(self.counts)) + self.sentences
 
     def grown(self, tokens: float) -> "Corpus":
-        """Extrapolate to `tokens` tokens of similar text by Zipf's law, with new, rarer words.
+        """Extrapolate the counts to `tokens` tokens of similar text, which has new, rarer words.
 
-        The law is fitted to the counts of the rarer half of the words, by rank.
+        Counts of new words follow Zipf's law, fitted to the counts of the rarer half of the words
+        by rank.
         """
-        times, known = tokens / self.tokens, len(self.counts)
-        ranks = np.arange(known // 2, known) + 1
-        slope, at_one = np.polyfit(np.log(ranks), np.log(self.counts[known // 2 :]), 1)
-        least = min(self.counts)
-        last = max(known, int(np.exp((np.log(least / times) - at_one) / slope)))
-        new = times * np.exp(at_one) * np.arange(known + 1, last + 1) ** slope
-        counts = np.concatenate([times * np.array(self.counts), np.maximum(new, least)])
+        factor = tokens / self.tokens
+        n_words = len(self.counts)
+        ranks = np.arange(n_words // 2, n_words) + 1
+        slope, intercept = np.polyfit(np.log(ranks), np.log(self.counts[n_words // 2 :]), 1)
+        min_count = min(self.counts)
+        last_rank = int(np.exp((np.log(min_count / factor) - intercept) / slope))
+        new_ranks = np.arange(n_words + 1, max(n_words, last_rank) + 1)
+        new_counts = factor * np.exp(intercept) * new_ranks**slope
+        counts = np.concatenate([factor * np.array(self.counts), np.maximum(new_counts, min_count)])
         counts *= tokens / counts.sum()
-        sentences = round(self.sentences * times)
+        sentences = round(self.sentences * factor)
         return Corpus(tuple(counts.round().astype(int).tolist()), sentences, self.options)
 
     def workload(self) -> Workload:
-        """Return the input of the traffic model."""
-        option: dict[str, Any] = {
+        """Return the description of this training for the traffic model of `planning`."""
+        options: dict[str, Any] = {
             "window": 5,
             "negative": 5,
             "sg": 0,
             "vector_size": 100,
             "sample": 1e-3,
         }
-        option |= self.options
+        options |= self.options
         return Workload.for_frequencies(
-            Frequencies.from_counts(np.array(self.counts), float(option["sample"])),
+            Frequencies.from_counts(np.array(self.counts), float(options["sample"])),
             self.tokens,
-            vector_size=int(option["vector_size"]),
-            window=int(option["window"]),
-            negative=int(option["negative"]),
-            skipgram=bool(option["sg"]),
+            vector_size=int(options["vector_size"]),
+            window=int(options["window"]),
+            negative=int(options["negative"]),
+            skipgram=bool(options["sg"]),
         )
 
     def work(self, workers: int, threads: int, rows_factor: float = 1.0) -> Work:
         """Return the work of an epoch for `workers` workers with `threads` threads each.
 
-        `rows_factor` is the ratio of transferred rows to the traffic model's prediction.
+        `rows_factor` is the number of rows that real trainings transfer, divided by the number that
+        the traffic model predicts.
         """
         load = self.workload()
         entries = choose_unit_entries(self.tokens, workers * threads)

@@ -26,11 +26,11 @@ def machines_of(simulated: Mapping[str, Any]) -> str:
 
 def overview(simulated: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of million words/s, with a row for each simulated kind of machines."""
-    head = ["workers", *(f"{one['workers']}" for one in simulated[0]["rows"])]
+    head = ["workers", *(f"{row['workers']}" for row in simulated[0]["rows"])]
     lines = []
-    for each in simulated:
-        speeds = (one["words_per_second"] / 1e6 for one in each["rows"])
-        lines.append([machines_of(each), *(f"{x:.{1 if x < 10 else 0}f}" for x in speeds)])
+    for machines in simulated:
+        speeds = (row["words_per_second"] / 1e6 for row in machines["rows"])
+        lines.append([machines_of(machines), *(f"{x:.{1 if x < 10 else 0}f}" for x in speeds)])
     return table(head, lines)
 
 
@@ -41,7 +41,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     parts = [
         facts(document, {"options": f"{options}; workers of {document['threads']} threads"}),
         NOTES,
-        section("Really run", _real(document["real"])),
+        section("Really run", _measured_table(document["real"])),
     ]
     if "simulated" in document:
         simulated = document["simulated"]
@@ -50,40 +50,40 @@ def markdown(document: Mapping[str, Any]) -> str:
             f"{simulated[0]['latency'] * 1e3:g} ms round trip. Million words/s:"
         )
         first = f"The first row, {machines_of(simulated[0])}:"
-        tables = overview(simulated), first, _simulated(simulated[0]["rows"])
+        tables = overview(simulated), first, _simulated_table(simulated[0]["rows"])
         parts.append(section("Simulated", text, *tables))
-        costs = _costs(document["calibration"], document.get("roofline"))
+        costs = _costs_list(document["calibration"], document.get("roofline"))
         parts.append(section("Costs", costs))
     return page(f"Scaling: {corpus['name']}", *parts)
 
 
-def _real(rows: Sequence[Mapping[str, Any]]) -> str:
+def _measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
-    for workers in sorted({one["measured"]["workers"] for one in rows}):
-        of_workers = [one for one in rows if one["measured"]["workers"] == workers]
-        measured = [one["measured"] for one in of_workers]
-        predicted = [one["predicted"] for one in of_workers]
-        found = [
+    for workers in sorted({row["measured"]["workers"] for row in rows}):
+        runs = [row for row in rows if row["measured"]["workers"] == workers]
+        measured = [run["measured"] for run in runs]
+        predicted = [run["predicted"] for run in runs]
+        errors = [
             p["words_per_second"] / m["words_per_second"] - 1
             for m, p in zip(measured, predicted, strict=True)
         ]
 
-        def middle(name: str, rows: Sequence[Mapping[str, Any]] = measured) -> float:
-            return median(one[name] for one in rows)
+        def median_of(name: str, results: Sequence[Mapping[str, Any]] = measured) -> float:
+            return median(result[name] for result in results)
 
-        tokens = middle("tokens")
-        kinds = ("worker_cores", "ps_cores", "coordinator_cores")
+        tokens = median_of("tokens")
+        cpu_names = ("worker_cores", "ps_cores", "coordinator_cores")
         lines.append(
             [
                 f"{workers}",
                 f"{measured[0]['ps']}",
-                f"{middle('words_per_second') / 1e6:.3f} M",
-                f"{middle('words_per_second', predicted) / 1e6:.3f} M",
+                f"{median_of('words_per_second') / 1e6:.3f} M",
+                f"{median_of('words_per_second', predicted) / 1e6:.3f} M",
                 "–"
                 if workers == 1
-                else f"{median(found):+.0%} ({min(found):+.0%} to {max(found):+.0%})",
-                *(f"{middle(kind) / tokens * 1e9:,.0f}" for kind in kinds),
-                f"{middle('bytes_per_token'):.0f}",
+                else f"{median(errors):+.0%} ({min(errors):+.0%} to {max(errors):+.0%})",
+                *(f"{median_of(name) / tokens * 1e9:,.0f}" for name in cpu_names),
+                f"{median_of('bytes_per_token'):.0f}",
                 f"{measured[0]['peak_bytes'] / MEGABYTE:,.0f}",
             ]
         )
@@ -91,22 +91,22 @@ def _real(rows: Sequence[Mapping[str, Any]]) -> str:
     return table([*head, "coordinator", "bytes per token", "memory of all tasks, MiB"], lines)
 
 
-def _simulated(rows: Sequence[Mapping[str, Any]]) -> str:
+def _simulated_table(rows: Sequence[Mapping[str, Any]]) -> str:
     base = rows[0]["words_per_second"] / rows[0]["workers"]
     lines = []
-    for one in rows:
-        speed_up = one["words_per_second"] / base
+    for row in rows:
+        speed_up = row["words_per_second"] / base
         lines.append(
             [
-                f"{one['workers']}",
-                f"{one['ps']}",
-                f"{one['words_per_second'] / 1e6:.2f} M",
+                f"{row['workers']}",
+                f"{row['ps']}",
+                f"{row['words_per_second'] / 1e6:.2f} M",
                 f"{speed_up:.1f}",
-                f"{speed_up / one['workers']:.0%}",
-                one["bound"],
-                *(f"{share:.0%}" for share in one["busy"].values()),
-                f"{one['bytes_per_token']:.0f}",
-                f"{one['staleness']:.1f}",
+                f"{speed_up / row['workers']:.0%}",
+                row["bound"],
+                *(f"{share:.0%}" for share in row["busy"].values()),
+                f"{row['bytes_per_token']:.0f}",
+                f"{row['staleness']:.1f}",
             ]
         )
     head = ["workers", "ps", "words/s", "speed-up", "efficiency", "limited by"]
@@ -114,7 +114,7 @@ def _simulated(rows: Sequence[Mapping[str, Any]]) -> str:
     return table([*head, *busy, "bytes per token", "staleness, units"], lines)
 
 
-def _costs(calibration: Mapping[str, float], roof: Mapping[str, float] | None) -> str:
+def _costs_list(calibration: Mapping[str, float], roof: Mapping[str, float] | None) -> str:
     lines = (
         f"- worker: {calibration['token'] * 1e9:.0f} ns of a core per token, "
         f"{calibration['row'] * 1e9:.0f} ns per row that it fetches and pushes, "

@@ -10,8 +10,11 @@ import time
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.planning.workload import FLOAT_BYTES, Workload
 
-#: Number of rows and columns of the matrices whose product is timed, and seconds of timing.
-SIZE, SECONDS = 1024, 2.0
+#: Number of rows and columns of the matrices whose product is timed.
+SIZE = 1024
+
+#: Seconds of timing.
+TIMING_SECONDS = 2.0
 
 
 def roofline(
@@ -38,17 +41,18 @@ def roofline(
     else:  # hidden rows and their gradients; scores, and updates of hidden rows and outputs
         products = 2 * shape.centres * shape.inputs + 3 * shape.centres * (1 + shape.shared)
     flops = 2.0 * products * load.vector_size / shape.block
-    # A step's rows are read once, and read and written once more to add updates. Each place of a
-    # block has a copy of its row and of its update, both written and read.
-    width = tf.as_dtype(dtype).size
-    places = (shape.inputs + shape.columns) / shape.block
-    moved = load.vector_size * (
-        3 * FLOAT_BYTES * rows_per_token + 2 * (width + FLOAT_BYTES) * places
+    # A row of a step is moved three times: it is read once, and read and written again to add its
+    # update. Blocks have a copy of the row, and one of the update, for each of their inputs and
+    # columns; each copy is written and read.
+    copy_bytes = tf.as_dtype(dtype).size
+    copies = (shape.inputs + shape.columns) / shape.block
+    moved_bytes = load.vector_size * (
+        3 * FLOAT_BYTES * rows_per_token + 2 * (copy_bytes + FLOAT_BYTES) * copies
     )
     machine = products_per_second(dtype)
     return {
         "flops_per_token": flops,
-        "bytes_per_token": moved,
+        "bytes_per_token": moved_bytes,
         "products_per_second": flops * tokens_per_second,
         "machine": machine,
         "fraction": flops * tokens_per_second / machine,
@@ -59,15 +63,15 @@ def products_per_second(dtype: str) -> float:
     """Return floating point operations per second of one thread in a large product."""
     with contextlib.suppress(RuntimeError):  # only allowed before TensorFlow's first op
         tf.config.threading.set_intra_op_parallelism_threads(1)
-    one = tf.cast(tf.random.stateless_normal([SIZE, SIZE], [1, 2]), dtype)
+    matrix = tf.cast(tf.random.stateless_normal([SIZE, SIZE], [1, 2]), dtype)
 
     @tf.function(autograph=False)
     def product(x: tf.Tensor) -> tf.Tensor:
         return tf.matmul(x, x)
 
-    product(one)
-    rounds, began = 0, time.perf_counter()
-    while (passed := time.perf_counter() - began) < SECONDS:
-        product(one).numpy()
+    product(matrix)
+    rounds, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < TIMING_SECONDS:
+        product(matrix).numpy()
         rounds += 1
     return 2.0 * SIZE**3 * rounds / passed

@@ -1,4 +1,4 @@
-"""Trainings in separate processes, and measurements of their steady part."""
+"""Trainings in separate processes, and measurements of their epochs after the first one."""
 
 import contextlib
 import re
@@ -14,18 +14,18 @@ from benchmarks.process import call
 from gensim_tfw2v.planning.workload import row_sizes
 
 #: Time limit of a training, in seconds.
-LIMIT = 12 * 3600
+MAX_SECONDS = 12 * 3600
 
 #: Process names of the tasks of a local cluster.
 TASK = re.compile("tfw2v-(worker|ps|chief)")
 
-#: Wall-clock "seconds", and CPU seconds by kind of process.
+#: Wall-clock time by the key "seconds", and CPU seconds by kind of process.
 Used = defaultdict[str, float]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of a real training: means per epoch, without the first epoch."""
+    """Measurements of a real training: means per epoch; the first epoch does not count."""
 
     seconds: float
     raw_words: int
@@ -56,7 +56,7 @@ def run_training(
     if workers:
         options = options | {"cluster": f"local:ps={ps},worker={workers}"}
     arguments = {"corpus": corpus, "options": options}
-    answer, child = call("benchmarks.scaling.run:train", arguments, limit=LIMIT)
+    answer, child = call("benchmarks.scaling.run:train", arguments, limit=MAX_SECONDS)
     text = {"counts": tuple(answer.pop("counts")), "sentences": answer.pop("sentences")}
     return Measured(**answer, peak_bytes=child.peak_bytes, workers=workers, ps=ps), text
 
@@ -99,22 +99,24 @@ def train(corpus: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def used() -> Used:
-    """Return the clock's seconds, and CPU seconds of this process and of tasks below it."""
-    found: Used = defaultdict(float, seconds=time.monotonic())
-    own = psutil.Process()
-    for process in (own, *own.children(recursive=True)):
+    """Return the clock's seconds, and the CPU seconds of this process and of its tasks."""
+    usage: Used = defaultdict(float, seconds=time.monotonic())
+    this_process = psutil.Process()
+    for process in (this_process, *this_process.children(recursive=True)):
         with contextlib.suppress(psutil.Error):  # the process has exited
             task = TASK.match(process.name())
-            if task or process == own:
+            if task or process == this_process:
                 times = process.cpu_times()
-                found[task[1] if task else "program"] += times.user + times.system
-    return found
+                usage[task[1] if task else "program"] += times.user + times.system
+    return usage
 
 
 def steady_epoch(marks: Sequence[Used]) -> Used:
-    """Return the mean usage of an epoch, from marks at the start and after each epoch.
+    """Return the mean usage per epoch.
 
-    The first epoch, which includes setup, is left out, unless it is the only one.
+    `marks` contains the usage at the start of the training and after each epoch.
+
+    The first epoch includes the setup, so it is left out, unless it is the only one.
     """
     first, last = marks[min(1, len(marks) - 2)], marks[-1]
     epochs = max(1, len(marks) - 2)

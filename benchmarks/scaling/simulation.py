@@ -1,4 +1,4 @@
-"""Simulation of an epoch of asynchronous training: the programs of all tasks of a cluster."""
+"""Simulation of an epoch of asynchronous training, by a program for each task of a cluster."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.scaling.costs import FETCHING, Costs
+from benchmarks.scaling.costs import FETCH_FRACTION, Costs
 from benchmarks.scaling.events import (
     Compute,
     Host,
@@ -19,13 +19,13 @@ from benchmarks.scaling.events import (
     Wait,
 )
 
-#: Name of the counter of trained jobs.
+#: Resource with a unit for each trained job that the coordinator has not processed yet.
 DONE = "done"
 
 
 @dataclass(frozen=True)
 class Work:
-    """Work of an epoch."""
+    """Amounts of work of an epoch."""
 
     jobs: int  # jobs per epoch
     tokens: float  # tokens trained on, per job
@@ -55,9 +55,9 @@ class Layout:
     @classmethod
     def own_hosts(cls, host: Host, ps: int, workers: int, latency: float) -> "Layout":
         """Place each task on a separate machine."""
-        number = 1 + ps + workers
-        tasks = tuple(range(1, number))
-        return cls((host,) * number, 0, tasks[:ps], tasks[ps:], latency)
+        n_hosts = 1 + ps + workers
+        tasks = tuple(range(1, n_hosts))
+        return cls((host,) * n_hosts, 0, tasks[:ps], tasks[ps:], latency)
 
 
 class Outcome(NamedTuple):
@@ -90,17 +90,17 @@ class _Epoch:
 
     def __init__(self, costs: Costs, work: Work, layout: Layout) -> None:
         self.costs, self.work, self.layout = costs, work, layout
-        self.left, self.pushed = work.jobs, 0
+        self.remaining_jobs, self.pushed_units = work.jobs, 0
         self.staleness: list[float] = []
 
     def coordinator(self) -> Program:
-        """Process the reports of workers, and end the epoch."""
+        """Process the workers' reports, then collect the rows at the end of the epoch."""
         host = self.layout.coordinator
         for _ in range(self.work.jobs):
             yield Take(DONE)
             yield Compute(host, self.costs.ticket)
         ps = self.layout.ps
-        yield Together([self.export(one, self.work.model_bytes / len(ps)) for one in ps])
+        yield Together([self.export(host, self.work.model_bytes / len(ps)) for host in ps])
         yield Compute(host, self.costs.epoch)
 
     def export(self, ps: int, size: float) -> Program:
@@ -108,16 +108,20 @@ class _Epoch:
         yield Send(ps, self.layout.coordinator, size)
 
     def worker(self, host: int) -> Program:
-        """Train jobs until none is left. While it trains one, the next is prepared."""
-        prepared = 0
-        while prepared or self.left:
-            together = [self.train(host)] * prepared
-            prepared = min(1, self.left)
-            self.left -= prepared
-            yield Together(together + [self.prepare(host)] * prepared)
+        """Train jobs until none is left. While a job is trained, the next one is prepared."""
+        has_prepared_job = False
+        while has_prepared_job or self.remaining_jobs:
+            programs = []
+            if has_prepared_job:
+                programs.append(self.train(host))
+            has_prepared_job = self.remaining_jobs > 0
+            if has_prepared_job:
+                self.remaining_jobs -= 1
+                programs.append(self.prepare(host))
+            yield Together(programs)
 
     def prepare(self, host: int) -> Program:
-        """Get the text of a job, draw its units and number its rows."""
+        """Receive the text of a job, make its random draws, and list its rows."""
         yield Send(self.layout.coordinator, host, self.work.text_bytes)
         yield Compute(host, self.costs.job)
 
@@ -125,26 +129,26 @@ class _Epoch:
         """Fetch the rows of a job, train on them, and push their changes."""
         costs, work, layout = self.costs, self.work, self.layout
         rows = work.rows / len(layout.ps)
-        before = self.pushed
+        pushed_units_at_fetch = self.pushed_units
         yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
         yield Compute(host, costs.row * work.rows / 2, costs.threads)
         yield Compute(host, costs.token * work.tokens, costs.threads)
         yield Compute(host, costs.row * work.rows / 2, costs.threads)
-        yield Together([self.push(i, ps, host, rows) for i, ps in enumerate(layout.ps)])
-        self.staleness.append(self.pushed - before)
-        self.pushed += work.units
+        yield Together([self.push(index, ps, host, rows) for index, ps in enumerate(layout.ps)])
+        self.staleness.append(self.pushed_units - pushed_units_at_fetch)
+        self.pushed_units += work.units
         yield Put(DONE)
 
     def fetch(self, ps: int, host: int, rows: float) -> Program:
         """Fetch rows from a ps task."""
         yield Wait(self.layout.latency)
-        yield Compute(ps, FETCHING * self.costs.ps_row * rows)
+        yield Compute(ps, FETCH_FRACTION * self.costs.ps_row * rows)
         yield Send(ps, host, self.work.fetched_bytes * rows)
 
-    def push(self, number: int, ps: int, host: int, rows: float) -> Program:
-        """Push changes to a ps task, which applies the pushes of workers sequentially."""
+    def push(self, index: int, ps: int, host: int, rows: float) -> Program:
+        """Push changes to the ps task `index` on host `ps`, which applies pushes one by one."""
         yield Send(host, ps, self.work.pushed_bytes * rows)
-        yield Take(number)
-        yield Compute(ps, (1 - FETCHING) * self.costs.ps_row * rows)
-        yield Put(number)
+        yield Take(index)
+        yield Compute(ps, (1 - FETCH_FRACTION) * self.costs.ps_row * rows)
+        yield Put(index)
         yield Wait(self.layout.latency)

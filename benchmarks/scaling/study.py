@@ -15,14 +15,14 @@ from benchmarks.scaling.run import Measured, run_training
 from benchmarks.scaling.simulation import Layout, Outcome, Work, simulate
 
 #: Number of workers per ps task.
-WORKERS_A_PS = 2
+WORKERS_PER_PS = 2
 
-#: Clusters for calibration train on every n-th line of the corpus, for these n. Smaller parts have
-#: shorter jobs, with more rows per token.
-PARTS = 2, 8
+#: Calibration trains on parts of the corpus: on every n-th line, for these n. The jobs of a smaller
+#: part are shorter, and have more rows per token.
+PARTS = (2, 8)
 
-#: Utilization from which a resource is the bottleneck.
-BUSY = 0.8
+#: Minimum utilization of a resource that counts as the bottleneck.
+MIN_UTILIZATION = 0.8
 
 
 class Machines(NamedTuple):
@@ -61,13 +61,13 @@ class Simulated:
     words_per_second: float
     staleness: float  # mean number of other jobs' units pushed between a job's fetch and push
     busy: dict[str, float]  # utilization of the busiest resource of each kind
-    bound: str  # kind of the bottleneck, or "waiting"
+    bound: str  # name of the bottleneck in `busy`, or "waiting" if no resource is busy enough
     bytes_per_token: float
 
 
 def ps_tasks(workers: int) -> int:
     """Return the number of ps tasks for a number of workers."""
-    return max(1, workers // WORKERS_A_PS)
+    return max(1, workers // WORKERS_PER_PS)
 
 
 def run_cluster(question: Question, workers: int, corpus: Path) -> tuple[Measured, dict[str, Any]]:
@@ -77,7 +77,7 @@ def run_cluster(question: Question, workers: int, corpus: Path) -> tuple[Measure
 
 
 def calibrate(question: Question) -> tuple[Costs, Corpus, float, Measured]:
-    """Measure the costs.
+    """Measure the costs of this machine, by trainings.
 
     The cost per token is measured with threads on all cores, without a cluster. Costs per row and
     job are fitted to the additional CPU time of `real` workers on parts of the corpus. The speed-up
@@ -88,18 +88,18 @@ def calibrate(question: Question) -> tuple[Costs, Corpus, float, Measured]:
     costs : Costs
     corpus : Corpus
     rows_factor : float
-        Ratio of transferred rows to the traffic model's prediction.
+        Number of transferred rows, divided by the number that the traffic model predicts.
     alone : Measured
         Run of one worker on the corpus.
     """
     with tempfile.TemporaryDirectory() as folder:
-        found = [run_cluster(question, 1, question.corpus)]
+        results = [run_cluster(question, 1, question.corpus)]
         for part in PARTS:
             path = Path(folder, f"part-{part}.txt")
             _copy_part(question.corpus, path, part)
-            found.append(run_cluster(question, question.real, path))
-    runs = [measured for measured, _ in found]
-    corpora = [Corpus(**text, options=question.options) for _, text in found]
+            results.append(run_cluster(question, question.real, path))
+    runs = [measured for measured, _ in results]
+    corpora = [Corpus(**text, options=question.options) for _, text in results]
     factors = []
     for measured, corpus in zip(runs, corpora, strict=True):
         predicted = corpus.work(measured.workers, question.threads)
@@ -112,12 +112,15 @@ def calibrate(question: Question) -> tuple[Costs, Corpus, float, Measured]:
 
 
 def _with_threads(question: Question, costs: Costs, work: Work, measured: Measured) -> Costs:
-    """Find by bisection the speed-up `threads` for which one worker takes the measured time."""
+    """Return costs whose `threads` makes a simulated worker as fast as the measured one.
+
+    The value is found by bisection.
+    """
     layout = Layout.one_host(Host(question.cores, np.inf), 1, 1)
 
     def too_slow(threads: float) -> bool:
-        tried = replace(costs, threads=threads)
-        return simulate(tried, work, layout).seconds > measured.seconds
+        candidate = replace(costs, threads=threads)
+        return simulate(candidate, work, layout).seconds > measured.seconds
 
     low, high = 0.0, float(question.cores)
     for _ in range(20):
@@ -127,33 +130,33 @@ def _with_threads(question: Question, costs: Costs, work: Work, measured: Measur
 
 
 def _copy_part(source: Path, target: Path, part: int) -> None:
-    """Copy every `part`-th line."""
+    """Copy every `part`-th line of a text, beginning with the first."""
     with open(source, "rb") as lines, open(target, "wb") as copy:
-        copy.writelines(line for number, line in enumerate(lines) if number % part == 0)
+        copy.writelines(line for index, line in enumerate(lines) if index % part == 0)
 
 
 def predict(costs: Costs, work: Work, layout: Layout, raw_words: int) -> Simulated:
     """Simulate an epoch, and determine its bottleneck."""
     outcome = simulate(costs, work, layout)
     busy = _busy(outcome, layout, costs, work)
-    most = max(busy, key=lambda name: busy[name])
+    busiest = max(busy, key=lambda name: busy[name])
     tokens = work.jobs * work.tokens
-    travelled = work.jobs * work.rows * (work.fetched_bytes + work.pushed_bytes)
+    transferred_bytes = work.jobs * work.rows * (work.fetched_bytes + work.pushed_bytes)
     return Simulated(
         workers=len(layout.workers),
         ps=len(layout.ps),
         words_per_second=raw_words / outcome.seconds,
         staleness=outcome.staleness,
         busy=busy,
-        bound=most if busy[most] >= BUSY else "waiting",
-        bytes_per_token=travelled / tokens,
+        bound=busiest if busy[busiest] >= MIN_UTILIZATION else "waiting",
+        bytes_per_token=transferred_bytes / tokens,
     )
 
 
 def _busy(outcome: Outcome, layout: Layout, costs: Costs, work: Work) -> dict[str, float]:
     """Return the utilization of the busiest resource of each kind.
 
-    For workers, 1 means that all cores that a worker can keep busy were in use.
+    For workers, 1 means that all the cores that a worker can keep busy were in use.
     """
     coordinating = (costs.ticket * work.jobs + costs.epoch) / outcome.seconds
     cores = np.array([host.cores for host in layout.hosts])

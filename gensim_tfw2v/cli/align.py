@@ -61,7 +61,7 @@ def align(
     models = [model_files.load_saved(path, encoding) for path in paths]
     for path, model in zip(paths, models, strict=True):
         model_files.trained_vectors(model, path)
-    writers = [_writer(output, model) for output, model in zip(outputs, models, strict=True)]
+    writers = [_find_writer(output, model) for output, model in zip(outputs, models, strict=True)]
     with phase(f"aligning {len(paths)} models", None):
         from gensim_tfw2v import align_models
 
@@ -73,15 +73,15 @@ def align(
     common.print_rows([("aligned", f"{len(paths)} models to {paths[0]}")], saved)
 
 
-def _writer(output: Path, model: Any) -> Callable[[Any, Any], object]:
-    """Return the function that writes a model or vectors to a file in the format of its suffix."""
+def _find_writer(output: Path, model: Any) -> Callable[[Any, Any], object]:
+    """Return the function that writes a model, or vectors in the format of the file's suffix."""
     gensim = formats.KNOWN["gensim"]
     if hasattr(model, "wv"):
         formats.check_model_name(output)
         return gensim.write
     form = formats.find_format(output, None, gensim.name)
     formats.check_holds(form, model, output)
-    model_files.notify(output, model_files.losses(form, model, output))
+    model_files.notify(output, model_files.list_omissions(form, model, output))
     return form.write
 
 
@@ -124,20 +124,29 @@ def changes(
         most_changed = sorted(candidates, key=lambda word: similarities[word][0, -1])[:n_words]
         similarities = {word: similarities[word] for word in most_changed}
     rows = [
-        [str(word), path.name, *_similarities(matrix, index), _nearest(vectors, word, n_neighbours)]
+        [
+            str(word),
+            path.name,
+            *_format_similarities(matrix, index),
+            _join_neighbours(vectors, word, n_neighbours),
+        ]
         for word, matrix in similarities.items()
         for index, (path, vectors) in enumerate(zip(paths, models, strict=True))
     ]
     common.print_table(["word", "model", "first", "previous", "neighbours"], rows)
 
 
-def _similarities(matrix: Any, index: int) -> list[str]:
-    """Return the similarities of the vector of model `index` to the first and previous models'."""
+def _format_similarities(matrix: Any, index: int) -> list[str]:
+    """Return a word's similarities between model `index` and the first, and the previous, model.
+
+    `matrix` [models, models] contains the similarities of all pairs. Model 0 has no previous model,
+    so its row shows "-".
+    """
     return [f"{matrix[index, reference]:.4f}" if index else "-" for reference in (0, index - 1)]
 
 
 def _find_key(word: str, models: list[KeyedVectors]) -> Any:
-    """Return the key that a typed word stands for in the first model that has it, or None."""
+    """Return the key of a typed word in the first model that contains the word, or None."""
     from gensim_tfw2v.typed_words import find_key, has_key
 
     keys = [find_key(word, vectors) for vectors in models]
@@ -145,15 +154,15 @@ def _find_key(word: str, models: list[KeyedVectors]) -> Any:
     return next((key for vectors, key in pairs if has_key(vectors, key)), None)
 
 
-def _nearest(vectors: KeyedVectors, word: Any, n_neighbours: int) -> str:
-    """Return the neighbours of a word in a model, separated by blanks; "-" for an unknown word."""
+def _join_neighbours(vectors: KeyedVectors, word: Any, n_neighbours: int) -> str:
+    """Return the nearest neighbours of a word, separated by blanks; "-" for an unknown word."""
     if word not in vectors.key_to_index:
         return "-"
     return " ".join(str(key) for key, _ in vectors.most_similar(word, topn=n_neighbours))
 
 
 def train_by_compass(path: Path, **options: Any) -> TFWord2Vec:
-    """Load a compass, and train the model of a time slice in its space; see `train_slice`."""
+    """Load the compass, a model of all time slices, and train a slice's model in its space."""
     compass = model_files.load_saved(path)
     from gensim_tfw2v import train_slice
 

@@ -1,7 +1,7 @@
 """``tfw2v cluster`` starts and watches whole clusters; ``tfw2v task`` runs one ps or worker.
 
-The training named after ``--`` runs in a separate process. It is restarted when it is killed, and
-ends when the command ends.
+The training named after ``--`` runs in a separate process. If that process is killed, the command
+restarts it. If the command exits, the training exits, too.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from gensim_tfw2v.processes.children import start_module
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster import Task
 
-#: Settings of a command that runs a training: its own options end at ``--``, or at ``train``.
-TAKES_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
+#: Settings of Typer for a command whose own options end at ``--`` or ``train``. The words after it
+#: are the training's command line.
+TRAINING_SETTINGS = {"allow_extra_args": True, "allow_interspersed_args": False}
 
 #: Maximum number of restarts of a killed training.
-RESTARTS = 10
+MAX_RESTARTS = 10
 
-#: Seconds that a training may take to exit, before this process kills it and exits.
-ENDING_SECONDS = 60.0
+#: Seconds that a training has to exit after a signal, before this process kills it.
+EXIT_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
 _trainings.command(cls=Command, context_settings=HELP)(train)
@@ -50,7 +51,7 @@ for command in (started.ls, started.logs, started.stop):
     app.command(cls=Command)(command)
 
 
-@app.command(cls=Command, context_settings=TAKES_TRAINING)
+@app.command(cls=Command, context_settings=TRAINING_SETTINGS)
 def ssh(
     context: typer.Context,
     hosts: Annotated[
@@ -111,13 +112,13 @@ def ssh(
 
 
 def _show(task: Task, line: str) -> None:
-    from gensim_tfw2v.cluster.started_cluster import prefixed
+    from gensim_tfw2v.cluster.started_cluster import prefix_line
 
-    sys.stderr.write(f"{prefixed(task, line)}\n")  # in one call, because several threads write
+    sys.stderr.write(f"{prefix_line(task, line)}\n")  # one call per line: several threads write
     sys.stderr.flush()
 
 
-@app.command(cls=Command, context_settings=TAKES_TRAINING)
+@app.command(cls=Command, context_settings=TRAINING_SETTINGS)
 def local(
     context: typer.Context,
     ps_tasks: PsTasks = 1,
@@ -153,7 +154,8 @@ def status(
     if hosts is not None and name is not None:
         raise BadInput("--hosts and --name exclude each other; give only one of them")
     advice = "a task that is starting or restarting may need more --seconds"
-    if name is not None or not (hosts or os.environ.get("TF_CONFIG") or started.none_runs()):
+    is_described = hosts is not None or bool(os.environ.get("TF_CONFIG"))
+    if name is not None or (not is_described and started.has_running_cluster()):
         if not started.print_states(name, seconds):
             fail(f"not all tasks serve after {seconds:g} s; {advice}", status=1)
         return
@@ -238,7 +240,10 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
 
 @contextlib.contextmanager
 def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield ``tfw2v`` arguments for a training with checkpoints; the default ones are temporary."""
+    """Yield the arguments of ``tfw2v`` for a training that writes checkpoints.
+
+    Without ``--checkpoint-dir``, checkpoints are written to a temporary folder.
+    """
     command = ["train", *arguments]
     if values["checkpoint_dir"] is not None:
         yield command
@@ -250,40 +255,40 @@ def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterato
 def supervise(command: Sequence[str], environment: Mapping[str, str] | None = None) -> NoReturn:
     """Run a command of this tool, restart it whenever it is killed, and exit with its exit status.
 
-    The command has its own process group, so it receives Ctrl-C only once, from this process, and
-    has time to exit. It also exits if this process is killed.
+    The command has its own process group, so it receives Ctrl-C only from this process, which then
+    waits for its exit. It also exits if this process is killed.
     """
-    for restart in range(RESTARTS + 1):
+    for restart in range(MAX_RESTARTS + 1):
         process = start_module("gensim_tfw2v.cli.start", *command, environment=environment)
         try:
             status = process.wait()
         except BaseException as error:
             is_interrupted = isinstance(error, KeyboardInterrupt)
-            status = _end(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
+            status = _stop(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
             if status > 0:
-                raise typer.Exit(status) from error  # the training has printed what it has kept
+                raise typer.Exit(status) from error  # the training has printed its checkpoints
             raise
         finally:
             assert process.stdin is not None
             process.stdin.close()
         if status >= 0:
             raise typer.Exit(status)
-        if restart < RESTARTS:
+        if restart < MAX_RESTARTS:
             print(
                 f"tfw2v: the training was killed by signal {-status}; resuming from its last "
                 "checkpoint",
                 file=sys.stderr,
             )
-    fail(f"the training was killed {RESTARTS + 1} times", status=1)
+    fail(f"the training was killed {MAX_RESTARTS + 1} times", status=1)
 
 
-def _end(process: subprocess.Popen[bytes], signal_number: int) -> int:
+def _stop(process: subprocess.Popen[bytes], signal_number: int) -> int:
     """Send a signal to a process, or kill it if it does not exit in time; return its status."""
     process.send_signal(signal_number)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(ENDING_SECONDS)
-    finally:  # also after a second Ctrl-C
+            process.wait(EXIT_SECONDS)
+    finally:  # a second Ctrl-C interrupts the wait
         process.kill()
         process.wait()
     return process.returncode

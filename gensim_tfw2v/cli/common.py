@@ -58,8 +58,8 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-#: Advice for errors of the operating system, by their number.
-CURES = {
+#: Advice for errors of the operating system, by error number.
+ADVICE_BY_ERRNO = {
     errno.ENOENT: "check the path",
     errno.EISDIR: "give a file",
     errno.ENOTDIR: "a part of this path is a file; give a different path",
@@ -77,14 +77,14 @@ def failure_message(error: Exception) -> str:
     message = one_line(error)
     if not isinstance(error, OSError) or error.errno is None:
         return message
-    # Errors with a text that is not the system's contain advice already.
+    # Advice is added only to the system's own text. Errors that we raise contain advice already.
     is_plain = error.strerror == os.strerror(error.errno)
-    cure = CURES.get(error.errno) if is_plain else None
-    return f"{message}; {cure}" if cure else message
+    advice = ADVICE_BY_ERRNO.get(error.errno) if is_plain else None
+    return f"{message}; {advice}" if advice else message
 
 
 def memory_error_message(error: MemoryError) -> str:
-    """Return one line with the memory that the error says it needs, and the available memory."""
+    """Return one line with the error's message and the memory that is available."""
     import psutil  # imported here because most commands do not need it
 
     gib = 1 << 30
@@ -100,14 +100,14 @@ def memory_error_message(error: MemoryError) -> str:
 
 
 def print_rows(rows: Iterable[tuple[str, object]], saved: Iterable[Path] = ()) -> None:
-    """Print the name and value of each result that is not None, and of each saved file."""
+    """Print a line per result that is not None, and per saved file: a name and a value."""
     for name, value in (*rows, *(("saved", path) for path in saved)):
         if value is not None:
             print(f"{name:<11}{value}")
 
 
 def print_neighbours(neighbours: dict[str, list[tuple[Any, float]]]) -> None:
-    """Print ``{query: [(word, similarity), …]}`` as `print_table` does."""
+    """Print the neighbours ``{query: [(word, similarity), …]}`` as a table."""
     rows = [
         [query, str(word), f"{similarity:.6f}"]
         for query, pairs in neighbours.items()
@@ -136,13 +136,13 @@ def option(help: str, *names: str, **settings: Any) -> Any:
 
     By default, the name is that of the parameter.
     """
-    # Older versions of Typer convert values (to paths, for example) before they put them into
-    # `context.params` only if the option has a callback.
+    # Older versions of Typer leave values in `context.params` unconverted (str instead of Path),
+    # unless the option has a callback. So every option gets one.
     settings.setdefault("callback", _same_value)
     return typer.Option(*names, help=help, **settings)
 
 
-def set_by_user(context: typer.Context) -> dict[str, Any]:
+def find_user_options(context: typer.Context) -> dict[str, Any]:
     """Return the values of the options that the user has set, by name."""
     options = {}
     for name, value in context.params.items():
@@ -159,9 +159,10 @@ def _same_value(value: Any) -> Any:
 
 
 def _turn_on_log(verbose: bool) -> bool:
+    """Log to stderr if --verbose is set; the callback of that option."""
     if verbose:
-        line = "%(asctime)s : %(levelname)s : %(message)s"  # as in gensim's documentation
-        logging.basicConfig(format=line, level=logging.INFO, stream=sys.stderr, force=True)
+        line_format = "%(asctime)s : %(levelname)s : %(message)s"  # as in gensim's documentation
+        logging.basicConfig(format=line_format, level=logging.INFO, stream=sys.stderr, force=True)
         logging.getLogger("gensim_tfw2v").setLevel(logging.DEBUG)
     return verbose
 
@@ -177,7 +178,7 @@ Verbose = Annotated[
     ),
 ]
 
-#: End of the help of an argument for models.
+#: End of the help of arguments for models, after "Model" or "Models".
 READABLE = "or vectors, in any format that `evaluate` reads."
 
 # Arguments and options of several commands.

@@ -23,8 +23,9 @@ def continue_model(
 ) -> TFWord2Vec:
     """Load a model or vectors, add the new words of a corpus, and train on it.
 
-    `options` contains the options that the user has set, which override the model's. If the file
-    contains only vectors, a new model is made, in which the remaining options have their defaults.
+    `options` contains the options that the user has set. They override those of a saved model. If
+    the file contains only vectors, a new model is made, and options that are not set have their
+    defaults.
 
     Raises
     ------
@@ -93,11 +94,15 @@ def _new_model(vectors: Any, options: Mapping[str, Any], path: Path) -> TFWord2V
 def _check_unchanged(
     options: Mapping[str, Any], fixed: Iterable[str], state: Mapping[str, Any], path: Path
 ) -> None:
-    """Raise for an option in `fixed` that differs from the state of a model or of vectors."""
+    """Raise for an option in `fixed` whose value differs from that in the saved `state`.
+
+    `state` contains the attributes of a model or of vectors.
+    """
     for name in fixed:
         saved_value = state.get(name)
         value = options.get(name, saved_value)
-        # the arrays do not depend on the number of negative samples, only on whether there are any
+        # `negative` may change from one positive number to another: the model's arrays depend only
+        # on whether it is 0
         is_compatible = name == "negative" and value and saved_value
         if value != saved_value and not is_compatible:
             raise BadInput(

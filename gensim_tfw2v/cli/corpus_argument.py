@@ -12,8 +12,8 @@ from gensim_tfw2v.cli.common import BadInput
 
 STDIN = Path("/dev/stdin")
 
-#: Length of a list of subfolders in a message.
-WIDTH = 200
+#: Maximum number of characters of a list of subfolders in a message.
+MAX_LIST_LENGTH = 200
 
 
 def corpus_arguments(
@@ -27,14 +27,15 @@ def corpus_arguments(
     """Return the argument of a model's constructor, corpus_file or sentences, for a path.
 
     Files contain one sentence per line, words separated by blanks, in UTF-8. A folder's files are
-    read in the order of their names, without hidden files. Subfolders are left out with a message,
-    or read if `recursive`. ``-`` is standard input. With a `column`, the path is a table or a
-    folder of tables, and `dialect` contains further options of `TableSentences`.
+    read in the order of their names; hidden files are left out. Subfolders are read if `recursive`,
+    and otherwise left out with a message. ``-`` is standard input. If `column` is set, the path is
+    a table or a folder of tables, and `dialect` contains further options of `TableSentences`.
 
     Raises
     ------
     BadInput
-        If the path leads to no text, with advice: `command` is the command up to the path.
+        If the path leads to no text. The advice in the message contains a corrected command, which
+        begins with `command`.
     """
     from gensim.models.word2vec import LineSentence
 
@@ -49,7 +50,7 @@ def corpus_arguments(
         return {"sentences": class_(path, column, recursive=recursive, **dialect)}
     command = f"{command} {shlex.quote(str(path))}"
     if path.is_dir():
-        return {"sentences": _folder(path, recursive, command)}
+        return {"sentences": _list_sentences(path, recursive, command)}
     if recursive:
         raise BadInput(f"{path}: --recursive has no effect on a file; leave it out")
     if is_stream(path):
@@ -72,14 +73,14 @@ def is_stream(path: Path) -> bool:
     return path == Path("-") or path.is_fifo() or path.is_char_device()
 
 
-def _folder(path: Path, recursive: bool, command: str) -> Any:
-    """Return the sentences of a folder; print the names of subfolders that are left out."""
+def _list_sentences(path: Path, recursive: bool, command: str) -> Any:
+    """Return the sentences of a folder's files; print the names of subfolders that are left out."""
     from gensim.models.word2vec import PathLineSentences
 
     from gensim_tfw2v.corpus.folders import list_files
 
     files, left_out = list_files(path, recursive)
-    subfolders = textwrap.shorten(", ".join(left_out), WIDTH, placeholder=" ...")
+    subfolders = textwrap.shorten(", ".join(left_out), MAX_LIST_LENGTH, placeholder=" ...")
     if not files:
         only = f", only subfolders ({subfolders}): give --recursive, or one of them"
         raise BadInput(f"{path}: contains no files{only if left_out else ''}")
@@ -91,7 +92,7 @@ def _folder(path: Path, recursive: bool, command: str) -> Any:
             file=sys.stderr,
         )
     sentences = PathLineSentences(str(path))
-    sentences.input_files = [*map(str, files)]
+    sentences.input_files = [str(file) for file in files]
     return sentences
 
 
@@ -104,7 +105,7 @@ def _check_is_text(file: Path, command: str) -> None:
 
 
 def _check_standard_input() -> None:
-    """Raise if standard input, redirected from a file, is not a text."""
+    """Raise if standard input, which is redirected from a file, is not a text."""
     from gensim_tfw2v.corpus.decompression import read_head
     from gensim_tfw2v.corpus.refusals import find_stream_refusal
 

@@ -12,7 +12,7 @@ from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.monitor.progress import phase
 
 #: Words whose neighbours are printed.
-PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
+PROBE_WORDS = ("attacks", "israeli", "qantas", "economy", "cricket")
 
 
 def demo(
@@ -55,8 +55,8 @@ def demo(
         cluster=cluster_value,
         log_dir=log_dir,
     )
-    saved = [] if out is None else model_files.save_atomically(out, model.save)
+    saved = [] if out is None else list(model_files.save_model(model, out, None, False))
     model_training.print_results(model, seconds, saved)
     if log_dir is not None:
         common.print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])
-    common.print_neighbours({word: model.wv.most_similar(word, topn=5) for word in PROBES})
+    common.print_neighbours({word: model.wv.most_similar(word, topn=5) for word in PROBE_WORDS})

@@ -1,4 +1,7 @@
-"""Options of commands that describe how a table is written: those of `TableSentences`."""
+"""Options of commands for the dialect of a table (separator, quotes, encoding, ...).
+
+They correspond to arguments of `TableSentences`.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,13 @@ Lists = Annotated[
     str | None, _table("json: parse cells of text that contain lists, as in JSON or Python.")
 ]
 
-#: Names of these options as parameters of a command.
+#: Parameters of a command for the options of this module.
 DIALECT = ("sep", "quotechar", "escapechar", "header", "newlines", "table_encoding", "lists")
 
 
 def dialect_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `TableSentences` for values of a command that aren't the defaults."""
-    # deferred, because it imports NumPy, which --help doesn't need
+    """Return the arguments of `TableSentences` for a command's values that aren't the defaults."""
+    # The import is deferred: it loads NumPy, which --help does not need.
     from gensim_tfw2v.corpus.tables.table_options import DEFAULTS
 
     arguments = {name: values[name] for name in DIALECT if name in values}

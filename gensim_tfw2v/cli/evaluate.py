@@ -24,7 +24,7 @@ from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.monitor.progress import phase
 
-#: Accuracies on analogies, by the name of their attribute of `AnalogyScore`.
+#: Accuracies on analogies: attributes of `AnalogyScore`, and headings of the printed table.
 ACCURACIES = ("total", "semantic", "syntactic")
 
 
@@ -154,8 +154,8 @@ def _print_scores(result: dict[str, Any]) -> None:
         rows.append(
             [
                 Path(file).name,
-                _round(score["spearman"], 3),
-                _round(score["pearson"], 3),
+                _format_score(score["spearman"], 3),
+                _format_score(score["pearson"], 3),
                 f"{score['used']:,} of {score['pairs']:,}",
                 f"{score['oov_ratio']:.1%}",
             ]
@@ -173,7 +173,7 @@ def _print_scores(result: dict[str, Any]) -> None:
 
 
 def _scores_row(result: dict[str, Any]) -> dict[str, str]:
-    """Return a model's row in a table of several models: a score per set and metric."""
+    """Return a model's row in the table of several models: its size, and all scores."""
     scores = {name: score["spearman"] for name, score in result["pairs"].items()}
     for name, metrics in result["analogies"].items():
         scores[name] = metrics["gensim"]["total"]
@@ -181,11 +181,11 @@ def _scores_row(result: dict[str, Any]) -> dict[str, str]:
     if "held_out_loss" in result:
         scores["held_out_loss"] = result["held_out_loss"]
     row = {name: str(result[name]) for name in ("words", "vector_size")}
-    return row | {name: _round(score, 4) for name, score in scores.items()}
+    return row | {name: _format_score(score, 4) for name, score in scores.items()}
 
 
-def _round(score: float | None, digits: int) -> str:
-    """Return a score as text; "-" for an undefined one."""
+def _format_score(score: float | None, digits: int) -> str:
+    """Return a score with `digits` decimals as text; "-" for an undefined score (None)."""
     return "-" if score is None else f"{score:.{digits}f}"
 
 
@@ -194,7 +194,7 @@ def _held_out_loss(saved: Any, path: Path, corpus: dict[str, Any]) -> float:
     from gensim_tfw2v import TFFastText, TFWord2Vec
 
     TFFastText.take_over(saved)
-    # Doc2Vec models have no vectors for new documents
+    # A Doc2Vec model predicts from documents' vectors too, and has none for the text's lines.
     if not isinstance(saved, TFWord2Vec) or saved.has_documents:
         raise wrong_kind_error(saved, path, "--text needs a full model of Word2Vec or FastText")
     sentences, corpus_file = corpus.get("sentences"), corpus.get("corpus_file")

@@ -44,7 +44,7 @@ class Format:
     forbidden : str
         Regular expression for what words in this format cannot contain.
     is_compressible : bool
-        Whether `write` compresses files with a suffix in `COMPRESSED`.
+        Whether `write` can compress a file, if it has a suffix such as ``.gz`` (see `COMPRESSED`).
     is_folder : bool
         Whether `write` makes a folder.
     can_hold_float16 : bool
@@ -54,7 +54,8 @@ class Format:
     keeps_ngrams : bool
         Whether FastText's vectors keep their n-grams.
     stores_text : bool
-        Whether words are stored as text, so that no integer may have the digits of a string.
+        Whether words are stored as text. The integer 7 and the string "7" would then be the same
+        word, so vectors that contain both are refused.
     needs_one_type : bool
         Whether words must be all strings, or all integers of 64 bits.
     model_class : str
@@ -85,8 +86,8 @@ def find_format(path: Path, label: str | None, default: str) -> Format:
     Raises
     ------
     BadInput
-        If the suffix is unknown, or of a different format than ``--to``, or of compressed files,
-        which the format doesn't support.
+        If the suffix is unknown, if it belongs to a different format than ``--to``, or if it asks
+        for compression, which the format lacks.
     """
     inner_name, suffix = _split_name(path)
     form = KNOWN.get(label or suffix or default)
@@ -140,12 +141,12 @@ def is_pretrained(path: Path) -> bool:
 
 
 def finish_save(path: Path) -> None:
-    """Finish an interrupted save of a file or folder: see `file_set`."""
+    """Move a save's files into place if it was interrupted before that; see `file_set`."""
     find_set(path / "config.json" if path.is_dir() else path)
 
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, result: str = "") -> None:
-    """Raise for words that a format cannot hold; `result` is added to the message."""
+    """Raise if a format cannot hold one of the words; `result` is added to the message."""
     reason = _reason_for_refusal(form, vectors.index_to_key)
     if not reason:
         return
@@ -161,7 +162,7 @@ def check_holds(form: Format, vectors: KeyedVectors, path: Path, result: str = "
 
 
 def _reason_for_refusal(form: Format, words: list[Any]) -> str:
-    """Return the first word that a format cannot hold, and why; "" if it can hold all."""
+    """Return the first word that a format cannot hold, with the reason; "" if it can hold all."""
     from gensim_tfw2v.typed_words import typed_form
 
     strings = [word for word in words if isinstance(word, str)]
@@ -192,22 +193,22 @@ def keeps_ngrams(form: Format, vectors: KeyedVectors) -> bool:
 
 
 def has_ngrams(vectors: KeyedVectors) -> bool:
-    """Return whether vectors have n-grams, from which FastText makes those of unknown words."""
+    """Return whether vectors have n-grams, from which FastText makes vectors of unknown words."""
     bucket = getattr(vectors, "bucket", 0)
     return bool(bucket and vectors.max_n >= max(1, vectors.min_n))
 
 
-#: Characters that UTF-8 cannot encode, so that no format can hold words that contain them.
+#: Range of characters that UTF-8 cannot encode, so no format can hold a word that contains one.
 SURROGATE = "\ud800-\udfff"
 
-# Words that formats cannot hold: words with blanks; words with NUL; the name of unknown words and
-# the empty word.
+# Regular expressions for `Format.forbidden`. They match words with a blank, words with NUL, and the
+# words that a format cannot hold because it stands for unknown words by [UNK] or the empty word.
 _BLANKS = rf"[\t-\r {SURROGATE}]"
 _NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"
 
-# First bytes of fastText's .bin: the mark. Files of its first version start with six small numbers,
-# the loss and the model.
+# First bytes of fastText's .bin: a mark. Files of the first version have none; they begin with six
+# small numbers of 4 bytes each, then the number of the loss, and that of the kind of model.
 _FASTTEXT = vector_readers.FASTTEXT + rb"|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
 
 FORMATS = (

@@ -1,7 +1,7 @@
 """Keras models of word vectors (``.keras``): written by Keras, and read without running any code.
 
-Such a model is a lookup of V words and their embedding. The embedding has V + 1 rows; row 0 is a
-zero vector for unknown words.
+Such a model has two layers: a lookup, which maps V words to row numbers from 1, and an Embedding of
+V + 1 rows. Row 0 is a zero vector, for unknown words.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from gensim_tfw2v.messages import require, strict_json
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-#: String that stands for unknown words.
+#: Entry of a lookup of strings that stands for unknown words.
 UNKNOWN = "[UNK]"
 
 # Members of a .keras file, which is a ZIP archive.
 CONFIG = "config.json"
 WEIGHTS = "model.weights.h5"
 
-#: Layers that look up words, with the type of their words.
-LOOKUPS = {"StringLookup": str, "IntegerLookup": int}
+#: Keras classes of lookups, with the Python type of their words.
+LOOKUP_TYPES = {"StringLookup": str, "IntegerLookup": int}
 
-#: Settings of a lookup by `save_keras` that determine the rows of words.
-LAYOUT = {"num_oov_indices": 1, "mask_token": None, "output_mode": "int", "invert": False}
+#: Settings of the lookup that `save_keras` writes. With others, words would have different rows.
+LOOKUP_SETTINGS = {"num_oov_indices": 1, "mask_token": None, "output_mode": "int", "invert": False}
 
 
 def save_keras(vectors: KeyedVectors, path: str) -> None:
-    """Save a Keras model: StringLookup or IntegerLookup of V words, then their Embedding."""
+    """Save a Keras model: a StringLookup or IntegerLookup of V words, then their Embedding."""
     import numpy as np
 
     require("a .keras file", "tensorflow")
@@ -66,7 +66,7 @@ def load_keras(path: Path) -> KeyedVectors:
     Raises
     ------
     BadInput
-        If it is a different model, or damaged.
+        If the file contains a different model, or is damaged.
     """
     import numpy as np
 
@@ -82,7 +82,7 @@ def load_keras(path: Path) -> KeyedVectors:
         words = _read_words(config)
         tables: list[Any] = []
         with h5py.File(io.BytesIO(weights)) as file:
-            # visititems() does not follow links, so no table in a different file is read
+            # visititems() does not follow links, so an archive cannot make us read another file
             file.visititems(lambda _, item: _add_table(tables, item))
         [rows] = tables
         if rows.shape[0] != len(words) + 1 or rows.dtype.kind != "f" or rows[0].any():
@@ -96,21 +96,25 @@ def load_keras(path: Path) -> KeyedVectors:
 
 
 def _read_words(config: Any) -> list[Any]:
-    """Return the words of a model's lookup; raise if it has different layers or settings."""
+    """Return the words of a model's lookup.
+
+    ValueError is raised if the layers, or the lookup's settings, are not those that `save_keras`
+    writes.
+    """
     layers = [layer["class_name"] for layer in config["config"]["layers"]]
-    if layers[0::2] != ["InputLayer", "Embedding"] or layers[1] not in LOOKUPS:
+    if layers[0::2] != ["InputLayer", "Embedding"] or layers[1] not in LOOKUP_TYPES:
         raise ValueError(f"its layers are {', '.join(map(str, layers))}")
     settings = config["config"]["layers"][1]["config"]
-    if any(settings[name] != value for name, value in LAYOUT.items()):
-        raise ValueError(f"{layers[1]} has other settings than {LAYOUT}")
+    if any(settings[name] != value for name, value in LOOKUP_SETTINGS.items()):
+        raise ValueError(f"{layers[1]} has other settings than {LOOKUP_SETTINGS}")
     words = settings["vocabulary"]
-    if not isinstance(words, list) or {*map(type, words)} != {LOOKUPS[layers[1]]}:
+    if not isinstance(words, list) or {*map(type, words)} != {LOOKUP_TYPES[layers[1]]}:
         raise ValueError(f"{layers[1]} has no list of its words")
     return words
 
 
 def _add_table(tables: list[Any], item: Any) -> None:
-    """Append the elements of an HDF5 item to `tables` if it is a dataset."""
+    """Append an HDF5 item to `tables`, as an array, if it is a dataset."""
     import h5py
 
     if isinstance(item, h5py.Dataset):

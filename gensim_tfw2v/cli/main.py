@@ -18,7 +18,7 @@ from gensim_tfw2v.cli.common import BadInput, fail, option
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.merge import convert, index, merge
-from gensim_tfw2v.cli.option_names import name_options
+from gensim_tfw2v.cli.option_wording import name_options
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.querying import info, neighbours, similarity, vectors
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
@@ -27,9 +27,10 @@ from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.processes.children import run_and_exit
 from gensim_tfw2v.processes.threads import defer_interrupts
 
-#: Exceptions of gensim and this library for invalid input, diverged training (ArithmeticError) and
-#: damaged compressed files (the last three). Uncaught, click would treat an EOFError as Ctrl-D.
-EXPECTED = (
+#: Exceptions that are printed on one line. gensim and this library raise them for invalid input,
+#: for diverged training (ArithmeticError) and for damaged compressed files (the last three). click
+#: would treat an uncaught EOFError as Ctrl-D.
+EXPECTED_ERRORS = (
     BadInput,
     OSError,
     ValueError,
@@ -61,12 +62,12 @@ COMMANDS = (
     cluster.task,
 )
 
-#: Hidden names of ``neighbours``.
-ALIASES = ("neighbors", "nn")
+#: Further names of the command ``neighbours``, which --help does not list.
+NEIGHBOURS_ALIASES = ("neighbors", "nn")
 
 
 class CommandsWithClearFailures(Group):
-    """Commands that report expected failures on one line, with an exit status.
+    """Group of commands that reports expected failures on one line, with an exit status.
 
     The status is 2 for invalid input, 130 for Ctrl-C, and 143 for SIGTERM, which stops a command as
     cleanly as Ctrl-C does. Other exceptions are bugs and keep their traceback.
@@ -82,7 +83,7 @@ class CommandsWithClearFailures(Group):
             raise
         except BadInput as error:
             fail(common.one_line(error), status=2)
-        except OSError as error:  # printing --help fails if the disk is full
+        except OSError as error:  # for example, --help is written to a full disk
             fail(common.failure_message(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:
@@ -91,16 +92,16 @@ class CommandsWithClearFailures(Group):
             signal.signal(signal.SIGTERM, _terminate)
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # raise errors of writing here, not at exit
+            sys.stdout.flush()  # a failure to write is reported below, not ignored at exit
             return result
         except (KeyboardInterrupt, common.Terminated) as error:
             common.fail_stopped(error)
-        except (typer.Exit, typer.Abort):  # RuntimeErrors by which Typer exits
+        except (typer.Exit, typer.Abort):  # Typer exits by raising these RuntimeErrors
             raise
         except MemoryError as error:
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
             fail(common.memory_error_message(error), status=2)
-        except EXPECTED as error:
+        except EXPECTED_ERRORS as error:
             if isinstance(error, BrokenPipeError) and common.is_unread():
                 raise  # click exits silently with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
@@ -113,7 +114,7 @@ class CommandsWithClearFailures(Group):
 
 
 def _terminate(*_: object) -> None:
-    """Handle SIGTERM."""
+    """Raise the exception for SIGTERM; the handler of that signal."""
     raise common.Terminated
 
 
@@ -140,12 +141,12 @@ _version = option("Show the version and exit.", "--version", callback=_print_ver
 
 @app.callback()
 def options(version: Annotated[bool, _version] = False) -> None:
-    """Declare the options that precede a command."""
+    """Declare the options of ``tfw2v`` itself, which precede the command."""
 
 
 for command in COMMANDS:
     app.command(cls=Command)(command)
-for alias in ALIASES:
+for alias in NEIGHBOURS_ALIASES:
     app.command(alias, cls=Command, hidden=True)(neighbours)
 app.add_typer(cluster.app, name="cluster")
 

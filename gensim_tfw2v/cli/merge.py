@@ -60,7 +60,7 @@ def merge(
 
         merged = merge_models(inputs, method, vector_size, seed)
     saved = list(model_files.save_model(merged, output, vectors, binary))
-    rows = [("merged", f"{len(models)} models by {method}"), *_rows(merged)]
+    rows = [("merged", f"{len(models)} models by {method}"), *_describe_merge(merged)]
     rows.append(("time", f"{time.perf_counter() - start:.1f} s"))
     common.print_rows(rows, saved)
 
@@ -106,7 +106,7 @@ def convert(
 
     from gensim_tfw2v.keyed import first_of_fasttext, keyed
 
-    with np.errstate(over="ignore"):  # infinite elements are reported below
+    with np.errstate(over="ignore"):  # an overflow makes infinite elements, which raise below
         rows = vectors.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
@@ -117,9 +117,9 @@ def convert(
     if "count" in vectors.expandos:
         kept_vectors.expandos["count"] = vectors.expandos["count"][:words]
     formats.check_holds(form, kept_vectors, output)
-    model_files.notify(output, model_files.losses(form, saved, output, documents))
-    written = saved if form.model_class else kept_vectors
-    model_files.save_atomically(output, partial(form.write, written))
+    model_files.notify(output, model_files.list_omissions(form, saved, output, documents))
+    contents = saved if form.model_class else kept_vectors
+    model_files.save_atomically(output, partial(form.write, contents))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
 
 
@@ -156,7 +156,7 @@ def index(
     from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex
 
     try:
-        check_keys(vectors.index_to_key)  # before building, which takes minutes
+        check_keys(vectors.index_to_key)  # checked first, because building takes minutes
     except TypeError as error:
         raise common.BadInput(f"{model}: {error}") from error
     neighbour_index = NeighbourIndex(
@@ -169,8 +169,8 @@ def index(
     common.print_rows([("index", description), ("time", duration)], paths)
 
 
-def _rows(merged: TFWord2Vec) -> list[tuple[str, str]]:
-    """Return labels and texts that describe a merge."""
+def _describe_merge(merged: TFWord2Vec) -> list[tuple[str, str]]:
+    """Return the lines of output that describe a merge: a label and a text for each."""
     assert merged.merge_report is not None
     rows = [("vocabulary", f"{len(merged.wv):,} words x {merged.vector_size} dimensions")]
     for label, n_words, examples in merged.merge_report.lines():

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 #: Default of --encoding.
 UTF8 = "utf-8"
 
-#: Maximum number of bytes that are read of each of the first lines of a file.
-LONGEST_LINE = 1 << 20
+#: Maximum number of bytes of a line that `is_model` reads.
+MAX_LINE_BYTES = 1 << 20
 
-#: Line of an evaluation file for words that are integers: two words and a rating. A line of a text
-#: file of vectors can look like this, too, but only in two dimensions.
+#: Line of an evaluation file whose words are integers: two words and a rating. A line of a file of
+#: vectors in two dimensions can look the same; `is_model` takes that for an evaluation file, too.
 INTEGER_PAIR = re.compile(rb"-?[0-9]+[\s,;]+-?[0-9]+[\s,;]+[0-9.eE+-]+")
 
 
 def load_vectors(path: Path, encoding: str = UTF8, documents: bool | None = None) -> KeyedVectors:
-    """Load vectors, or the vectors of a saved model; raise if these are random."""
+    """Load vectors, or the vectors of a saved model; raise if the model has not trained them."""
     return trained_vectors(load_saved(path, encoding), path, documents)
 
 
@@ -50,12 +50,12 @@ def vectors_of(saved: Any, path: Path, documents: bool | None = None) -> KeyedVe
 
 
 def trained_vectors(saved: Any, path: Path, documents: bool | None = None) -> KeyedVectors:
-    """Return a model's vectors of words, or of documents; raise if these are random.
+    """Return a model's vectors of words, or of documents; raise if they are untrained (random).
 
     `documents` is None in commands that lack the option.
     """
     vectors = vectors_of(saved, path, documents)
-    reason = random_vectors(saved, documents)
+    reason = describe_random_vectors(saved, documents)
     if reason:
         advice = "train it first"
         if hasattr(saved, "dv") and saved.train_count:
@@ -65,8 +65,8 @@ def trained_vectors(saved: Any, path: Path, documents: bool | None = None) -> Ke
     return vectors
 
 
-def random_vectors(saved: Any, documents: bool | None = None) -> str:
-    """Describe which vectors of a model are random, and why; return "" if none are."""
+def describe_random_vectors(saved: Any, documents: bool | None = None) -> str:
+    """Describe which vectors of a model are random (untrained), and why; return "" if none are."""
     if not hasattr(saved, "wv"):
         return ""
     from gensim_tfw2v.training.untrained import random_vectors_reason
@@ -81,16 +81,16 @@ def notify(path: Path, notices: Iterable[str]) -> None:
         print(f"tfw2v: {path}: {notice}", file=sys.stderr)
 
 
-def losses(
+def list_omissions(
     form: formats.Format, saved: Any, output: Path, documents: bool | None = None
 ) -> Iterator[str]:
-    """Yield a notice for each part of a model or of vectors that a format leaves out.
+    """Yield a notice for each part of `saved`, a model or vectors, that a format leaves out.
 
     `documents` is None in commands that lack the option.
     """
     if form.model_class:
         return
-    reason = random_vectors(saved, documents)
+    reason = describe_random_vectors(saved, documents)
     if reason:
         yield reason
     if hasattr(saved, "dv") and not documents:
@@ -117,7 +117,7 @@ def has_integers(vectors: KeyedVectors) -> bool:
 
 
 def wrong_kind_error(saved: Any, path: Path, needs: str) -> BadInput:
-    """Return the error for a file that does not contain what an option needs."""
+    """Return the error for a file whose content, `saved`, is of the wrong kind for an option."""
     return BadInput(f"{path}: holds a {type(saved).__name__}; {needs}")
 
 
@@ -174,7 +174,7 @@ def check_encoding(name: str) -> None:
 
 
 def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
-    """Load a file or folder in the format that its content has."""
+    """Detect the format of a file or folder, and load it."""
     try:
         if formats.is_pretrained(path):
             return formats.KNOWN["pretrained"].read(path, encoding, mapped)
@@ -191,30 +191,30 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
 
 
 def is_model(path: Path) -> bool:
-    """Return whether a file starts like a model or vectors, not like an evaluation file."""
+    """Return whether a file begins like a model or vectors, not like an evaluation file."""
     from gensim_tfw2v.word2vec_reader import HEADER, read_text
 
     if formats.is_pretrained(path):
         return True
     try:
         with open_decompressed(path) as file:
-            first_line = file.readline(LONGEST_LINE)
-            second_line = file.readline(LONGEST_LINE)
+            first_line = file.readline(MAX_LINE_BYTES)
+            second_line = file.readline(MAX_LINE_BYTES)
         if INTEGER_PAIR.fullmatch(first_line.strip()):
             return False
         if formats.detect_format(first_line).mark or HEADER.fullmatch(first_line):
             return True
         return bool(read_text(io.BytesIO(first_line + second_line), "latin-1"))
-    except Exception:  # missing or damaged: using the file raises a better error
+    except Exception:  # missing or damaged: the caller then uses the file, which raises the error
         return False
 
 
 def check_outputs(
     output: Path, vectors: Path | None, binary: bool, inputs: Mapping[Path, str]
 ) -> None:
-    """Raise if --output or --vectors cannot be written, or is one of the inputs.
+    """Raise if --output or --vectors cannot be written, or would overwrite an input.
 
-    `inputs` contains a description of each input, for the message.
+    `inputs` maps the path of each input to its description in the message, "is the corpus".
     """
     if binary and vectors is None:
         raise BadInput("--binary sets the format of --vectors; give --vectors FILE too")
@@ -257,11 +257,11 @@ def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
     """Save a model, and optionally its vectors separately; yield each path after saving it."""
-    yield from save_atomically(output, model.save, progress)
+    yield from save_atomically(output, partial(formats.KNOWN["gensim"].write, model), progress)
     if vectors is not None:
         form = vectors_format(vectors, binary)
         formats.check_holds(form, model.wv, vectors, f"; {output} is saved")
-        notify(vectors, losses(form, model, vectors))
+        notify(vectors, list_omissions(form, model, vectors))
         yield from save_atomically(vectors, partial(form.write, model.wv), progress)
 
 

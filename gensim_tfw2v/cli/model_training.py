@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def model_class(fasttext: bool = False, doc2vec: bool = False) -> type[TFWord2Vec]:
-    """Return the class of model that these options select."""
+    """Return the class that `--fasttext` and `--doc2vec` select."""
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
     if fasttext:
@@ -30,7 +30,7 @@ def new_model(fasttext: bool = False, doc2vec: bool = False, **arguments: Any) -
 
 
 def train_model(make: Callable[..., TFWord2Vec], **arguments: Any) -> tuple[TFWord2Vec, float]:
-    """Call a function that makes a model and trains it; return the model and the seconds.
+    """Call `make`, which makes and trains a model; return the model and the seconds it took.
 
     Raises
     ------
@@ -54,7 +54,8 @@ def print_results(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ())
     """Print the results of a training that took `seconds`, each on a line.
 
     The speed counts raw words of the corpus, before subsampling and including rare words, per
-    second inside ``train()``. It does not count words from before a checkpoint.
+    second inside ``train()``. A resumed training does not count the words that were trained before
+    its checkpoint.
     """
     n_epochs = len(model.history) or model.epochs
     n_words = model.corpus_total_words * n_epochs

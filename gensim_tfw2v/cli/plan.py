@@ -17,19 +17,20 @@ from gensim_tfw2v.messages import quoted
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice, Machines
 
-#: Option that ``tfw2v train`` has too.
-Same = Annotated[int, option("As for tfw2v train.", min=1, max=2**31 - 1)]
+#: Type of the options that are those of ``tfw2v train``.
+TrainOption = Annotated[int, option("As for tfw2v train.", min=1, max=2**31 - 1)]
 
-#: Maximum of ``--vocab``, whose frequencies are computed word by word.
+#: Maximum of ``--vocab``: the frequency of each word is computed, which takes time and memory.
 MAX_VOCABULARY = 100_000_000
 
-UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+#: Factors of the prefixes of units, as in 10Gbit or 64GB.
+PREFIX_FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def plan(
     vocab: Annotated[str, option("Words in the vocabulary: 200000, 1e6, 5M.")],
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
-    vector_size: Same = 100,
+    vector_size: TrainOption = 100,
     worker_tasks: WorkerTasks = 4,
     ps_tasks: PsTasks = 2,
     workers: Annotated[
@@ -42,8 +43,8 @@ def plan(
         str | None, option("Memory of the coordinator, if it is not that of the other tasks.")
     ] = None,
     epochs: Annotated[int, option("Passes over the corpus.", min=1, max=2**31 - 1)] = 5,
-    window: Same = 5,
-    negative: Same = 5,
+    window: TrainOption = 5,
+    negative: TrainOption = 5,
     sample: Annotated[float, option("As for tfw2v train.", min=0)] = 1e-3,
     sg: Annotated[bool, option("Skip-gram, or CBOW.", "--sg/--cbow")] = False,
     verbose: Verbose = False,
@@ -55,16 +56,18 @@ def plan(
     from gensim_tfw2v import planning
     from gensim_tfw2v.planning.workload import PROCESSOR
 
-    words = quantity(tokens, "", "--tokens")
-    vocabulary = round(quantity(vocab, "", "--vocab"))
-    if not 1 <= vocabulary <= MAX_VOCABULARY:
+    n_words = quantity(tokens, "", "--tokens")
+    vocabulary_size = round(quantity(vocab, "", "--vocab"))
+    if not 1 <= vocabulary_size <= MAX_VOCABULARY:
         raise BadInput(f"--vocab is {quoted(vocab)}: give a number from 1 to {MAX_VOCABULARY:,}")
-    if words < vocabulary:
+    if n_words < vocabulary_size:
         raise BadInput(
             f"--tokens is {quoted(tokens)}, but a corpus has at least as many words as its "
             f"vocabulary, and --vocab is {quoted(vocab)}: exchange the two, or correct one"
         )
-    work = planning.Workload.for_text(vocabulary, words, vector_size, window, negative, sg, sample)
+    work = planning.Workload.for_text(
+        vocabulary_size, n_words, vector_size, window, negative, sg, sample
+    )
     machines = planning.Machines(
         workers=worker_tasks,
         shards=ps_tasks,
@@ -74,24 +77,27 @@ def plan(
         memory=quantity(memory, "B", "--memory"),
         coordinator_memory=quantity(coordinator_memory or memory, "B", "--coordinator-memory"),
     )
-    choices = planning.compare(work, words, machines)
+    choices = planning.compare(work, n_words, machines)
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
     task_ns = work.core_ns * planning.WORKER_FACTOR
-    coordinator = max(choice.coordinator_request for choice in choices)
+    coordinator_request = max(choice.coordinator_request for choice in choices)
     print_rows(
         [
-            ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocabulary:,} x {vector_size}"),
-            ("corpus", f"{words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
-            ("cluster", f"{tasks}; memory of the coordinator: {_gigabytes(coordinator)}"),
+            (
+                "model",
+                f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocabulary_size:,} x {vector_size}",
+            ),
+            ("corpus", f"{n_words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
+            ("cluster", f"{tasks}; memory of the coordinator: {_gigabytes(coordinator_request)}"),
             ("a core", f"{work.core_ns:.0f} ns per word, {task_ns:.0f} as worker, {PROCESSOR}"),
         ]
     )
-    Console(highlight=False, width=120).print(_table(choices, words * epochs))
-    print_rows(_advice(machines, choices))
+    Console(highlight=False, width=120).print(_make_table(choices, n_words * epochs))
+    print_rows(_advise(machines, choices))
 
 
-def _table(choices: list[Choice], words: float) -> Table:
-    """Return the table of the estimates for a training on this number of words in total."""
+def _make_table(choices: list[Choice], n_words: float) -> Table:
+    """Return the table of estimates for a training on `n_words` words, all epochs counted."""
     names = (
         "bytes per word",
         "ps needs",
@@ -112,7 +118,7 @@ def _table(choices: list[Choice], words: float) -> Table:
             _gigabits(choice.ps_net),
             _gigabits(choice.worker_net),
             f"{choice.words_per_second / 1e6:,.1f} M",
-            _duration(words / choice.words_per_second),
+            _duration(n_words / choice.words_per_second),
             choice.bound,
         )
     return table
@@ -133,8 +139,8 @@ def _gigabits(bandwidth: float) -> str:
     return f"{bandwidth * 8 / 1e9:,.2f} Gbit/s"
 
 
-def _needs(choice: Choice, machines: Machines) -> str:
-    """Return the memory that tasks of a choice lack: "a ps needs 9.0 GB, ..."."""
+def _describe_shortages(choice: Choice, machines: Machines) -> str:
+    """Return a list of the tasks for which memory is too small: "a ps needs 9.0 GB, ..."."""
     articles = {"ps": "a ps", "worker": "a worker", "coordinator": "the coordinator"}
     if not choice.coordinator_request:
         articles["worker"] = "it"
@@ -142,8 +148,8 @@ def _needs(choice: Choice, machines: Machines) -> str:
     return ", ".join(f"{articles[task]} needs {_gigabytes(size)}" for task, size in shortages)
 
 
-def _advice(machines: Machines, choices: list[Choice]) -> Iterator[tuple[str, str]]:
-    """Yield the recommended way with the reason, then the reason against each of the others."""
+def _advise(machines: Machines, choices: list[Choice]) -> Iterator[tuple[str, str]]:
+    """Yield lines of output: the best choice and the reason for it, then one against each other."""
     best = choices[0]
     if best.bound == "memory":
         yield (
@@ -151,7 +157,7 @@ def _advice(machines: Machines, choices: list[Choice]) -> Iterator[tuple[str, st
             "none fits; give tasks as much memory, use more ps tasks, or smaller vectors",
         )
         for choice in choices:
-            yield "", f"{choice.name}: {_needs(choice, machines)}"
+            yield "", f"{choice.name}: {_describe_shortages(choice, machines)}"
         return
     reasons = {
         "cores": "limited by its cores",
@@ -163,7 +169,7 @@ def _advice(machines: Machines, choices: list[Choice]) -> Iterator[tuple[str, st
         speed = choice.words_per_second / best.words_per_second
         reason = f"is only {speed:.1f} times as fast"
         if choice.bound == "memory":
-            reason = f"does not fit: {_needs(choice, machines)}"
+            reason = f"does not fit: {_describe_shortages(choice, machines)}"
         elif choice.bound == "corpus":
             reason = "would reduce quality: the corpus is too small for this many"
         elif speed < 0.9:
@@ -177,12 +183,12 @@ def quantity(text: str, unit: str, option: str) -> float:
     Raises
     ------
     BadInput
-        If the text is anything else, or lacks the unit.
+        If the text is not such a number, or lacks the unit.
     """
     lookahead = "(?=[a-z])" if unit else ""
     pattern = rf"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*{lookahead}([KMGT]?)(?:{unit})?\s*"
     match = re.fullmatch(pattern, text, re.IGNORECASE | re.ASCII)
-    value = float(match[1]) * UNITS[match[2].upper()] if match else 0.0
+    value = float(match[1]) * PREFIX_FACTORS[match[2].upper()] if match else 0.0
     if not 0 < value < math.inf:
         example = f"with its unit, such as 10G{unit}" if unit else "such as 1e9 or 10G"
         raise BadInput(f"{option} is {quoted(text)}: give a number above 0, {example}")

@@ -29,9 +29,9 @@ from gensim_tfw2v.messages import quoted
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-#: Number of words, the most frequent ones, whose spelling is compared with an unknown word. A
-#: comparison takes some 10 microseconds.
-SPELLINGS_SEARCHED = 50_000
+#: Only the spellings of this many words, the most frequent ones, are compared with an unknown word.
+#: A comparison takes some 10 microseconds.
+MAX_COMPARED_WORDS = 50_000
 
 
 def neighbours(
@@ -90,7 +90,7 @@ def neighbours(
 
 
 def _check_order(model: Path, words: Iterable[str], command: str) -> None:
-    """Raise if MODEL is missing, but a WORD is a file: they may have been exchanged."""
+    """Raise if MODEL is missing, but a WORD is a file: the user may have exchanged the two."""
     if model.exists():
         return
     for word in words:
@@ -108,7 +108,10 @@ def _look_up(
     n_neighbours: int,
     json: bool,
 ) -> None:
-    """Print the neighbours of words; raise if none is known, or if `minus` has an unknown one."""
+    """Print the neighbours of words.
+
+    BadInput is raised if no word is known, or if `minus` is set and any word is unknown.
+    """
     keys, messages = _find_keys([*words, *(minus or ())], vectors)
     known_words = [word for word in words if word in keys]
     if not known_words or (minus and messages):
@@ -122,13 +125,15 @@ def _look_up(
         query = f"{' + '.join(known_words)} - {' - '.join(minus)}"
         positive = [keys[word] for word in known_words]
         negative = [keys[word] for word in minus]
-        results = {query: _nearest(vectors, indexer, n_neighbours, positive, negative)}
+        results = {query: _find_neighbours(vectors, indexer, n_neighbours, positive, negative)}
     else:
         results = {
-            word: _nearest(vectors, indexer, n_neighbours, [keys[word]], []) for word in known_words
+            word: _find_neighbours(vectors, indexer, n_neighbours, [keys[word]], [])
+            for word in known_words
         }
     if json:
-        # names in a JSON object are strings, so keys that are integers are printed in pairs
+        # In a JSON object, names are strings. So if any word is an integer, the neighbours are
+        # printed as pairs in a list instead.
         if all(isinstance(key, str) for key in vectors.index_to_key):
             print(_to_json({query: dict(pairs) for query, pairs in results.items()}))
         else:
@@ -137,14 +142,14 @@ def _look_up(
         common.print_neighbours(results)
 
 
-def _nearest(
+def _find_neighbours(
     vectors: KeyedVectors,
     indexer: Any,
     n_neighbours: int,
     positive: list[Any],
     negative: list[Any],
 ) -> list[tuple[Any, float]]:
-    """Return the nearest words, and their similarities, without the words of the query."""
+    """Return the nearest words and their similarities; the words of the query are left out."""
     inputs = {*positive, *negative}
     # an indexer, unlike an exact search, returns the words of the query, too
     n_candidates = n_neighbours + len(inputs)
@@ -197,7 +202,7 @@ def vectors(
         if has_integers(saved.wv):
             lines = TypedSentences(lines, saved.wv)
         for row in saved.infer_vectors(lines):
-            print(*_digits(row))
+            print(*_format_elements(row))
         return
     from gensim_tfw2v.typed_words import find_key
 
@@ -207,7 +212,7 @@ def vectors(
     for line in sys.stdin:
         words = line.split()
         if words and not sentences:
-            words = [line.strip()]  # the key of a phrase can contain blanks
+            words = [line.strip()]  # a key can be a phrase, with blanks
         keys = [find_key(word, vectors) for word in words]
         for word, key in zip(words, keys, strict=True):
             if key is None:
@@ -219,17 +224,17 @@ def vectors(
             mean: Any = [0.0] * vectors.vector_size
             if known_keys:
                 mean = vectors.get_mean_vector(known_keys)
-            print(*_digits(mean))
+            print(*_format_elements(mean))
             continue
         for key in known_keys:
-            print(key, *_digits(vectors[key]))
+            print(key, *_format_elements(vectors[key]))
     if not n_words:
         raise BadInput("standard input has no words; write one per line, as in: echo WORD | tfw2v")
     if not n_known:
         raise BadInput(f"{model}: has none of the words on standard input; see tfw2v info")
 
 
-def _digits(vector: Iterable[float]) -> Iterator[str]:
+def _format_elements(vector: Iterable[float]) -> Iterator[str]:
     """Yield the elements of a vector as text from which float32 can be read without loss."""
     return (f"{element:.9g}" for element in vector)
 
@@ -264,7 +269,7 @@ def info(
 
 
 def _to_json(content: Any) -> str:
-    """Return JSON in which words of NumPy's and other types are integers or strings."""
+    """Return `content` as JSON; words of NumPy's types become integers, words of others strings."""
     from gensim_tfw2v.typed_words import is_integer
 
     def plain_word(word: Any) -> int | str:
@@ -274,9 +279,9 @@ def _to_json(content: Any) -> str:
 
 
 def _find_keys(words: list[str], vectors: KeyedVectors) -> tuple[dict[str, Any], list[str]]:
-    """Return the keys of typed words, and a message for each unknown word.
+    """Return the keys of the known words, by the typed word, and a message for each unknown word.
 
-    Each message lists words of similar spelling.
+    A message lists words of similar spelling.
     """
     from gensim_tfw2v.typed_words import find_key, typed_form
 
@@ -288,8 +293,8 @@ def _find_keys(words: list[str], vectors: KeyedVectors) -> tuple[dict[str, Any],
             keys[word] = key
             continue
         spellings = {}
-        # of several words that differ in case only, the most frequent (first) one remains
-        for known_word in reversed(vectors.index_to_key[:SPELLINGS_SEARCHED]):
+        # In reverse order: of words that differ only in case, the most frequent one is set last.
+        for known_word in reversed(vectors.index_to_key[:MAX_COMPARED_WORDS]):
             candidate = typed_form(known_word)
             if candidate is not None:
                 spellings[candidate.casefold()] = candidate

@@ -1,6 +1,7 @@
 """Entry point of the tool, which handles Ctrl-C from the start.
 
-``python -m gensim_tfw2v.cli.start`` also runs the tool, and exits when its parent process does.
+``python -m gensim_tfw2v.cli.start`` runs the tool for a parent process, and exits when the parent
+does.
 """
 
 import io
@@ -25,12 +26,13 @@ def main() -> None:
 
 
 class _NamedStream(io.TextIOWrapper):
-    """Standard stream whose errors contain its title."""
+    """Standard stream whose errors contain its name, such as "standard output"."""
 
-    #: Name in errors, such as "standard output".
+    #: Name of the stream in errors.
     title = ""
 
-    #: Stream that this one replaces. It is referenced because its finalizer would close the buffer.
+    #: Stream that this one replaces. Without this reference, its finalizer would close the buffer
+    #: that both use.
     original: object = None
 
     def write(self, text: str) -> int:
@@ -49,7 +51,7 @@ class _NamedStream(io.TextIOWrapper):
 
 
 def _make_printing_safe() -> None:
-    """Make printing safe, so that no result is lost after hours of work.
+    """Replace the standard streams, so that printing a result after hours of work cannot fail.
 
     Closed streams are replaced by the null device, and characters that cannot be encoded are
     escaped.
@@ -58,7 +60,7 @@ def _make_printing_safe() -> None:
     for name, title in {"stdout": "standard output", "stderr": "standard error"}.items():
         stream = getattr(sys, name) or open(os.devnull, "w")  # noqa: SIM115
         errors = stream.errors
-        # Python's default in the C locale, which writes the bytes of file names unchanged
+        # Python's default in the C locale. It writes the bytes of undecodable file names unchanged.
         is_escaped = errors == "surrogateescape"
         if errors == "strict" or (is_escaped and stream.encoding.lower() != "utf-8"):
             errors = "backslashreplace"
@@ -74,14 +76,14 @@ def _make_printing_safe() -> None:
         setattr(sys, name, safe_stream)
 
 
-def exit_with_parent() -> None:
-    """Send this process SIGTERM when its standard input is closed."""
-    # sys.stdin has a lock, for which the interpreter would wait at exit
+def exit_when_input_closes() -> None:
+    """Wait until the parent process closes our standard input; then send this process SIGTERM."""
+    # not sys.stdin.read(): at exit, the interpreter would wait for the lock of sys.stdin
     while os.read(0, 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":
-    threading.Thread(target=exit_with_parent, name="tfw2v-parent", daemon=True).start()
+    threading.Thread(target=exit_when_input_closes, name="tfw2v-parent", daemon=True).start()
     main()

@@ -1,7 +1,8 @@
-"""``tfw2v cluster ls``, ``logs``, ``stop`` and `status`, for clusters started from this machine.
+"""``tfw2v cluster ls``, ``logs``, ``stop`` and ``status``, for clusters started from this machine.
 
-A cluster's folder, which contains the logs of its tasks, is locked while its program runs: see
-`gensim_tfw2v.files.temporary`.
+Each running cluster has a temporary folder with the logs of its tasks. The program that started the
+cluster holds a lock on the folder (see `gensim_tfw2v.files.temporary`), so a locked folder means
+that the cluster is running.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ def ls(verbose: Verbose = False) -> None:
 
     Prints a table on a terminal, and tab-separated values to a file or pipe.
     """
-    rows = [[name, *map(str, program)] for name, (_, program) in _running().items()]
+    rows = [[name, *map(str, program)] for name, (_, program) in _find_running().items()]
     print_table(["name", "pid", "ps", "worker", "command"], rows)
 
 
@@ -54,28 +55,28 @@ def logs(
 def stop(name: Name = None, verbose: Verbose = False) -> None:
     """Stop a cluster and its training, and wait until it has exited; checkpoints are kept."""
     name, _, (pid, *_, command) = _select(name)
-    with contextlib.suppress(ProcessLookupError):  # it has just ended
+    with contextlib.suppress(ProcessLookupError):  # the program has just exited
         os.kill(pid, signal.SIGTERM)
-    while name in _running():
+    while name in _find_running():
         time.sleep(0.1)
     print(f"stopped {name}: {command}")
 
 
-def none_runs() -> bool:
-    """Return whether this machine has started no cluster that is running."""
-    return not _running()
+def has_running_cluster() -> bool:
+    """Return whether a cluster that was started from this machine is running."""
+    return bool(_find_running())
 
 
 def print_states(name: str | None, seconds: float) -> bool:
-    """Print the state of the tasks of one cluster, or of all; return whether all serve.
+    """Print the state of each task of one cluster, or of all clusters.
 
-    Waits up to `seconds` until they do.
+    Waits up to `seconds` until all tasks serve, and returns whether they do.
     """
-    names = sorted(_running()) if name is None else [_select(name)[0]]
+    names = sorted(_find_running()) if name is None else [_select(name)[0]]
     deadline = time.monotonic() + seconds
     while True:
-        running = _running()
-        states = {name: _states(*running[name]) for name in names if name in running}
+        running = _find_running()
+        states = {name: _list_states(*running[name]) for name in names if name in running}
         all_serve = all(state == "serves" for tasks in states.values() for *_, state in tasks)
         is_complete = all_serve and len(states) == len(names)
         if is_complete or time.monotonic() >= deadline:
@@ -89,29 +90,34 @@ def print_states(name: str | None, seconds: float) -> bool:
     return is_complete
 
 
-def _states(folder: Path, program: list[Any]) -> list[tuple[str, int, str]]:
+def _list_states(folder: Path, program: list[Any]) -> list[tuple[str, int, str]]:
     """Return the name, process id (0 for none) and state of each task of a cluster.
 
-    Local tasks may be in a network that this process cannot reach, so processes and logs are read.
+    Local tasks may be in a network that this process cannot reach. So states are derived from the
+    tasks' processes and logs, not from calls to the tasks.
     """
-    from gensim_tfw2v.cluster.started_cluster import TASKS
+    from gensim_tfw2v.cluster.started_cluster import TASKS_FILE
 
     processes = {}
     with contextlib.suppress(OSError):  # no task has been started yet
-        processes = json.loads((folder / TASKS).read_text("utf-8"))
+        processes = json.loads((folder / TASKS_FILE).read_text("utf-8"))
     _, n_ps, n_workers, _ = program
     tasks = [f"ps-{index}" for index in range(n_ps)]
     tasks += [f"worker-{index}" for index in range(n_workers)]
     states = []
     for task in tasks:
         pid, log_start = processes.get(task, (0, 0))
-        states.append((task, pid, _state(folder / f"{task}.log", pid, log_start)))
+        states.append((task, pid, _derive_state(folder / f"{task}.log", pid, log_start)))
     return states
 
 
-def _state(log: Path, pid: int, log_start: int) -> str:
-    """Return the state of a task from its process and its log, which begins at `log_start`."""
-    import psutil  # only one command needs it
+def _derive_state(log: Path, pid: int, log_start: int) -> str:
+    """Return the state of a task, derived from its process and from its output.
+
+    `log_start` is the size of the log, in bytes, when the process was started: earlier output is of
+    a previous process of the task.
+    """
+    import psutil  # deferred: only one command needs it
 
     if not pid:
         return "not started"
@@ -127,31 +133,35 @@ def _state(log: Path, pid: int, log_start: int) -> str:
     return "starting"
 
 
-def _running() -> dict[str, tuple[Path, list[Any]]]:
-    """Return the folder of each running cluster and the description of its program, by name.
+def _find_running() -> dict[str, tuple[Path, list[Any]]]:
+    """Return, by the cluster's name, the folder of each running cluster and its program.
+
+    A program is described by its process id, the numbers of ps and worker tasks, and its command.
 
     Folders of other users are skipped, because such a folder could name any process as its program.
     """
-    from gensim_tfw2v.cluster.started_cluster import PROGRAM
+    from gensim_tfw2v.cluster.started_cluster import PROGRAM_FILE
 
     clusters = {}
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}cluster-*"):
         with contextlib.suppress(OSError), (folder / OWNED).open("r+b") as file:
             if folder.lstat().st_uid == os.geteuid() and try_lock(file) is False:
-                program = json.loads((folder / PROGRAM).read_text("utf-8"))
+                program = json.loads((folder / PROGRAM_FILE).read_text("utf-8"))
                 clusters[folder.name.rpartition("-")[2]] = folder, program
     return clusters
 
 
 def _select(name: str | None) -> tuple[str, Path, list[Any]]:
-    """Return the name, the folder and the program of a running cluster, by default of the only one.
+    """Return the name, folder and program of the running cluster with a name.
+
+    Without a name, it is the only running cluster.
 
     Raises
     ------
     BadInput
         If no cluster has the name, or several are running and no name is given.
     """
-    running = _running()
+    running = _find_running()
     names = list(running) if name is None else [name]
     problem = "" if name is None else f"--name is {quoted(name)}: "
     if not running:

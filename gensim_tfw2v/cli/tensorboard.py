@@ -17,7 +17,7 @@ from gensim_tfw2v.cli.common import (
     option,
     print_rows,
 )
-from gensim_tfw2v.cli.model_files import UTF8, load_saved, notify, random_vectors
+from gensim_tfw2v.cli.model_files import UTF8, describe_random_vectors, load_saved, notify
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import require
 
@@ -54,7 +54,7 @@ def tensorboard(
         print(f"TensorBoard on {log_dir}: {url} (Ctrl-C ends it)", flush=True)
         try:
             threading.Event().wait()
-        except Terminated as error:  # servers are usually stopped this way: print no message
+        except Terminated as error:  # SIGTERM is the usual way to stop a server: no message
             raise typer.Exit(143) from error
 
 
@@ -76,7 +76,7 @@ def projector(
     saved = load_saved(model, encoding)
     vectors = getattr(saved, "wv", saved)
     documents = getattr(saved, "dv", ())
-    reason = random_vectors(saved)
+    reason = describe_random_vectors(saved)
     if reason:
         notify(model, [reason])
 
@@ -91,7 +91,7 @@ def projector(
         documents_result = f"{min(n_words, len(documents)):,} of {len(documents):,}"
     print_rows([("words", words_result), ("documents", documents_result)], paths)
     hint = None
-    if vectors.vector_size >= 50:  # the projector then centres vectors by default
+    if vectors.vector_size >= 50:  # from 50 dimensions up, the projector centres vectors by default
         hint = 'untick "Spherize data" there for the neighbours that tfw2v prints'
     command = f"tfw2v tensorboard {shlex.quote(str(log_dir))}"
     print_rows([("look", command), ("hint", hint)])

@@ -14,18 +14,18 @@ import typer
 
 from gensim_tfw2v.cli import common, dialect_options, formats, model_files, model_training
 from gensim_tfw2v.cli.align import train_by_compass
-from gensim_tfw2v.cli.common import BadInput, Verbose, one_line, option, set_by_user
+from gensim_tfw2v.cli.common import BadInput, Verbose, find_user_options, one_line, option
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
-from gensim_tfw2v.cli.option_names import name_options
-from gensim_tfw2v.cli.training_options import OF_THE_COMMAND, check_combination
+from gensim_tfw2v.cli.option_wording import name_options
+from gensim_tfw2v.cli.training_options import COMMAND_OPTIONS, check_combination
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
 
-#: Options for TensorBoard, and their names in `TensorBoardLog`.
+#: Parameters of `train` for TensorBoard, with their names in `TensorBoardLog`.
 LOG_OPTIONS = {
     "log_pairs": "word_pairs",
     "log_words": "probe_words",
@@ -33,16 +33,16 @@ LOG_OPTIONS = {
     "projector_each_epoch": "projector_each_epoch",
 }
 
-#: Module whose log is printed, because it states where a training resumes.
+#: Logger whose messages are printed: they report from which checkpoint a training resumes.
 SESSION_LOG = "gensim_tfw2v.training.session"
 
-#: Module whose log is printed, because it states which subfolders are left out.
+#: Logger whose messages are printed: they report which subfolders of a corpus are left out.
 FOLDERS_LOG = "gensim_tfw2v.corpus.tables.table_folders"
 
-#: Epochs without improvement that early stopping allows by default.
-PATIENCE = 2
+#: Default of --patience.
+DEFAULT_PATIENCE = 2
 
-# Options of the panels of --help.
+# Functions that declare an option in one of the panels of --help.
 _model_option = partial(option, rich_help_panel="Model")
 _fasttext_option = partial(option, rich_help_panel="FastText")
 _doc2vec_option = partial(option, rich_help_panel="Doc2Vec")
@@ -283,12 +283,12 @@ def train(
     The model is saved when training has finished. Nothing is saved after Ctrl-C, but with
     --checkpoint-dir, the same command resumes.
     """
-    options = set_by_user(context)
+    options = find_user_options(context)
     check_combination(options)
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
     dialect = dialect_options.dialect_arguments(options)
-    for name in OF_THE_COMMAND & options.keys():
+    for name in COMMAND_OPTIONS & options.keys():
         del options[name]
     if hosts is not None:
         from gensim_tfw2v.cluster.spec import read_hosts
@@ -315,11 +315,11 @@ def train(
                 f"{corpus}: --max-vocab-size reads the corpus twice, which is impossible here; "
                 "write the text to a file, uncompressed"
             )
-        set_log(options)
+        replace_log_options(options)
         if early_stopping is not None:
             from gensim_tfw2v import EarlyStopping
 
-            patience = PATIENCE if patience is None else patience
+            patience = DEFAULT_PATIENCE if patience is None else patience
             options["callbacks"] = [EarlyStopping(early_stopping, patience=patience)]
     saved: list[Path] = []
     try:
@@ -338,7 +338,7 @@ def train(
 
 
 def _resume_advice(checkpoint_dir: Path | None) -> str:
-    """Return the advice to resume from a checkpoint; "" if none outlives this command."""
+    """Return advice on resuming; "" if no checkpoint is left after this command."""
     from gensim_tfw2v.files.temporary import is_temporary
     from gensim_tfw2v.training.checkpoints import has_checkpoint
 
@@ -349,7 +349,7 @@ def _resume_advice(checkpoint_dir: Path | None) -> str:
 
 @contextlib.contextmanager
 def _print_log(module: str, command: Any, verbose: bool) -> Iterator[None]:
-    """Print the log of a module on stderr within a context, unless --verbose prints it anyway."""
+    """Print a module's log on stderr within this context, unless --verbose already prints it."""
     if verbose:
         yield
         return
@@ -371,8 +371,8 @@ def _print_log(module: str, command: Any, verbose: bool) -> Iterator[None]:
         logger.setLevel(previous_level)
 
 
-def set_log(options: dict[str, Any]) -> None:
-    """Replace the options for TensorBoard by a `TensorBoardLog`, if there is a folder."""
+def replace_log_options(options: dict[str, Any]) -> None:
+    """Replace the options for TensorBoard by a `TensorBoardLog` if --log-dir is set."""
     log_options = {LOG_OPTIONS[name]: options.pop(name) for name in LOG_OPTIONS.keys() & options}
     if "log_dir" not in options:
         if log_options:

@@ -1,7 +1,7 @@
-"""Options of ``tfw2v train`` that only some trainings can use, and the errors for the others.
+"""Options of ``tfw2v train`` that only some trainings can use, and the errors for the rest.
 
-An option of the command is used or refused, never ignored. Options that are not listed here are
-arguments of the model's constructor (`gensim_tfw2v.options.table`).
+A training uses or refuses each option of the command, and never ignores one. Options that are not
+listed here are arguments of the model's constructor (`gensim_tfw2v.options.table`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.dialect_options import DIALECT
 
-#: Options of `train` that the command uses itself: they are no options of a model.
-OF_THE_COMMAND = {
+#: Options of `train` that the command itself uses, and does not pass to a model.
+COMMAND_OPTIONS = {
     *("corpus", "column", "output", "vectors", "binary", "init", "compass", "hosts", "verbose"),
     *("early_stopping", "patience", "recursive", *DIALECT),
 }
 
-#: Ways to name a cluster.
-CLUSTERS = ("cluster", "hosts")
+#: Options that name a cluster.
+CLUSTER_OPTIONS = ("cluster", "hosts")
 
-#: Options that work only with at least one of other options.
-NEEDED = {
+#: Options that do not work alone. Each needs at least one of the options of its tuple.
+NEEDED_OPTIONS = {
     "min_n": ("fasttext",),
     "max_n": ("fasttext",),
     "bucket": ("fasttext",),
@@ -31,36 +31,38 @@ NEEDED = {
     "patience": ("early_stopping",),
     "binary": ("vectors",),
     **dict.fromkeys(DIALECT, ("column",)),
-    "wire": CLUSTERS,
-    "checkpoint_minutes": ("checkpoint_dir", *CLUSTERS),
+    "wire": CLUSTER_OPTIONS,
+    "checkpoint_minutes": ("checkpoint_dir", *CLUSTER_OPTIONS),
 }
 
 #: Options that ``--compass`` excludes: it trains Word2Vec by threads of this machine.
 EXCLUDED_BY_COMPASS = {"init", "fasttext", "doc2vec", "cluster", "hosts", "regime", "wire"}
 
-
-#: Names of switches that are off, except those that begin with ``--no-``.
-NEGATED = {"sg": "--cbow", "cbow_mean": "--cbow-sum", "dm": "--dbow"}
+#: Switches that set an option to False, unless the switch is ``--no-`` and the option's name.
+OFF_SWITCHES = {"sg": "--cbow", "cbow_mean": "--cbow-sum", "dm": "--dbow"}
 
 
 def flag(name: str, value: Any = None) -> str:
-    """Return an option as it is typed on the command line to set it to `value`."""
+    """Return the switch or option of the command line that sets an option to `value`."""
     typed = name.replace("_", "-")
-    return NEGATED.get(name, f"--no-{typed}") if value is False else f"--{typed}"
+    return OFF_SWITCHES.get(name, f"--no-{typed}") if value is False else f"--{typed}"
 
 
 def flags(options: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Return the named ones of `options` as they are typed, separated by commas."""
+    """Return the options called `names` as they are typed, separated by commas.
+
+    `options` contains their values.
+    """
     return ", ".join(flag(name, options[name]) for name in sorted(names))
 
 
 def check_combination(options: Mapping[str, Any]) -> None:
-    """Raise for options, those that the user has set, that exclude or need others.
+    """Raise if the user has set options that exclude each other, or one without those it needs.
 
     Raises
     ------
     BadInput
-        With the names of the options, and what to do instead.
+        The message contains the options and advice.
     """
     if "compass" in options and (excluded := EXCLUDED_BY_COMPASS & options.keys()):
         raise BadInput(
@@ -68,7 +70,7 @@ def check_combination(options: Mapping[str, Any]) -> None:
             "of this machine; leave one of them out"
         )
     unmet: dict[tuple[str, ...], list[str]] = {}
-    for name, needed in NEEDED.items():
+    for name, needed in NEEDED_OPTIONS.items():
         if name in options and not options.keys() & set(needed):
             unmet.setdefault(needed, []).append(name)
     for needed, names in unmet.items():
@@ -82,7 +84,7 @@ def check_combination(options: Mapping[str, Any]) -> None:
         raise BadInput(
             f"{flags(options, unused)}: works only with --cbow, not with --sg; leave out one"
         )
-    if len(options.keys() & set(CLUSTERS)) > 1:
+    if len(options.keys() & set(CLUSTER_OPTIONS)) > 1:
         raise BadInput("--hosts and --cluster exclude each other; give only one of them")
     if "init" not in options and options.get("dbow_words") and options.get("dm", True):
         raise BadInput("--dbow-words: works only with --dbow; add that, or leave it out")

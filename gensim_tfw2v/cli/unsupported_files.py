@@ -6,10 +6,11 @@ from pathlib import Path
 
 from gensim_tfw2v.messages import MAGIC, conversion_advice, open_decompressed, wide_encoding
 
-#: Advice for files that only the program that wrote them can read.
+#: Advice for a file in a format that only its own program can read.
 _EXPORT = "export words and vectors with the program that wrote it"
 
-#: Descriptions of unsupported files, with advice, by a regular expression for their first bytes.
+#: Descriptions of unsupported files, with advice. Each key is a regular expression for the first
+#: bytes of such a file.
 DESCRIPTIONS = {
     rb"version https://git-lfs": "a pointer of Git LFS, not the file: run git lfs pull",
     rb"\x93NUMPY": "a NumPy array without words: use numpy.savez(FILE, words=…, vectors=…)",

@@ -1,8 +1,9 @@
 """Commands and groups that explain a mistyped command line on one line.
 
-Each message repeats what was typed, states what is allowed, and what to do. The classes check the
-values of options before Typer converts them, whose messages depend on its version and do not repeat
-the value. They rely only on what Typer with click's own parser and with its copy have in common.
+Each message repeats the mistyped word, and states what is allowed and what to do. Values of options
+are checked before Typer converts them, because Typer's messages do not repeat the value, and depend
+on Typer's version. Older versions of Typer use click's parser, newer ones their own copy of it; the
+code here works with both.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from gensim_tfw2v.messages import quoted
 #: Base class of the errors of Typer's parser.
 USAGE_ERROR: Any = typer.BadParameter.__bases__[0]
 
-#: Settings of the tool and of separately parsed commands; groups pass them to their commands.
+#: Settings of Typer for the tool and for commands that are parsed separately: the options for help.
+#: A group passes them to its commands.
 HELP = {"help_option_names": ["--help", "-h"]}
 
-#: Options of the tool by their names in word2vec.c, fastText, older gensim and other tools.
+#: Our options, by names that they have in word2vec.c, fastText, older gensim and similar tools.
 SYNONYMS = {
     "size": "--vector-size",
     "dim": "--vector-size",
@@ -62,10 +64,10 @@ DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 
 class _ClearUsage:
-    """Mix-in that raises `BadInput` for usage errors of a command or group."""
+    """Mix-in for a command or group: usage errors raise `BadInput` with a clear message."""
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments of this command, after a check of their form and values."""
+        """Check the form and the values of this command's arguments, then parse them."""
         if (
             ctx.resilient_parsing
             or not (args or self.params)
@@ -92,20 +94,20 @@ class Group(_ClearUsage, typer.core.TyperGroup):
     """Group of commands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the first argument names, as click does."""
+        """Return the command that the first argument names; raise if there is none."""
         if self.get_command(ctx, args[0]) is None:
             raise BadInput(_explain_command(ctx, args[0]))
         return super().resolve_command(ctx, args)
 
 
 def _check_values(command: Any, typed: Sequence[str], values: dict[str, Any]) -> None:
-    """Raise for values of options and arguments that their declarations do not allow."""
+    """Raise if the declaration of an option or argument does not allow its value."""
     if command.callback is None:
         return
     hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
     for param in command.params:
         value = values.get(param.name)
-        label = _label(param, typed)
+        label = _parameter_name(param, typed)
         if value is None and isinstance(param.envvar, str):
             value = os.environ.get(param.envvar) or None  # Typer ignores empty variables, too
             label = param.envvar
@@ -118,8 +120,12 @@ def _check_values(command: Any, typed: Sequence[str], values: dict[str, Any]) ->
                 check_value(label, text, annotation[0], annotation[1])
 
 
-def _label(param: Any, typed: Sequence[str] = ()) -> str:
-    """Return an option as it was typed, or its longest name; the metavar of an argument."""
+def _parameter_name(param: Any, typed: Sequence[str] = ()) -> str:
+    """Return the name of a parameter for a message.
+
+    The name of an option is the one that was typed, or otherwise its longest one. The name of an
+    argument is its metavar.
+    """
     if param.param_type_name == "argument":
         return (param.metavar or param.name.upper()).split()[0].strip("[].")
     typed_names = [word.split("=")[0] for word in typed]
@@ -143,18 +149,18 @@ def _explain(command: Any, ctx: Any, typed: Sequence[str], error: Any) -> str:
         param = next(param for param in command.params if name in param.opts)
         return f"{name} needs a value: {param.help}"
     if kind == "MissingParameter" and param is not None:
-        return f"{_name(ctx)} needs {_label(param)}: {param.help}"
+        return f"{_command_name(ctx)} needs {_parameter_name(param)}: {param.help}"
     return f"{error.format_message().rstrip('.')}; see {ctx.command_path} --help"
 
 
-def _name(ctx: Any) -> str:
+def _command_name(ctx: Any) -> str:
     """Return a command's name as it is typed after ``tfw2v``; "tfw2v" for the tool itself."""
     return ctx.command_path.partition(" ")[2] or ctx.command_path
 
 
 def _explain_option(command: Any, ctx: Any, typed: Sequence[str], name: str) -> str:
     """Return the message for an unknown option, with similar ones and commands that have it."""
-    if not name.startswith("--"):  # the parser names only one letter of a word such as -epochs
+    if not name.startswith("--"):  # for -epochs the parser reports only one letter, such as -p
         words = (word for word in typed if word[0:1] == "-" != word[1:2] and name[1] in word)
         name = next(words, name)
     name = name.split("=")[0]
@@ -165,7 +171,7 @@ def _explain_option(command: Any, ctx: Any, typed: Sequence[str], name: str) -> 
         suggestions = [synonym]
     else:
         suggestions = [options[match] for match in get_close_matches(word.casefold(), options, 2)]
-    message = f"{_name(ctx)} has no option {name if len(name) < 80 else quoted(name)}"
+    message = f"{_command_name(ctx)} has no option {name if len(name) < 80 else quoted(name)}"
     if suggestions:
         return f"{message}. Did you mean {' or '.join(suggestions)}?"
     paths = [path for path, command in _commands(ctx) if name in _option_names(command.params)]
@@ -184,13 +190,15 @@ def _option_names(params: Iterable[Any]) -> Iterator[str]:
 def _explain_extra(
     command: Any, ctx: Any, typed: Sequence[str], values: dict[str, Any], extra: Sequence[str]
 ) -> str:
-    """Return the message for arguments that no parameter takes."""
-    arguments = [_label(param) for param in command.params if param.param_type_name == "argument"]
-    message = f"{_name(ctx)} takes no arguments, but got {quoted(extra[0])}"
+    """Return the message for extra arguments, for which the command has no parameter."""
+    arguments = [
+        _parameter_name(param) for param in command.params if param.param_type_name == "argument"
+    ]
+    message = f"{_command_name(ctx)} takes no arguments, but got {quoted(extra[0])}"
     if arguments:
         allowed = " and ".join(arguments)
-        message = f"{_name(ctx)} takes only {allowed}, but got {quoted(extra[0])} too"
-    # an option before the extra word has no value, or the parser would have used the word up
+        message = f"{_command_name(ctx)} takes only {allowed}, but got {quoted(extra[0])} too"
+    # An option just before the extra word takes no value: otherwise the word would be its value.
     previous_word = typed[typed.index(extra[0]) - 1]
     if previous_word in _option_names(command.params):
         return f"{message}: {previous_word} takes no value; leave it out"
@@ -199,13 +207,13 @@ def _explain_extra(
     missing = [param for param in command.params if param.required and param.name not in values]
     missing += [param for param in command.params if param.name == "name"]
     if missing:
-        return f"{message}: write {_label(missing[0])} before it if that was meant"
+        return f"{message}: write {_parameter_name(missing[0])} before it if that was meant"
     return f"{message}; see {ctx.command_path} --help"
 
 
 def _explain_command(ctx: Any, name: str) -> str:
     """Return the message for an unknown command, with similar ones of all groups."""
-    message = f"{_name(ctx)} has no command {quoted(name)}"
+    message = f"{_command_name(ctx)} has no command {quoted(name)}"
     if name in ("help", "version"):
         return f"{message}: write {ctx.find_root().command_path} --{name}"
     paths: dict[str, list[str]] = {}
@@ -220,7 +228,7 @@ def _explain_command(ctx: Any, name: str) -> str:
 
 
 def _commands(ctx: Any) -> Iterator[tuple[str, Any]]:
-    """Yield all commands of the tool that are not hidden, each with its name as it is typed."""
+    """Yield the full name, such as "tfw2v cluster ls", and the object of each visible command."""
     root = ctx.find_root()
 
     def walk(path: str, group: Any) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.messages import number, quoted, whole_number
 
-# Limits of whole numbers whose declaration has none: those of 64 bits.
+# Limits of whole numbers that are declared without limits: those of 64 bits.
 MIN_INTEGER = -(2**63)
 MAX_INTEGER = 2**63 - 1
 
@@ -32,7 +32,7 @@ def check_value(name: str, text: str, declared_type: Any, settings: Any) -> None
     Raises
     ------
     BadInput
-        With the text and the allowed values.
+        The message contains the text and the allowed values.
     """
     (item_type,) = _item_types(declared_type)
     if item_type is int:
@@ -46,14 +46,14 @@ def check_value(name: str, text: str, declared_type: Any, settings: Any) -> None
 
 
 def _item_types(declared_type: Any) -> set[Any]:
-    """Return the types of items in an optional type or a type of lists, without None."""
+    """Return the types in a type such as ``int | None`` or ``list[Path]``, without None."""
     if get_origin(declared_type) in (None, Literal):
         return {declared_type} - {type(None)}
     return {item for part in get_args(declared_type) for item in _item_types(part)}
 
 
 def _check_number(name: str, text: str, parse: Any, noun: str, settings: Any) -> None:
-    """Raise for a text that `parse` refuses, or for a number outside the declared limits."""
+    """Raise if `parse` refuses the text, or if its number is outside the declared limits."""
     low = -math.inf if settings.min is None else settings.min
     high = math.inf if settings.max is None else settings.max
     if parse is whole_number:
@@ -76,7 +76,7 @@ def _check_number(name: str, text: str, parse: Any, noun: str, settings: Any) ->
 
 
 def _check_path(name: str, text: str, may_be_dash: bool) -> None:
-    """Raise for an empty path, and for a dash where it is not allowed."""
+    """Raise for an empty path, and for ``-`` unless it may stand for a standard stream."""
     if not text:
         raise BadInput(f"{name} is empty: give a path; this folder is .")
     if text == "-" and not may_be_dash:

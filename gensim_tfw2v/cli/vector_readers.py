@@ -1,6 +1,7 @@
-"""Functions that read models or vectors from a path, one for each of `formats`.
+"""Functions that read models or vectors from a path, one for each format in `formats`.
 
-Their arguments are the path, the encoding of words, and whether to map arrays from the file.
+Each function's arguments are the path, the encoding of words, and whether to map arrays from the
+file instead of reading them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from gensim_tfw2v.messages import open_decompressed
 if TYPE_CHECKING:
     from gensim.models import FastText, KeyedVectors, Word2Vec
 
-#: First bytes of fastText's .bin, except in files of its first version.
+#: First bytes of fastText's .bin. Files of its first version begin with the options instead.
 FASTTEXT = b"\xba\x16O/"
 
 #: Number of bytes before the vocabulary in fastText's .bin.
@@ -83,7 +84,7 @@ def read_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
 
 
 def read_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
-    """Read the .npz of ``tfw2v convert --to numpy``, or a .keras file, which is a ZIP, too."""
+    """Read a ZIP archive: the .npz of ``tfw2v convert --to numpy``, or a .keras file."""
     import numpy as np
 
     from gensim_tfw2v.keyed import keyed
@@ -125,7 +126,8 @@ def read_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
             return content
 
         is_new = read_exactly(len(FASTTEXT)) == FASTTEXT
-        # files of version 1 have no mark and no version number (8 bytes) before the options
+        # A file of version 1 lacks the mark and the version number, 4 bytes each, and the 4 bytes
+        # just read are options. So 12 bytes of the header are not left to read.
         read_exactly(FASTTEXT_HEADER - (len(FASTTEXT) if is_new else 12))
         checked_file = SimpleNamespace(read=read_exactly, name=path)
         try:
@@ -139,7 +141,7 @@ def read_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
 
 
 def read_folder(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
-    """Read a folder of ``tfw2v convert --to pretrained``, or one that another library wrote."""
+    """Read a folder that ``tfw2v convert --to pretrained``, or a different library, has written."""
     from gensim.models import KeyedVectors
 
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from gensim_tfw2v.files.atomic import final_name
+
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-#: Array in .npz files with the rows of the words that are integers, if only some words are.
+#: Name of an array in .npz files: the rows whose words are integers, if only some words are.
 INTEGER_ROWS = "integers"
 
 
 def path_or_descriptor(file: str | BinaryIO) -> Any:
-    """Return a path, or the descriptor of an open file: gensim can open both."""
+    """Return a path unchanged, and the descriptor of an open file: gensim can open either."""
     return file if isinstance(file, str) else file.fileno()
 
 
 def write_gensim(saved: Any, file: str | BinaryIO) -> None:
-    """Write a model or vectors in gensim's own format."""
-    saved.save(file)
+    """Write a model or vectors in gensim's own format.
+
+    gensim's `save` would record the file's temporary name in `lifecycle_events`, so its two steps
+    are called here, with the final name in the event.
+    """
+    if not isinstance(file, str):
+        saved.save(file)
+        return
+    saved.add_lifecycle_event("saving", fname_or_handle=final_name(file))
+    saved._smart_save(file)
 
 
 def write_binary(vectors: KeyedVectors, file: str | BinaryIO) -> None:
@@ -63,7 +73,7 @@ def write_fasttext(model: Any, file: str | BinaryIO) -> None:
 
 
 def write_folder(saved: Any, path: str) -> None:
-    """Write a model, or vectors, to a folder that `load_pretrained` reads."""
+    """Write a model, or vectors, to a folder that `from_pretrained` and this tool read."""
     from gensim_tfw2v import TFDoc2Vec, TFFastText
     from gensim_tfw2v.training.pretrained import save_pretrained
 

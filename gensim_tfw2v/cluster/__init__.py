@@ -11,7 +11,7 @@ __all__ = ["Cluster", "ClusterError", "MissingTasks", "Task", "from_tf_config", 
 
 
 def __getattr__(name: str) -> Any:
-    # imported lazily: the addresses of a cluster are used without connections, too
+    # `connect` is imported lazily, because code that only reads addresses does not need it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from gensim_tfw2v.cluster import connect

@@ -13,24 +13,24 @@ from typing import Any
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.processes.connections import keep_alive, port_user
 
-#: Seconds that an earlier task, which is being killed, has to free the port.
+#: Seconds to wait for a port: an earlier task, which is being killed, may still use it.
 PORT_SECONDS = 5.0
 
-#: Part of the error message for a port in use.
+#: Part of the error message for a port in use, by which `local_cluster` recognizes the error.
 CANNOT_LISTEN = "cannot listen at port"
 
-#: Seconds that a worker has to reach a ps.
+#: Time limit in seconds for a worker to reach a ps.
 PATH_SECONDS = 5.0
 
 #: Number of paths from workers to ps tasks that are checked in parallel.
 PATH_THREADS = 32
 
-#: Environment variables for a proxy, which gRPC also uses for addresses inside a cluster.
-PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+#: Environment variables that set a proxy. gRPC would use it for addresses inside a cluster, too.
+PROXY_VARIABLES = ("grpc_proxy", "https_proxy", "http_proxy")
 
-#: gRPC options for the check of tasks: short waits between attempts (by default up to two minutes),
-#: no proxy, and no connections that are shared with other channels.
-_OPTIONS = (
+#: gRPC options for the check whether tasks answer: at most a second between attempts (by default up
+#: to two minutes), no proxy, and no connection that is shared with a different channel.
+_CHANNEL_OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 1000),
@@ -78,7 +78,7 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
     missing = []
     with contextlib.ExitStack() as stack:
         channels = {
-            task: stack.enter_context(grpc.insecure_channel(task.address, _OPTIONS))
+            task: stack.enter_context(grpc.insecure_channel(task.address, _CHANNEL_OPTIONS))
             for task in tasks
         }
         ready_futures = {
@@ -123,12 +123,12 @@ class BlockedPaths(ConnectionError):
 
 
 def check_paths(tasks: Sequence[Task]) -> None:
-    """Check that workers and ps tasks can reach each other.
+    """Check that each worker and each ps task can reach each other.
 
     Raises
     ------
     BlockedPaths
-        If pairs fail twice, after `PATH_SECONDS` each; the message names them.
+        If a pair fails two checks of `PATH_SECONDS` each; the message names all such pairs.
     MissingTasks
         If tasks do not answer at all.
     """
@@ -162,8 +162,11 @@ def prepare_connections(tasks: Iterable[Task]) -> None:
 
 
 def bypass_proxies(tasks: Iterable[Task]) -> None:
-    """Exclude tasks from gRPC's proxy, in ``no_grpc_proxy``, which no other library reads."""
-    if not any(os.environ.get(name) for name in PROXIES):
+    """Add the tasks' hosts to ``no_grpc_proxy``, so that gRPC does not reach them by a proxy.
+
+    No other library reads that environment variable.
+    """
+    if not any(os.environ.get(name) for name in PROXY_VARIABLES):
         return
     exceptions = os.environ.get("no_grpc_proxy", os.environ.get("no_proxy", ""))
     hosts = [host for host in exceptions.split(",") if host]
@@ -205,7 +208,7 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     if missing := hold_presence(cluster.servers(), seconds):
         raise MissingTasks(missing, seconds)
 
-    # without a chief's address, TensorFlow picks a free port
+    # If the chief has no address, TensorFlow picks a free port for it.
     own_task = {"task_type": "chief", "task_id": 0} if cluster.chief else {}
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         tf.train.ClusterSpec(cluster.addresses()), rpc_layer="grpc", **own_task

@@ -1,7 +1,7 @@
-"""Versions of a cluster's tasks, which must be those of the program that trains.
+"""Check that all tasks of a cluster have the versions of the program that trains.
 
-A TensorFlow server does not report its version. So each task writes its versions to a variable on
-its own device, through a session on itself, and the coordinator reads that variable.
+A TensorFlow server does not report its version. So each task stores its versions in a variable on
+its own device, and the coordinator reads that variable.
 """
 
 import logging
@@ -18,10 +18,10 @@ from gensim_tfw2v.ops import library
 logger = logging.getLogger(__name__)
 
 #: Name of the variable with a task's versions.
-NAME = "tfw2v-tensorflow-version"
+VARIABLE_NAME = "tfw2v-tensorflow-version"
 
-#: Seconds within which a task that answers has published its versions, if it does so at all.
-PUBLISHED_SECONDS = 1.0
+#: Seconds to wait for the versions of tasks that answer. Tasks of this package publish them sooner.
+PUBLICATION_SECONDS = 1.0
 
 #: Separator of the versions that a task publishes.
 SEPARATOR = " / "
@@ -32,7 +32,7 @@ def own_versions() -> list[str]:
 
     The hash is empty if the ops are missing.
     """
-    package = sys.modules["gensim_tfw2v"].__version__  # an import here would be circular
+    package = sys.modules["gensim_tfw2v"].__version__  # importing it would be circular
     return [tf.version.VERSION, package, library.ops_hash()]
 
 
@@ -59,7 +59,7 @@ class MissingKernels(ConnectionError):
 
 
 def publish_version(server: Any, task: Task) -> None:
-    """Publish this process's versions to the clients of a task's server."""
+    """Store this process's versions in the variable on its task's device, for the coordinator."""
     version = SEPARATOR.join(own_versions())
     with graph_of(task) as graph:
         assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))
@@ -80,7 +80,7 @@ def check_versions(tasks: Iterable[Task]) -> None:
         If a task is lost.
     """
     tensorflow, package, ops = own_versions()
-    deadline = time.monotonic() + PUBLISHED_SECONDS
+    deadline = time.monotonic() + PUBLICATION_SECONDS
     tensorflow_versions = {}
     package_versions = {}
     foreign_tasks = []
@@ -91,7 +91,7 @@ def check_versions(tasks: Iterable[Task]) -> None:
         if version is None:
             foreign_tasks.append(str(task))
             continue
-        # old releases publish TensorFlow's version only
+        # Old releases of this package publish only TensorFlow's version.
         task_tensorflow, task_package, task_ops = [*version.split(SEPARATOR), "", ""][:3]
         if _series(task_tensorflow) != _series(tensorflow):
             tensorflow_versions[task] = task_tensorflow
@@ -129,8 +129,8 @@ def _read_version(task: Task) -> str | None:
 
 
 def _variable() -> Any:
-    """Return the resource of the versions, on the current device."""
-    return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
+    """Return a handle of the variable with the versions of the current device's task."""
+    return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=VARIABLE_NAME)
 
 
 def _series(version: str) -> str:

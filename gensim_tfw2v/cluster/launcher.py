@@ -1,12 +1,13 @@
 """Fast start of processes of this package in a separate network, for local clusters.
 
 Importing TensorFlow occupies a core for some seconds, and a local cluster has many processes. So
-one process imports it, and forks the others: see `gensim_tfw2v.cluster.forkserver`. Python's
-`multiprocessing` has a fork server too, but it would run the user's script again.
+one process, the fork server (`gensim_tfw2v.cluster.forkserver`), imports TensorFlow, and forks the
+remaining ones. Python's `multiprocessing` has a fork server too, but it would run the user's script
+again.
 
-TensorFlow's servers have no authentication, and listen on all interfaces. In a network namespace of
-Linux (network_namespaces(7)) the only interface is a loopback. Its ports are unreachable for
-processes outside of the namespace, and for other machines.
+TensorFlow's servers have no authentication, and listen on all interfaces. So the processes run in
+a network namespace of Linux (network_namespaces(7)), whose only interface is a loopback. Processes
+outside of the namespace, and other machines, cannot reach its ports.
 """
 
 import contextlib
@@ -31,11 +32,11 @@ from gensim_tfw2v.processes.children import last_lines, python, start_module
 logger = logging.getLogger(__name__)
 
 START_SECONDS = 120.0  # time limit for a process to start, including the import of TensorFlow
-END_SECONDS = 20.0  # time limit for the fork server to exit; it may be importing TensorFlow
+EXIT_SECONDS = 20.0  # time limit for the fork server to exit; it may be importing TensorFlow
 
 
 class Forked:
-    """A process started by the fork server, with a part of the interface of ``Popen``."""
+    """A process that the fork server has forked, with a part of the interface of ``Popen``."""
 
     def __init__(
         self, pid: int, answers: Connection, stdin: IO[bytes], stdout: IO[bytes] | None = None
@@ -48,18 +49,19 @@ class Forked:
         self._lock = threading.Lock()
 
     def poll(self) -> int | None:
-        """Return its exit status; None if it runs."""
+        """Return the exit status of the process; None if it is running."""
         with self._lock:
             if self.returncode is None and self._answers.poll():
                 try:
                     self.returncode = self._answers.recv()
                 except EOFError:
-                    # the server has ended, which kills its forks
+                    # The pipe closed without a status: the fork server has exited, and its
+                    # forks were killed.
                     self.returncode = -signal.SIGKILL
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end like ``Popen.wait``, then close its standard input."""
+        """Wait until the process exits, like ``Popen.wait``, then close its standard input."""
         self._answers.poll(timeout)
         status = self.poll()
         if status is None:
@@ -69,13 +71,13 @@ class Forked:
         return status
 
     def send_signal(self, signal_number: int) -> None:
-        """Send a signal, unless the process has ended."""
+        """Send a signal, unless the process has exited."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal_number)
 
     def kill(self) -> None:
-        """Kill the process, unless it has ended."""
+        """Kill the process, unless it has exited."""
         self.send_signal(signal.SIGKILL)
 
 
@@ -84,7 +86,7 @@ Process = subprocess.Popen[bytes] | Forked
 
 
 class ForkServer:
-    """A process that has imported TensorFlow and this package, and forks others.
+    """A process that imports TensorFlow and this package once, and forks further processes.
 
     Parameters
     ----------
@@ -93,15 +95,15 @@ class ForkServer:
     """
 
     def __init__(self, namespace: tuple[str, ...] = ()) -> None:
-        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._requests, server_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._folder = TemporaryFolder("forkserver")
         self._has_forked = False
         self._log = self._folder.folder / "log"
-        with theirs, self._log.open("wb") as log:
+        with server_socket, self._log.open("wb") as log:
             self.process = start_module(
                 "gensim_tfw2v.cluster.forkserver",
                 launcher=namespace,
-                stdin=theirs,
+                stdin=server_socket,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
@@ -118,7 +120,7 @@ class ForkServer:
 
         `environment` contains variables in addition to those that this process had when the server
         was started. `stdout` and `stderr` are as for ``Popen``. ConnectionError is raised if the
-        server has ended.
+        server has exited.
         """
         receiver, sender = Pipe(duplex=False)
         child_stdin, parent_end = os.pipe()
@@ -135,7 +137,7 @@ class ForkServer:
             child_files.append(child_end)
         message = json.dumps([module, arguments, dict(environment or {})]).encode()
         try:
-            with sender, contextlib.suppress(OSError):  # the server has ended, see below
+            with sender, contextlib.suppress(OSError):  # the server has exited: handled below
                 socket.send_fds(self._requests, [message], [sender.fileno(), *child_files])
         finally:
             for descriptor in child_files:
@@ -151,12 +153,12 @@ class ForkServer:
         for stream in pipes:
             stream.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(1.0)  # it is ending
+            self.process.wait(1.0)  # so that the log below is complete
         raise ConnectionError(f"the fork server {failure}{last_lines(self._log)}")
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the server was killed, or ended after a fork: then a new one may work."""
+        """Return whether the server was killed, or exited after a fork: a new one may work."""
         status = self.process.poll()
         return status is not None and (status < 0 or self._has_forked)
 
@@ -165,9 +167,9 @@ class ForkServer:
         with contextlib.suppress(OSError):
             self._requests.shutdown(socket.SHUT_RDWR)
         try:
-            self.process.wait(END_SECONDS)
+            self.process.wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            self.process.kill()  # Linux then kills its forks
+            self.process.kill()  # Linux then kills the forks: see `exit_with_parent`
             self.process.wait()
         self._requests.close()
         self._folder.close()
@@ -176,13 +178,13 @@ class ForkServer:
 class ProcessLauncher:
     """Starts processes of this package as forks, in a separate network.
 
-    Its fork server is stopped by `close`, by garbage collection, or when this process ends. If the
-    server is killed, its forks end with it, and a new server is started for the next process.
+    The fork server is stopped by `close`, by garbage collection, or when this process exits. If the
+    server is killed, its forks are killed, too, and a new server is started for the next process.
+    The server imports TensorFlow in the background; the start of the first process waits for that.
 
     If the system allows no network namespaces, a warning is logged, and the network is not
     separate. On systems other than Linux nothing is forked, and each process imports TensorFlow
-    itself. The fork server imports TensorFlow in the background; the start of the first process
-    waits for it.
+    itself.
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ class ProcessLauncher:
 
     def __init__(self, isolated: bool = True) -> None:
         self._cleanup = contextlib.ExitStack()
-        self._lock = threading.Lock()  # threads that monitor tasks start processes, too
+        self._lock = threading.Lock()  # processes are also started by threads that monitor tasks
         self._namespace: tuple[str, ...] = ()
         if isolated and (reason := why_no_namespace()):
             logger.warning(
@@ -227,7 +229,7 @@ class ProcessLauncher:
 
 
 def _python() -> tuple[str, ...]:
-    # isolated, without site-packages: starts twice as fast, and no package can start a thread
+    # Without site-packages, Python starts twice as fast, and no package can start a thread.
     return python(), "-I", "-S"
 
 
@@ -236,9 +238,9 @@ def _unshare() -> tuple[str, ...]:
 
 
 def why_no_namespace() -> str:
-    """Return why this user cannot create a network namespace; "" if that is possible.
+    """Return the reason why this user cannot create a network namespace; "" if that is possible.
 
-    In most containers it is not.
+    In most containers it is impossible.
     """
     try:
         process = subprocess.run(

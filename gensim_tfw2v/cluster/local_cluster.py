@@ -1,4 +1,4 @@
-"""Opening the cluster that a user names. A local cluster is a set of processes on this machine."""
+"""Opening the cluster that a user names, after its start if it is local (on this machine)."""
 
 import contextlib
 import functools
@@ -12,28 +12,28 @@ from typing import NamedTuple
 from gensim_tfw2v.cluster.connect import CANNOT_LISTEN, wait_for_tasks
 from gensim_tfw2v.cluster.launcher import Process, ProcessLauncher
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, LocalTasks, Task
-from gensim_tfw2v.cluster.started_cluster import StartedCluster, TaskEnded, is_noise, prefixed
+from gensim_tfw2v.cluster.started_cluster import StartedCluster, TaskEnded, is_noise, prefix_line
 from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.threads import cores_per_process
 
 logger = logging.getLogger("gensim_tfw2v.cluster")
 
-#: Environment variable with the number of operations that a TensorFlow process runs in parallel.
-OP_THREADS = "TF_NUM_INTEROP_THREADS"
+#: Environment variable: number of operations that a TensorFlow process runs in parallel.
+OP_THREADS_VARIABLE = "TF_NUM_INTEROP_THREADS"
 
-#: Maximum number of attempts to start a local cluster, if other processes take its ports meanwhile.
-STARTS = 3
+#: Maximum number of attempts to start a local cluster, in case its ports are taken meanwhile.
+MAX_STARTS = 3
 
-#: Parts of error messages for a port in use: from `check_port`, and from TensorFlow if a process
-#: has taken the port after the check.
-PORT_TAKEN = (CANNOT_LISTEN, "Could not start gRPC server")
+#: Parts of error messages for a port in use: that of `check_port`, and that of TensorFlow, if a
+#: process takes the port after the check.
+PORT_ERRORS = (CANNOT_LISTEN, "Could not start gRPC server")
 
 
 class LocalCluster(StartedCluster):
-    """ps and worker tasks as processes of this machine, which end with this process.
+    """ps and worker tasks as processes of this machine, which exit when this process does.
 
-    Their output is written to files of a temporary folder, and to the log of
-    ``gensim_tfw2v.cluster`` at level INFO. While the cluster is `restarting`, workers that end are
+    The tasks' output is written to files in a temporary folder, and to the log of
+    ``gensim_tfw2v.cluster`` at level INFO. Within the context `restarting`, workers that exit are
     restarted.
 
     Parameters
@@ -53,7 +53,7 @@ class LocalCluster(StartedCluster):
         Addresses of the tasks, which may be in a separate network namespace.
     """
 
-    restarted = ("worker",)
+    restarted_roles = ("worker",)
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class LocalCluster(StartedCluster):
         addresses = [f"127.0.0.1:{port}" for port in free_ports(ps + workers)]
         super().__init__(Cluster(tuple(addresses[:ps]), tuple(addresses[ps:])), ready_seconds)
         self._launcher = process_launcher or ProcessLauncher()
-        self._is_own = process_launcher is None
+        self._owns_launcher = process_launcher is None
         #: Runs a module of this package in the network of the tasks; see `children.start_module`.
         self.start_module = self._launcher.start_module
         self._tensorboard_dir = tensorboard_dir
@@ -79,11 +79,11 @@ class LocalCluster(StartedCluster):
             "CUDA_VISIBLE_DEVICES": "",  # otherwise each task would occupy the GPU
             LOG_DIR: self._tensorboard_dir or "",
         }
-        # By default a TensorFlow process has one thread per core. If workers share cores, handing a
-        # unit's operations from thread to thread only costs time: no core is idle. If the user has
-        # set a number, it is kept.
-        if task.role == "worker" and OP_THREADS not in os.environ:
-            environment[OP_THREADS] = str(cores_per_process(len(self.cluster.worker)))
+        # By default a TensorFlow process has one thread per core. If workers share the cores, no
+        # core is idle, and handing a unit's operations from thread to thread only costs time. A
+        # number that the user has set is kept.
+        if task.role == "worker" and OP_THREADS_VARIABLE not in os.environ:
+            environment[OP_THREADS_VARIABLE] = str(cores_per_process(len(self.cluster.worker)))
         return self.start_module(
             "gensim_tfw2v.cluster.server",
             "--with-parent",
@@ -95,7 +95,7 @@ class LocalCluster(StartedCluster):
     def _show(self, task: Task, line: str) -> None:
         super()._show(task, line)
         if not is_noise(line):
-            logger.info("%s", prefixed(task, line))
+            logger.info("%s", prefix_line(task, line))
 
     def _describe_end(self, task: Task, status: int, last_line: str) -> str:
         end = f"signal {-status}" if status < 0 else f"exit status {status}"
@@ -104,7 +104,7 @@ class LocalCluster(StartedCluster):
     def close(self) -> None:
         """Stop all tasks."""
         super().close()
-        if self._is_own:
+        if self._owns_launcher:
             self._launcher.close()
 
 
@@ -124,7 +124,7 @@ class OpenCluster(NamedTuple):
     ----------
     cluster : Cluster
     check : callable
-        Raises `TaskEnded` if a local ps has ended.
+        Raises `TaskEnded` if a local ps has exited.
     start_module : callable
         Runs a module of this package in the network of the tasks; see `children.start_module`.
     """
@@ -143,17 +143,17 @@ def open_cluster(
 ) -> Iterator[OpenCluster]:
     """Start the tasks of a cluster if they are local, and wait until all answer.
 
-    `process_launcher` starts local tasks, which log for TensorBoard in `log_dir`.
+    `process_launcher` starts local tasks. These write their TensorBoard runs to `log_dir`.
 
     Raises
     ------
     MissingTasks
         If tasks do not start in time; the message names them.
     TaskEnded
-        If a local task ends during the start.
+        If a local task exits during the start.
     """
     if isinstance(cluster, Cluster):
-        _warn_of_exposed(cluster)
+        _warn_of_exposed_tasks(cluster)
         wait_for_tasks(cluster.servers(), seconds)
         yield OpenCluster(cluster, lambda: None, start_module)
         return
@@ -168,21 +168,21 @@ def _start(
     tasks: LocalTasks, seconds: float, process_launcher: ProcessLauncher | None, log_dir: str | None
 ) -> Iterator[LocalCluster]:
     """Start a local cluster; retry with new ports if one was taken before its task had bound it."""
-    for attempt in range(1, STARTS + 1):
+    for attempt in range(1, MAX_STARTS + 1):
         local = LocalCluster(tasks.ps, tasks.workers, seconds, process_launcher, log_dir)
         try:
             local.__enter__()
             break
         except TaskEnded as error:
-            port_is_taken = any(text in str(error) for text in PORT_TAKEN)
-            if attempt == STARTS or not port_is_taken:
+            port_is_taken = any(text in str(error) for text in PORT_ERRORS)
+            if attempt == MAX_STARTS or not port_is_taken:
                 raise
             logger.info("the port of %s is in use: starting again with new ports", error.task)
     with contextlib.closing(local):
         yield local
 
 
-def _warn_of_exposed(cluster: Cluster) -> None:
+def _warn_of_exposed_tasks(cluster: Cluster) -> None:
     exposed = [str(task) for task in cluster.tasks() if not task.is_private]
     if exposed:
         logger.warning(

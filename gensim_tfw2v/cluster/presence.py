@@ -1,10 +1,11 @@
 """Presence of trainings at the tasks of a cluster.
 
 TensorFlow servers keep the variables of a killed program, and some threads of every program. So a
-task restarts itself when the last training has left. A training is present as long as a call from
-it to the task runs; the call never returns, and holds a mutex on the task. In whatever way the
-training's process ends, its connections close. The server then cancels the call, which releases the
-mutex.
+task restarts itself when the last training has left.
+
+To detect that, each training calls an operation on the task that locks a mutex there and never
+returns. In whatever way the training's process exits, its connections close. The server then
+cancels the call, which unlocks the mutex.
 """
 
 import contextlib
@@ -24,15 +25,16 @@ logger = logging.getLogger(__name__)
 #: Name of a task's queue in which trainings announce themselves by name.
 ARRIVALS = "tfw2v-arrivals"
 
-#: Seconds between two checks that a call still runs, while its announcement is awaited.
-ANNOUNCED_SECONDS = 5.0
+#: While a training waits for its own announcement: seconds between two checks whether the call that
+#: will announce it is still running.
+ANNOUNCEMENT_SECONDS = 5.0
 
-#: Seconds from the failure of a call to a task until the next call.
-AGAIN_SECONDS = 2.0
+#: Seconds from the failure of a call to a task until the call is repeated.
+RETRY_SECONDS = 2.0
 
 
 def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
-    """Mark this process as present at tasks until it ends, even if tasks restart meanwhile.
+    """Mark this process as present at tasks until it exits, even if tasks restart meanwhile.
 
     Returns
     -------
@@ -40,47 +42,51 @@ def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
         Tasks that could not be reached within `seconds`.
     """
     name = f"tfw2v-training-{uuid.uuid4().hex}"
-    arrived = {task: threading.Event() for task in tasks}
-    for task, event in arrived.items():
+    arrivals = {task: threading.Event() for task in tasks}
+    for task, event in arrivals.items():
         threading.Thread(target=_hold_presence_at, args=(task, name, event), daemon=True).start()
     deadline = time.monotonic() + seconds
     return [
         task
-        for task, event in arrived.items()
+        for task, event in arrivals.items()
         if not event.wait(max(0.0, deadline - time.monotonic()))
     ]
 
 
-def _hold_presence_at(task: Task, name: str, arrived: threading.Event) -> None:
-    # `staying` locks a mutex, announces the training to the task and then to itself, and waits
-    # forever for an element of an empty queue; `is_here` waits for the announcement
+def _hold_presence_at(task: Task, name: str, arrival: threading.Event) -> None:
+    """Mark this process as present at a task, again after each loss of the task; never return.
+
+    `arrival` is set when the process is present.
+    """
+    # `stay` locks a mutex, announces the training to the task and then to this process, and waits
+    # forever for an element of an empty queue. `await_arrival` waits for the second announcement.
     with graph_of(task) as graph:
         arrival_queue = _queue(f"{name}-here")
         lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
         with tf.control_dependencies([lock]):
-            announced = _put(_queue(ARRIVALS), name)
-        with tf.control_dependencies([announced]):
-            arrival = _put(arrival_queue, name)
-        with tf.control_dependencies([arrival]):
-            never = _take(_queue(f"{name}-never"))
-        with tf.control_dependencies([never]):
-            staying = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
-        is_here = _take(arrival_queue)
+            tell_task = _put(_queue(ARRIVALS), name)
+        with tf.control_dependencies([tell_task]):
+            tell_process = _put(arrival_queue, name)
+        with tf.control_dependencies([tell_process]):
+            wait_forever = _take(_queue(f"{name}-never"))
+        with tf.control_dependencies([wait_forever]):
+            stay = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+        await_arrival = _take(arrival_queue)
     while True:
         with _log_errors(task), session([task], graph) as run:
-            call = threading.Thread(target=_log_errors(task)(run), args=(staying,), daemon=True)
+            call = threading.Thread(target=_log_errors(task)(run), args=(stay,), daemon=True)
             call.start()
-            while call.is_alive():  # if it has ended, no announcement will come
+            while call.is_alive():  # a call that has failed will not announce this process
                 with contextlib.suppress(tf.errors.DeadlineExceededError):
-                    run(is_here, seconds=ANNOUNCED_SECONDS)
-                    arrived.set()
+                    run(await_arrival, seconds=ANNOUNCEMENT_SECONDS)
+                    arrival.set()
                     call.join()
-        time.sleep(AGAIN_SECONDS)
+        time.sleep(RETRY_SECONDS)
 
 
 @contextlib.contextmanager
 def _log_errors(task: Task) -> Iterator[None]:
-    """Log and ignore the error of a call to a task, which has probably ended."""
+    """Log and ignore an error of a call to a task: the task has probably exited."""
     try:
         yield
     except tf.errors.OpError as error:
@@ -88,7 +94,7 @@ def _log_errors(task: Task) -> Iterator[None]:
 
 
 def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
-    """Wait, in a task, until at least one training has come and all have left.
+    """Wait, in a task's process, until at least one training has come and all have left.
 
     Parameters
     ----------
@@ -103,19 +109,21 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
         next_name = _take(arrivals)
         n_waiting = tf.raw_ops.QueueSizeV2(handle=arrivals)
         close = tf.raw_ops.QueueCloseV2(handle=arrivals)
-    # errors of a closed queue: OutOfRange from dequeuing, Cancelled from closing it again
-    queue_is_closed = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)
-    with session([task], graph, target) as run, queue_is_closed:
+    # A closed queue raises OutOfRange when an element is taken, and Cancelled when it is closed
+    # again.
+    ignore_closed_queue = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)
+    with session([task], graph, target) as run, ignore_closed_queue:
         while True:
             name = run(next_name).decode()
-            with graph_of(task) as lock_graph:  # the mutex is free when the training has left
+            # Locking the training's mutex waits until the training has left.
+            with graph_of(task) as lock_graph:
                 lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
                 lock_and_unlock = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
             with session([task], lock_graph, target) as run_lock:
                 run_lock(lock_and_unlock)
             time.sleep(grace_seconds)
             if not run(n_waiting):
-                run(close)  # later trainings are refused, and retry until this task has restarted
+                run(close)  # trainings that come now fail, and retry until this task has restarted
 
 
 def _mutex(name: str) -> Any:

@@ -1,8 +1,8 @@
 """Reading a corpus on the machines of a cluster's workers.
 
-Each machine runs an op of the kernels' library, in sessions that connect to its own task only, so
-that the loss of any other task does not affect it. Texts, ids and words are in files that all
-machines can access.
+Each machine reads by an op of the kernels' library. The op runs in a session that connects only to
+the machine's own task, so the loss of a different task does not affect it. The texts, and the files
+of ids and words that the machines write, are on storage that all machines share.
 """
 
 import logging
@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as Waited
+from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
 from typing import Any
 
@@ -33,35 +33,35 @@ from gensim_tfw2v.processes.threads import usable_cores
 
 logger = logging.getLogger(__name__)
 
-#: Minimum size in bytes of a corpus that several machines read. This machine reads a smaller corpus
-#: in less time than the workers' machines need to start.
+#: Minimum size in bytes of a corpus that several machines read. This machine alone reads a smaller
+#: corpus in less time than the workers need to start.
 MIN_BYTES = 1 << 28
 
-#: Maximum number of runs (lists of file ranges) that a machine reads in parallel. The server of a
-#: task has at least this many threads.
+#: Maximum number of runs (lists of file ranges) that a machine reads in parallel. It must not be
+#: larger than the number of threads of a task's server, which is at least 4.
 MAX_RUNS = 4
 
-#: Seconds that a machine has to check the files.
+#: Fixed part of the time limit for checking that a machine can access all files, in seconds.
 LOOK_SECONDS = 30.0
 
-#: Additional seconds for each file to check.
+#: Part of that time limit per file, in seconds.
 FILE_SECONDS = 0.01
 
 #: Fixed part of the time limit for reading a run, in seconds. The run's bytes / `MIN_SPEED` are
 #: added.
 RUN_SECONDS = 120.0
 
-#: Assumed minimum speed, in bytes per second, of the storage that all machines share.
+#: Assumed minimum speed of the shared storage, in bytes per second, for all machines together.
 MIN_SPEED = 1e6
 
-#: Seconds between two probes of a task that reads.
+#: Seconds between two probes whether a task that reads still answers.
 PROBE_SECONDS = 5.0
 
 #: Seconds that a task has to answer a probe.
-ALIVE_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
 
-#: Error number that the op returns for a text that is not UTF-8.
-UNDECODABLE = -1
+#: Error number of the op for a text that is not UTF-8. The run is then read here.
+NOT_UTF8 = -1
 
 
 class RemoteReader:
@@ -86,9 +86,9 @@ class RemoteReader:
             self._read_run_op = ops.tfw2v_read_run(self._names, self._integers)
 
     def look(self, sizes: dict[str, int]) -> tuple[str, int]:
-        """Return an id of the machine, and its number of cores.
+        """Check that the machine can access files; return its id and its number of cores.
 
-        `sizes` maps the paths of files to their sizes. The first path is a folder, with size 0.
+        `sizes` maps paths to sizes in bytes. The first path is a folder for output, with size 0.
         FileNotFoundError is raised if the machine cannot write to the folder, or if a file is
         missing or has a different size there.
         """
@@ -99,7 +99,7 @@ class RemoteReader:
             threading.Event(),
         )
         for (path, size), remote_size in zip(sizes.items(), remote_sizes, strict=True):
-            if remote_size < 0:  # a negative error number
+            if remote_size < 0:  # minus the number of a system error
                 raise FileNotFoundError(f"{path} ({os.strerror(-int(remote_size))})")
             if remote_size != size:
                 raise FileNotFoundError(
@@ -115,10 +115,10 @@ class RemoteReader:
         tagged: bool,
         stopped: threading.Event,
     ) -> EncodedPart | None:
-        """Read a run of plain files, like `scan`, with files whose paths start with `prefix`.
+        """Read a run on the machine, like `scan`, to files whose paths start with `prefix`.
 
-        Returns None if the run must be read locally. Raises an exception if the machine fails, or
-        `Stopped` if `stopped` is set meanwhile.
+        Returns None if the run must be read here. Raises an exception if the machine fails, or
+        `Stopped` if the event `stopped` is set meanwhile.
         """
         if any(text.is_stream for text in run):
             return None
@@ -140,7 +140,7 @@ class RemoteReader:
             stopped,
         )
         error, n_raw_words, n_sentences, *shard_fields = report.tolist()
-        if error == UNDECODABLE:
+        if error == NOT_UTF8:
             return None
         if error:
             raise OSError(error, os.strerror(error))
@@ -166,26 +166,26 @@ class RemoteReader:
                 try:
                     value = run_op()
                 except tf.errors.AbortedError:
-                    # the task restarted, as it does after its last training: run the op again
+                    # The task has restarted, as it does after its last training. Run the op again.
                     value = run_op()
                 result.set_result(value)
             except Exception as error:
                 result.set_exception(error)
 
-        # in a thread, since TensorFlow retries a call to a lost task until its time limit
+        # The op runs in a thread: TensorFlow retries a call to a lost task until the time limit.
         threading.Thread(target=set_result, name="tfw2v-reader", daemon=True).start()
         deadline = time.monotonic() + seconds
         probe_time = time.monotonic() + PROBE_SECONDS
         while True:
             try:
                 return result.result(0.2)
-            except Waited:
+            except FutureTimeout:
                 if stopped.is_set():
                     raise Stopped from None
                 if time.monotonic() > deadline:
                     raise ConnectionError(f"no answer in {seconds:.0f} s") from None
                 if time.monotonic() > probe_time:
-                    wait_for_tasks([self._task], ALIVE_SECONDS)
+                    wait_for_tasks([self._task], ANSWER_SECONDS)
                     probe_time = time.monotonic() + PROBE_SECONDS
 
 
@@ -197,7 +197,7 @@ def _encode_names(names: Sequence[str]) -> Any:
 def find_readers(
     cluster: Cluster, paths: Sequence[str], parent: Parent, seconds: float = READY_SECONDS
 ) -> Sequence[RemoteReader]:
-    """Find machines of workers that can access a corpus, and the files that this process writes.
+    """Find the workers' machines that can access a corpus, and the files that this process writes.
 
     Parameters
     ----------
@@ -205,16 +205,15 @@ def find_readers(
     paths : sequence of str
         Files of the corpus.
     parent : path, optional
-        Folder in which the folder for the machines' output will be created.
+        Folder in which a folder for the machines' output will be created.
     seconds : float
         Time limit for workers to start.
 
     Returns
     -------
     sequence of RemoteReader
-        Readers on machines other than this one, each repeated for the number of runs that its
-        machine can read in parallel. Empty if the corpus is small, or only this machine can read
-        it.
+        Readers on machines other than this one. A reader occurs once for each run that its machine
+        can read in parallel. Empty if the corpus is small, or only this machine can read it.
 
     Raises
     ------
@@ -273,7 +272,7 @@ def _select_readers(
 
 
 def this_machine() -> str:
-    """Return an id of this machine or container, in the same form as the op."""
+    """Return an id of this machine or container, in the form in which the op returns it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text()
     except OSError:

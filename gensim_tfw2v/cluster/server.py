@@ -1,8 +1,9 @@
 """A ps or worker task: ``python -m gensim_tfw2v.cluster.server``; ``TF_CONFIG`` defines which.
 
 It serves until SIGTERM or SIGINT. With ``--with-parent``, it also exits when its standard input
-closes, which happens when its parent process ends in any way. Parent and task send each other
-heartbeats: a parent kills a task that hangs, and `watch` kills one that has lost its parent.
+closes, which happens in whatever way its parent process exits. The parent and the task send each
+other heartbeats: the parent kills a task that hangs, and `watch` kills a task that has lost its
+parent.
 
 When the last training has left, the task restarts itself to free its resources: see `presence`.
 """
@@ -23,12 +24,13 @@ from gensim_tfw2v.processes.connections import keep_alive
 from gensim_tfw2v.processes.process_guards import prepare_environment
 
 #: Line that a task prints when its port accepts calls.
-SERVES = "{} serves"
+READY_LINE = "{} serves"
 
+#: Option of a task that exits when its parent does.
 WITH_PARENT = "--with-parent"
 
-#: Heartbeat between a task and its parent.
-BEAT = b"\0\n"
+#: Bytes that a task and its parent send each other as a heartbeat.
+HEARTBEAT = b"\0\n"
 
 #: Seconds between two heartbeats.
 BEAT_SECONDS = 5.0
@@ -36,14 +38,14 @@ BEAT_SECONDS = 5.0
 #: Seconds without a heartbeat after which a parent on another host counts as lost.
 SILENT_SECONDS = 60.0
 
-#: Seconds that a task has to exit after its parent is lost. Only a hanging task needs more.
-ENDING_SECONDS = 1.5
+#: Seconds that a task has to exit after its parent is lost, before it is killed.
+EXIT_SECONDS = 1.5
 
-#: Signals that end a task.
-ENDING = (signal.SIGTERM, signal.SIGINT)
+#: Signals on which a task exits.
+EXIT_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-#: Seconds that tasks with a parent wait after a training before they restart. Meanwhile the parent
-#: may stop them.
+#: Seconds that tasks with a parent wait after a training before they restart: the parent usually
+#: stops them then.
 CLOSING_SECONDS = 1.0
 
 
@@ -68,13 +70,13 @@ def serve(with_parent: bool = False) -> NoReturn:
     prepare_environment()
     status = 0
     end_event = threading.Event()
-    is_left = False
+    must_restart = False
     is_serving = False
 
     def end(signal_number: int, _: object) -> None:
         nonlocal status
         status = 128 + signal_number
-        if not is_serving:  # not yet, or no longer
+        if not is_serving:  # during the start or the exit, nobody waits for the event
             os._exit(status)
         end_event.set()
 
@@ -85,12 +87,12 @@ def serve(with_parent: bool = False) -> NoReturn:
 
     def beat() -> None:
         with contextlib.suppress(OSError):  # the parent has closed the pipe
-            while os.write(1, BEAT):
+            while os.write(1, HEARTBEAT):
                 time.sleep(BEAT_SECONDS)
 
-    for signal_number in ENDING:
+    for signal_number in EXIT_SIGNALS:
         signal.signal(signal_number, end)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # blocked during a restart, see below
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, EXIT_SIGNALS)  # a restart blocks them, see below
     if with_parent:
         for run in wait_for_parent, beat:
             threading.Thread(target=run, daemon=True).start()
@@ -102,52 +104,54 @@ def serve(with_parent: bool = False) -> NoReturn:
     from gensim_tfw2v.monitor.task_log import TaskLog
     from gensim_tfw2v.ops.library import load_ops
 
-    load_ops()  # functions that are sent to this task use the ops
+    load_ops()  # the coordinator sends functions to this task that use the ops
     # With one inter-op thread, TensorFlow's default on one core, a server deadlocks in the first
     # function that uses a ps variable.
     config = tf.compat.v1.ConfigProto(
         inter_op_parallelism_threads=max(4, len(cluster.worker) + 1),
         intra_op_parallelism_threads=1 if task.role == "worker" else 0,
     )
-    # otherwise the threads of an idle task spin, and slow down the other processes of the machine
+    # Otherwise the threads of an idle task spin, and slow down the machine's other processes.
     config.experimental.disable_thread_spinning = True
     bypass_proxies(cluster.tasks())
     spec = tf.train.ClusterSpec(cluster.addresses())
     server = tf.distribute.Server(spec, job_name=task.role, task_index=task.index, config=config)
     if not all(member.is_loopback for member in cluster.tasks()):
-        keep_alive(None)  # The ports of callers are unknown, so all connections get it.
+        keep_alive(None)  # on all connections, because the callers' ports are unknown
     publish_version(server, task)
     log_dir = os.environ.get(LOG_DIR)
     log = TaskLog(log_dir, f"{task.role}-{task.index}") if log_dir else None
 
     def wait_until_left() -> None:
-        nonlocal is_left
+        nonlocal must_restart
         wait_for_trainings(server.target, task, CLOSING_SECONDS if with_parent else 0.0)
-        is_left = not end_event.is_set()
+        must_restart = not end_event.is_set()
         end_event.set()
 
     threading.Thread(target=wait_until_left, daemon=True).start()
     is_serving = True
-    print(SERVES.format(task), flush=True)
-    while not end_event.wait(1.0):  # with a timeout: without one Python handles no signals
+    print(READY_LINE.format(task), flush=True)
+    while not end_event.wait(1.0):  # Python handles no signals during a wait without a timeout
         pass
     if log is not None:
         log.close()
     is_serving = False
-    if is_left and not status:
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    if must_restart and not status:
+        signal.pthread_sigmask(signal.SIG_BLOCK, EXIT_SIGNALS)
         print(f"{task} restarts: the last training has left", flush=True)
         arguments = (WITH_PARENT,) if with_parent else ()
         exec_module("gensim_tfw2v.cluster.server", *arguments)
-    # TensorFlow's server cannot be stopped, and would keep the interpreter from exiting
+    # os._exit, because TensorFlow's server cannot be stopped, and would block a normal exit
     os._exit(status)
 
 
 def watch() -> NoReturn:
-    """Run `serve` in a child process until it ends or the parent is lost; then kill it if it hangs.
+    """Run `serve` in a child process, then exit with its status.
 
-    The parent counts as lost when standard input closes, or after `SILENT_SECONDS` without a
-    heartbeat: the connection to another host can break without any notice.
+    If the parent of this process is lost, the child's standard input is closed, on which the child
+    exits, and a child that hangs is killed. The parent counts as lost when our standard input
+    closes, or after `SILENT_SECONDS` without a heartbeat: a connection between hosts can break
+    without notice.
     """
     process = start_module("gensim_tfw2v.cluster.server", WITH_PARENT)
 
@@ -156,7 +160,7 @@ def watch() -> NoReturn:
             pass
         assert process.stdin is not None
         process.stdin.close()
-        time.sleep(ENDING_SECONDS)
+        time.sleep(EXIT_SECONDS)
         process.kill()
 
     threading.Thread(target=end_without_parent, daemon=True).start()

@@ -7,10 +7,11 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
 
-#: Time limit in seconds for opening, extending or closing a session.
+#: Time limit in seconds for each operation on a session itself: opening, extending, closing it.
 OPERATION_SECONDS = 30.0
 
-#: Seconds that a call may last: 31 years, since 300 years would overflow gRPC's nanoseconds.
+#: Time limit of a call without a limit: 31 years, because 300 years would overflow gRPC's count of
+#: nanoseconds.
 FOREVER = 10.0**9
 
 
@@ -23,8 +24,9 @@ def session(
 ) -> Iterator[Callable[..., Any]]:
     """Open a session that connects only to these tasks.
 
-    An unrestricted session would wait for all tasks of the cluster. The context's value is a
-    function that runs an operation of the graph, with a feed dict and a time limit in seconds.
+    By default, a session would wait for all tasks of the cluster. The context's value is a function
+    ``run(operation, feed, seconds)`` that runs an operation of the graph, with a feed dict and a
+    time limit.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def device_of(task: Task) -> str:
 
 @contextlib.contextmanager
 def graph_of(task: Task) -> Iterator[Any]:
-    """Yield a new graph, whose operations run on a task."""
+    """Yield a new graph. Operations that are added to it within the context run on the task."""
     with tf.Graph().as_default() as graph, tf.device(device_of(task)):
         yield graph
 

@@ -31,17 +31,17 @@ READY_SECONDS = 30.0
 HOSTS_EXAMPLE = '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
 
 #: Example of a TF_CONFIG, for messages.
-EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0}}}}'
+TF_CONFIG_EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0}}}}'
 
-#: Errors of JSON and YAML parsers for text that is invalid, nested too deeply, or has numbers with
-#: too many digits.
-UNREADABLE = (ValueError, RecursionError)
+#: Errors of JSON and YAML parsers, for text that is invalid or nested too deeply, and for numbers
+#: with too many digits.
+PARSE_ERRORS = (ValueError, RecursionError)
 
-#: Pattern of ``host:port``. The host cannot begin with "-", which ssh would take for an option.
+#: Pattern of ``host:port``. The host cannot begin with "-": ssh would read it as an option.
 ADDRESS = re.compile(r"(\[[\w:.%]+\]|\w[\w.-]*):[0-9]{1,5}")
 
-#: Name of a cluster on this machine.
-_LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
+#: Pattern of the names of local clusters, such as "local:ps=2,worker=4".
+_LOCAL_NAME = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
 #: Name of the environment variable with the folder in which a task writes its TensorBoard run.
 LOG_DIR = "TFW2V_LOG_DIR"
@@ -137,7 +137,7 @@ class Cluster:
                 )
             if not addresses:
                 raise ClusterError(f"the cluster has no {role}: give at least one {role} address")
-        by_address: dict[str, list[Task]] = {}
+        tasks_by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
             problem = f"{task.role} {task.index} has the address {quoted(task.address)}: write"
             if not isinstance(task.address, str):
@@ -152,10 +152,10 @@ class Cluster:
                     f"{problem} host:port, with a host's name or address (IPv6 in brackets) and a "
                     "port from 1 to 65535"
                 )
-            by_address.setdefault(task.address, []).append(task)
-        for same in by_address.values():
-            if len(same) > 1:
-                names = " and ".join(map(str, same))
+            tasks_by_address.setdefault(task.address, []).append(task)
+        for tasks in tasks_by_address.values():
+            if len(tasks) > 1:
+                names = " and ".join(map(str, tasks))
                 raise ClusterError(f"{names} have the same address: give each task its own")
 
     def tasks(self) -> Iterator[Task]:
@@ -179,8 +179,8 @@ class Cluster:
         for task in self.tasks():
             if (task.role, task.index) == (role, index):
                 return task
-        has = ", ".join(map(str, self.tasks()))
-        raise ClusterError(f"the cluster has no {role} {index}; it has {has}")
+        names = ", ".join(map(str, self.tasks()))
+        raise ClusterError(f"the cluster has no {role} {index}; it has {names}")
 
     def addresses(self) -> dict[Role, list[str]]:
         """Return the addresses by role, as TensorFlow's ``ClusterSpec`` accepts them."""
@@ -204,7 +204,7 @@ class Cluster:
 
 
 class LocalTasks(NamedTuple):
-    """A cluster on this machine, started for a training and stopped after it."""
+    """Numbers of tasks of a cluster on this machine, which is started for a training only."""
 
     ps: int
     workers: int
@@ -221,7 +221,7 @@ def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
         return name
     if name == "TF_CONFIG":
         return from_tf_config(os.environ)[0]
-    local = _LOCAL.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
+    local = _LOCAL_NAME.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
     if not local:
         raise ClusterError(
             f"cluster is {quoted(name)}: give 'local:ps=P,worker=N' with P and N from 1 to 9999, "
@@ -249,15 +249,15 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
         If ``TF_CONFIG`` is missing, is not in TensorFlow's format, or names a task that the
         cluster lacks.
     """
-    advice = f"it should be like {EXAMPLE}"
+    advice = f"it should be like {TF_CONFIG_EXAMPLE}"
     text = environ.get("TF_CONFIG")
     if not text:
         raise ClusterError(f"TF_CONFIG is not set; {advice}")
     try:
-        config = json.loads(text, object_pairs_hook=_once)
+        config = json.loads(text, object_pairs_hook=_make_mapping)
     except ClusterError as error:
         raise ClusterError(f"TF_CONFIG {error}") from error
-    except UNREADABLE as error:
+    except PARSE_ERRORS as error:
         raise ClusterError(f"TF_CONFIG is not JSON ({error}); {advice}") from error
     parts = config if isinstance(config, dict) else {}
     for name in ("cluster", "task"):
@@ -292,7 +292,7 @@ def read_hosts(path: Path) -> Cluster:
         If the file is in YAML, and PyYAML is missing.
     """
     try:
-        addresses = _parsed(path)
+        addresses = _parse(path)
         if not isinstance(addresses, dict):
             raise ClusterError("is not a mapping from roles to addresses")
         return _from_addresses(addresses, "it")
@@ -300,7 +300,7 @@ def read_hosts(path: Path) -> Cluster:
         raise ClusterError(f"{path}: {error}; it should be like {HOSTS_EXAMPLE}") from error
 
 
-def _parsed(path: Path) -> Any:
+def _parse(path: Path) -> Any:
     content = path.read_bytes()
     if encoding := wide_encoding(content[:64]):
         raise ClusterError(f"is not UTF-8 text. {conversion_advice(encoding)}")
@@ -310,10 +310,10 @@ def _parsed(path: Path) -> Any:
         raise ClusterError(decode_error_message(error, 0)) from error
     if path.suffix.lower() not in {".yaml", ".yml"}:
         try:
-            return json.loads(text, object_pairs_hook=_once)
+            return json.loads(text, object_pairs_hook=_make_mapping)
         except ClusterError:
             raise
-        except UNREADABLE as error:
+        except PARSE_ERRORS as error:
             raise ClusterError(
                 f"is not JSON ({error}); if it is YAML, let its name end with .yaml"
             ) from error
@@ -323,25 +323,26 @@ def _parsed(path: Path) -> Any:
 
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):  # a few lines of aliases can expand to millions
+            # Aliases are refused, because a few lines of them can expand to millions of items.
+            if self.check_event(yaml.AliasEvent):
                 alias = self.peek_event().anchor
                 raise ClusterError(f"has the alias *{alias}: write the addresses out in full")
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            _once([(self.construct_object(key), None) for key, _ in node.value])
+            _make_mapping([(self.construct_object(key), None) for key, _ in node.value])
             return super().construct_mapping(node, deep)
 
     try:
         return yaml.load(text, Loader)
     except ClusterError:
         raise
-    except (yaml.YAMLError, *UNREADABLE) as error:
+    except (yaml.YAMLError, *PARSE_ERRORS) as error:
         raise ClusterError(f"is not YAML ({error})") from error
 
 
-def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Make a mapping; raise a ClusterError if a key occurs twice."""
+def _make_mapping(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Make a mapping from pairs of keys and values; raise a ClusterError if a key occurs twice."""
     keys = [key for key, _ in pairs]
     for key in keys:
         if keys.count(key) > 1:
@@ -350,7 +351,10 @@ def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
 
 
 def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
-    """Make a cluster from lists of addresses by role; `source` names their origin in messages."""
+    """Make a cluster from lists of addresses by role.
+
+    `source` is the subject of error messages, such as "TF_CONFIG".
+    """
     if unknown := set(addresses) - set(ROLES):
         raise ClusterError(
             f"{source} has tasks of the type {quoted(min(unknown, key=str))}; known are "

@@ -9,8 +9,8 @@ from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, Task
 from gensim_tfw2v.cluster.started_cluster import StartedCluster, is_noise
 
-#: Settings of OpenSSH's client. With them, ssh does not ask for a password, shares no connection,
-#: and detects within half a minute that a host is lost.
+#: Settings of OpenSSH's client: do not ask for a password, do not share a connection, and detect
+#: the loss of a host within half a minute.
 SETTINGS = (
     "BatchMode=yes",
     "ControlMaster=no",
@@ -19,27 +19,27 @@ SETTINGS = (
     "ServerAliveCountMax=3",
 )
 
-#: Options for OpenSSH's client. The user's options come first, and take precedence.
+#: Options for OpenSSH's client. They follow the user's, and the first value of an option counts.
 OPTIONS = ("-T", *(word for setting in SETTINGS for word in ("-o", setting)))
 
-#: Meaning of exit statuses: of ssh itself, and of the remote shell.
-_MEANING = {
+#: Meaning of exit statuses, that of ssh itself (255) and that of the remote shell (127).
+_STATUS_MEANINGS = {
     255: " (ssh could not connect, the connection broke, or the task was killed)",
     127: " (the command was not found there: set --command to one that runs tfw2v on that host)",
 }
 
 
 class SshCluster(StartedCluster):
-    """ps and worker tasks on remote hosts, which end with this process or with their connection.
+    """ps and worker tasks on remote hosts, which exit if this process or the connection is lost.
 
-    While the cluster is `restarting`, all tasks that end are restarted.
+    Within the context `restarting`, all tasks that exit are restarted.
 
     Parameters
     ----------
     cluster : Cluster
         Each task is started on the host of its address.
     show : callable
-        Called with a task and a line of its output, from several threads.
+        Function that receives a task and a line of the task's output. Several threads call it.
     ssh : sequence of str
         OpenSSH's client, with options.
     command : str
@@ -70,17 +70,17 @@ class SshCluster(StartedCluster):
     def _start_process(self, task: Task) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             self.arguments(task),
-            stdin=subprocess.PIPE,  # If this process dies, ssh closes the task's stdin: it exits.
+            stdin=subprocess.PIPE,  # if this process dies, ssh closes the task's input: it exits
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C does not reach it: the training ends first
+            start_new_session=True,  # so that Ctrl-C does not stop ssh before the training
         )
 
     def arguments(self, task: Task) -> list[str]:
-        """Return the command that starts a task from here.
+        """Return the command that starts a task from this machine.
 
-        Its last argument is a line that consists only of words quoted for a shell, so that any
-        login shell of the host understands it.
+        The last argument is a command line for the host's login shell. It consists only of quoted
+        words, which any shell understands.
         """
         line = f"{self._command} task --with-parent"
         config = self.cluster.tf_config(task.role, task.index)
@@ -96,10 +96,10 @@ class SshCluster(StartedCluster):
 
     def _describe_end(self, task: Task, status: int, last_line: str) -> str:
         output = f"; its last output: {last_line}" if last_line else ""
-        return f"status {status}{_MEANING.get(status, '')}{output}"
+        return f"status {status}{_STATUS_MEANINGS.get(status, '')}{output}"
 
     def wait(self, tasks: Sequence[Task]) -> None:
-        """Wait until tasks report that they serve, and answer calls.
+        """Wait until tasks have reported that they serve, and answer calls from this machine.
 
         Raises
         ------

@@ -19,39 +19,39 @@ from pathlib import Path
 
 from gensim_tfw2v.cluster.connect import MissingTasks
 from gensim_tfw2v.cluster.launcher import Process
-from gensim_tfw2v.cluster.server import BEAT, SERVES
+from gensim_tfw2v.cluster.server import HEARTBEAT, READY_LINE
 from gensim_tfw2v.cluster.spec import ROLES, Cluster, Role, Task
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 logger = logging.getLogger(__name__)
 
 #: Maximum number of restarts of a task per minute.
-RESTARTS = 5
+MAX_RESTARTS = 5
 
-#: Name of a file in the folder with a cluster's logs. It contains the process id of the program
-#: that has started the cluster, the numbers of ps and worker tasks, and the program's command line.
-PROGRAM = "program.json"
+#: File in the folder with a cluster's logs. It describes the program that started the cluster: its
+#: process id, the numbers of ps and worker tasks, and its command line.
+PROGRAM_FILE = "program.json"
 
-#: Name of a file next to it. For each task by the name of its log, it contains the id of the task's
-#: process on this machine, and the size of the log when that was started.
-TASKS = "tasks.json"
+#: File in the same folder. For each task, by the stem of its log, it contains the id of the task's
+#: process on this machine, and the size of the log when that process was started.
+TASKS_FILE = "tasks.json"
 
-#: Seconds between two checks whether a task has ended.
+#: Seconds between two checks whether tasks have exited or hang.
 LOOK_SECONDS = 0.2
 
 #: Seconds without a heartbeat after which a task is killed.
 HANGING_SECONDS = 40.0
 
-#: Seconds that a task has to exit after its standard input closes, before SIGTERM.
+#: Seconds that a task has to exit after its standard input closes; then SIGTERM is sent.
 CLOSING_SECONDS = 2.0
 
-#: Seconds that a task has to exit after SIGTERM, before SIGKILL.
+#: Seconds that a task has to exit after SIGTERM; then SIGKILL is sent.
 GRACE_SECONDS = 5.0
 
-#: Lines that TensorFlow prints when it starts, or when other tasks end, whatever the log level.
+#: Lines that TensorFlow prints at any log level, when it starts or when another task exits.
 _NOISE = re.compile(
     r"WARNING: All log messages before absl::InitializeLog"
-    r"|I0000 \S+ +\d+ \S+\.cc:\d+\]"  # C++'s "info" from before the log level is read
+    r"|I0000 \S+ +\d+ \S+\.cc:\d+\]"  # INFO of C++ code, printed before the log level is read
     r"|\d{4}-\d\d-\d\d \S+: I \S+\.cc:\d+\]"
     r"|E0000 \S+ +\d+ (cuda_(dnn|blas|fft|platform)|computation_placer)\.cc:\d+\]"
     r"|.*cuda.*failed call to cuInit|.*Could not find cuda drivers|.*TF-TRT Warning"
@@ -59,14 +59,14 @@ _NOISE = re.compile(
 
 
 class TaskEnded(ConnectionError):
-    """Unexpected end of a task, or of the connection to its host.
+    """Unexpected exit of a task, or loss of the connection to its host.
 
     Attributes
     ----------
     task : Task
         The task.
     status : int
-        Exit status of its process on this machine; -n if signal n has ended it.
+        Exit status of the task's process on this machine; -n if it was killed by signal n.
     """
 
     def __init__(self, task: Task, status: int, description: str) -> None:
@@ -80,16 +80,16 @@ def is_noise(line: str) -> bool:
     return not line.strip() or _NOISE.match(line) is not None
 
 
-def prefixed(task: Task, line: str) -> str:
-    """Return the line, preceded by the name of its task."""
+def prefix_line(task: Task, line: str) -> str:
+    """Return a line of output, preceded by the name of its task."""
     return f"{task.role} {task.index} | {line.rstrip()}"
 
 
 class StartedCluster(abc.ABC):
-    """ps and worker tasks, as processes that end with this one.
+    """ps and worker tasks, as processes that exit when this one does.
 
-    Use it as a context manager: entering it starts the tasks and waits for them, leaving it stops
-    them.
+    Use it as a context manager. On entry, the tasks are started, and the context waits until they
+    serve. On exit, the tasks are stopped.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ class StartedCluster(abc.ABC):
     Raises
     ------
     TaskEnded
-        If a task ends while it starts.
+        If a task exits during the start.
     MissingTasks
         If tasks do not answer in time.
     """
 
     #: Roles of the tasks that `restarting` restarts.
-    restarted: Sequence[Role] = ROLES
+    restarted_roles: Sequence[Role] = ROLES
 
     #: Minimum number of seconds between two starts of a task.
     pause_seconds = 0.0
@@ -120,10 +120,10 @@ class StartedCluster(abc.ABC):
 
     @abc.abstractmethod
     def _start_process(self, task: Task) -> Process:
-        """Start a task as the leader of a session, with pipes for its input and output."""
+        """Start a task's process, in a new session, with pipes for its input and output."""
 
     def _show(self, task: Task, line: str) -> None:
-        """Append a line of a task's output to its log; called from threads."""
+        """Append a line of a task's output to its log. A thread per task calls this."""
         with self.log(task).open("a", encoding="utf-8") as log:
             log.write(line)
 
@@ -133,14 +133,14 @@ class StartedCluster(abc.ABC):
 
     @abc.abstractmethod
     def _describe_end(self, task: Task, status: int, last_line: str) -> str:
-        """Describe how a task ended; `last_line` is its last output before it served."""
+        """Describe how a task exited; `last_line` is its last output before it served."""
 
     def __enter__(self) -> "StartedCluster":
-        if callable(signal.getsignal(signal.SIGTERM)):  # `tfw2v cluster stop` can end this program
+        if callable(signal.getsignal(signal.SIGTERM)):  # `tfw2v cluster stop` needs a handler
             n_ps = len(self.cluster.ps)
             n_workers = len(self.cluster.worker)
             program = json.dumps([os.getpid(), n_ps, n_workers, shlex.join(sys.argv)])
-            (self._logs.folder / PROGRAM).write_text(program, encoding="utf-8")
+            (self._logs.folder / PROGRAM_FILE).write_text(program, encoding="utf-8")
         try:
             for task in self.cluster.servers():
                 self.start(task)
@@ -154,7 +154,7 @@ class StartedCluster(abc.ABC):
         self.close()
 
     def start(self, task: Task) -> None:
-        """Start a task, or restart it after it has ended."""
+        """Start a task, or restart it after it has exited."""
         if task in self._tasks:
             self._tasks.pop(task).close()
         log = self.log(task)
@@ -162,9 +162,9 @@ class StartedCluster(abc.ABC):
         self._tasks[task] = _StartedTask(task, self._start_process(task), self._show)
         self._processes[log.stem] = self.pid(task), size
         with contextlib.suppress(OSError):  # full disk
-            new = self._logs.folder / f"{TASKS}.new"
-            new.write_text(json.dumps(self._processes), encoding="utf-8")
-            new.replace(self._logs.folder / TASKS)
+            new_file = self._logs.folder / f"{TASKS_FILE}.new"
+            new_file.write_text(json.dumps(self._processes), encoding="utf-8")
+            new_file.replace(self._logs.folder / TASKS_FILE)
 
     def wait(self, tasks: Sequence[Task]) -> None:
         """Wait until tasks report that they serve.
@@ -184,12 +184,12 @@ class StartedCluster(abc.ABC):
             time.sleep(0.05)
 
     def check(self, tasks: Iterable[Task] | None = None) -> None:
-        """Check that tasks (by default all) are running.
+        """Check that the processes of tasks (by default of all) are running.
 
         Raises
         ------
         TaskEnded
-            For the first that is not.
+            For the first task whose process has exited.
         """
         for task in list(self._tasks) if tasks is None else tasks:
             if self._tasks[task].process.poll() is not None:
@@ -198,7 +198,7 @@ class StartedCluster(abc.ABC):
     def _end_error(self, task: Task) -> TaskEnded:
         started_task = self._tasks[task]
         status = started_task.process.wait()
-        started_task.reader.join(1.0)  # reads the last output
+        started_task.reader.join(1.0)  # so that the last output has been read
         description = self._describe_end(task, status, started_task.last_line)
         if started_task.is_hung:
             description = (
@@ -208,26 +208,26 @@ class StartedCluster(abc.ABC):
 
     @contextlib.contextmanager
     def restarting(self) -> Iterator[None]:
-        """Restart tasks that end in this context, each at most `RESTARTS` times per minute.
+        """Restart tasks that exit in this context, each at most `MAX_RESTARTS` times per minute.
 
-        Tasks that hang are killed.
+        Tasks that hang are killed, and so restarted, too.
         """
-        over = threading.Event()
+        end_event = threading.Event()
 
         def watch() -> None:
-            restarts: dict[Task, list[float]] = defaultdict(list)
-            while not over.wait(LOOK_SECONDS):
+            restart_times: dict[Task, list[float]] = defaultdict(list)
+            while not end_event.wait(LOOK_SECONDS):
                 for task, started_task in list(self._tasks.items()):
                     started_task.kill_if_hung()
                     now = time.monotonic()
-                    restarts[task] = [earlier for earlier in restarts[task] if now - earlier < 60.0]
+                    restart_times[task] = [t for t in restart_times[task] if now - t < 60.0]
                     if (
-                        task.role in self.restarted
+                        task.role in self.restarted_roles
                         and started_task.process.poll() is not None
                         and now - started_task.start_time >= self.pause_seconds
-                        and len(restarts[task]) < RESTARTS
+                        and len(restart_times[task]) < MAX_RESTARTS
                     ):
-                        restarts[task].append(now)
+                        restart_times[task].append(now)
                         self._restart(task)
 
         watcher = threading.Thread(target=watch, name="tfw2v-restarts", daemon=True)
@@ -235,7 +235,7 @@ class StartedCluster(abc.ABC):
         try:
             yield
         finally:
-            over.set()
+            end_event.set()
             watcher.join()
 
     def _restart(self, task: Task) -> None:
@@ -250,7 +250,7 @@ class StartedCluster(abc.ABC):
         return self._tasks[task].process.pid
 
     def close(self) -> None:
-        """Stop all tasks: close their input; if they still run, send SIGTERM, then SIGKILL."""
+        """Stop all tasks: close their input, send SIGTERM to those still running, then SIGKILL."""
         for task in self._tasks.values():
             task.close_input()
         self._wait_and_send(CLOSING_SECONDS, signal.SIGTERM)
@@ -261,7 +261,7 @@ class StartedCluster(abc.ABC):
         self._logs.close()
 
     def _wait_and_send(self, seconds: float, signal_number: int) -> None:
-        """Wait until all tasks have exited, and send a signal to those that have not in time."""
+        """Wait up to `seconds` for all tasks to exit; send a signal to those that have not."""
         deadline = time.monotonic() + seconds
         for task in self._tasks.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -271,7 +271,7 @@ class StartedCluster(abc.ABC):
 
 
 class _StartedTask:
-    """Process and output of a task."""
+    """Process of a task, with a thread that reads its output and exchanges heartbeats with it."""
 
     def __init__(
         self,
@@ -283,24 +283,24 @@ class _StartedTask:
         self.start_time = time.monotonic()
         self.serves = threading.Event()
         self.last_line = ""
-        # Seconds since the last heartbeat, -inf before the first one. Each check adds
-        # LOOK_SECONDS, so the time in which this process is stopped does not count.
+        # Seconds since the last heartbeat; -inf before the first one. Each check adds LOOK_SECONDS,
+        # so time in which this process itself is stopped does not count.
         self.silence = -math.inf
         self.is_hung = False
 
         def read() -> None:
             assert process.stdin and process.stdout
             for output in process.stdout:
-                if output == BEAT:
+                if output == HEARTBEAT:
                     self.silence = 0.0
-                    with contextlib.suppress(OSError, ValueError):  # the task ends
-                        process.stdin.write(BEAT)
+                    with contextlib.suppress(OSError, ValueError):  # the task is exiting
+                        process.stdin.write(HEARTBEAT)
                         process.stdin.flush()
                     continue
                 line = output.decode(errors="replace")
                 with contextlib.suppress(OSError):  # full disk: don't block the task
                     show(task, line)
-                if line.strip() == SERVES.format(task):
+                if line.strip() == READY_LINE.format(task):
                     self.serves.set()
                 elif not is_noise(line) and not self.serves.is_set():
                     self.last_line = line.strip()
@@ -309,7 +309,7 @@ class _StartedTask:
         self.reader.start()
 
     def kill_if_hung(self) -> None:
-        """Kill the process if its heartbeats have stopped; called every `LOOK_SECONDS`."""
+        """Kill the process if its heartbeats have stopped. Call this every `LOOK_SECONDS`."""
         self.silence += LOOK_SECONDS
         if self.silence > HANGING_SECONDS and not self.is_hung:
             self.is_hung = self.process.poll() is None
@@ -322,17 +322,17 @@ class _StartedTask:
             self.process.stdin.close()
 
     def send(self, signal_number: int) -> None:
-        """Send a signal to the process and its children, unless the process has ended."""
+        """Send a signal to the process and its children, unless the process has exited."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal_number)
 
     def close(self) -> None:
-        """Free the resources of a process that has ended."""
+        """Free the resources of a process that has exited."""
         self.close_input()
         self.process.wait()
         self.reader.join(1.0)
-        # the reader still uses the stream if another process holds it open
+        # If a child of the task holds the stream open, the reader is still reading from it.
         if not self.reader.is_alive():
             assert self.process.stdout is not None
             self.process.stdout.close()

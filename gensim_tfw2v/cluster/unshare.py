@@ -1,10 +1,10 @@
-"""Run a command in a new network namespace: a script, run by its path.
+"""Script that runs a command in a new network namespace: ``python unshare.py COMMAND...``.
 
-``unshare.py COMMAND...`` creates a namespace with a loopback interface that is up, and executes the
-command in the same process. So the command is the caller's child, and gets its signals.
+It creates a namespace whose loopback interface is up, and replaces itself by the command. So the
+command's process is the caller's child, and receives the signals that the caller sends.
 
-It imports nothing from the package, and no installed library: only a process without threads may
-enter a user namespace, and libraries start threads.
+It is run by its path, and imports nothing from this package or from installed libraries. Only a
+process without threads may enter a user namespace, and libraries start threads.
 """
 
 import ctypes
@@ -35,9 +35,9 @@ def unshare(flags: int) -> None:
 def leave_network() -> None:
     """Move this process to a new network namespace.
 
-    If that is not permitted, it is created in a new user namespace, in which the user keeps its id.
-    If it is permitted, as for root, no user namespace is created: root would lose its access to
-    files of other users in it.
+    If this user may not create one, it is created in a new user namespace, in which the user keeps
+    its id. For root, who may, no user namespace is created: in it, root would lose access to the
+    files of other users.
     """
     try:
         unshare(CLONE_NEWNET)

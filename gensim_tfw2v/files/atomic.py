@@ -20,6 +20,9 @@ Write = Callable[[str | IO[bytes]], object]
 #: File descriptor of standard output.
 STDOUT = 1
 
+#: Paths as the callers of running saves named them, by the names of the files in hidden folders.
+_final_names: dict[str, str] = {}
+
 
 def save_atomically(path: Path, write: Write) -> list[Path]:
     """Save the file `path`, and the files that gensim writes next to it: all of them, or none.
@@ -62,7 +65,10 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
             gensim_logger = logging.getLogger("gensim.utils")
             gensim_logger.addFilter(edit_log)
             stack.callback(gensim_logger.removeFilter, edit_log)
-            write(str(new_files / path.name))
+            new_name = str(new_files / path.name)
+            _final_names[new_name] = str(path)
+            stack.callback(_final_names.pop, new_name)
+            write(new_name)
             # The sort key is True only for the main file, so the main file is last.
             names = sorted((file.name for file in new_files.iterdir()), key=path.name.__eq__)
             mark_arrays(new_files / path.name, [new_files / name for name in names[:-1]])
@@ -73,6 +79,15 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
             is_named = hidden_folder and isinstance(error.filename, str)
             error.filename = name_final_files(error.filename if is_named else str(path))
         raise
+
+
+def final_name(name: str) -> str:
+    """Return the path that a file will have after a save, as the caller of the save named it.
+
+    `name` is the argument of the function that `save_atomically` calls. Other names are returned
+    unchanged.
+    """
+    return _final_names.get(name, name)
 
 
 def save_local(name: object, write: Callable[..., object]) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from gensim_tfw2v import __version__
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.main import CommandsWithClearFailures, app
-from gensim_tfw2v.cli.option_names import name_options
+from gensim_tfw2v.cli.option_wording import name_options
 from tests.cli.conftest import ROOT
 
 

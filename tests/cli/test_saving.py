@@ -5,7 +5,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, Word2Vec
+from gensim.utils import SaveLoad
 
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import check_can_save, load_vectors, save_model
@@ -45,14 +46,30 @@ def test_vectors_are_written_to_a_pipe(models, tmp_path, binary):
     assert path.read_bytes() == expected.read_bytes()
 
 
-class Model:
-    """Minimal model: its vectors, and `save`."""
+class Model(SaveLoad):
+    """Minimal model: its vectors, and gensim's `save`."""
 
     def __init__(self, models):
         self.wv = load_vectors(models["vectors.kv"])
 
-    def save(self, name):
-        self.wv.save(name)
+
+@pytest.mark.parametrize("suffix", ["", ".kv"])
+def test_saved_file_names_its_path_but_no_temporary_folder(
+    tfw2v, models, tmp_path, monkeypatch, suffix
+):
+    monkeypatch.chdir(tmp_path)
+    Word2Vec([["a", "b"] * 9] * 9, vector_size=8, min_count=1).save("first")
+    if suffix:
+        tfw2v("convert", "first", "out.kv")
+        saved = [KeyedVectors.load("out.kv")]
+    else:
+        tfw2v("merge", "first", "first", "-o", "out")
+        tfw2v("align", "first", "out", "-o", "aligned")
+        saved = [Word2Vec.load(path) for path in ("out", "aligned/first", "aligned/out")]
+    names = [object.lifecycle_events[-2]["fname_or_handle"] for object in saved]
+    assert names == (["out.kv"] if suffix else ["out", "aligned/first", "aligned/out"])
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b".tfw2v-" not in path.read_bytes()
 
 
 @pytest.mark.parametrize("is_file", [False, True])

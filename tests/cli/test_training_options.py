@@ -17,7 +17,7 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.cli.main import app
-from gensim_tfw2v.cli.option_names import PYTHON_NAMES
+from gensim_tfw2v.cli.option_wording import PYTHON_NAMES
 from gensim_tfw2v.cli.train import train
 
 pa = pytest.importorskip("pyarrow")

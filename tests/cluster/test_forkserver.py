@@ -116,7 +116,7 @@ def test_failed_import_is_reported(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("light_forks")
 def test_stopped_server_is_killed_on_close(monkeypatch):
-    monkeypatch.setattr(launchers, "END_SECONDS", 0.5)
+    monkeypatch.setattr(launchers, "EXIT_SECONDS", 0.5)
     stopped = ForkServer()
     stopped.process.send_signal(signal.SIGSTOP)
     stopped.close()

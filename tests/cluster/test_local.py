@@ -16,8 +16,8 @@ import pytest
 
 from gensim_tfw2v.cluster import local_cluster
 from gensim_tfw2v.cluster.local_cluster import (
-    OP_THREADS,
-    STARTS,
+    MAX_STARTS,
+    OP_THREADS_VARIABLE,
     LocalCluster,
     free_ports,
     open_cluster,
@@ -133,7 +133,7 @@ def test_port_taken_meanwhile_is_replaced(shared_forks, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("how", "times"), [("UnknownError: Could not start gRPC server", STARTS), ("signal 9", 1)]
+    ("how", "times"), [("UnknownError: Could not start gRPC server", MAX_STARTS), ("signal 9", 1)]
 )
 def test_only_a_port_in_use_causes_a_retry(shared_forks, monkeypatch, how, times):
     tried = []
@@ -164,14 +164,14 @@ def test_workers_share_cores_evenly_unless_configured(monkeypatch):
 
         def start_module(self, module, *arguments, environment, **options):
             config = json.loads(environment["TF_CONFIG"])["task"]
-            started[config["type"]] = environment.get(OP_THREADS)
+            started[config["type"]] = environment.get(OP_THREADS_VARIABLE)
             return Mock(stdout=io.BytesIO(), pid=1)
 
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     for workers, threads in ((1, "6"), (3, "2"), (4, "1"), (7, "1")):
         with LocalCluster(1, workers, process_launcher=Notes()):
             assert started == {"ps": None, "worker": threads}  # a ps serves all workers
-    monkeypatch.setenv(OP_THREADS, "5")  # tasks inherit it
+    monkeypatch.setenv(OP_THREADS_VARIABLE, "5")  # tasks inherit it
     with LocalCluster(1, 3, process_launcher=Notes()):
         assert started == {"ps": None, "worker": None}
 

@@ -236,7 +236,7 @@ def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, mon
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
     monkeypatch.setattr(sessions, "OPERATION_SECONDS", 5.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
-    monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
+    monkeypatch.setattr(readers, "ANSWER_SECONDS", 2.0)
     run_op, wait = readers.RemoteReader._run, readers.wait_for_tasks
 
     def patient(self, what, given, seconds, stopped):  # the other worker may be slow

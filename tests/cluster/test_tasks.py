@@ -17,7 +17,7 @@ from gensim_tfw2v.cluster import started_cluster
 from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.ssh_cluster import SshCluster
-from gensim_tfw2v.cluster.started_cluster import TaskEnded, is_noise, prefixed
+from gensim_tfw2v.cluster.started_cluster import TaskEnded, is_noise, prefix_line
 
 TASKS = [Task("ps", 0, "a:1"), Task("worker", 1, "b:2")]
 
@@ -77,7 +77,7 @@ def test_lines_are_shown_except_noise():
     shown = []
 
     def show(task, line):
-        shown.append(prefixed(task, line))
+        shown.append(prefix_line(task, line))
 
     ssh = SshCluster(Cluster(ps=("a:1",), worker=("w:1", "b:2")), show, ready_seconds=1)
     ssh._start_process = lambda task: Process(WRITTEN * (task == TASKS[1]))
@@ -119,7 +119,7 @@ def test_output_of_local_tasks_is_saved_and_logged(caplog, monkeypatch, level):
     )
 
 
-@pytest.mark.parametrize(("fails_at", "restarts"), [(None, started_cluster.RESTARTS), (4, 2)])
+@pytest.mark.parametrize(("fails_at", "restarts"), [(None, started_cluster.MAX_RESTARTS), (4, 2)])
 def test_workers_are_restarted_a_limited_number_of_times(caplog, monkeypatch, fails_at, restarts):
     monkeypatch.setattr(started_cluster, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)

@@ -208,7 +208,7 @@ def test_late_versions_are_waited_for_and_missing_ones_warned_of(monkeypatch, ca
     handshake.check_versions([Task("worker", 0, "b:1")])
     assert not caplog.text
     monkeypatch.setattr(handshake, "_read_version", lambda task: None)
-    monkeypatch.setattr(handshake, "PUBLISHED_SECONDS", 0.0)
+    monkeypatch.setattr(handshake, "PUBLICATION_SECONDS", 0.0)
     handshake.check_versions([Task("worker", 0, "b:1")])
     assert "cannot check for TensorFlow" in caplog.text and "worker 0" in caplog.text
 

@@ -15,7 +15,7 @@ from gensim.models import KeyedVectors
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.files.atomic import save_atomically
+from gensim_tfw2v.files.atomic import final_name, save_atomically
 from tests.disks import fill, small_disk
 
 
@@ -94,6 +94,22 @@ def test_logs_and_lifecycle_events_name_the_target_file(tmp_path, model, caplog,
     if not suffix:
         found.save(str(path), sep_limit=100)  # over the files that it maps
         np.testing.assert_array_equal(TFWord2Vec.load(str(path)).syn1neg, model.syn1neg)
+
+
+def test_final_name_during_a_save_is_the_path_of_the_caller(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(folder / "target")
+    names = []
+
+    def write(name):
+        Path(name).touch()
+        names.extend([name, final_name(name)])
+
+    save_atomically(link, write)
+    assert names[1] == str(link) != names[0]
+    assert final_name(names[0]) == names[0]
 
 
 @pytest.fixture

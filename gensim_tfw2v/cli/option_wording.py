@@ -1,4 +1,8 @@
-"""Messages of the library in the words of the command line: options instead of arguments."""
+"""Rewording of the library's messages for the command line: options instead of arguments.
+
+The library's messages name arguments, such as ``min_count=0``. The user of ``tfw2v`` typed an
+option, such as ``--min-count 0``.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,15 @@ import re
 import shlex
 from typing import Any
 
-#: Names of arguments in Python, by the option of the tool whose name differs from them.
+#: Names of arguments in Python, by the names of the command's parameters that differ from them.
 PYTHON_NAMES = {"table_encoding": "encoding"}
 
-#: Advice at the end of messages that only programs in Python can follow.
+#: Advice at the end of a message. It is removed, because only a program in Python can follow it.
 _PYTHON_ADVICE = re.compile(
     r"\. The model's vectors are lost, because they were trained in place: .*"
 )
 
-#: Quoted values in a message, except after "=", where a value belongs to the name of an argument.
+#: Quoted value in a message. A value after "=" is excluded: it belongs to the name of an argument.
 _QUOTED = re.compile(r"((?<![=\w])'[^']*'(?!\w))")
 
 #: Words before a list of names of arguments, such as "a smaller alpha, window or negative".
@@ -25,13 +29,13 @@ _BEFORE_NAMES = r"set|leave out|lower|raise|a smaller|a larger"
 def name_options(message: str, command: Any) -> str:
     """Replace names of Python arguments in a message by those of the command's options."""
     parts = _QUOTED.split(_PYTHON_ADVICE.sub("", message))
-    # The quoted values, which remain as they are, have odd indices.
+    # The parts with odd indices are the quoted values, which remain unchanged.
     parts[::2] = [_name_options_in_prose(part, command) for part in parts[::2]]
     return "".join(parts)
 
 
 def _name_options_in_prose(message: str, command: Any) -> str:
-    """Replace the names in a message without quoted values; see `name_options`."""
+    """Replace names of arguments by options in a part of a message without quoted values."""
     parameters = {PYTHON_NAMES.get(param.name, param.name): param for param in command.params}
     options = {name: max(param.opts, key=len) for name, param in parameters.items()}
     options = {name: option for name, option in options.items() if option.startswith("--")}
@@ -47,7 +51,7 @@ def _name_options_in_prose(message: str, command: Any) -> str:
     for name, option in options.items():
         param = parameters[name]
         start = rf"(?<!the )(?<![\w./'-]){name}"
-        # Names without "_" are ordinary words, too. They are replaced only before these verbs.
+        # A name without "_" can be an ordinary word, so it is replaced only before these verbs.
         end = r"(?![\w./(=-])" if "_" in name else "(?= is | must | needs )"
         if param.is_flag:
             off = (param.secondary_opts or [option])[0]
@@ -61,6 +65,6 @@ def _name_options_in_prose(message: str, command: Any) -> str:
 
 
 def _type_value(option: str, literal: re.Match[str]) -> str:
-    """Return an option and the value of a Python string literal as they are typed in a shell."""
+    """Return an option and its value, matched as a Python literal, as they are typed in a shell."""
     value = literal[1].replace("\\\\", "\\")
     return f"{option} {shlex.quote(value)}"
