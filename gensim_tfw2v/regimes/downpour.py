@@ -68,8 +68,8 @@ class ReplicaTable:
 
     def renew(self, indices: tf.Tensor, fetched: tf.Tensor) -> list[tf.Operation]:
         """Set rows to the fetched values plus the local changes that have not been pushed."""
-        current = self.current.handle()
-        known = self._known.handle()
+        current = self.current.make_handle()
+        known = self._known.make_handle()
         rows = tf.cast(fetched, tf.float32)
         changed = rows + (read_rows(current, indices) - read_rows(known, indices))
         with tf.control_dependencies([changed]):
@@ -77,8 +77,8 @@ class ReplicaTable:
 
     def take(self, indices: tf.Tensor) -> tf.Tensor:
         """Return the changes that have not been pushed, and mark them as pushed."""
-        known = self._known.handle()
-        rows = read_rows(self.current.handle(), indices)
+        known = self._known.make_handle()
+        rows = read_rows(self.current.make_handle(), indices)
         change = rows - read_rows(known, indices)
         with tf.control_dependencies([change]):
             written = write_rows(known, indices, rows)
@@ -248,7 +248,7 @@ class ReplicaJob(WorkerJob):
         tables, squares = (
             Tables(
                 *(
-                    by_name[name].current.handle() if name in by_name else None
+                    by_name[name].current.make_handle() if name in by_name else None
                     for name in Tables._fields
                 )
             )
@@ -266,7 +266,7 @@ class ReplicaJob(WorkerJob):
                 indices = window[name]
                 size = self.job.alpha
                 if self._squares:
-                    squares = read_rows(self._squares[name].current.handle(), indices)
+                    squares = read_rows(self._squares[name].current.make_handle(), indices)
                     size = adagrad_sizes(squares[:, 0], size)
                 steps = size * tokens * tf.gather(self._row_rates[name], indices)
                 share = self._directions[name].shares(steps)

@@ -150,14 +150,14 @@ class ParameterServerRegime:
 
     def count_work(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Add a result to `traffic`, and return the reports of the job's units."""
-        sizes = int(result.fetched), int(result.pushed)
+        sizes = int(result.fetched_bytes), int(result.pushed_bytes)
         trace = JobTrace(result.times.tolist(), len(tasks), *sizes, float(result.staleness))
         job_traffic = Traffic(
             units=trace.units,
             tokens=int(result.units.kept.sum()),
             fetched_bytes=trace.fetched_bytes,
             pushed_bytes=trace.pushed_bytes,
-            corpus_bytes=int(result.texts),
+            corpus_bytes=int(result.text_bytes),
             staleness=[trace.staleness],
             seconds=np.diff(result.times),
             jobs=[trace],
