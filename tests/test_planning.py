@@ -54,7 +54,7 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
     server = ParameterServer(tables, *constants, push_counter, WorkerVariables())
     function = PROGRAMS[layout](config, server).function
     result = JobResult.unpacked(function(*job(entries)).numpy())
-    return np.array([result.fetched, result.pushed]) / result.units.kept[0]
+    return np.array([result.fetched_bytes, result.pushed_bytes]) / result.units.kept[0]
 
 
 OBJECTIVES = {

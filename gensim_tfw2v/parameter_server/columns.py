@@ -1,13 +1,13 @@
-"""A table whose columns are distributed over ps tasks: each task holds a slice of every row.
+"""A table whose columns are distributed over ps tasks: each task stores a slice of every row.
 
-Ordentlich et al. 2016, "Network-Efficient Distributed Word2vec Training System for Large
-Vocabularies", section 4. Products of rows are computed where the slices are. Each step sends parts
-of these products, and the coefficients that rows are multiplied by, but no rows.
+The method is that of Ordentlich et al. 2016, "Network-Efficient Distributed Word2vec Training
+System for Large Vocabularies", section 4. Each ps task computes partial dot products of rows, over
+its own columns, and updates its columns (see `gensim_tfw2v.graph.slices`). The worker draws and
+plans its units, sums the partial products, and computes from them the coefficients that rows are
+multiplied by. Partial products and coefficients are sent in each step, rows never.
 
-The worker draws and plans its units, and computes the coefficients from the products. The ps tasks
-compute their parts of the products, and update their columns (see `gensim_tfw2v.graph.slices`). The
-threads of a worker train their units in parallel, so that one thread computes while another waits
-for the network.
+The threads of a worker train their units in parallel, so that one thread computes while another
+thread waits for the network.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gensim_tfw2v.parameter_server.shard_ops import ShardOps
 
 
 class ColumnLayout(Layout):
-    """Columns distributed evenly over shards, one on each ps task.
+    """Layout of a table whose columns are distributed evenly over shards, one on each ps task.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class ColumnLayout(Layout):
         super().__init__(rows, size, shapes, shard_ops)
 
     def link(self, wire: tf.DType) -> Link:
-        """Return a link to the shards. It serves all tables that are on the same ps tasks."""
+        """Return a link to the shards' devices, for all tables that are on the same ps tasks."""
         return Link([shard.device for shard in self.shards], wire)
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
@@ -68,7 +68,7 @@ class ColumnLayout(Layout):
 
 
 class SlicedRows:
-    """A table in columns, for a step to read and update; like `WholeRows`.
+    """Access of a step to a table in columns, with the methods of `WholeRows`.
 
     Parameters
     ----------
@@ -81,27 +81,27 @@ class SlicedRows:
         self.link = link
 
     def read(self, ids: tf.Tensor) -> Slices:
-        """Return the rows [ids, D], float32."""
-        read = partial(self._layout.shard_ops.read, dtype=tf.float32)
-        return Slices(self._layout.on_shards(read, self.link.send(ids, tf.int32)), self.link)
+        """Return the rows of ids: [ids, D], float32."""
+        read_rows = partial(self._layout.shard_ops.read, dtype=tf.float32)
+        return Slices(self._layout.on_shards(read_rows, self.link.send(ids, tf.int32)), self.link)
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
-        """Add changes [U, D] to rows with distinct ids.
+        """Add changes [U, D] to the rows of distinct ids [U].
 
         Each change is multiplied by its row's factor in `lock` [V], if there is a `lock`.
         """
         if lock is not None:
             factors = as_is(tf.gather(lock, ids)[:, None])
             changes = changes.map(tf.multiply, tensors=[factors])
-        there = self.link.send(ids, tf.int32)
-        self._layout.on_shards(self._layout.shard_ops.add, there, changes.parts)
+        copies = self.link.send(ids, tf.int32)
+        self._layout.on_shards(self._layout.shard_ops.add, copies, changes.parts)
 
 
 class ColumnJob(WorkerJob):
-    """Trains on tables in columns, of `ColumnLayout`; see `WorkerJob`.
+    """Job that trains on tables in columns (`ColumnLayout`); see `WorkerJob`.
 
-    The engine is the TensorFlow fallback. The fetching time is spent on drawing and planning. The
-    training time includes communication with the ps tasks.
+    The engine is the TensorFlow fallback. Only drawing and planning are measured as fetching. All
+    communication with the ps tasks is measured as training.
 
     Raises
     ------
@@ -113,20 +113,23 @@ class ColumnJob(WorkerJob):
 
     def __init__(self, config: JobConfig, server: ParameterServer) -> None:
         shape = config.engine.shape
-        rows = shape.blocks * max(shape.columns, shape.inputs)
-        if rows >= MAX_ROWS:
+        n_rows = shape.blocks * max(shape.columns, shape.inputs)
+        if n_rows >= MAX_ROWS:
             raise ValueError(
-                f"layout='columns' needs fewer than {MAX_ROWS} rows per step, but a step has {rows}"
-                f": reduce negative (now {config.objective.negative}), or set layout='rows'"
+                f"layout='columns' needs fewer than {MAX_ROWS} rows per step, but a step has "
+                f"{n_rows}: reduce negative (now {config.objective.negative}), or set layout='rows'"
             )
         super().__init__(config, server)
 
     def fetch(self) -> list[tf.Tensor]:
-        """Wait until all units are planned: no rows are fetched."""
+        """Return the units' numbers of steps, which are known when all units are planned.
+
+        No rows are fetched.
+        """
         return [unit.steps for unit in self.job.units]
 
     def train(self) -> list[UnitResult]:
-        """Train on the columns in place, on the ps tasks."""
+        """Train the units. The columns are changed in place, on the ps tasks."""
         results = []
         self._traffic = []
         for unit in self.job.units:
@@ -149,6 +152,6 @@ class ColumnJob(WorkerJob):
         return []
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Bytes received from the ps tasks (products), and sent to them (coefficients, ids)."""
-        fetched, pushed = tf.unstack(tf.add_n(self._traffic))
-        return fetched, pushed
+        """Return the bytes received from the ps tasks (products), and sent (coefficients, ids)."""
+        fetched_bytes, pushed_bytes = tf.unstack(tf.add_n(self._traffic))
+        return fetched_bytes, pushed_bytes

@@ -19,16 +19,18 @@ from gensim_tfw2v.parameter_server.shard_ops import ShardOps
 class Engine(abc.ABC):
     """Base class of the engines.
 
-    A training on workers has one engine, which `gensim_tfw2v.engines.choose_engine` chooses. It is
-    pickled into the coordinator process, so it holds options only, no tensors. A new engine is a
-    subclass in a module of `gensim_tfw2v.engines`, and a row of ``ENGINES`` there. It implements
-    all abstract methods: the choice (`can_train`, `from_problem`, `check`), the types and codes in
-    which rows and texts are sent (`wire_dtype`, `pack`, `unpack`), access to the rows on the ps
-    tasks and on a worker (`shard_ops`, `scratch`), and the functions of a unit (`prepare`,
-    `number_rows`, `train`).
+    A training on workers has one engine, which `gensim_tfw2v.engines.choose_engine` chooses. The
+    engine is pickled and sent to the coordinator process, so it contains options only, no tensors.
 
-    The functions of a unit are called while the function of a job is traced. A unit is a structure
-    of tensors with an attribute ``kept``, the number of positions to train on.
+    To add an engine, write a subclass in a module of `gensim_tfw2v.engines`, and add it to the list
+    ``ENGINES`` there. The subclass implements all abstract methods: the choice (`can_train`,
+    `from_problem`, `check`), the types and codes in which rows and texts are sent (`wire_dtype`,
+    `pack`, `unpack`), access to the rows on the ps tasks and on a worker (`shard_ops`, `scratch`),
+    and the functions of a unit (`prepare`, `number_rows`, `train`).
+
+    The functions of a unit are called while the function of a job is traced. Each engine has its
+    own type of prepared unit: a structure of tensors with an attribute ``kept``, the number of
+    positions to train on.
 
     Parameters
     ----------
@@ -57,23 +59,26 @@ class Engine(abc.ABC):
     @property
     @abc.abstractmethod
     def shape(self) -> Any:
-        """Sizes of blocks: attributes ``block``, its positions, and ``shared``, its negatives."""
+        """Sizes of blocks, with the attributes ``block`` and ``shared``.
+
+        These are the numbers of positions in a block, and of negatives that its pairs share.
+        """
 
     @abc.abstractmethod
     def check(self) -> None:
-        """Raise a RuntimeError if the engine does not load in this process."""
+        """Raise a RuntimeError if this process cannot run the engine."""
 
     @abc.abstractmethod
     def wire_dtype(self, wire: str) -> str:
-        """Return the type in which rows are sent; `wire` is the requested one."""
+        """Return the type in which rows are sent: `wire` if the engine supports it."""
 
     @abc.abstractmethod
     def pack(self, entries: np.ndarray) -> bytes:
-        """Encode the entries of a unit [n], int32, as they are sent to a worker."""
+        """Encode the entries of a unit [n], int32, to send them to a worker."""
 
     @abc.abstractmethod
     def unpack(self, text: tf.Tensor) -> tf.Tensor:
-        """Decode a text [], string, from `pack`, to entries [n], int32."""
+        """Decode entries from `pack`, a string []: [n], int32."""
 
     @abc.abstractmethod
     def shard_ops(self) -> ShardOps:
@@ -81,7 +86,10 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def scratch(self, variables: WorkerVariables, name: str, size: int) -> Scratch:
-        """Add a variable to a worker's `variables`, for rows of D = `size` that units train."""
+        """Add a variable to a worker's `variables`, for the rows that units train.
+
+        The rows have D = `size` elements.
+        """
 
     @abc.abstractmethod
     def prepare(
@@ -111,16 +119,16 @@ class Engine(abc.ABC):
     def number_rows(
         self, units: list[Any], words: WordArrays
     ) -> tuple[dict[str, tf.Tensor], list[Any], WordArrays]:
-        """Replace the row ids in the units of a job by indices into the distinct ids.
+        """Replace the row ids in the units of a job by indices into the job's distinct ids.
 
         Returns
         -------
         ids : dict of Tensor [n], int32
             Distinct ids of each table in use, by its name.
         units, words
-            Copies of the arguments, with indices in place of ids.
+            Copies of the arguments, with indices instead of ids.
         """
 
     @abc.abstractmethod
     def train(self, unit: Any, handles: Tables, words: WordArrays) -> UnitResult:
-        """Train a unit on the variables of `scratch` with these handles, in place."""
+        """Train a unit on the variables of `scratch`, which have these handles, in place."""

@@ -1,8 +1,9 @@
 """Jobs of a cluster's worker: fetch rows, train units on them, push changes.
 
-A job is a few units that the worker's threads train in parallel on one copy of their rows (Niu et
-al. 2011, "Hogwild!"), so that each row is sent once per job. Every kind of job is a subclass of
-`WorkerJob`: it implements the phases, and the base class measures their time and traffic.
+A job consists of a few units. The worker's threads train them in parallel on a shared copy of the
+rows (Niu et al. 2011, "Hogwild!"), so each row is sent only once per job. Every kind of job is a
+subclass of `WorkerJob`. The subclass implements the phases of a job, and the base class measures
+the time and the traffic of each phase.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.text import read_entries
 from gensim_tfw2v.parameter_server.wire import row_bytes
 
-#: Bytes of a row id. Counts of traffic include it in the pushed change, not in the fetched row.
+#: Size in bytes of a row id. Counts of traffic include ids in the bytes of pushed changes, but not
+#: in those of fetched rows.
 ID_BYTES = 4
 
 
 class PushCounter(NamedTuple):
-    """Counts of pushed units, on a ps task so that they survive the end of a worker.
+    """Counts of pushed units, on a ps task, so that they are not lost with a worker.
 
     Attributes
     ----------
     pushes : Variable [], int64
-        Number of pushed units in all epochs.
+        Number of units pushed in all epochs, including repeated units.
     times : Variable [units], int32
         Number of pushes of each unit in the current epoch.
     """
@@ -43,24 +45,27 @@ class PushCounter(NamedTuple):
 
     def add(self, indices: tf.Tensor) -> tf.Operation:
         """Count pushed units by their indices; negative indices are skipped."""
-        real = tf.boolean_mask(indices, indices >= 0)
+        valid = tf.boolean_mask(indices, indices >= 0)
         return tf.group(
-            self.pushes.assign_add(tf.size(real, tf.int64), read_value=False),
-            self.times.scatter_add(tf.IndexedSlices(tf.ones_like(real), real)),
+            self.pushes.assign_add(tf.size(valid, tf.int64), read_value=False),
+            self.times.scatter_add(tf.IndexedSlices(tf.ones_like(valid), valid)),
         )
 
 
 class ParameterServer(NamedTuple):
-    """State held by the ps tasks.
+    """State of a training on the ps tasks, and the variables of its workers.
 
     Attributes
     ----------
-    tables : Tables of RowLayout
-    words, rates : WordArrays and Tables of Variable
-        Constants, which each worker copies once. `rates` is the result of `pair_rates`.
+    tables : Tables of Layout
+        Trained tables.
+    words : WordArrays of Variable
+    rates : Tables of Variable
+        Mean number of predictions per token of each row, from `pair_rates`. `words` and `rates` are
+        constants, which each worker copies once.
     push_counter : PushCounter
     worker_variables : WorkerVariables
-        Variables that are on the workers instead.
+        Variables on the workers, not on the ps tasks.
     """
 
     tables: Tables
@@ -71,7 +76,7 @@ class ParameterServer(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Tensors of a job whose units have been drawn and planned, in the trace of its function.
+    """Job whose units have been drawn and planned; all fields are tensors of a traced function.
 
     Attributes
     ----------
@@ -79,22 +84,25 @@ class Job(NamedTuple):
         Units of the engine: see `Engine.prepare`.
     ids : dict of Tensor [n], int32
         Distinct row ids of the job, by the name of each table in use. The units contain indices
-        into them. Empty if rows are not fetched.
+        into these ids. If the job does not fetch rows, the dict is empty, and units contain ids.
     words : WordArrays
-    texts : Tensor []
+        Arrays of the vocabulary; see `Engine.number_rows`.
+    text_bytes : Tensor []
         Bytes of text received from the coordinator.
     alpha : Tensor []
         Learning rate at the start of the job.
     key : Tensor [2], int32
-        Key of the first unit.
-    replicas, number
-        See `WorkerJob.function`.
+        Key of the first unit's random draws.
+    replicas : Tensor [], float32
+        Number of concurrent jobs.
+    number : Tensor [], int64
+        Unique number of the job.
     """
 
     units: list[Any]
     ids: dict[str, tf.Tensor]
     words: WordArrays
-    texts: tf.Tensor
+    text_bytes: tf.Tensor
     alpha: tf.Tensor
     key: tf.Tensor
     replicas: tf.Tensor
@@ -107,12 +115,13 @@ class Job(NamedTuple):
 
 
 class WorkerJob:
-    """Work of a worker for a job, in two halves: `prepare`, which may be done ahead, and `run`.
+    """Functions that a worker runs for a job: `prepare`, then `run`.
 
-    Subclasses override the phases `fetch`, `train` and `push`, which find the `Job` in
-    ``self.job``. In the graph, `train` and `push` depend on the timestamp at the end of the
-    previous phase. `run` works on a copy of the object, so attributes that a phase sets belong to
-    one trace.
+    While a job runs, the next one can already be prepared. Subclasses override the phases `fetch`,
+    `train` and `push` of `run`. In a phase, the attribute `job` is the prepared `Job`. The
+    operations of `train` and `push` run after the previous phase: they have a control dependency on
+    the timestamp at its end. `run` is traced on a copy of the object, so attributes that a phase
+    sets for later phases belong to one trace only.
 
     Parameters
     ----------
@@ -120,63 +129,77 @@ class WorkerJob:
     server : ParameterServer
     """
 
-    fetches_rows = True  # whether units contain indices into `Job.ids`
-    counts = True  # whether its units are counted as pushed
-    # whether alphas are raised, and a fraction of each change is pushed: see `combining`
+    #: True if the job fetches rows. Its units then contain indices into `Job.ids`.
+    fetches_rows = True
+    #: True if the job's units are added to the push counter.
+    counts = True
+    #: True if learning rates are raised, and only a fraction of each change is pushed, which
+    #: depends on the direction: see `combining`.
     by_direction = False
-    growth_power = 1 / 4  # see `combining.larger_step_sizes`
+    #: Power of the number of workers by which learning rates are raised.
+    growth_power = 1 / 4
+    #: Job that is being run.
     job: Job
 
     def __init__(self, config: JobConfig, server: ParameterServer) -> None:
         self.config = config
         self.server = server
         self.wire = tf.as_dtype(config.wire_dtype)
-        # arrays of the vocabulary
+        # Functions that return this worker's copies of the constants on the ps tasks.
         self.words: Callable[[], WordArrays] = server.worker_variables.copies(server.words)
         self._rates: Callable[[], Tables] = server.worker_variables.copies(server.rates)
 
     def fetch(self) -> Iterable[Any]:
-        """Fetch what training needs; return the tensors and operations that complete it."""
+        """Fetch the rows that training needs; return the tensors and operations that do so."""
         raise NotImplementedError
 
     def train(self) -> list[UnitResult]:
-        """Train the units; return the result of each."""
+        """Train the units; return the result of each unit."""
         raise NotImplementedError
 
     def push(self) -> Iterable[Any]:
-        """Push changes to the ps tasks; return the operations that complete it."""
+        """Push the changes to the ps tasks; return the operations that do so."""
         raise NotImplementedError
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the bytes fetched and pushed."""
-        rows = tf.add_n([tf.size(ids) for ids in self.job.ids.values()])
-        return self.row_traffic(rows, rows)
+        """Return the numbers of bytes fetched and pushed: [], float64 each."""
+        n_rows = tf.add_n([tf.size(ids) for ids in self.job.ids.values()])
+        return self.row_traffic(n_rows, n_rows)
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """Return the staleness; `others` is the number of units that other workers pushed."""
+        """Return the staleness of the job, by default `others`.
+
+        `others` is the number of units that other workers pushed while the job ran.
+        """
         return others
 
     def rates(self) -> dict[str, tf.Tensor]:
-        """Mean number of predictions per token that each row takes part in: [n], by table name."""
+        """Return the mean number of predictions per token of each row of the job: [n], by table."""
         rates = self._rates()
         return {name: tf.gather(getattr(rates, name), ids) for name, ids in self.job.ids.items()}
 
     def directions(
         self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
     ) -> dict[str, combining.Directions]:
-        """Steepest directions of each table for the concurrent workers; see `combining`."""
+        """Estimate, per table, the directions in which the workers' summed changes overshoot.
+
+        `rows` and `rates` are as in `combining.directions`.
+        """
         return combining.directions(
             rows, rates, self.job.key, self.job.replicas, self.config.rows_per_mean
         )
 
-    def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the bytes of `fetched` rows, and of `pushed` changes with their ids."""
-        row = self.row_bytes
-        return tf.cast(fetched, tf.float64) * row, tf.cast(pushed, tf.float64) * (row + ID_BYTES)
+    def row_traffic(self, n_fetched: tf.Tensor, n_pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the bytes of `n_fetched` rows, and of `n_pushed` changes with their ids."""
+        change_bytes = self.row_bytes + ID_BYTES
+        return (
+            tf.cast(n_fetched, tf.float64) * self.row_bytes,
+            tf.cast(n_pushed, tf.float64) * change_bytes,
+        )
 
     @property
     def row_bytes(self) -> int:
-        """Bytes that are sent per row."""
+        """Number of bytes that are sent per row."""
         return row_bytes(self.config.vector_size, self.config.wire_dtype)
 
     def prepare(
@@ -188,7 +211,10 @@ class WorkerJob:
         replicas: tf.Tensor,
         number: tf.Tensor,
     ) -> Job:
-        """Draw and plan the units, which needs no rows; for the arguments, see `function`."""
+        """Draw and plan the units of a job, without fetching rows.
+
+        For the arguments, see `function`.
+        """
         config = self.config
         words = self.words()
         ids: dict[str, tf.Tensor] = {}
@@ -211,11 +237,19 @@ class WorkerJob:
             text_bytes = tf.reduce_sum(tf.strings.length(sources))
         return Job(units, ids, words, text_bytes, alphas[0, 0], keys[0], replicas, number)
 
-    def run(self, job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
-        """Run the phases of a job, which started at time `began`.
+    def run(self, job: Job, indices: tf.Tensor, start_time: tf.Tensor) -> tf.Tensor:
+        """Run the phases of a prepared job.
 
-        Control dependencies order the phases. Each waits for the timestamp at the end of the
+        Control dependencies order the phases. Each phase waits for the timestamp at the end of the
         previous phase, which waits for all results of that phase.
+
+        Parameters
+        ----------
+        job : Job
+        indices : Tensor [n], int32
+            Indices of the units in the push counter; negative for empty units.
+        start_time : Tensor [], float64
+            Time at which the job has started, in seconds since 1970.
 
         Returns
         -------
@@ -233,30 +267,35 @@ class WorkerJob:
         with tf.control_dependencies([trained_at]):
             push_ops = list(phases.push())
         with tf.control_dependencies([trained_at, *push_ops]):
-            others = tf.identity(counter.pushes) - pushed_before
-            with tf.control_dependencies([others]):
-                push_count = counter.add(indices) if self.counts else others
+            # number of units that other workers have pushed since this job started to fetch
+            n_other_units = tf.identity(counter.pushes) - pushed_before
+            with tf.control_dependencies([n_other_units]):
+                push_count = counter.add(indices) if self.counts else n_other_units
         return JobResult(
             UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
-            job.texts,
+            job.text_bytes,
             *phases.traffic(),
-            phases.staleness(others),
-            tf.stack([began, fetched_at, trained_at, _after([push_count])]),
+            phases.staleness(n_other_units),
+            tf.stack([start_time, fetched_at, trained_at, _after([push_count])]),
         ).packed()
 
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:
-        """``tf.function`` that prepares and runs a job, and returns its packed `JobResult`.
+        """``tf.function`` that prepares and runs a job, and returns the packed `JobResult`.
 
-        The first access is not thread-safe. The arguments are:
+        The first access to this property builds the function, and is not thread-safe. The arguments
+        of the function are:
 
         sources : Tensor [n], string
         ranges : Tensor [n, 2], int32
-            Source and range of each of n units; see `read_entries`. A unit may have no entries.
+            Source of the text of each of n units, and the unit's range in it: see `read_entries`. A
+            unit may have no entries.
         indices : Tensor [n], int32
             Indices of the units in the push counter; negative for empty units.
         keys : Tensor [n, 2], int32
+            Key of each unit's random draws.
         alphas : Tensor [n, 2], float32
+            Learning rates at the start and at the end of each unit.
         replicas : Tensor [], float32
             Number of concurrent jobs.
         number : Tensor [], int64
@@ -264,9 +303,9 @@ class WorkerJob:
         """
 
         def do_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
-            began = tf.timestamp()
+            start_time = tf.timestamp()
             job = self.prepare(sources, ranges, keys, alphas, replicas, number)
-            packed = self.run(job, indices, began)
+            packed = self.run(job, indices, start_time)
             allow_parallel()
             return packed
 
@@ -284,6 +323,6 @@ class WorkerJob:
 
 
 def _after(results: Iterable[Any]) -> tf.Tensor:
-    """Time at which all elements of `results` have been computed."""
+    """Return the time at which all elements of `results` have been computed."""
     with tf.control_dependencies(list(results)):
         return tf.timestamp()

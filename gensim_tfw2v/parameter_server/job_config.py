@@ -1,4 +1,4 @@
-"""Options of a training's jobs."""
+"""Options of the jobs that workers train."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gensim_tfw2v.parameter_server.engine import Engine
 
 @dataclass(frozen=True)
 class JobConfig:
-    """Options of the jobs of workers, whichever engine trains.
+    """Options of the jobs of workers, for all engines.
 
     Parameters
     ----------
@@ -18,25 +18,27 @@ class JobConfig:
     objective : Objective
     vector_size : int
     window : int
-        gensim's `window`, before it is cut to the longest sentence.
+        gensim's `window`. The engine's windows are smaller if the longest sentence is shorter.
     max_entries : int
-        Maximum entries of a unit.
+        Maximum number of entries of a unit: tokens, and ends of sentences.
     rows_per_mean : float
         See `gensim_tfw2v.parameter_server.combining.rows_per_mean`.
     workers : int
-        Number of worker tasks in a cluster, or of threads on one machine.
+        Number of workers: tasks of a cluster, or threads on one machine.
     threads : int
-        Threads per worker: the number of work units that it trains in parallel.
+        Number of threads per worker, which is also the number of work units per job.
     wire_dtype : {"int8", "bfloat16", "float32"}
-        Type in which rows and their changes are sent. In int8, each row has a scale. The ps tasks
-        store rows as float32. So only changes, and the rows from which workers compute them, are
-        rounded.
+        Type in which rows and their changes are sent. In int8, a scale is sent with each row. The
+        ps tasks store rows as float32. So the stored rows are not rounded, only the copies on
+        workers and the changes.
     shared_corpus : bool
-        Whether workers read units from shared files; otherwise the coordinator sends them.
+        Whether workers read the texts of units from shared files. Otherwise, the coordinator sends
+        the texts.
     layout : {"rows", "columns"}
         Distribution of the tables over the ps tasks; see `RowLayout` and `ColumnLayout`.
     max_growth : float
-        Maximum factor by which concurrent workers raise the learning rate.
+        Maximum factor by which concurrent workers raise the learning rate: see
+        `gensim_tfw2v.parameter_server.combining.larger_step_sizes`.
     one_at_a_time : bool
         Whether only one worker trains at a time.
     """

@@ -1,4 +1,4 @@
-"""Base of the layouts: a table in shards, one on each ps task, and access to its rows."""
+"""Base class of layouts: a table in shards, one on each ps task, and access to the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS_AT_A_TIME = 1 << 14
 
 
 class Layout:
-    """A table [V, D] in shards.
+    """Table [V, D] that is stored in shards.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Layout:
     shard_ops : ShardOps, optional
         Ops that read and change rows; by default TensorFlow's own.
     devices : sequence of str, optional
-        Device of each shard; by default chosen by the current strategy scope.
+        Device of each shard. By default, the current strategy scope chooses the devices.
     """
 
     def __init__(
@@ -45,14 +45,15 @@ class Layout:
         self.shards = []
         for shape, device in itertools.zip_longest(shapes, devices):
             with tf.device(device):
-                # a function, so that each task allocates its own zeros
+                # The initial value is a function, so that each task allocates zeros itself.
                 zeros = partial(tf.raw_ops.Empty, shape=shape, dtype=tf.float32, init=True)
                 self.shards.append(tf.Variable(zeros, trainable=False))
 
     def on_shards(self, run: Callable[..., Any], *parts: Iterable[Any]) -> list[Any]:
         """Call a function on each shard's device, with the shard and its element of each list.
 
-        Lists may be longer than the number S of shards: element i belongs to shard i % S.
+        Returns the results of all calls. The lists `parts` may be longer than the number S of
+        shards: element i then belongs to shard i % S, and the function is called for each element.
         """
         results = []
         for shard, *arguments in zip(itertools.cycle(self.shards), *parts, strict=False):
@@ -61,7 +62,10 @@ class Layout:
         return results
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
-        """Yield chunks of rows: their shard, their indices in it, and their slices of the table."""
+        """Yield chunks of the table: a shard, indices of rows in it, and slices of the table.
+
+        The slices, of rows and of columns, select the chunk from an array [V, D].
+        """
         raise NotImplementedError
 
     def load(self, array: np.ndarray) -> None:
@@ -75,12 +79,12 @@ class Layout:
             array[part] = self._read(shard, rows)
 
     def check(self) -> None:
-        """Read from each shard; raises TensorFlow's error if its ps is lost."""
+        """Read a row from each shard. TensorFlow raises an error if a shard's ps task is lost."""
         for shard in self.shards:
             self._read(shard, np.zeros(min(1, int(shard.shape[0])), np.int32))
 
     def close(self) -> None:
-        """Free the resources of `shard_ops`. The shards are freed with this object."""
+        """Free the resources of `shard_ops`. The shards are freed when this object is."""
         for shard in self.shards:
             with tf.device(shard.device):
                 self.shard_ops.free()

@@ -1,4 +1,4 @@
-"""Checks that a cluster's tasks still hold their state, and still train."""
+"""Checks that the tasks of a cluster still respond, train, and have their state."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from gensim_tfw2v.cluster.connect import MissingTasks, check_paths, wait_for_tas
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server.layout import Layout
 
-#: Seconds without a trained unit after which all tasks are probed.
+#: Seconds without a newly trained unit after which all tasks are probed.
 PROBE_AFTER_SECONDS = 60.0
 
-#: Seconds without a trained unit after which training is given up.
+#: Seconds without a newly trained unit after which training is given up.
 GIVE_UP_SECONDS = 900.0
 
-#: Part of the message of an InvalidArgumentError. A task raises it if it was unreachable for a
-#: while, and no longer has the tensors that were sent to it before.
+#: Part of the message of an InvalidArgumentError that a task raises after it was unreachable for a
+#: while, because it no longer has the tensors that were sent to it before.
 LOST_TENSOR_MESSAGE = "relevant tensor remote_handle"
 
-#: Seconds that tasks have to answer a probe.
+#: Maximum time in seconds for tasks to answer a probe.
 ANSWER_SECONDS = 5.0
 
-#: Seconds between two checks.
+#: Seconds between two checks of the monitoring thread.
 PAUSE_SECONDS = 1.0
 
 
 @functools.cache
 def lost_errors() -> tuple[type[Exception], ...]:
-    """Errors that TensorFlow raises if a task is lost or was restarted."""
+    """Return the types of errors that TensorFlow raises if a task is lost or was restarted."""
     return (
         tf.errors.UnavailableError,
         tf.errors.AbortedError,
@@ -44,9 +44,9 @@ def lost_errors() -> tuple[type[Exception], ...]:
 
 
 class Liveness:
-    """Monitors the tasks of a training.
+    """Monitor of the tasks of a training.
 
-    A call to a hung task does not return, so a separate thread checks the tasks.
+    A call to a hung task does not return. So `watch` checks the tasks in a separate thread.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Liveness:
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
-        """Let `watch` check the tasks during this context, in which calls to them run."""
+        """Return a context for calls to tasks, in which the thread of `watch` checks them."""
         self.progress()
         self._is_busy = True
         try:
@@ -74,44 +74,54 @@ class Liveness:
         finally:
             self._is_busy = False
 
-    def watch(self, lost: Callable[[ClusterLost], None]) -> None:
-        """Start the thread that checks the tasks; it calls `lost` at most once, then stops."""
+    def watch(self, on_loss: Callable[[ClusterLost], None]) -> None:
+        """Start the thread that checks the tasks.
 
-        def look() -> None:
+        When a check fails, the thread calls `on_loss` with the error, and exits.
+        """
+
+        def check_repeatedly() -> None:
             while True:
                 time.sleep(PAUSE_SECONDS)
                 if self._is_busy:
                     try:
                         self.check()
                     except ClusterLost as error:
-                        lost(error)
+                        on_loss(error)
                         return
 
-        threading.Thread(target=look, name="tfw2v-liveness", daemon=True).start()
+        threading.Thread(target=check_repeatedly, name="tfw2v-liveness", daemon=True).start()
 
     def check(self) -> None:
-        """Check that all tasks answer, if no unit has been trained for `PROBE_AFTER_SECONDS`.
+        """Raise an error if training does not progress.
+
+        If no unit has been trained for `PROBE_AFTER_SECONDS`, all tasks must answer. If no unit has
+        been trained for `GIVE_UP_SECONDS`, an error is raised even if they do.
 
         Raises
         ------
         ClusterLost
         """
-        silent = time.monotonic() - self._last
-        if silent < PROBE_AFTER_SECONDS:
+        idle_seconds = time.monotonic() - self._last
+        if idle_seconds < PROBE_AFTER_SECONDS:
             return
         try:
             wait_for_tasks(self._tasks, ANSWER_SECONDS)
         except MissingTasks as missing:
-            raise ClusterLost(f"no unit was trained for {silent:.0f} s: {missing}") from missing
-        if silent > GIVE_UP_SECONDS:
             raise ClusterLost(
-                f"no unit was trained for {silent:.0f} s although all tasks answer: see their logs"
+                f"no unit was trained for {idle_seconds:.0f} s: {missing}"
+            ) from missing
+        if idle_seconds > GIVE_UP_SECONDS:
+            raise ClusterLost(
+                f"no unit was trained for {idle_seconds:.0f} s although all tasks answer: see "
+                "their logs"
             )
 
     def intact(self, tables: Sequence[Layout]) -> bool:
-        """Return whether all ps tasks still hold their state, so that only a worker was lost.
+        """Return whether all ps tasks still have their state.
 
-        TensorFlow reports a worker that ends during a push as if a ps had ended.
+        If so, only a worker was lost. TensorFlow raises the same error if a worker exits during a
+        push as if a ps task exits.
 
         Raises
         ------
@@ -120,7 +130,7 @@ class Liveness:
         """
         if not self._tasks:
             return True
-        time.sleep(1.0)  # a ps that is being killed may still answer
+        time.sleep(1.0)  # a ps task that is being killed may still answer before
         try:
             wait_for_tasks((task for task in self._tasks if task.role == "ps"), ANSWER_SECONDS)
             with convert_task_errors():
@@ -128,9 +138,9 @@ class Liveness:
                     table.check()
         except ConnectionError:
             return False
-        if self._checking.acquire(blocking=False):  # otherwise a concurrent call checks the paths
+        if self._checking.acquire(blocking=False):  # if not, a concurrent call checks the paths
             try:
-                with contextlib.suppress(MissingTasks):  # the lost worker
+                with contextlib.suppress(MissingTasks):  # the lost worker does not answer
                     check_paths(self._tasks)
             finally:
                 self._checking.release()
@@ -152,14 +162,16 @@ def convert_task_errors() -> Iterator[None]:
             raise
         raise _lost(error) from error
     except AssertionError as error:
-        # TensorFlow's coordinator miscounts its closures if a ps and a worker end simultaneously
+        # TensorFlow's coordinator fails an assertion about its count of closures if a ps task and a
+        # worker exit simultaneously.
         if not isinstance(error.__context__, lost_errors()):
             raise
         raise _lost(error.__context__) from error
 
 
 def _lost(error: tf.errors.OpError) -> ClusterLost:
-    # the first line only names the graph that failed; the last line contains the reason
+    """Convert an error of TensorFlow to `ClusterLost`, with the reason of the error."""
+    # The first line of the message only contains the graph that failed, the last line the reason.
     lines = [line.strip() for line in error.message.splitlines() if line.strip()]
     reason = lines[-1] if lines else type(error).__name__
     return ClusterLost(f"the cluster lost a task, or a task lost its parameters ({reason})")

@@ -1,10 +1,10 @@
 """A table whose rows are distributed over P ps tasks: row r is row ``r // P`` of shard ``r % P``.
 
-gensim numbers words by descending frequency. Round-robin distribution gives each task the same
-number of frequent words. (TensorFlow's ``ShardedVariable`` assigns contiguous ranges of rows, so
-the first task would get nearly all of the work.)
+gensim numbers words by descending frequency. So the round-robin distribution gives each task the
+same number of frequent words. (TensorFlow's ``ShardedVariable`` assigns contiguous ranges of rows,
+so the first task would get nearly all of the work.)
 
-A job fetches its rows once, trains on a copy, and pushes the changes once.
+A job fetches its rows once, trains on a copy of them, and pushes their changes once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ from gensim_tfw2v.parameter_server.wire import decoded
 
 
 class Split(NamedTuple):
-    """Ids in parts: first the first part of each shard, then the second part of each, and so on.
+    """Ids of rows, split into one or more parts per shard.
+
+    The first parts of all shards come first, then their second parts, and so on.
 
     Attributes
     ----------
     rows : list of Tensor, int32
-        Row indices of each part in its shard.
+        For each part, the indices of its rows in the shard.
     indices : list of Tensor, int32
-        Indices of each part's elements in the ids.
+        For each part, the indices of its ids among all ids.
     """
 
     rows: list[tf.Tensor]
@@ -43,7 +45,7 @@ class Split(NamedTuple):
 
 
 class RowLayout(Layout):
-    """Rows distributed over shards, one on each ps task.
+    """Layout of a table whose rows are distributed over shards, one on each ps task.
 
     Parameters
     ----------
@@ -65,12 +67,13 @@ class RowLayout(Layout):
     ) -> None:
         shapes = [(len(range(shard, rows, shards)), size) for shard in range(shards)]
         super().__init__(rows, size, shapes, shard_ops, devices)
-        # one per shard, since several shards may be on one device
+        # Names of TensorFlow's maps of staged changes. Each shard has its own, since several shards
+        # may be on one device.
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
         self._stages = [f"{stage}-{shard}" for shard in range(shards)]
 
     def split(self, ids: tf.Tensor, n_parts: int = 1) -> Split:
-        """Locate rows by their ids, in `n_parts` parts per shard; for `fetch` and `push`."""
+        """Split ids into `n_parts` parts per shard, and locate their rows in the shards."""
         n_shards = len(self.shards)
         indices = tf.range(tf.size(ids))
         if n_shards * n_parts == 1:
@@ -84,25 +87,28 @@ class RowLayout(Layout):
         )
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
-        """Return rows [ids, D] in `dtype`, in which they are sent."""
+        """Return the rows of a split, in the order of the ids: [ids, D], sent in `dtype`."""
         return join_parts(split.indices, self.fetch_parts(split, dtype))
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
-        """Return the rows of each part."""
+        """Return the rows of each part of a split. They are sent in `dtype`."""
         return self.on_shards(partial(self.shard_ops.read, dtype=dtype), split.rows)
 
     def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
-        """Add changes [ids, D] to rows with distinct ids; they are sent in `dtype`."""
+        """Add changes [ids, D] to the rows of distinct ids. The changes are sent in `dtype`."""
         return self.push_parts(split, parts_of(split, tf.cast(changes, dtype)))
 
     def push_parts(self, split: Split, parts: list[tf.Tensor]) -> tf.Operation:
-        """Add changes to the rows of each part."""
+        """Add changes to the rows of a split; `parts` contains those of each part."""
         return tf.group(self.on_shards(self.shard_ops.add, split.rows, parts))
 
     def stage(self, split: Split, parts: list[tf.Tensor], number: tf.Tensor) -> tf.Operation:
-        """Store changes at the ps tasks of their rows, under a number, for `add_staged`."""
+        """Store the changes of a job on the ps tasks of the rows, without adding them.
 
-        def lay(_: tf.Variable, stage: str, *rows_and_changes: tf.Tensor) -> tf.Operation:
+        `add_staged` adds them later, by the job's number.
+        """
+
+        def stage_part(_: tf.Variable, stage: str, *rows_and_changes: tf.Tensor) -> tf.Operation:
             return tf.raw_ops.MapStage(
                 key=number,
                 indices=[0, 1],
@@ -111,7 +117,7 @@ class RowLayout(Layout):
                 shared_name=stage,
             )
 
-        return tf.group(self.on_shards(lay, self._stages, split.rows, parts))
+        return tf.group(self.on_shards(stage_part, self._stages, split.rows, parts))
 
     def add_staged(
         self,
@@ -120,45 +126,49 @@ class RowLayout(Layout):
         combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
         drop_others: bool = True,
     ) -> tf.Operation:
-        """Add the changes that were staged under these numbers.
+        """Add the changes that the jobs with these numbers have staged.
 
         Parameters
         ----------
         numbers : Tensor [n], int64
-            The shape must be static. With n = 0 and `drop_others`, all staged changes are dropped.
+            Numbers of jobs; n must be static. With n = 0 and `drop_others`, all staged changes are
+            dropped.
         dtype : DType
-            Type in which they were staged.
+            Type of the staged changes.
         combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D], optional
-            Combines two changes of each row; zeros stand for no change. By default, changes are
-            added sequentially, in the order of the numbers.
+            Combines two changes of each of u rows, where zeros stand for no change. By default,
+            changes are added sequentially, in the order of the numbers.
         drop_others : bool
-            Drop the changes staged under all remaining numbers.
+            Whether the staged changes of all other jobs are dropped.
         """
 
-        def add(shard: tf.Variable, stage: str) -> tf.Operation:
+        def add_to_shard(shard: tf.Variable, stage: str) -> tf.Operation:
             staged = []
             for number in tf.unstack(numbers):
                 rows, changes = tf.raw_ops.MapUnstage(
                     key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
                 )
                 staged.append((tf.ensure_shape(rows, [None]), changes))
-            added = tf.no_op()
+            addition = tf.no_op()
             for rows, changes in [self._combined(staged, combine)] if combine else staged:
-                with tf.control_dependencies([added]):
-                    added = self.shard_ops.add(shard, rows, changes)
+                with tf.control_dependencies([addition]):
+                    addition = self.shard_ops.add(shard, rows, changes)
             if drop_others:
-                with tf.control_dependencies([added]):
-                    added = tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)
-            return added
+                with tf.control_dependencies([addition]):
+                    addition = tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)
+            return addition
 
-        return tf.group(self.on_shards(add, self._stages))
+        return tf.group(self.on_shards(add_to_shard, self._stages))
 
     def _combined(
         self,
         staged: list[tuple[tf.Tensor, tf.Tensor]],
         combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the distinct rows that change, and one combined change for each: [u, D]."""
+        """Return the distinct rows of staged changes, and a combined change for each row: [u, D].
+
+        `staged` contains, for each job, the rows and their changes.
+        """
         distinct, inverse = tf.unique(tf.concat([rows for rows, _ in staged], 0))
         staged_rows = tf.split(inverse, [tf.size(rows) for rows, _ in staged], num=len(staged))
         shape = [tf.size(distinct), self.size]
@@ -166,7 +176,8 @@ class RowLayout(Layout):
             tf.scatter_nd(part[:, None], decoded(changes), shape)
             for part, (_, changes) in zip(staged_rows, staged, strict=True)
         ]
-        while len(changes) > 1:  # in a binary tree, so that all changes have similar weight
+        # Combine changes along a binary tree, so that each has a similar weight in the result.
+        while len(changes) > 1:
             pairs = zip(changes[::2], changes[1::2], strict=False)
             changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
         return distinct, changes[0]
@@ -187,9 +198,12 @@ def adder_of_staged(
     combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
     drop_others: bool = True,
 ) -> tf.types.experimental.PolymorphicFunction:
-    """Build a ``tf.function`` of job numbers that calls `add_staged` for all tables in use."""
+    """Build a ``tf.function`` that calls `RowLayout.add_staged` for all tables in use.
 
-    @tf.function(autograph=False)  # traced once per length of `numbers`; few lengths occur
+    Its argument is a list of job numbers.
+    """
+
+    @tf.function(autograph=False)  # traced once per length of `numbers`; only few lengths occur
     def add_staged(numbers):  # type: ignore[no-untyped-def]
         additions = [t.add_staged(numbers, dtype, combine, drop_others) for t in tables if t.rows]
         with tf.control_dependencies(additions):
@@ -199,14 +213,17 @@ def adder_of_staged(
 
 
 def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
-    """Split rows, which are in the order of the ids, into the parts of a `Split`."""
+    """Split rows [ids, ...], in the order of the ids, into the parts of a `Split`."""
     return [rows] if len(split.indices) == 1 else [tf.gather(rows, part) for part in split.indices]
 
 
 class RowJob(WorkerJob):
-    """Adds changes, or a fraction of each, to the rows on the ps tasks; see `WorkerJob`."""
+    """Job that adds its changes, or fractions of them, to the rows on the ps tasks.
 
-    #: Number of parts per shard. One part is sent while the next is gathered or added.
+    See `WorkerJob`.
+    """
+
+    #: Number of parts per shard. While one part is sent, the next is gathered or added.
     n_parts = 4
     by_direction = True
 
@@ -218,7 +235,7 @@ class RowJob(WorkerJob):
         }
 
     def fetch(self) -> list[tf.Operation]:
-        """Fetch the rows; keep a copy as received, from which `push` computes the changes."""
+        """Fetch the rows. `push` computes changes as differences from the rows as received."""
         self._tables = self.server.tables._asdict()
         self._splits = {
             name: self._tables[name].split(ids, self.n_parts) for name, ids in self.job.ids.items()
@@ -227,7 +244,7 @@ class RowJob(WorkerJob):
             name: self._tables[name].fetch_parts(split, self.wire)
             for name, split in self._splits.items()
         }
-        # computed in parallel with training
+        # The fractions are computed in parallel with training.
         self._shares = self._measure_shares()
         return [
             self._scratch[name].place(self._splits[name].indices, parts)
@@ -236,16 +253,19 @@ class RowJob(WorkerJob):
 
     def train(self) -> list[UnitResult]:
         """Train the units in parallel."""
-        # new handles for each thread: TensorFlow would serialize threads that share a handle
+        # Each unit gets new handles, because TensorFlow would run units that share a handle
+        # sequentially.
         return [
             self.config.engine.train(
-                unit, Tables(*(rows.handle() for rows in self._scratch.values())), self.job.words
+                unit,
+                Tables(*(rows.make_handle() for rows in self._scratch.values())),
+                self.job.words,
             )
             for unit in self.job.units
         ]
 
     def push(self) -> list[tf.Operation]:
-        """Push each table's changes."""
+        """Push the changes of each table."""
         return [
             self._push(
                 name,
@@ -267,27 +287,29 @@ class RowJob(WorkerJob):
         if self.config.workers == 1 or not self.by_direction:
             return dict.fromkeys(self._splits)
         rates = self.rates()
-        # effective step z of a row: alpha * tokens * rate
-        size = self.job.alpha * self.job.tokens
-        # in the order of the ids, so that draws do not depend on the number of ps tasks
+        # The effective step z of a row is alpha * tokens * rate.
+        step_per_rate = self.job.alpha * self.job.tokens
+        # Rows are joined in the order of the ids, so that random draws of rows do not depend on the
+        # number of ps tasks.
         rows = {
             name: join_parts(split.indices, self._fetched[name])
             for name, split in self._splits.items()
         }
         steepest = self.directions(rows, rates)
-        return {name: steepest[name].shares(size * rate) for name, rate in rates.items()}
+        return {name: steepest[name].shares(step_per_rate * rate) for name, rate in rates.items()}
 
 
 class StagedJob(RowJob):
-    """Stages its changes at the ps tasks, under its number; see `RowLayout.stage`.
+    """Job that stages its changes on the ps tasks, under its number; see `RowLayout.stage`.
 
-    If `by_direction` is False, the whole changes are staged, to be combined later.
+    If `by_direction` is False, the job stages whole changes rather than fractions. The changes of
+    several jobs are combined when they are added.
     """
 
     n_parts = 1
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """Return 0: all jobs of a round start from the same rows."""
+        """Return 0, because no changes are added while the jobs of a round run."""
         return tf.zeros_like(others)
 
     def _push(self, name: str, changes: list[tf.Tensor]) -> tf.Operation:

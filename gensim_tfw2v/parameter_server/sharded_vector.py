@@ -1,7 +1,7 @@
-"""One vector that consists of all tables, in shards; operations run where the shards are.
+"""All tables as one vector, in shards; each operation runs on the devices of the shards.
 
-A dot product receives one number from each shard. The remaining operations send at most one number
-to each shard (Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
+A dot product receives one number from each shard. All other operations send at most one number to
+each shard (Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Shards = list[tf.Variable]
 
 
 class ShardedVector:
-    """Rows of some tables as one vector, changed in place.
+    """Vector that consists of all rows of some tables. Operations change it in place.
 
-    It is not synchronized with pushes to its tables.
+    Operations are not synchronized with concurrent pushes to the tables.
 
     Parameters
     ----------
@@ -32,10 +32,14 @@ class ShardedVector:
         self._devices = tuple(shard.device for shard in self._shards)
 
     def like(self, size: int | None = None) -> ShardedVector:
-        """Return a vector of zeros with shards on the same devices; `size` changes its columns."""
+        """Return a vector of zeros, with shards on the same devices.
+
+        Its tables have the same numbers of rows, and `size` columns if this is set.
+        """
         tables = []
         for table in self.tables:
-            # explicit: a strategy's scope would place shards round-robin, on different devices
+            # Set the devices explicitly: the scope of a strategy would place shards round-robin, on
+            # different devices.
             devices = [shard.device for shard in table.shards]
             tables.append(RowLayout(table.rows, size or table.size, len(devices), devices=devices))
         return ShardedVector(tables)
@@ -70,17 +74,18 @@ class ShardedVector:
 
 
 @tf.function(autograph=False)
-def _dot(devices: Sequence[str], left: Shards, right: Shards) -> tf.Tensor:
+def _dot(devices: Sequence[str], shards: Shards, operands: Shards) -> tf.Tensor:
+    """Return the dot product of two vectors: [], float64."""
     parts = []
-    for device, left_shard, right_shard in zip(devices, left, right, strict=True):
+    for device, shard, operand in zip(devices, shards, operands, strict=True):
         with tf.device(device):
-            row_products = tf.reduce_sum(left_shard * right_shard, 1)
+            row_products = tf.reduce_sum(shard * operand, 1)
             parts.append(tf.reduce_sum(tf.cast(row_products, tf.float64)))
     return tf.add_n(parts)
 
 
-#: Functions that return the new value of a shard, from its current value, the corresponding shard
-#: of a second vector, and a factor.
+#: Operations of `ShardedVector`, by name. Each returns the new value of a shard. The arguments are
+#: its current value, the corresponding shard of a second vector, and a factor.
 CHANGES: dict[str, Callable[..., tf.Tensor]] = {
     "add": lambda shard, operand, factor: shard + factor * operand,
     "scale": lambda shard, operand, factor: factor * shard,
@@ -92,8 +97,9 @@ CHANGES: dict[str, Callable[..., tf.Tensor]] = {
 
 @tf.function(autograph=False)
 def _assign(
-    change: str, devices: Sequence[str], left: Shards, right: Shards, factor: tf.Tensor
+    change: str, devices: Sequence[str], shards: Shards, operands: Shards, factor: tf.Tensor
 ) -> None:
-    for device, left_shard, right_shard in zip(devices, left, right, strict=True):
+    """Change the shards `shards` by an operation of `CHANGES` with the operands `operands`."""
+    for device, shard, operand in zip(devices, shards, operands, strict=True):
         with tf.device(device):
-            left_shard.assign(CHANGES[change](left_shard, right_shard, factor), read_value=False)
+            shard.assign(CHANGES[change](shard, operand, factor), read_value=False)

@@ -1,7 +1,8 @@
-"""Sub-models: the sample of each, and functions that train its whole tables on one worker.
+"""Sub-models: the sample of each, and the functions that train all of its tables on one worker.
 
-TensorFlow runs a job on any free worker. A worker remembers which sub-model it holds, and the
-number of jobs that it has trained. It refuses jobs of different sub-models, and jobs out of order.
+TensorFlow runs a job on any free worker, but all jobs of a sub-model must run on the worker that
+stores its tables, in order. So a worker stores which sub-model it has, and the number of its jobs
+that are trained. The worker refuses jobs of different sub-models, and jobs out of order.
 """
 
 from __future__ import annotations
@@ -25,32 +26,43 @@ from gensim_tfw2v.parameter_server.scratch import Scratch
 
 
 class SubModelTask(NamedTuple):
-    """A sub-model to train, through all epochs."""
+    """Sub-model to train, for all epochs.
 
-    number: int  # from 0
+    Attributes
+    ----------
+    number : int
+        Number of the sub-model, from 0.
+    sampling : Sampling
+        Selects the sub-model's sample of the corpus.
+    epochs : sequence of sequences of UnitTask
+        For each epoch, the units of the whole corpus, in the order of training.
+    """
+
+    number: int
     sampling: Sampling
-    epochs: Sequence[Sequence[UnitTask]]  # units of the whole corpus, in the order of each epoch
+    epochs: Sequence[Sequence[UnitTask]]
 
     def jobs(
         self, config: JobConfig, seed: int, seen: np.ndarray
     ) -> Iterator[tuple[int, list[WorkUnit], tuple[Any, ...]]]:
-        """Yield each job: its epoch, its units for reports, and arguments of the worker's function.
+        """Yield the jobs of the sub-model: epoch, units for reports, and arguments of `train`.
 
-        At least one job is yielded, possibly without units: a worker acquires the sub-model with
-        the first job.
+        At least one job is yielded, even if its sample has no units, because a worker acquires the
+        sub-model with the first job.
 
         Parameters
         ----------
         config : JobConfig
             A job has ``config.threads`` units.
         seed : int
+            Seed of the units' keys.
         seen : ndarray [V], int64
             Number of occurrences of each word in the sample; updated in place before each job.
 
         Returns
         -------
         iterator of (int, list of WorkUnit, tuple of Tensor)
-            The tensors are entries, keys and alphas, as in `SubModelFunctions`.
+            The tensors are the entries, keys and alphas of `SubModelFunctions.train`.
         """
         threads = config.threads
         number = self.number
@@ -64,36 +76,39 @@ class SubModelTask(NamedTuple):
             for part in runs_of(sampled_tasks, threads):
                 entries = []
                 keys = []
-                named = []
+                report_units = []
                 for unit in (task.unit for task in part):
                     sample = sampling.of(unit.read(), number, unit.index, epoch)
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))
                     entries.append(config.engine.pack(sample))
-                    # unique per sub-model, epoch and unit, since each has different entries
+                    # Keys differ between sub-models, epochs and units, because entries do.
                     index = (epoch * sampling.n_samples + number) * total + unit.index
                     keys.append(unit_key(seed, epoch, index))
-                    named.append(_share_of(unit, index, number, sampling))
+                    report_units.append(_share_of(unit, index, number, sampling))
                 has_units = True
                 alphas = [task.alphas for task in part]
-                yield epoch, named, _tensors(threads, entries, keys, alphas)
+                yield epoch, report_units, _tensors(threads, entries, keys, alphas)
         if not has_units:
             yield 0, [], _tensors(threads, [], [], [])
 
 
 class SubModelDone(NamedTuple):
-    """Report that a sub-model has been written to its files."""
+    """Report that all tables of the sub-model `number` have been written to files."""
 
     number: int
 
 
 def file_of(folder: Path, number: int, name: str) -> Path:
-    """Return the path of a sub-model's table, by its name in `Tables`, or of ``"seen"``.
+    """Return the path of a ``.npy`` file of a sub-model.
 
-    Returns
-    -------
-    Path
-        A ``.npy`` file: a table, float32 [V, D]; or the number of occurrences of each word in the
-        sample, int64 [V].
+    Parameters
+    ----------
+    folder : Path
+    number : int
+        Number of the sub-model.
+    name : str
+        Name of a table in `Tables`, float32 [V, D]; or ``"seen"``, the number of occurrences of
+        each word in the sample, int64 [V].
     """
     return folder / f"sub-model-{number:03}-{name}.npy"
 
@@ -101,17 +116,21 @@ def file_of(folder: Path, number: int, name: str) -> Path:
 def _tensors(
     threads: int, entries: list[bytes], keys: list[Any], alphas: list[Any]
 ) -> tuple[Any, ...]:
-    """Convert units to arguments of the worker's function, padded with empty units."""
-    empty = threads - len(entries)
+    """Convert units to arguments of `SubModelFunctions.train`, padded with empty units."""
+    n_empty = threads - len(entries)
     return (
-        tf.constant(entries + [b""] * empty),
-        tf.constant(keys + [[0, 0]] * empty, tf.int32),
-        tf.constant(alphas + [(0.0, 0.0)] * empty, tf.float32),
+        tf.constant(entries + [b""] * n_empty),
+        tf.constant(keys + [[0, 0]] * n_empty, tf.int32),
+        tf.constant(alphas + [(0.0, 0.0)] * n_empty, tf.float32),
     )
 
 
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
-    """Return a unit for reports. Over all sub-models, its counts add up to those of `unit`."""
+    """Return a copy of `unit` for the reports of a sub-model.
+
+    If several sub-models sample sentences of the unit, each reports an equal share of its counts, so
+    that the shares of all sub-models add up to the counts of `unit`.
+    """
     parts = {}
     if sampling.kind != "equal":
         for name in ("raw_words", "sentences", "tokens"):
@@ -121,11 +140,15 @@ def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> Wo
     return replace(unit, index=index, **parts)
 
 
+#: The ``tf.function`` of a worker.
 Function = Callable[..., Any]
 
 
 def results_of(packed: np.ndarray) -> UnitResult:
-    """Return the results [n] of a job's units; 0 for a job that was refused or trained before."""
+    """Return the results [n] of a job's units, from the result of `SubModelFunctions.train`.
+
+    They are 0 for a job that was refused or trained before.
+    """
     return UnitResult(*np.split(packed[1:], len(UnitResult._fields)))
 
 
@@ -135,19 +158,23 @@ class SubModelFunctions(NamedTuple):
     Attributes
     ----------
     train : function (entries, keys, alphas, attempt, job, others) -> Tensor [1 + 4 n]
-        Returns, in float64, 1 if the worker has trained the job, now or before, or 0 if it refuses
-        the job; then the results of the job's units, for `results_of`.
+        Trains a job. The first element of the result is 1 if the worker has trained the job, now
+        or in an earlier call, and 0 if it refuses the job. The following elements are the results
+        of the job's units, for `results_of`. All are float64.
 
         entries : Tensor [n], string
             Entries of each of n units, one per thread, from `Engine.pack`.
         keys, alphas : Tensor [n, 2], int32 and float32
+            Key and learning rates of each unit.
         attempt, job : Tensor [], int64
-            Number of the attempt to train the sub-model, from 1, and of the job in it, from 0.
+            Number of the attempt to train the sub-model, from 1, and of the job in the attempt,
+            from 0.
         others : Tensor [m], int64
-            Concurrent attempts, whose sub-models must not be replaced.
+            Numbers of all concurrent attempts. A worker that stores the sub-model of one of them
+            must not replace it.
     read : Tables of function (attempt, first) -> Tensor [rows, D]
-        Returns at most `ROWS_AT_A_TIME` rows of a table; none if the worker does not hold the
-        sub-model of this attempt.
+        Returns at most `ROWS_AT_A_TIME` rows of a table, from index `first`. The result has no rows
+        if the worker does not store the sub-model of this attempt.
     """
 
     train: Function
@@ -155,7 +182,7 @@ class SubModelFunctions(NamedTuple):
 
 
 def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelFunctions:
-    """Build the functions of workers. Sub-models start from the rows on the ps tasks.
+    """Build the functions of workers. Training starts from the rows on the ps tasks.
 
     Parameters
     ----------
@@ -169,27 +196,28 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
             for name in Tables._fields
         )
     )
-    job_of_any = WorkerJob(config, server)
-    # sub-model that a worker holds: its attempt, and the number of jobs trained
+    worker_job = WorkerJob(config, server)
+    # The lease of a worker is the attempt whose sub-model it stores, and the number of trained
+    # jobs.
     lease = server.worker_variables.own("lease", [2], tf.int64, device="CPU")
 
     def read_lease() -> tf.Tensor:
-        """Attempt, and number of jobs trained: [2], int64; 0 for none."""
+        """Return the lease of this worker: [2], int64; zeros if it stores no sub-model."""
         return tf.cond(
             tf.raw_ops.VarIsInitializedOp(resource=lease()),
             lambda: tf.raw_ops.ReadVariableOp(resource=lease(), dtype=tf.int64),
             lambda: tf.zeros([2], tf.int64),
         )
 
-    def hold(attempt: tf.Tensor, jobs: tf.Tensor) -> tf.Operation:
-        return tf.raw_ops.AssignVariableOp(resource=lease(), value=tf.stack([attempt, jobs]))
+    def write_lease(attempt: tf.Tensor, n_jobs: tf.Tensor) -> tf.Operation:
+        return tf.raw_ops.AssignVariableOp(resource=lease(), value=tf.stack([attempt, n_jobs]))
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
-        """Acquire the worker for an attempt: copy the initial rows from the ps tasks."""
-        copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
-        with tf.control_dependencies(copied):
-            done = hold(attempt, tf.zeros([], tf.int64))
-        with tf.control_dependencies([done]):
+        """Acquire this worker for an attempt, and copy the initial rows from the ps tasks."""
+        copies = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
+        with tf.control_dependencies(copies):
+            write = write_lease(attempt, tf.zeros([], tf.int64))
+        with tf.control_dependencies([write]):
             return tf.constant(True)
 
     @tf.function(
@@ -204,19 +232,19 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
         ],
     )
     def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
-        words = job_of_any.words()
+        words = worker_job.words()
         lease_now = read_lease()
         is_mine = tf.equal(lease_now[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, lease_now[0]))
         is_next = tf.cond(
             is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(lease_now[1], job)
         )
-        # the job was trained before, but its answer did not arrive
+        # True if the job was trained in an earlier call, whose result did not arrive.
         was_trained = is_mine & tf.equal(lease_now[1], job + 1)
 
         def train_units() -> tf.Tensor:
             engine = config.engine
-            handles = Tables(*(table.handle() for table in tables))
+            handles = Tables(*(table.make_handle() for table in tables))
             units = zip(*map(tf.unstack, (entries, keys, alphas)), strict=True)
             prepared = [
                 engine.prepare(words, engine.unpack(text), key, alpha, config.max_entries)
@@ -226,33 +254,33 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
             fields = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*results, strict=True)]
             return tf.concat(fields, 0)
 
-        # do not read any rows for a refused job: a worker without a sub-model has none
+        # Do not read rows for a refused job, because a worker without a sub-model has none.
         results = tf.cond(
             is_next, train_units, lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64)
         )
         with tf.control_dependencies([results]):
-            noted = hold(
+            write = write_lease(
                 tf.where(is_next, attempt, lease_now[0]), tf.where(is_next, job + 1, lease_now[1])
             )
-        with tf.control_dependencies([noted]):
+        with tf.control_dependencies([write]):
             return tf.concat([tf.cast([is_next | was_trained], tf.float64), results], 0)
 
-    def reader(table: Scratch) -> Function:
+    def make_reader(table: Scratch) -> Function:
         @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int64)] * 2)
-        def read(attempt, first):  # type: ignore[no-untyped-def]
+        def read_rows(attempt, first):  # type: ignore[no-untyped-def]
             return tf.cond(
                 tf.equal(read_lease()[0], attempt),
                 lambda: table.read_part(first, ROWS_AT_A_TIME),
                 lambda: tf.zeros([0, config.vector_size]),
             )
 
-        return read
+        return read_rows
 
-    return SubModelFunctions(train, Tables(*map(reader, tables)))
+    return SubModelFunctions(train, Tables(*map(make_reader, tables)))
 
 
 def _copy(layout, table: Scratch) -> tf.Operation:  # type: ignore[no-untyped-def]
-    """Copy the rows of a layout into a worker's variable, `ROWS_AT_A_TIME` at a time."""
+    """Copy the rows of a layout on the ps tasks to the worker's variable `table`, in chunks."""
     zeros = table.allocate(layout.rows)
 
     def copy(first: tf.Tensor) -> tf.Tensor:

@@ -1,6 +1,6 @@
-"""Encoded text of work units, which workers read from shared files, or get from the coordinator.
+"""Encoded texts of work units, which workers read from shared files or get from the coordinator.
 
-The coordinator sends entries in the engine's code: see `Engine.pack`.
+The coordinator sends entries in the code of the engine: see `Engine.pack`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 
-#: Source and range of an empty unit, as from `source_of`; padding for jobs with too few units.
+#: Source and range of an empty unit, as in the result of `source_of`. Jobs with fewer units than
+#: threads are padded with it.
 NOTHING = (b"", (0, 0))
 
 
 def source_of(unit: WorkUnit, config: JobConfig) -> tuple[bytes, tuple[int, int]]:
-    """Return the source and range of a unit, for `read_entries` on a worker."""
+    """Return the source and the range of a unit's text, which are arguments of `read_entries`."""
     entry_range = unit.start, unit.stop
     if config.shared_corpus:
         return os.fsencode(os.path.abspath(unit.path)), entry_range
@@ -26,15 +27,16 @@ def source_of(unit: WorkUnit, config: JobConfig) -> tuple[bytes, tuple[int, int]
 
 
 def read_entries(source: tf.Tensor, entry_range: tf.Tensor, config: JobConfig) -> tf.Tensor:
-    """Return a unit's entries, on the worker.
+    """Read the entries of a unit, on a worker.
 
     Parameters
     ----------
     source : Tensor [], string
-        Entries from `Engine.pack`; with ``config.shared_corpus``, the path of a file that contains
-        them as little-endian int32.
+        With ``config.shared_corpus``, the path of a file of entries, little-endian int32. Otherwise
+        the entries themselves, from `Engine.pack`.
     entry_range : Tensor [2], int32
-        First entry and end of the unit's range in the file.
+        Index of the unit's first entry in the file, and of the entry after its last one. Not used
+        without ``config.shared_corpus``.
     config : JobConfig
 
     Returns
@@ -52,13 +54,13 @@ def read_entries(source: tf.Tensor, entry_range: tf.Tensor, config: JobConfig) -
     return tf.io.decode_raw(text, tf.int32)
 
 
-def is_seen_by(workers: int, folder: Path) -> bool:
-    """Return whether all workers can read what this process writes to a folder."""
+def is_shared_folder(folder: Path, n_workers: int) -> bool:
+    """Return whether all workers of the cluster can read files that this process writes there."""
     path = folder.absolute() / f"seen-{uuid.uuid4().hex}"
     token = uuid.uuid4().bytes
     path.write_bytes(token)
     try:
-        for index in range(workers):
+        for index in range(n_workers):
             with tf.device(f"/job:worker/replica:0/task:{index}/device:CPU:0"):
                 if tf.io.read_file(os.fsencode(path)).numpy() != token:
                     return False

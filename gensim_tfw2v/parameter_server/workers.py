@@ -11,14 +11,14 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
-from gensim_tfw2v.parameter_server.text import is_seen_by
+from gensim_tfw2v.parameter_server.text import is_shared_folder
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]
 
 
 class ClusterWorkers:
-    """Worker tasks of a cluster. If a worker ends, its job is run again.
+    """Worker tasks of a cluster. If a worker exits, TensorFlow runs its job on a different one.
 
     Parameters
     ----------
@@ -27,18 +27,18 @@ class ClusterWorkers:
     tasks : sequence of Task
         ps and worker tasks of the cluster.
     liveness : Liveness
-        Notified of each finished job.
+        Monitor of the tasks, to which each finished job is reported.
 
     Attributes
     ----------
     number : int
         Number of workers N.
     shards : int
-        Number of ps tasks P that rows are distributed over.
+        Number P of ps tasks, over which rows are distributed.
     are_threads : bool
         Whether the workers are threads of this process.
     liveness : Liveness
-        Monitor of the tasks; threads have no tasks to monitor.
+        Monitor of the tasks. The monitor of threads has no tasks, and does nothing.
     """
 
     are_threads = False
@@ -54,27 +54,31 @@ class ClusterWorkers:
         return self._coordinator.strategy.scope()
 
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
-        """Run a job on the next free worker; `slot` is ignored.
+        """Schedule a job on the next free worker; `slot` is ignored.
 
-        ``result()`` of the returned object waits for the job's result and returns it, an ndarray.
+        The method ``result`` of the returned object waits until the job is finished, and returns
+        the result of the function, an ndarray.
         """
         while True:
             try:
                 scheduled = self._coordinator.schedule(function, args=arguments)
                 return _OnCluster(scheduled, self.liveness)
             except tf.errors.OpError:
-                # error of an earlier job, whose `result` raises it too; it is raised here only once
+                # This is the error of an earlier job, whose `result` raises it, too. Try again,
+                # because TensorFlow raises each error only once here.
                 continue
 
     def sees(self, folder: Path) -> bool:
-        """Return whether workers can read what this process writes to a folder."""
-        return is_seen_by(self.number, folder)
+        """Return whether all workers can read files that this process writes to a folder."""
+        return is_shared_folder(folder, self.number)
 
     def close(self) -> None:
-        """Do nothing: this object does not own the tasks."""
+        """Do nothing, because the tasks belong to the cluster."""
 
 
 class _OnCluster:
+    """Job that has been scheduled on a worker task; `result` is like that of `Future`."""
+
     def __init__(self, scheduled: Any, liveness: Liveness) -> None:
         self._scheduled = scheduled
         self._liveness = liveness
@@ -87,7 +91,9 @@ class _OnCluster:
 
 
 class LocalWorkers:
-    """Threads of this process as workers; the tables are in its memory. See `ClusterWorkers`.
+    """Threads of this process as workers, with the tables in its memory.
+
+    The attributes and methods are those of `ClusterWorkers`.
 
     Parameters
     ----------
@@ -99,8 +105,8 @@ class LocalWorkers:
     shards = 1
 
     def __init__(self, number: int) -> None:
-        # Jobs run in parallel, so one thread per op is enough. TensorFlow allows this setting only
-        # before its first op.
+        # Jobs run in parallel, so one thread per op is enough. After its first op, TensorFlow does
+        # not allow this setting, and raises an error.
         with contextlib.suppress(RuntimeError):
             if not tf.config.threading.get_intra_op_parallelism_threads():
                 tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -114,21 +120,21 @@ class LocalWorkers:
         return contextlib.nullcontext()
 
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
-        """Run a job in the next free thread, or in the thread of a slot below N."""
+        """Schedule a job in the next free thread or, with `slot` below N, in a fixed thread."""
         pool = self._pool if slot is None else self._slots[slot]
         return pool.submit(lambda: function(*arguments).numpy())
 
     def sees(self, folder: Path) -> bool:
-        """Return False: entries are passed to jobs, which would otherwise read the whole file."""
+        """Return False, so that jobs receive their entries: each job would read the whole file."""
         return False
 
     def close(self) -> None:
-        """Stop the threads, after their current jobs."""
+        """Stop the threads when they have finished their current jobs."""
         for pool in (self._pool, *self._slots):
             pool.shutdown(cancel_futures=True)
 
 
-#: Workers that run jobs.
+#: Workers of either kind.
 Workers = ClusterWorkers | LocalWorkers
 
 #: A job that has been scheduled on a worker.

@@ -68,8 +68,8 @@ class ReplicaTable:
 
     def renew(self, indices: tf.Tensor, fetched_rows: tf.Tensor) -> list[tf.Operation]:
         """Set rows to the fetched values plus the local changes that have not been pushed."""
-        current = self.current.handle()
-        known_rows = self._known_rows.handle()
+        current = self.current.make_handle()
+        known_rows = self._known_rows.make_handle()
         rows = tf.cast(fetched_rows, tf.float32)
         new_rows = rows + (read_rows(current, indices) - read_rows(known_rows, indices))
         with tf.control_dependencies([new_rows]):
@@ -77,8 +77,8 @@ class ReplicaTable:
 
     def take(self, indices: tf.Tensor) -> tf.Tensor:
         """Return the changes that have not been pushed, and mark them as pushed."""
-        known_rows = self._known_rows.handle()
-        rows = read_rows(self.current.handle(), indices)
+        known_rows = self._known_rows.make_handle()
+        rows = read_rows(self.current.make_handle(), indices)
         change = rows - read_rows(known_rows, indices)
         with tf.control_dependencies([change]):
             write = write_rows(known_rows, indices, rows)
@@ -270,7 +270,7 @@ class ReplicaJob(WorkerJob):
         tables, squares = (
             Tables(
                 *(
-                    by_name[name].current.handle() if name in by_name else None
+                    by_name[name].current.make_handle() if name in by_name else None
                     for name in Tables._fields
                 )
             )
@@ -288,7 +288,7 @@ class ReplicaJob(WorkerJob):
                 indices = window[name]
                 size = self.job.alpha
                 if self._squares:
-                    squares = read_rows(self._squares[name].current.handle(), indices)
+                    squares = read_rows(self._squares[name].current.make_handle(), indices)
                     size = adagrad_sizes(squares[:, 0], size)
                 steps = size * n_tokens * tf.gather(self._row_rates[name], indices)
                 share = self._directions[name].shares(steps)

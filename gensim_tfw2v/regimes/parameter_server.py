@@ -153,8 +153,8 @@ class ParameterServerRegime:
         trace = JobTrace(
             result.times.tolist(),
             len(tasks),
-            int(result.fetched),
-            int(result.pushed),
+            int(result.fetched_bytes),
+            int(result.pushed_bytes),
             float(result.staleness),
         )
         job_traffic = Traffic(
@@ -162,7 +162,7 @@ class ParameterServerRegime:
             tokens=int(result.units.kept.sum()),
             fetched_bytes=trace.fetched_bytes,
             pushed_bytes=trace.pushed_bytes,
-            corpus_bytes=int(result.texts),
+            corpus_bytes=int(result.text_bytes),
             staleness=[trace.staleness],
             seconds=np.diff(result.times),
             jobs=[trace],

@@ -119,7 +119,9 @@ class GradientJob(WorkerJob):
         options = self.config.engine.options
         results = []
         for unit, sums in zip(self.job.units, self._sums, strict=True):
-            rows = {name: FixedRows(rows, sums[name].handle()) for name, rows in self._rows.items()}
+            rows = {
+                name: FixedRows(rows, sums[name].make_handle()) for name, rows in self._rows.items()
+            }
             tables = Tables(*map(rows.get, Tables._fields))
             zeros = (tf.zeros([], tf.float64),) * 3
             unit_sums = unit.train_steps(options, tables, self.job.words, 0, unit.steps, zeros)

@@ -144,12 +144,12 @@ def test_single_unit_job_trains_as_the_unit(objective, layout, shards, locked, n
         np.testing.assert_allclose(result.units.loss, [one.loss], rtol=1e-5)
         np.testing.assert_array_equal(result.units.kept, [one.kept])
         if layout == "rows":
-            rows = result.fetched / (4 * SIZE)
-            assert result.pushed / (4 * SIZE + 4) == rows
+            rows = result.fetched_bytes / (4 * SIZE)
+            assert result.pushed_bytes / (4 * SIZE + 4) == rows
             least = sum(map(bool, map(len, arrays)))
             assert least * 20 < rows <= least * VOCABULARY
         else:
-            assert 0 < result.fetched < result.pushed
+            assert 0 < result.fetched_bytes < result.pushed_bytes
     for found, wanted in zip(exported(tables), expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
     assert push_counter.pushes.numpy() == 2
@@ -166,13 +166,13 @@ def by_columns(shards, wire_dtype="float32"):
 def test_traffic_of_columns_is_proportional_to_shards():
     results = {shards: by_columns(shards) for shards in (1, 2)}
     for shards, result in results.items():
-        assert result.fetched == pytest.approx(shards * results[1].fetched)
-        assert result.pushed == pytest.approx(shards * results[1].pushed)
+        assert result.fetched_bytes == pytest.approx(shards * results[1].fetched_bytes)
+        assert result.pushed_bytes == pytest.approx(shards * results[1].pushed_bytes)
 
 
 def test_bfloat16_halves_the_traffic_of_products():
     wide, narrow = (by_columns(2, dtype) for dtype in ("float32", "bfloat16"))
-    assert wide.fetched > 1.8 * narrow.fetched
+    assert wide.fetched_bytes > 1.8 * narrow.fetched_bytes
     np.testing.assert_allclose(wide.units.loss, narrow.units.loss, rtol=1e-2)
 
 

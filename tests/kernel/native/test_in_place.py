@@ -119,7 +119,7 @@ def test_training_on_a_worker_keeps_the_fetched_rows():
     for rows in (fetched, tf.concat([fetched, tf.zeros([VOCABULARY, 6])], 1)[:, :SIZE]):
         scratch.place([tf.range(VOCABULARY)], [rows])
         before, kept = scratch.read(), rows.numpy().copy()
-        whole = table_memory(scratch.handle())
+        whole = table_memory(scratch.make_handle())
         load_ops().tfw2v_scatter(whole, tf.range(VOCABULARY), tf.ones([VOCABULARY, SIZE]))
         np.testing.assert_array_equal(rows, kept)
         np.testing.assert_array_equal(before, kept)
