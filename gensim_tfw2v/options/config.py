@@ -54,7 +54,7 @@ class TrainingConfig:
         has_subwords: bool = False,
         has_documents: bool = False,
     ) -> "TrainingConfig":
-        """Validate options, each by its kind, then in combination.
+        """Check each option by its kind, then the options in combination.
 
         `kinds` are the checks of the options: `ARGUMENTS` if they are arguments of a constructor,
         or the result of `attributes_of` if they are attributes of a model.

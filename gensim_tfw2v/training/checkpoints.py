@@ -340,6 +340,6 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
 
 
 def _describe_keys(vectors: KeyedVectors, kind: str) -> str:
-    """Return the number of keys, words or tags, and a checksum of them in their order."""
+    """Describe the words or tags of vectors by their number and a checksum."""
     text = "\n".join(map(str, vectors.index_to_key))
     return f"{len(vectors)} {kind}, {zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"

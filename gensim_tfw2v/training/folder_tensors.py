@@ -30,7 +30,7 @@ EMBEDDINGS = "embeddings"
 
 
 def list_holders(model: Any) -> dict[str, Any]:
-    """Return a model and its vectors, by the prefixes of their attributes' names."""
+    """Return a dictionary from "" to a model, and from "wv." and "dv." to its vectors."""
     holders = {"": model, "wv.": model.wv}
     return holders | {"dv.": model.dv} if hasattr(model, "dv") else holders
 

@@ -279,7 +279,7 @@ class Training:
         return position.finished[log.epoch]
 
     def finish(self) -> None:
-        """Skip the remaining epochs, also when this training is resumed; the arrays are final."""
+        """Mark the remaining epochs as finished, so that a resumed training skips them, too."""
         self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
         self._model_position = copy.deepcopy(self.position)
         self._saved_position = None  # so that `save` writes arrays that a callback has restored

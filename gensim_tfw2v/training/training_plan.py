@@ -196,7 +196,7 @@ class Plan:
 
     @cached_property
     def effective_step(self) -> float:
-        """Effective step of an input at one position."""
+        """Effective step of an input at one position; see `sizes.effective_step`."""
         return sizes.effective_step(self.options.objective, self.problem.pairs, self.options.alpha)
 
     @cached_property

@@ -130,7 +130,7 @@ class Weights:
             self.rows_in_place.move_together()
 
     def _lacks_memory(self) -> bool:
-        """Return whether copies do not fit into memory; decided before there are any."""
+        """Return whether copies do not fit into memory; computed once, before copies exist."""
         if self._is_scarce is None:
             import psutil
 
