@@ -35,11 +35,11 @@ class Frozen:
     @classmethod
     def of(cls, model: Any) -> "Frozen":
         """Return the cached instance of a model, rebuilt if the model has changed."""
-        numbers = {
+        numeric_attributes = {
             name: value for name, value in vars(model).items() if isinstance(value, Real | np.bool_)
         }
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]
-        key = [str(numbers), *map(id, arrays)]
+        key = [str(numeric_attributes), *map(id, arrays)]
         frozen: Frozen | None = model._state.frozen
         if frozen is None or frozen.key[: len(key)] != key:
             vocabulary = Vocabulary.of(model)
