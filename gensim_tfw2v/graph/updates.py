@@ -115,8 +115,10 @@ def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.T
     id_bits, step_bits, position_bits = bits
     steps = tf.range(tf.shape(ids)[0])[:, None]
     id_shift = step_bits + position_bits
-    places = steps * (1 << position_bits) + tf.range(tf.shape(ids)[1])
-    packed = tf.reshape(tf.cast(ids, tf.int64) * (1 << id_shift) + tf.cast(places, tf.int64), [-1])
+    step_positions = steps * (1 << position_bits) + tf.range(tf.shape(ids)[1])
+    packed = tf.reshape(
+        tf.cast(ids, tf.int64) * (1 << id_shift) + tf.cast(step_positions, tf.int64), [-1]
+    )
     half = (id_bits + 1) // 2
     # Sort by the lower half of the id, by its upper half, then by the step. Each sort keeps the
     # order of the previous one.

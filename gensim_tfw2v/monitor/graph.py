@@ -163,9 +163,9 @@ def _add_pool(graph: GraphBuilder, pool: Pool, shape: str, rows: str) -> tuple[s
     pooled = graph.einsum(f"{pool.scope}/sum", f"{shape}d,{shape}->{pooled_shape}d", rows, are_real)
     factors = [Factor(f"{pooled_shape}d,{shape}->{shape}d", are_real)]
     if pool.is_mean or pool.divides_updates:
-        one = graph.constant(f"{pool.scope}/one", 1.0)
+        numerator = graph.constant(f"{pool.scope}/one", 1.0)
         n_rows = graph.einsum(f"{pool.scope}/number", f"{shape}->{pooled_shape}", are_real)
-        share = graph.op(f"{pool.scope}/share", "DivNoNan", (one, n_rows), pooled_shape)
+        share = graph.op(f"{pool.scope}/share", "DivNoNan", (numerator, n_rows), pooled_shape)
         if pool.is_mean:
             equation = f"{pooled_shape}d,{pooled_shape}->{pooled_shape}d"
             pooled = graph.einsum(f"{pool.scope}/mean", equation, pooled, share)

@@ -162,7 +162,7 @@ class WorkerJob:
         raise NotImplementedError
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the numbers of bytes fetched and pushed: [], float64 each."""
+        """Return the numbers of bytes fetched and pushed: two scalars."""
         n_rows = tf.add_n([tf.size(ids) for ids in self.job.ids.values()])
         return self.row_traffic(n_rows, n_rows)
 

@@ -120,8 +120,8 @@ class Liveness:
     def intact(self, tables: Sequence[Layout]) -> bool:
         """Return whether all ps tasks still have their state.
 
-        If so, only a worker was lost. TensorFlow raises the same error if a worker exits during a
-        push as if a ps task exits.
+        If so, only a worker was lost. TensorFlow raises the same errors when a worker exits during
+        a push as when a ps task exits, so the ps tasks must be checked.
 
         Raises
         ------
@@ -130,7 +130,8 @@ class Liveness:
         """
         if not self._tasks:
             return True
-        time.sleep(1.0)  # a ps task that is being killed may still answer before
+        # Wait, because a ps task that is being killed may still answer for a moment.
+        time.sleep(1.0)
         try:
             wait_for_tasks((task for task in self._tasks if task.role == "ps"), ANSWER_SECONDS)
             with convert_task_errors():

@@ -99,7 +99,7 @@ CHANGES: dict[str, Callable[..., tf.Tensor]] = {
 def _assign(
     change: str, devices: Sequence[str], shards: Shards, operands: Shards, factor: tf.Tensor
 ) -> None:
-    """Change the shards `shards` by an operation of `CHANGES` with the operands `operands`."""
+    """Apply an operation of `CHANGES` to shards in place; `operands` are the second vector's."""
     for device, shard, operand in zip(devices, shards, operands, strict=True):
         with tf.device(device):
             shard.assign(CHANGES[change](shard, operand, factor), read_value=False)

@@ -128,8 +128,8 @@ def _tensors(
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
     """Return a copy of `unit` for the reports of a sub-model.
 
-    If several sub-models sample sentences of the unit, each reports an equal share of its counts, so
-    that the shares of all sub-models add up to the counts of `unit`.
+    If several sub-models sample sentences of the unit, each reports an equal share of its counts,
+    so that the shares of all sub-models add up to the counts of `unit`.
     """
     parts = {}
     if sampling.kind != "equal":
@@ -157,7 +157,7 @@ class SubModelFunctions(NamedTuple):
 
     Attributes
     ----------
-    train : function (entries, keys, alphas, attempt, job, others) -> Tensor [1 + 4 n]
+    train : function (entries, keys, alphas, attempt, job, attempts) -> Tensor [1 + 4 n]
         Trains a job. The first element of the result is 1 if the worker has trained the job, now
         or in an earlier call, and 0 if it refuses the job. The following elements are the results
         of the job's units, for `results_of`. All are float64.
@@ -169,7 +169,7 @@ class SubModelFunctions(NamedTuple):
         attempt, job : Tensor [], int64
             Number of the attempt to train the sub-model, from 1, and of the job in the attempt,
             from 0.
-        others : Tensor [m], int64
+        attempts : Tensor [m], int64
             Numbers of all concurrent attempts. A worker that stores the sub-model of one of them
             must not replace it.
     read : Tables of function (attempt, first) -> Tensor [rows, D]
@@ -231,16 +231,16 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
             tf.TensorSpec([None], tf.int64),
         ],
     )
-    def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
+    def train(entries, keys, alphas, attempt, job, attempts):  # type: ignore[no-untyped-def]
         words = worker_job.words()
-        lease_now = read_lease()
-        is_mine = tf.equal(lease_now[0], attempt)
-        is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, lease_now[0]))
+        lease_value = read_lease()
+        is_mine = tf.equal(lease_value[0], attempt)
+        is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(attempts, lease_value[0]))
         is_next = tf.cond(
-            is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(lease_now[1], job)
+            is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(lease_value[1], job)
         )
         # True if the job was trained in an earlier call, whose result did not arrive.
-        was_trained = is_mine & tf.equal(lease_now[1], job + 1)
+        was_trained = is_mine & tf.equal(lease_value[1], job + 1)
 
         def train_units() -> tf.Tensor:
             engine = config.engine
@@ -260,7 +260,8 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
         )
         with tf.control_dependencies([results]):
             write = write_lease(
-                tf.where(is_next, attempt, lease_now[0]), tf.where(is_next, job + 1, lease_now[1])
+                tf.where(is_next, attempt, lease_value[0]),
+                tf.where(is_next, job + 1, lease_value[1]),
             )
         with tf.control_dependencies([write]):
             return tf.concat([tf.cast([is_next | was_trained], tf.float64), results], 0)
