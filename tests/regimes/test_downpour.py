@@ -237,7 +237,7 @@ def announced(number):
 
 def test_windows_of_a_whole_job_equal_asynchronous_training(units, monkeypatch):
     """Both push the same fraction of the change of one of three workers."""
-    monkeypatch.setattr(RowJob, "parts", 1)  # both measure curvature on the same sample
+    monkeypatch.setattr(RowJob, "n_parts", 1)  # both measure curvature on the same sample
     found = []
     for regime_class in (AsynchronousRegime, DownpourRegime):
         trial = announced(3)

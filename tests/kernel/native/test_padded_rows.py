@@ -8,9 +8,8 @@ import weakref
 import numpy as np
 import pytest
 
-from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.kernel.native import by_ctypes, padded_rows
 from gensim_tfw2v.kernel.native.padded_rows import LINE, STRIDE, RowMemory, new_rows
-from gensim_tfw2v.ops.library import padded_rows
 from tests.kernel.native.units import make_case
 
 
