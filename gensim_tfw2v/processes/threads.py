@@ -38,10 +38,10 @@ def cores_per_process(n_processes: int) -> int:
 def defer_interrupts() -> Iterator[None]:
     """Defer Ctrl-C and SIGTERM, if they have handlers in Python, until the context ends.
 
-    Each handler is called at most once. Work in the context cannot be interrupted, so if it may
-    take more than a few seconds, it must end soon after `interrupt_is_pending` returns True. In
-    threads other than the main one, which signals do not reach, the context does nothing. Contexts
-    may be nested. The function can also be used as a decorator.
+    Each handler is called at most once. Nothing can be interrupted meanwhile, so work that may take
+    more than a few seconds must end soon after `interrupt_is_pending` returns True. The context
+    does nothing in threads other than the main one, which signals do not reach. Contexts may be
+    nested. It can decorate functions.
 
     Python calls signal handlers between any two of its instructions. While TensorFlow is imported
     or traces a function, its C++ code calls Python code. An exception that a handler raises there
@@ -51,7 +51,7 @@ def defer_interrupts() -> Iterator[None]:
         yield
         return
     deferred: dict[int, Any] = {}
-    # SIGINT is restored last: if it were restored first, Ctrl-C could leave SIGTERM deferred
+    # SIGINT last: were it restored first, another Ctrl-C could leave SIGTERM deferred
     handlers: dict[int, Any] = {
         signal_number: handler
         for signal_number in (signal.SIGTERM, signal.SIGINT)

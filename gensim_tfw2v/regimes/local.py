@@ -62,11 +62,11 @@ class LocalRegime:
         """
         with self._record_units(tasks, report) as records:
 
-            def train(index: int, end_event: threading.Event) -> int:
-                """Draw and train a unit, unless training is to stop; return its index."""
-                if not (end_event.is_set() or stop()):
+            def train(index: int, is_ended: threading.Event) -> int:
+                """Train a unit unless training is to stop; with one thread, they stay in order."""
+                if not (is_ended.is_set() or stop()):
                     unit = self._draw(tasks[index])
-                    if not (end_event.is_set() or stop()):
+                    if not (is_ended.is_set() or stop()):
                         records.train(index, unit)
                 return index
 
