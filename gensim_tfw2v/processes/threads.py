@@ -156,7 +156,7 @@ def in_threads(
 ) -> Generator[T, None, None]:
     """Process items in threads, by default one per core; yield the results in order.
 
-    `work` is called with an item, and with an event that is set when its result is no longer
+    `work` is called with an item, and with an event that is set when results are no longer
     needed. `report` is called in this thread while waiting, and at the end. At most `ahead` items
     are in progress, or have results that have not been yielded; by default, all items are started
     immediately. `stop` is called before each item; once it returns True, the remaining items are

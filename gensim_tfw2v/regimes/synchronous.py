@@ -36,9 +36,9 @@ from gensim_tfw2v.processes.threads import LOOK_SECONDS, defer_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: An item that runs for longer than this multiple of the median time of the batch's finished items
-#: is a straggler. A patient scheduler runs one copy of a straggler, if at least half of the items
-#: have finished.
+#: Times are counted from the start of a batch. An item that has not finished after this multiple of
+#: the median time of the finished items is a straggler. A patient scheduler runs one copy of a
+#: straggler, if at least half of the items have finished.
 STRAGGLER_TIMES = 3.0
 
 #: Minimum number of seconds from the start of a batch until a patient scheduler copies an item.

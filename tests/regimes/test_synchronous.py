@@ -169,7 +169,7 @@ def test_failed_or_hung_job_is_rerun_and_counts_once(units, undisturbed, kind, m
     begin = synchronous.BackupScheduler._begin
 
     def only_once(scheduler, item):
-        if item.attempts:
+        if item.n_attempts:
             monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", np.inf)
         begin(scheduler, item)
 

@@ -80,7 +80,7 @@ class CbowBlocks : Trainer {
       }
       return;
     }
-    if (with_loss) predicted(n_valid);
+    if (with_loss) count_predictions(n_valid);
     if (o.hierarchical) paths_.update(at, dh_);
     if (o.negative) return negatives_.update(at, dh_, !o.hierarchical, ledger);
     for (int i = 0; i < kGroup; ++i) add<true>(at[i].hidden, dh_ + i * stride, at[i].backward_scale);

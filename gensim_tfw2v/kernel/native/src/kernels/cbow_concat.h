@@ -54,8 +54,8 @@ class CbowConcat : Windows {
       }
     }
     in_range(columns);
-    for (int c = 0; c < o.concatenated; ++c) add(input(rows_[c]), delta_ + c * stride, locked(rows_[c]));
-    if (with_loss) predicted(1);
+    for (int c = 0; c < o.concatenated; ++c) add(input(rows_[c]), delta_ + c * stride, lock_factor(rows_[c]));
+    if (with_loss) count_predictions(1);
   }
 
   const int vectors_;          // number of vectors of a hidden layer

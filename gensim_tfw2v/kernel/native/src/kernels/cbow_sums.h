@@ -172,7 +172,7 @@ class WindowSums : UnitRows {
       const int64_t i = low_ + j - p;  // not in 0 .. nb - 1 if x_j is outside of the block
       const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : zero_row_) + d;
       const float* x = x_[j] + d;
-      const Vector factor = broadcast(locked(u.inputs[low_ + j]));
+      const Vector factor = broadcast(lock_factor(u.inputs[low_ + j]));
       float* to = to_[j] + d;
       unroll<L>([&](auto l) { store(to + l * W, load(x + l * W) + factor * (sum[l] - load(own + l * W))); });
     }

@@ -56,7 +56,7 @@ class CbowWindows : Windows {
 
   // Trains the first n_windows windows listed in x_ends_ and y_ends_.
   void train(int n_windows, float alpha, bool with_loss) {
-    if (with_loss) predicted(n_windows);
+    if (with_loss) count_predictions(n_windows);
     if (group_ == 1 && o.skip_targets) return train_alone(alpha, with_loss);
     const int columns = y_ends_[n_windows], ld = static_cast<int>(rounded(columns, W));
     std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);

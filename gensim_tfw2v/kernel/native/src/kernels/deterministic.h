@@ -2,7 +2,7 @@
 // the number of threads.
 // For whole units in blocks, with negative sampling only: no subwords, tags, paths, or shards with CBOW.
 //
-// Each round trains at_once = round_blocks blocks, one per slot. With `rounds` rounds, slot j has block
+// Each round trains n_slots = round_blocks blocks, one per slot. With `rounds` rounds, slot j has block
 // j * rounds + round, so that blocks of a round are far apart in the unit. Of T threads, j mod T trains slot j.
 // Phases of a round:
 //   1. train         each slot reads the rows, which stay unchanged, and records updates in ledgers_[j]
@@ -70,8 +70,8 @@ template <class Blocks>
 class DeterministicRounds : UnitRows {
  public:
   DeterministicRounds(const UnitRows& unit, const Tfw2vRun& run)
-      : UnitRows(unit), run_(run), at_once_(static_cast<int>(run.round_blocks)),
-        pool_(*static_cast<ThreadPool*>(run.pool)), ledgers_(at_once_), sums_(at_once_), shared_(at_once_),
+      : UnitRows(unit), run_(run), n_slots_(static_cast<int>(run.round_blocks)),
+        pool_(*static_cast<ThreadPool*>(run.pool)), ledgers_(n_slots_), sums_(n_slots_), shared_(n_slots_),
         filters_(pool_.threads), barrier_(pool_.threads) {}
 
   void train(Tfw2vResult& result) {
@@ -90,40 +90,41 @@ class DeterministicRounds : UnitRows {
   void work(int thread) {
     Tfw2vResult none = {};  // stays 0: ~Blocks adds only sums since the last take()
     Blocks blocks(*this, run_.alphas.data, none);
-    std::vector<Change> own, shared;
-    for (int j = thread; j < at_once_; j += pool_.threads) {
+    std::vector<Change> own_changes, shared_changes;
+    for (int j = thread; j < n_slots_; j += pool_.threads) {
       ledgers_[j] = blocks.ledger();
       shared_[j].reserve(ledgers_[j]->max_changes);
-      own.reserve(own.capacity() + ledgers_[j]->max_changes);
-      shared.reserve(at_once_ * ledgers_[j]->max_changes);
+      own_changes.reserve(own_changes.capacity() + ledgers_[j]->max_changes);
+      shared_changes.reserve(n_slots_ * ledgers_[j]->max_changes);
     }
-    const int64_t all = (n + o.block - 1) / o.block, rounds = (all + at_once_ - 1) / at_once_;
+    const int64_t n_blocks = (n + o.block - 1) / o.block, rounds = (n_blocks + n_slots_ - 1) / n_slots_;
     if (!barrier_.wait([] {})) return;  // no row changes before all threads have their memory
     for (int64_t round = 0; round < rounds; ++round) {
       filters_[thread].clear();
-      for (int j = thread; j < at_once_; j += pool_.threads) {
+      for (int j = thread; j < n_slots_; j += pool_.threads) {
         const int64_t at = j * rounds + round;
         ledgers_[j]->clear();
-        if (at < all) blocks.block(at * o.block, run_.has_loss(at), ledgers_[j].get());
+        if (at < n_blocks) blocks.block(at * o.block, run_.has_loss(at), ledgers_[j].get());
         for (const float* row : ledgers_[j]->rows()) filters_[thread].insert(row);
         sums_[j] = blocks.take();
       }
       if (!barrier_.wait([&] { end(blocks, false); })) return;
-      own.clear();
-      for (int j = thread; j < at_once_; j += pool_.threads) {
+      own_changes.clear();
+      for (int j = thread; j < n_slots_; j += pool_.threads) {
         shared_[j].clear();
         for (size_t i = 0; i < ledgers_[j]->rows().size(); ++i) {
           float* row = ledgers_[j]->rows()[i];
-          (is_shared(row, thread) ? shared_[j] : own).emplace_back(row, ledgers_[j]->change(i));
+          (is_shared(row, thread) ? shared_[j] : own_changes).emplace_back(row, ledgers_[j]->change(i));
         }
       }
-      blocks.add(own);
+      blocks.add(own_changes);
       if (!barrier_.wait([] {})) return;
-      shared.clear();
+      shared_changes.clear();
       for (const auto& changes : shared_)
         for (const Change& change : changes)
-          if (RowFilter::hash(change.first) % pool_.threads == static_cast<size_t>(thread)) shared.push_back(change);
-      blocks.add(shared);
+          if (RowFilter::hash(change.first) % pool_.threads == static_cast<size_t>(thread))
+            shared_changes.push_back(change);
+      blocks.add(shared_changes);
       if (!barrier_.wait([&] { end(blocks, true); })) return;
     }
   }
@@ -138,7 +139,7 @@ class DeterministicRounds : UnitRows {
   // Runs in one thread, in slot order. After phase 1, adds the slots' sums to total_. After phase 3
   // (`is_added`), trains the positions or blocks with scores out of range, in place.
   void end(Blocks& blocks, bool is_added) {
-    for (int j = 0; j < at_once_; ++j) {
+    for (int j = 0; j < n_slots_; ++j) {
       if (!is_added) total_ += sums_[j];
       for (int64_t a : ledgers_[j]->retry)
         if (is_added) {
@@ -149,11 +150,11 @@ class DeterministicRounds : UnitRows {
   }
 
   const Tfw2vRun& run_;
-  const int at_once_;
+  const int n_slots_;
   ThreadPool& pool_;
-  std::vector<std::unique_ptr<Ledger>> ledgers_;  // [at_once] updates of each slot
-  std::vector<Sums> sums_;                        // [at_once] sums over the scores of each slot
-  std::vector<std::vector<Change>> shared_;       // [at_once] updates that phase 3 adds
+  std::vector<std::unique_ptr<Ledger>> ledgers_;  // [n_slots] updates of each slot
+  std::vector<Sums> sums_;                        // [n_slots] sums over the scores of each slot
+  std::vector<std::vector<Change>> shared_;       // [n_slots] updates that phase 3 adds
   std::vector<RowFilter> filters_;                // [threads] rows that each thread recorded
   Sums total_;                                    // sums of all rounds
   Barrier barrier_;

@@ -42,16 +42,16 @@ class ModelRows {
 // its own. A finished document is replaced by the next.
 class Inference : Trainer {
  public:
-  Inference(const UnitRows& unit, const Tfw2vNoiseTable& words, const Tfw2vInference& all, Tfw2vResult& result)
-      : Trainer(unit, kNoAlphas, result), words_(words), all_(all), token_options_(o), D(t.size),
+  Inference(const UnitRows& unit, const Tfw2vNoiseTable& words, const Tfw2vInference& documents, Tfw2vResult& result)
+      : Trainer(unit, kNoAlphas, result), words_(words), documents_(documents), token_options_(o), D(t.size),
         hidden_size(D * std::max(1, o.concatenated)), hidden_stride(rounded(hidden_size, W)), K(o.negative),
         inputs_(t.inputs, D, t.stride), outputs_(t.outputs, hidden_size, hidden_size + t.stride - D),
         nodes_(t.nodes, hidden_size, hidden_size + t.stride - D), drawn_(int64_t{K} * kSteps),
         noise_(K * kSteps * hidden_stride), hidden_(kLanes * hidden_stride), inside_(Integers{} - 1) {
     token_options_.documents = token_options_.negative = 0;  // negatives are drawn once for all documents
     int64_t max_path = 0;
-    for (int64_t i = 0; i < all.words.entries.size && o.hierarchical; ++i) {
-      const int32_t* path = &t.paths.first[all.words.entries[i]];
+    for (int64_t i = 0; i < documents.words.entries.size && o.hierarchical; ++i) {
+      const int32_t* path = &t.paths.first[documents.words.entries[i]];
       max_path = std::max<int64_t>(max_path, path[1] - path[0]);
     }
     max_outputs_ = static_cast<int>(rounded(K + 1 + max_path, 4));
@@ -62,13 +62,13 @@ class Inference : Trainer {
   }
 
   void run() {
-    if (!all_.words.n_lists()) return;
+    if (!documents_.words.n_lists()) return;
     std::vector<std::vector<Lane>> groups(kGroups);
     Buffer vectors(kGroups * kLanes * n_vectors * W);
     float* vector = vectors;
     for (int l = 0; l < kLanes; ++l)
       for (auto& group : groups)
-        if (next_ < all_.words.n_lists()) {
+        if (next_ < documents_.words.n_lists()) {
           group.emplace_back();
           begin(group.back(), vector);
           vector += n_vectors * W;
@@ -112,8 +112,8 @@ class Inference : Trainer {
         ++l;
         continue;
       }
-      std::copy_n(lane.vector, D, all_.vectors + lane.document * D);
-      if (next_ < all_.words.n_lists()) {
+      std::copy_n(lane.vector, D, documents_.vectors + lane.document * D);
+      if (next_ < documents_.words.n_lists()) {
         begin(lane, lane.vector);
       } else {
         std::swap(lane, group.back());
@@ -127,9 +127,9 @@ class Inference : Trainer {
   // depends on its words and the seed only.
   void begin(Lane& lane, float* vector) {
     const int64_t document = next_++;
-    uint64_t text = all_.seed;
-    for (int64_t i = all_.words.first[document]; i < all_.words.first[document + 1]; ++i) {
-      text = (text ^ static_cast<uint32_t>(all_.words.entries[i])) * 0x9E3779B97F4A7C15ull;
+    uint64_t text = documents_.seed;
+    for (int64_t i = documents_.words.first[document]; i < documents_.words.first[document + 1]; ++i) {
+      text = (text ^ static_cast<uint32_t>(documents_.words.entries[i])) * 0x9E3779B97F4A7C15ull;
       text ^= text >> 32;
     }
     lane.document = document, lane.epoch = -1, lane.at = 0, lane.vector = vector;
@@ -142,11 +142,11 @@ class Inference : Trainer {
   // Returns whether a document has a word left. At the end of an epoch, draws the words of the next epoch.
   bool has_word(Lane& lane) const {
     while (lane.at == static_cast<int64_t>(lane.drawn.targets.size())) {
-      if (++lane.epoch == all_.alphas.size) return false;
-      const int32_t* ends = &all_.words.first[lane.document];
+      if (++lane.epoch == documents_.alphas.size) return false;
+      const int32_t* ends = &documents_.words.first[lane.document];
       const uint32_t one = static_cast<uint32_t>(lane.key[0]) + static_cast<uint32_t>(lane.epoch);
       const int32_t key[] = {static_cast<int32_t>(one), lane.key[1]};
-      draw(token_options_, words_, {&all_.words.entries[ends[0]], ends[1] - ends[0]}, {key, 2}, 0, lane.drawn);
+      draw(token_options_, words_, {&documents_.words.entries[ends[0]], ends[1] - ends[0]}, {key, 2}, 0, lane.drawn);
       lane.at = 0;
       if (!o.skipgram && !o.concatenated) sum_up(lane);
     }
@@ -177,14 +177,14 @@ class Inference : Trainer {
     for (size_t l = 0; l < lanes.size(); ++l) {
       float factor = 1;
       const float* hidden = hidden_of(lanes[l], hidden_ + l * hidden_stride, factor);
-      columns[l] = add_predicted(lanes[l], step, l * max_outputs_, all_.alphas[lanes[l].epoch] * factor);
+      columns[l] = add_predicted(lanes[l], step, l * max_outputs_, documents_.alphas[lanes[l].epoch] * factor);
       score_rows<1>(&hidden, &y_[l * max_outputs_], columns[l], static_cast<int>(hidden_stride / W),
                     scores_ + l * max_outputs_, 0);
       ++lanes[l].at;
     }
-    const int all = static_cast<int>(rounded(lanes.size() * max_outputs_, W));
-    std::fill(labels_.begin() + lanes.size() * max_outputs_, labels_.begin() + all, 0.f);
-    coefficients(scores_, labels_.data(), all, 1, scores_, false);  // alpha is in the labels already
+    const int n_scores = static_cast<int>(rounded(lanes.size() * max_outputs_, W));
+    std::fill(labels_.begin() + lanes.size() * max_outputs_, labels_.begin() + n_scores, 0.f);
+    coefficients(scores_, labels_.data(), n_scores, 1, scores_, false);  // alpha is in the labels already
     for (size_t l = 0; l < lanes.size(); ++l) {
       weighted_sum(scores_ + l * max_outputs_, 0, 1, &y_[l * max_outputs_], columns[l], &lanes[l].vector, 1,
                    n_vectors);
@@ -249,7 +249,7 @@ class Inference : Trainer {
   }
 
   const Tfw2vNoiseTable& words_;
-  const Tfw2vInference& all_;
+  const Tfw2vInference& documents_;
   Tfw2vOptions token_options_;
   const int64_t D, hidden_size;  // floats of a document's vector, and of a hidden layer
   const int64_t hidden_stride;   // hidden_size, rounded up to a multiple of W

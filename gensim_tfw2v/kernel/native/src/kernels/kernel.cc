@@ -48,8 +48,8 @@ void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, cons
     std::optional<SkipgramBlocks> blocks;
     std::optional<TagPairs> pairs;
     std::optional<SkipgramWindows> windows;
-    if (in_blocks && unit.n > unit.tag_pairs) blocks.emplace(unit, alphas, result);
-    if (in_blocks && unit.tag_pairs) pairs.emplace(unit, alphas, result);
+    if (in_blocks && unit.n > unit.n_tag_pairs) blocks.emplace(unit, alphas, result);
+    if (in_blocks && unit.n_tag_pairs) pairs.emplace(unit, alphas, result);
     if (o.hierarchical || !in_blocks) windows.emplace(unit, alphas, result);
     if (blocks) train_with(*blocks);
     if (pairs) train_with(*pairs);

@@ -36,8 +36,8 @@ template <int n_x, int n_y>
 static inline void score_tile(const float* const* x, const float* const* y, int n_vectors, float* scores,
                               int64_t ld) {
   constexpr int n_columns = kColumns<n_x>,
-                together = std::min(n_x, std::max(1, W / n_columns));  // rows reduced together
-  Vector sum[(n_x + together - 1) / together * W];
+                n_reduced_rows = std::min(n_x, std::max(1, W / n_columns));  // rows reduced together
+  Vector sum[(n_x + n_reduced_rows - 1) / n_reduced_rows * W];
   unroll<n_x * n_columns>([&](auto i) { sum[i] = Vector{}; });
   for (int64_t d = 0, end = int64_t{n_vectors} * W; d < end; d += W) {
     Vector v[n_x];
@@ -47,12 +47,13 @@ static inline void score_tile(const float* const* x, const float* const* y, int 
       unroll<n_x>([&](auto r) { sum[r * n_columns + c] += v[r] * w; });
     });
   }
-  unroll<(n_x + together - 1) / together>([&](auto i) {
-    constexpr int first = i * together, rows = std::min(n_x - first, together);
-    float some[W];
-    store(some, reduce_lanes<rows * n_columns>(sum + first * n_columns));
-    unroll<rows>(
-        [&](auto r) { std::memcpy(scores + (first + r) * ld, some + r * n_columns, n_columns * sizeof(float)); });
+  unroll<(n_x + n_reduced_rows - 1) / n_reduced_rows>([&](auto i) {
+    constexpr int first = i * n_reduced_rows, rows = std::min(n_x - first, n_reduced_rows);
+    float row_scores[W];
+    store(row_scores, reduce_lanes<rows * n_columns>(sum + first * n_columns));
+    unroll<rows>([&](auto r) {
+      std::memcpy(scores + (first + r) * ld, row_scores + r * n_columns, n_columns * sizeof(float));
+    });
   });
 }
 

@@ -27,10 +27,10 @@ class SkipgramBlocks : Trainer {
   SkipgramBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Trainer(unit, alphas, result), window_options_(window_options(o)),
         windows_({window_options_, u, t}, alphas, result, true), B(o.block), Kn(o.shared),
-        ld(static_cast<int>(rounded(Kn, W))), w(o.window), max_pairs(most_pairs()), max_centres(most_centres()),
-        max_scores(most_scores()), products_(n_vectors, t.size, stride, B, Kn) {
+        ld(static_cast<int>(rounded(Kn, W))), w(o.window), max_pairs(pair_limit()), max_centres(centre_limit()),
+        max_scores(score_limit()), products_(n_vectors, t.size, stride, B, Kn) {
     begins_.resize(max_centres);
-    pairs_.resize(B);
+    n_pairs_.resize(B);
     x_.resize(B);
     dx_.resize(B);
     y_.resize(Kn);
@@ -55,16 +55,16 @@ class SkipgramBlocks : Trainer {
   // ledger->retry. A single thread retrains such blocks, so with `ledger` twice as many occurrences are allowed.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = size(p);
-    if (!ledger) return parts(p, nb, with_loss);
+    if (!ledger) return train_parts(p, nb, with_loss);
     if (occurrences(p, nb) > 2 * o.repeats) return ledger->retry.push_back(p);
-    part(p, nb, with_loss, ledger);
+    train_part(p, nb, with_loss, ledger);
   }
 
   // Trains a block that block() has added to ledger->retry. If it is trained by windows, its pairs are those with a
   // centre in the block, instead of those with an input in the block.
   void retrain(int64_t p, bool with_loss) {
     const int nb = size(p);
-    if (occurrences(p, nb) > 2 * o.repeats) return parts(p, nb, with_loss);
+    if (occurrences(p, nb) > 2 * o.repeats) return train_parts(p, nb, with_loss);
     windows_.positions(p, p + nb, with_loss);
   }
 
@@ -75,17 +75,17 @@ class SkipgramBlocks : Trainer {
 
  private:
   // Maximum number of pairs of an input: all other positions of its window, in a unit of n positions.
-  int64_t most_pairs() const { return std::min<int64_t>(2 * int64_t{w}, n); }
+  int64_t pair_limit() const { return std::min<int64_t>(2 * int64_t{w}, n); }
   // Maximum number of centres of a block, which are the positions of the block and of its halo.
-  int64_t most_centres() const { return std::min<int64_t>(B + 2 * int64_t{w}, n + 1); }
+  int64_t centre_limit() const { return std::min<int64_t>(B + 2 * int64_t{w}, n + 1); }
   // Maximum number of floats of gc_: the scores of each centre, padded to a multiple of kRunRows, those that
   // score_run() writes after the last, and padding to a multiple of W.
-  int64_t most_scores() const {
+  int64_t score_limit() const {
     return max_centres * rounded(std::min<int64_t>(B, 2 * int64_t{w} + 1), kRunRows) + 2 * W;
   }
 
   // Number of positions in the block from p on.
-  int size(int64_t p) const { return static_cast<int>(std::clamp<int64_t>(n - tag_pairs - p, 0, B)); }
+  int size(int64_t p) const { return static_cast<int>(std::clamp<int64_t>(n - n_tag_pairs - p, 0, B)); }
 
   // Number of occurrences of the most frequent input among positions [p, p + nb).
   int occurrences(int64_t p, int nb) const {
@@ -100,35 +100,35 @@ class SkipgramBlocks : Trainer {
   }
 
   // Trains positions [p, p + nb) in parts.
-  void parts(int64_t p, int nb, bool with_loss) {
-    if (occurrences(p, nb) <= o.repeats) return part(p, nb, with_loss, nullptr);
-    parts(p, nb / 2, with_loss);
-    parts(p + nb / 2, nb - nb / 2, with_loss);
+  void train_parts(int64_t p, int nb, bool with_loss) {
+    if (occurrences(p, nb) <= o.repeats) return train_part(p, nb, with_loss, nullptr);
+    train_parts(p, nb / 2, with_loss);
+    train_parts(p + nb / 2, nb - nb / 2, with_loss);
   }
 
   // Trains positions [p, p + nb) of one block from the rows as they are.
-  void part(int64_t p, int nb, bool with_loss, Ledger* ledger) {
+  void train_part(int64_t p, int nb, bool with_loss, Ledger* ledger) {
     if (!nb) return;
     const int64_t low = std::max<int64_t>(0, p - w), high = std::min<int64_t>(n, p + nb + w);
     TFW2V_ASSERT(nb <= B && high - low <= max_centres);
     for (int i = 0; i < nb; ++i) {
       std::memcpy(x_rows_ + i * stride, input(u.inputs[p + i]), stride * sizeof(float));
-      pairs_[i] = 0;
+      n_pairs_[i] = 0;
     }
     for (int k = 0; k < Kn; ++k) y_[k] = output(u.negatives[p / B * Kn + k]);
     std::memset(dx_rows_, 0, nb * stride * sizeof(float));
     const float a = alpha(p / B * B);
-    centres(p, nb, low, high, a, with_loss);
-    negatives(p, nb, low, high, a, with_loss);
-    const int64_t pairs = std::accumulate(pairs_.begin(), pairs_.begin() + nb, int64_t{0});
+    score_centres(p, nb, low, high, a, with_loss);
+    score_negatives(p, nb, low, high, a, with_loss);
+    const int64_t pairs = std::accumulate(n_pairs_.begin(), n_pairs_.begin() + nb, int64_t{0});
     if (!in_range(pairs + nb * Kn, true)) {
       if (ledger) return ledger->retry.push_back(p);
       return windows_.positions(p, p + nb, with_loss);
     }
-    if (with_loss) predicted(pairs);
+    if (with_loss) count_predictions(pairs);
     products_.to_inputs<false>(g_, nb, y_.data(), Kn, ld, dx_.data());
     for (int i = 0; i < nb; ++i)
-      weighted_sum(&lists_[i * max_pairs], 0, 1, &columns_[i * max_pairs], pairs_[i], &dx_[i], 1, n_vectors);
+      weighted_sum(&lists_[i * max_pairs], 0, 1, &columns_[i * max_pairs], n_pairs_[i], &dx_[i], 1, n_vectors);
     dispatch_bool(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
@@ -149,7 +149,7 @@ class SkipgramBlocks : Trainer {
     }
     for (int i = 0; i < nb; ++i) {
       const int32_t id = u.inputs[p + i];
-      add<begin>(target(input(id)), dx_[i], locked(id));
+      add<begin>(target(input(id)), dx_[i], lock_factor(id));
     }
   }
 
@@ -177,7 +177,7 @@ class SkipgramBlocks : Trainer {
   }
 
   // Computes g_ic of all pairs, centre by centre, in gc_. Then lists them by input in lists_ and columns_.
-  void centres(int64_t p, int nb, int64_t low, int64_t high, float a, bool with_loss) {
+  void score_centres(int64_t p, int nb, int64_t low, int64_t high, float a, bool with_loss) {
     int64_t end = 0;
     for (int64_t c = low; c < high; ++c) {
       if (c - low < B) prefetch_next(p + nb, high, static_cast<int>(c - low));
@@ -197,7 +197,7 @@ class SkipgramBlocks : Trainer {
     coefficients(gc_, weights_c_, static_cast<int>(rounded(end, W)), a, gc_, with_loss);
     float* lists = lists_.data();  // local copies: not reloaded after each store
     const float** columns = columns_.data();
-    int* pairs = pairs_.data();
+    int* pairs = n_pairs_.data();
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       const float *g = gc_ + begins_[c - low], *y = output(u.targets[c]);
@@ -212,12 +212,12 @@ class SkipgramBlocks : Trainer {
   }
 
   // Computes g_ik of all inputs and negatives, in g_.
-  void negatives(int64_t p, int nb, int64_t low, int64_t high, float a, bool with_loss) {
+  void score_negatives(int64_t p, int nb, int64_t low, int64_t high, float a, bool with_loss) {
     // Each of the Kn negatives counts K / Kn times per pair: K in expectation (Ji et al. 2016, section 4).
     const float scale = static_cast<float>(o.negative) / Kn;
     for (int i = 0; i < nb; ++i) {
       float* weights = weights_ + i * ld;
-      for (int k = 0; k < ld; k += W) store(weights + k, load(used_.data() + k) * (-scale * pairs_[i]));
+      for (int k = 0; k < ld; k += W) store(weights + k, load(used_.data() + k) * (-scale * n_pairs_[i]));
     }
     if (o.skip_targets || o.shards > 1) select(p, nb, low, high, scale);
     products_.scores(x_.data(), nb, y_.data(), Kn, g_, ld);
@@ -247,14 +247,14 @@ class SkipgramBlocks : Trainer {
   const int64_t max_centres;  // maximum centres of a block
   const int64_t max_scores;   // maximum floats of gc_
   // begins_   [max_centres] index in gc_ of each centre's first score
-  // pairs_    [B] P_i
+  // n_pairs_    [B] P_i
   // x_, dx_   [B] rows of x_rows_ and dx_rows_
   // y_        [Kn] rows of the block's negatives, or their updates in the ledger during change()
   // used_     [ld] 1 per negative, then 0
   // lists_    [B, max_pairs] g_ic of each input's pairs; only the first P_i are set
   // columns_  [B, max_pairs] y_c of each input's pairs, likewise
   std::vector<int64_t> begins_;
-  std::vector<int> pairs_;
+  std::vector<int> n_pairs_;
   std::vector<float*> x_, dx_, y_;
   std::vector<float> used_, lists_;
   std::vector<const float*> columns_;

@@ -19,31 +19,33 @@ namespace tfw2v::TFW2V_ISA {
 class SkipgramWindows : Windows {
  public:
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, bool windows_only = false)
-      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group), windows_(n - tag_pairs),
-        by_input_(t.weights.size && one_by_one()) {
+      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group), n_windows_(n - n_tag_pairs),
+        is_by_input_(t.weights.size && one_by_one()) {
     // Allocates the maximum that train() needs, because memory must not run short after rows have changed.
     const int64_t m = std::min<int64_t>(group_, x_.size());
     z_.of(m * rounded(y_.size(), W));
     d_.of(m * stride);
-    gram_.of(sampled_ && o.learn_hidden ? m * rounded(m, W) : 0);
-    if (!tag_pairs || !windows_ || windows_only) return;
-    for (int64_t a = 0, k = windows_; a < windows_; ++a) {
+    gram_.of(trains_negatives_ && o.learn_hidden ? m * rounded(m, W) : 0);
+    if (!n_tag_pairs || !n_windows_ || windows_only) return;
+    for (int64_t a = 0, k = n_windows_; a < n_windows_; ++a) {
       while (k < n && u.targets[k] == u.targets[a]) ++k;
-      pairs_.push_back(k);
+      pair_ends_.push_back(k);
     }
-    pairs_.back() = n;
+    pair_ends_.back() = n;
   }
 
   // Trains the windows of a block. As in gensim, a word's (tag, token) pairs are trained after its window. In
   // a unit of pairs only, trains the block's pairs.
-  void block(int64_t p, bool with_loss) { positions(p, std::min(p + o.block, windows_ ? windows_ : n), with_loss); }
+  void block(int64_t p, bool with_loss) {
+    positions(p, std::min(p + o.block, n_windows_ ? n_windows_ : n), with_loss);
+  }
 
   // Trains positions [p, end) of one block, as block() does.
   void positions(int64_t p, int64_t end, bool with_loss) {
     for (int64_t a = p, groups = 0; a < end; ++a) {
       groups = train(a, groups, with_loss);
-      if (pairs_.empty()) continue;
-      for (int64_t k = a ? pairs_[a - 1] : windows_; k < pairs_[a]; ++k) train(k, k % o.block, with_loss);
+      if (pair_ends_.empty()) continue;
+      for (int64_t k = a ? pair_ends_[a - 1] : n_windows_; k < pair_ends_[a]; ++k) train(k, k % o.block, with_loss);
     }
   }
 
@@ -56,25 +58,25 @@ class SkipgramWindows : Windows {
     const int64_t block = a / o.block;
     prefetch_next(a, block, static_cast<int>(a % o.block));
     const float step = alpha(is_tag_pair(a) ? a : block * o.block);
-    if (by_input_) return train_input(a, groups, step, with_loss);
+    if (is_by_input_) return train_input(a, groups, step, with_loss);
     const int words = add_words(a, 0);
     for (int first = 0; first < words; first += group_) {
       const int columns = add_predicted(a, block, groups++, 0);
       if (columns) train(first, std::min(group_, words - first), columns, step, with_loss);
     }
-    if (with_loss) predicted(words);
+    if (with_loss) count_predictions(words);
     return groups;
   }
 
   // Trains a position whose input predicts the words of its window, as in gensim's FastText.
   int64_t train_input(int64_t a, int64_t groups, float step, bool with_loss) {
     x_[0] = input(u.inputs[a]);
-    factors_[0] = locked(u.inputs[a]);
+    factors_[0] = lock_factor(u.inputs[a]);
     for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j) {
       if (j == a) continue;
       const int columns = add_predicted(j, a / o.block, groups++, 0);
       if (columns) train(0, 1, columns, step, with_loss);
-      if (with_loss) predicted(1);
+      if (with_loss) count_predictions(1);
     }
     return groups;
   }
@@ -97,7 +99,7 @@ class SkipgramWindows : Windows {
     if (!in_range(int64_t{m} * columns)) group_ = 1;
     if (!o.learn_hidden) {
       weighted_sum<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, n_vectors);
-    } else if (sampled_) {
+    } else if (trains_negatives_) {
       const int lm = static_cast<int>(rounded(m, W));
       float* common = gram_.of(int64_t{m} * lm);  // [m, lm] g_i . g_j
       score(g_.data(), m, g_.data(), m, ld / W, common, lm);
@@ -110,12 +112,12 @@ class SkipgramWindows : Windows {
     for (int i = 0; i < m; ++i) add(x[i], dx_[i], factors_[first + i]);
   }
 
-  std::vector<float*> dx_, g_;  // rows of the group's dx and g
-  int group_;                   // words per group; 1 once scores were out of range
-  const int64_t windows_;       // number of positions that have a window
-  const bool by_input_;         // each input predicts its window: see one_by_one()
-  std::vector<int64_t> pairs_;  // [windows_] end of each word's (tag, token) pairs; empty if there are none
-  Buffer z_, d_, gram_;         // memory of a group's g, dx and g_i . g_j
+  std::vector<float*> dx_, g_;      // rows of the group's dx and g
+  int group_;                       // words per group; 1 once scores were out of range
+  const int64_t n_windows_;         // number of positions that have a window
+  const bool is_by_input_;          // each input predicts its window: see one_by_one()
+  std::vector<int64_t> pair_ends_;  // [n_windows_] end of each word's (tag, token) pairs; empty if there are none
+  Buffer z_, d_, gram_;             // memory of a group's g, dx and g_i . g_j
 };
 
 }  // namespace tfw2v::TFW2V_ISA

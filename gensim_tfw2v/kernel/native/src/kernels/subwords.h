@@ -20,54 +20,54 @@ namespace tfw2v::TFW2V_ISA {
 // small table, then adds each word's update to all rows that it is composed of.
 class Subwords : UnitRows {
  public:
-  explicit Subwords(const UnitRows& unit) : UnitRows(unit), own_(u), made_(t) {
+  explicit Subwords(const UnitRows& unit) : UnitRows(unit), span_unit_(u), span_tables_(t) {
     static thread_local std::vector<int32_t> indices;  // reused by all units of a thread; see index_of_
     if (static_cast<int64_t>(indices.size()) < t.subwords.n_lists()) indices.resize(t.subwords.n_lists(), -1);
     index_of_ = indices.data();
     inputs_.resize(n);
-    own_.inputs = {inputs_.data(), n};
-    const int64_t max_words = std::min<int64_t>(n, length() + 2 * around());
+    span_unit_.inputs = {inputs_.data(), n};
+    const int64_t max_words = std::min<int64_t>(n, span_length() + 2 * margin());
     locks_.resize(max_words);
     weights_.resize(max_words);
-    made_.lock = {locks_.data(), max_words};
-    made_.weights = {weights_.data(), max_words};
-    made_.inputs = {rows_.of(2 * max_words * stride), max_words};
+    span_tables_.lock = {locks_.data(), max_words};
+    span_tables_.weights = {weights_.data(), max_words};
+    span_tables_.inputs = {rows_.of(2 * max_words * stride), max_words};
   }
 
   // Unit and tables for the trainers, with the composed inputs.
-  UnitRows unit() const { return {o, own_, made_}; }
+  UnitRows unit() const { return {o, span_unit_, span_tables_}; }
 
   // Trains positions [first, last), span by span. Calls `train(begin, end)` for the positions [begin, end) of
   // each span.
   template <class Train>
   void spans(int64_t first, int64_t last, Train train) {
-    for (int64_t p = first; p < last; p += length()) {
-      const int64_t end = std::min(last, p + length());
-      find(std::max<int64_t>(0, p - around()), std::min<int64_t>(n, end + around()));
-      make();
+    for (int64_t p = first; p < last; p += span_length()) {
+      const int64_t end = std::min(last, p + span_length());
+      list_words(std::max<int64_t>(0, p - margin()), std::min<int64_t>(n, end + margin()));
+      compose();
       train(p, end);
       add();
     }
   }
 
  private:
-  int64_t length() const { return rounded(o.span, o.block); }  // positions per span: whole blocks
+  int64_t span_length() const { return rounded(o.span, o.block); }  // positions per span: whole blocks
   // Number of positions before and after a span whose words are inputs of its windows.
-  int64_t around() const {
+  int64_t margin() const {
     const bool in_blocks = o.skipgram && !o.hierarchical && !o.sequential;
     return in_blocks || one_by_one() ? 0 : o.window;
   }
   static constexpr int kAhead = 6;  // distance of prefetches, in rows
 
   // Lists the distinct words of positions [first, last), and the rows of these words. Sets inputs_.
-  void find(int64_t first, int64_t last) {
+  void list_words(int64_t first, int64_t last) {
     words_.clear();
     ids_.clear();
     const ResetIndices reset = {*this};
     for (int64_t a = first; a < last; ++a) {
       const int32_t word = u.inputs[a];
       if (index_of_[word] < 0) {
-        TFW2V_ASSERT(static_cast<int64_t>(words_.size()) < made_.inputs.n_rows);
+        TFW2V_ASSERT(static_cast<int64_t>(words_.size()) < span_tables_.inputs.n_rows);
         words_.push_back(word);
         index_of_[word] = static_cast<int32_t>(words_.size()) - 1;
         ids_.insert(ids_.end(), &t.subwords.entries[t.subwords.first[word]],
@@ -77,7 +77,7 @@ class Subwords : UnitRows {
     }
   }
 
-  // Resets index_of_ at the end of find(), also after an exception: the thread's next unit uses it, too.
+  // Resets index_of_ at the end of list_words(), also after an exception: the thread's next unit uses it, too.
   struct ResetIndices {
     const Subwords& subwords;
     ~ResetIndices() {
@@ -88,11 +88,11 @@ class Subwords : UnitRows {
   // Calls use(w, x, rows, ids) for each word of the span, with its index, its input, the number of its
   // rows, and their ids.
   template <class Use>
-  void each(Use use) {
+  void each_word(Use use) {
     const int32_t* ids = ids_.data();
     for (size_t w = 0; w < words_.size(); ++w) {
       const int rows = t.subwords.first[words_[w] + 1] - t.subwords.first[words_[w]];
-      use(w, made_.inputs.rows + w * stride, rows, ids);
+      use(w, span_tables_.inputs.rows + w * stride, rows, ids);
       ids += rows;
     }
   }
@@ -106,8 +106,8 @@ class Subwords : UnitRows {
 
   // Composes the inputs x, and copies them to x_before. Sets lock_x, and weight_x, because CBOW's mean is
   // over all rows of a window.
-  void make() {
-    each([&](size_t w, float* made, int rows, const int32_t* ids) {
+  void compose() {
+    each_word([&](size_t w, float* x, int rows, const int32_t* ids) {
       float lock = 0, weight_sum = 0;
       for (int r = 0; r < rows; ++r) {
         lock += row_scale(ids[r]);
@@ -123,8 +123,8 @@ class Subwords : UnitRows {
           for (int l = 0; l < L; ++l) sum[l] += load(from + l * W);
         }
         for (int l = 0; l < L; ++l) {
-          store(made + d + l * W, sum[l] / divisor);
-          store(before(w) + d + l * W, sum[l] / divisor);
+          store(x + d + l * W, sum[l] / divisor);
+          store(x_before(w) + d + l * W, sum[l] / divisor);
         }
       });
     });
@@ -132,31 +132,31 @@ class Subwords : UnitRows {
 
   // Adds each word's update to its rows.
   void add() {
-    each([&](size_t w, const float* made, int rows, const int32_t* ids) {
+    each_word([&](size_t w, const float* x, int rows, const int32_t* ids) {
       if (locks_[w] == 0.f) return;
       slices<kSlice>(static_cast<int>(stride / W), [&](auto L, int64_t d) {
         Vector delta[L];
-        for (int l = 0; l < L; ++l) delta[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
+        for (int l = 0; l < L; ++l) delta[l] = (load(x + d + l * W) - load(x_before(w) + d + l * W)) / locks_[w];
         for (int r = 0; r < rows; ++r) {
           float* to = row<1>(ids + r) + d;
-          const float own = row_scale(ids[r]);
-          for (int l = 0; l < L; ++l) store(to + l * W, load(to + l * W) + own * delta[l]);
+          const float scale = row_scale(ids[r]);
+          for (int l = 0; l < L; ++l) store(to + l * W, load(to + l * W) + scale * delta[l]);
         }
       });
     });
   }
 
   // s_r. A row that merges f_r rows of gensim gets f_r times the update of one row.
-  float row_scale(int32_t id) const { return weight(id) * locked(id); }
+  float row_scale(int32_t id) const { return weight(id) * lock_factor(id); }
   float weight(int32_t id) const { return t.weights.size ? t.weights[id] : 1.f; }
   // x_before of the span's word w.
-  float* before(size_t w) const {
-    return made_.inputs.rows + (made_.inputs.n_rows + static_cast<int64_t>(w)) * stride;
+  float* x_before(size_t w) const {
+    return span_tables_.inputs.rows + (span_tables_.inputs.n_rows + static_cast<int64_t>(w)) * stride;
   }
 
-  Tfw2vUnit own_;                       // the unit, with inputs_ as its inputs
-  Tfw2vTables made_;                    // the tables, with the span's composed inputs as their inputs
-  int32_t* index_of_;                   // [V] index in words_, during find(); -1 otherwise
+  Tfw2vUnit span_unit_;                 // the unit, with inputs_ as its inputs
+  Tfw2vTables span_tables_;             // the tables, with the span's composed inputs as their inputs
+  int32_t* index_of_;                   // [V] index in words_, during list_words(); -1 otherwise
   std::vector<int32_t> words_;          // the span's distinct words
   std::vector<int32_t> ids_;            // ids of the rows that compose the inputs of words_, word by word
   std::vector<int32_t> inputs_;         // [n] index in words_ of each position's word

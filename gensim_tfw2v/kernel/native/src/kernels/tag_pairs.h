@@ -20,7 +20,7 @@ class TagPairs : Trainer {
         zero_row_(stride) {}
 
   void block(int64_t p, bool with_loss) {
-    const int64_t begin = std::max(p, n - tag_pairs), end = std::min(p + o.block, n);
+    const int64_t begin = std::max(p, n - n_tag_pairs), end = std::min(p + o.block, n);
     for (int64_t a = begin; a < end; a += kGroup) {
       const int g = static_cast<int>((a - begin) / kGroup);
       prefetch_next(a + o.block, g);
@@ -36,7 +36,7 @@ class TagPairs : Trainer {
       const bool valid = i < n_pairs;
       at[i].hidden = hidden_ + i * stride;
       at[i].target = valid ? output(u.targets[a + i]) : zero_row_;
-      at[i].backward_scale = valid ? locked(u.inputs[a + i]) : 1.f;
+      at[i].backward_scale = valid ? lock_factor(u.inputs[a + i]) : 1.f;
       at[i].valid = valid;
       at[i].token = a + i;
       std::memcpy(at[i].hidden, valid ? input(u.inputs[a + i]) : zero_row_, stride * sizeof(float));
@@ -50,7 +50,7 @@ class TagPairs : Trainer {
       for (int i = 0; i < n_pairs; ++i) train(a + i, 1, p, g, with_loss);
       return;
     }
-    if (with_loss) predicted(n_pairs);
+    if (with_loss) count_predictions(n_pairs);
     negatives_.update(at, dh_, true, nullptr);
     for (int i = 0; i < n_pairs; ++i) add<>(input(u.inputs[a + i]), at[i].hidden, 1.f);
   }

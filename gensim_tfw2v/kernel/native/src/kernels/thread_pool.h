@@ -17,7 +17,7 @@ class ThreadPool {
   // Throws a std::system_error if the system does not start so many threads.
   explicit ThreadPool(int threads) : threads(threads) {
     try {
-      for (int thread = 1; thread < threads; ++thread) others_.emplace_back(&ThreadPool::serve, this, thread);
+      for (int thread = 1; thread < threads; ++thread) workers_.emplace_back(&ThreadPool::serve, this, thread);
     } catch (...) {
       end();  // running threads without an owner would end the process
       throw;
@@ -31,7 +31,7 @@ class ThreadPool {
     begin(&work);
     call(0);
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return !working_; });
+    changed_.wait(lock, [&] { return !n_running_; });
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
@@ -41,14 +41,14 @@ class ThreadPool {
   void begin(const std::function<void(int)>* work) {
     const std::lock_guard<std::mutex> lock(mutex_);
     work_ = work;
-    working_ = static_cast<int>(others_.size());
+    n_running_ = static_cast<int>(workers_.size());
     ++turn_;
     changed_.notify_all();
   }
 
   void end() {
     begin(nullptr);
-    for (std::thread& other : others_) other.join();
+    for (std::thread& worker : workers_) worker.join();
   }
 
   void call(int thread) {
@@ -68,7 +68,7 @@ class ThreadPool {
       lock.unlock();
       call(thread);
       lock.lock();
-      if (!--working_) changed_.notify_all();
+      if (!--n_running_) changed_.notify_all();
     }
   }
 
@@ -77,8 +77,8 @@ class ThreadPool {
   const std::function<void(int)>* work_ = nullptr;  // null: threads exit
   std::exception_ptr error_;                        // first exception of the current call of `run`
   int turn_ = 0;                                    // number of calls of `begin`
-  int working_ = 0;                                 // number of threads that still run work_
-  std::vector<std::thread> others_;
+  int n_running_ = 0;                               // number of threads that still run work_
+  std::vector<std::thread> workers_;
 };
 
 }  // namespace tfw2v

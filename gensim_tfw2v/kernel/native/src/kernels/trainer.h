@@ -69,8 +69,8 @@ class Trainer : protected UnitRows {
   // token) pairs, which are stored after the windows. gensim interleaves windows and pairs, so each kind
   // has the whole range of learning rates.
   float alpha(int64_t position) const {
-    const int64_t windows = n - tag_pairs;
-    if (is_tag_pair(position)) return alpha_ + fall_ / tag_pairs * (position - windows);
+    const int64_t windows = n - n_tag_pairs;
+    if (is_tag_pair(position)) return alpha_ + fall_ / n_tag_pairs * (position - windows);
     return alpha_ + fall_ / windows * position;
   }
   // Computes to += factor * change, or to = factor * change if `begin`.
@@ -117,7 +117,7 @@ class Trainer : protected UnitRows {
   }
 
   // Counts predictions whose loss is summed.
-  void predicted(int64_t n_predictions) { counted_.predictions += n_predictions; }
+  void count_predictions(int64_t n_predictions) { counted_.predictions += n_predictions; }
 
  private:
   static constexpr float kMaxMeanScore = 8;  // above it, positions are trained one by one

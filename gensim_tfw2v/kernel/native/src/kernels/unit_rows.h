@@ -22,11 +22,11 @@ struct Noise {
 class UnitRows {
  public:
   UnitRows(const Tfw2vOptions& options, const Tfw2vUnit& unit, const Tfw2vTables& tables)
-      : n(unit.targets.size), tag_pairs(unit.counts.size ? unit.counts[0] : 0), o(options), u(unit), t(tables),
+      : n(unit.targets.size), n_tag_pairs(unit.counts.size ? unit.counts[0] : 0), o(options), u(unit), t(tables),
         n_vectors(static_cast<int>((t.size + W - 1) / W)), stride(t.stride),
         output_stride(stride * std::max(1, o.concatenated)) {}
 
-  const int64_t n, tag_pairs;  // positions; (tag, token) pairs, which are the last positions
+  const int64_t n, n_tag_pairs;  // positions; (tag, token) pairs, which are the last positions
 
  protected:
   float* input(int64_t row) const { return t.inputs.rows + row * t.stride; }
@@ -48,7 +48,7 @@ class UnitRows {
     return n_nodes;
   }
   // Factor of an input row's updates.
-  float locked(int32_t row) const { return t.lock.size ? t.lock[row] : 1.f; }
+  float lock_factor(int32_t row) const { return t.lock.size ? t.lock[row] : 1.f; }
 
   // Negatives of a block that position a uses.
   Noise noise(int64_t block, int64_t a) const {
@@ -58,7 +58,7 @@ class UnitRows {
   }
 
   // Returns whether a position is a (tag, token) pair: its own input predicts its target.
-  bool is_tag_pair(int64_t a) const { return a >= n - tag_pairs; }
+  bool is_tag_pair(int64_t a) const { return a >= n - n_tag_pairs; }
 
   // Rows of inputs of the tags in a position's window, from tags_begin() to tags_end().
   const int32_t* tags_begin(int64_t a) const {

@@ -11,14 +11,14 @@ class Windows : protected Trainer {
  protected:
   // Allocates memory for a group of at most `max_windows` windows.
   Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int max_windows)
-      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.sequential)),
+      : Trainer(unit, alphas, result), trains_negatives_(o.negative && (!o.skipgram || o.sequential)),
         limit_(!t.weights.size                ? 6.f
                : o.skipgram || o.hierarchical ? 8.f
                                               : 80.f) {
     int64_t max_path = 0;
     for (int64_t a = 0; o.hierarchical && a < n; ++a)
       max_path = std::max<int64_t>(max_path, path_end(a) - path_begin(a));
-    const int64_t max_sampled = sampled_ ? 1 + o.negative : 0;  // outputs of a window by negative sampling
+    const int64_t max_sampled = trains_negatives_ ? 1 + o.negative : 0;  // outputs of a window by negative sampling
     const int64_t max_outputs = max_windows * (max_path + max_sampled);
     int64_t max_tags = 0;
     for (int64_t d = 1; d < u.first_tags.size; ++d)
@@ -38,7 +38,7 @@ class Windows : protected Trainer {
     const auto add = [&](int32_t row) {
       TFW2V_ASSERT(end < static_cast<int64_t>(x_.size()));
       x_[end] = input(row);
-      factors_[end++] = locked(row);
+      factors_[end++] = lock_factor(row);
     };
     for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
       if (j != a || is_tag_pair(a)) add(u.inputs[j]);
@@ -53,7 +53,7 @@ class Windows : protected Trainer {
       TFW2V_ASSERT(end + path_end(a) - path_begin(a) <= static_cast<int64_t>(y_.size()));
       end += list_path(a, y_.data() + end, labels_.data() + end);
     }
-    if (!sampled_) return end;
+    if (!trains_negatives_) return end;
     TFW2V_ASSERT(end + o.negative < static_cast<int64_t>(y_.size()));
     const int32_t target = u.targets[a];
     const Noise from = noise(block, a);
@@ -100,16 +100,16 @@ class Windows : protected Trainer {
   void prefetch_next(int64_t a, int64_t block, int i) const {
     constexpr int kWindows = 3;  // windows trained in about one memory latency
     if ((a += kWindows) >= n) return;
-    prefetch_position(a, a + kWindows, sampled_);
-    for (int k = i; k < o.shared && sampled_ && (block + 1) * o.block < n; k += o.block)
+    prefetch_position(a, a + kWindows, trains_negatives_);
+    for (int k = i; k < o.shared && trains_negatives_ && (block + 1) * o.block < n; k += o.block)
       prefetch(output(u.negatives[(block + 1) * o.shared + k]), stride);
   }
 
-  const bool sampled_;          // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
-  std::vector<float*> x_;       // inputs of the windows
-  std::vector<float*> y_;       // outputs and nodes that the windows predict
-  std::vector<float> factors_;  // factor of the update of each row in x_
-  std::vector<float> labels_;   // weight of each row in y_ (trainer.h): 1 for label 1, -1 for label 0, 0 for padding
+  const bool trains_negatives_;  // whether negative sampling is trained here; skip-gram in blocks trains it elsewhere
+  std::vector<float*> x_;        // inputs of the windows
+  std::vector<float*> y_;        // outputs and nodes that the windows predict
+  std::vector<float> factors_;   // factor of the update of each row in x_
+  std::vector<float> labels_;    // weight of each row in y_ (trainer.h): 1 for label 1, -1 for label 0, 0 for padding
 
  private:
   // Returns whether y_[end] occurs in y_[first] .. y_[end - 1].
