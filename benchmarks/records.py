@@ -13,7 +13,7 @@ class Run:
 
     engine: str  # name of the engine, as shown in tables
     setting: str  # name of the setting, such as "sg100"
-    round: int  # runs of the same round follow each other in time, and are compared
+    round: int  # index of the round; its runs follow each other directly, and are compared
     seed: int
     raw_words: int  # words of the corpus, including dropped ones
     vocabulary: int

@@ -39,7 +39,7 @@ class PeerRun:
     """Results of a training, measured from outside. Times are in seconds, memory is in bytes."""
 
     peer: str
-    round: int  # runs of a round follow each other in time
+    round: int  # index of the round; its runs follow each other directly
     seed: int
     epochs: int
     raw_words: int  # words of the corpus, including dropped ones

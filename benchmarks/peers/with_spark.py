@@ -43,7 +43,7 @@ def main() -> None:
         stepSize=args.alpha,
         maxIter=args.epochs,
         numPartitions=args.threads,
-        maxSentenceLength=10_000,  # as in gensim
+        maxSentenceLength=10_000,  # gensim's maximum
         seed=args.seed,
     ).fit(lines)
     seconds = time.perf_counter() - start

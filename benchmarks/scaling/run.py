@@ -32,9 +32,9 @@ class Measured:
     worker_cores: float  # CPU seconds of all workers
     ps_cores: float  # CPU seconds of all ps tasks
     coordinator_cores: float  # CPU seconds of the coordinator and the training program
-    tokens: float = 0.0  # trained on by workers
+    tokens: float = 0.0  # number of tokens that workers trained on
     jobs: float = 0.0
-    rows: float = 0.0  # transferred
+    rows: float = 0.0  # number of rows transferred
     bytes_per_token: float = 0.0
     peak_bytes: int = 0  # peak memory of all processes
     workers: int = 0

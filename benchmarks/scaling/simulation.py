@@ -30,8 +30,8 @@ class Work:
     jobs: int  # jobs per epoch
     tokens: float  # tokens trained on, per job
     rows: float  # rows transferred, per job
-    fetched_bytes: float  # per row
-    pushed_bytes: float  # per row
+    fetched_bytes: float  # bytes per row that a worker fetches
+    pushed_bytes: float  # bytes per row that a worker pushes
     units: int = 1  # work units per job
     text_bytes: float = 0.0  # encoded text per job, sent by the coordinator
     model_bytes: float = 0.0  # all rows, sent to the coordinator at the end
@@ -66,8 +66,8 @@ class Outcome(NamedTuple):
     seconds: float
     staleness: float  # mean number of other jobs' units pushed between a job's fetch and push
     computed: np.ndarray  # [hosts], CPU seconds used
-    sent: np.ndarray  # [hosts], bytes
-    received: np.ndarray  # [hosts], bytes
+    sent: np.ndarray  # [hosts], bytes sent
+    received: np.ndarray  # [hosts], bytes received
 
 
 def simulate(costs: Costs, work: Work, layout: Layout) -> Outcome:

@@ -114,7 +114,7 @@ class CommandsWithClearFailures(Group):
 
 
 def _terminate(*_: object) -> None:
-    """Raise the exception for SIGTERM; the handler of that signal."""
+    """Handle SIGTERM: raise `Terminated`."""
     raise common.Terminated
 
 

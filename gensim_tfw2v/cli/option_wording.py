@@ -11,7 +11,7 @@ import re
 import shlex
 from typing import Any
 
-#: Names of arguments in Python, by the names of the command's parameters that differ from them.
+#: Parameters of commands whose names differ from those of the arguments in Python, with the latter.
 PYTHON_NAMES = {"table_encoding": "encoding"}
 
 #: Advice at the end of a message. It is removed, because only a program in Python can follow it.

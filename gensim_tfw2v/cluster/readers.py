@@ -44,7 +44,7 @@ MAX_RUNS = 4
 #: Fixed part of the time limit for checking that a machine can access all files, in seconds.
 LOOK_SECONDS = 30.0
 
-#: Part of that time limit per file, in seconds.
+#: Seconds per file that are added to `LOOK_SECONDS`.
 FILE_SECONDS = 0.01
 
 #: Fixed part of the time limit for reading a run, in seconds. The run's bytes / `MIN_SPEED` are

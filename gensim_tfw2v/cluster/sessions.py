@@ -10,8 +10,8 @@ from gensim_tfw2v.cluster.spec import Task
 #: Time limit in seconds for each operation on a session itself: opening, extending, closing it.
 OPERATION_SECONDS = 30.0
 
-#: Time limit of a call without a limit: 31 years, because 300 years would overflow gRPC's count of
-#: nanoseconds.
+#: Time limit in seconds of a call that may last forever: 31 years. With 300 years, gRPC's count of
+#: nanoseconds would overflow.
 FOREVER = 10.0**9
 
 

@@ -301,6 +301,7 @@ def read_hosts(path: Path) -> Cluster:
 
 
 def _parse(path: Path) -> Any:
+    """Return the content of a hosts file, parsed as JSON or YAML by the suffix of its name."""
     content = path.read_bytes()
     if encoding := wide_encoding(content[:64]):
         raise ClusterError(f"is not UTF-8 text. {conversion_advice(encoding)}")
