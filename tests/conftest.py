@@ -124,7 +124,7 @@ def split_once():
 @pytest.fixture
 def short_layouts(monkeypatch):
     """Use few t-SNE iterations; tests/monitor/test_tsne.py runs all of them."""
-    for phase in ("EARLY", "LATE"):
+    for phase in ("N_EARLY_ITERATIONS", "N_LATE_ITERATIONS"):
         monkeypatch.setattr(f"gensim_tfw2v.monitor.tsne.{phase}", 2)
 
 
