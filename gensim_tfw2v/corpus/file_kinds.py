@@ -20,6 +20,7 @@ from gensim_tfw2v.corpus.file_marks import (
 from gensim_tfw2v.corpus.tables.table_formats import format_of_content, format_of_name
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
+#: Description of a text corpus, which is the advice for files that cannot be one.
 TEXT = "a corpus is UTF-8 text with a sentence per line"
 
 
@@ -32,7 +33,7 @@ class FileKind:
     description : str
         The predicate of a message whose subject is the file: "is a PDF document".
     is_content : callable
-        Function that returns whether first bytes of a file are of this kind.
+        Function that returns whether a file with certain first bytes is of this kind.
     advice : str
         Advice in Python's terms; ``{path}`` stands for the path, quoted.
     command_advice : str
@@ -49,7 +50,7 @@ class FileKind:
 
 
 def _compressed(magic: bytes, suffix: str, name: str) -> FileKind:
-    """Return the kind of compressed files that lack the suffix."""
+    """Return the kind of files that are compressed, but lack the suffix for their compression."""
     mark = re.escape(magic) + (rb"[1-9]1AY&SY" if magic == b"BZh" else b"")
     advice = f"name it …{suffix}, or decompress it"
     return FileKind(f"holds {name} data", begins_with(mark), advice, stream_advice="decompress it")
@@ -76,8 +77,8 @@ _EXPORT = "export the texts in it with the program that wrote it, with a sentenc
 
 _OFFICE = rb"\[Content_Types\]\.xml|_rels/|docProps/"
 
-#: Kinds of files that are recognized by their first bytes; a file is of the first kind that
-#: matches. The general ones are last.
+#: Kinds of files that are recognized by their first bytes. A file is of the first kind that
+#: matches, so the most general kinds are last.
 KINDS = (
     FileKind("is a NumPy array", begins_with(rb"\x93NUMPY"),
              "pass the sentences in it, as in: numpy.load({path}).tolist()",
@@ -156,7 +157,7 @@ KINDS = (
              "write the sentences in it to a text, one per line"),
 )  # fmt: skip
 
-#: Kind of all other files that are not text.
+#: Kind of the files that are not text, and of none of the `KINDS`.
 BINARY = FileKind("holds binary data", is_binary, TEXT)
 
 
@@ -166,14 +167,15 @@ def find_kind(head: bytes) -> FileKind | None:
 
 
 def find_table(head: bytes, path: str = "") -> str:
-    """Return the name of a table's format, from first bytes or else from a path; "" for others.
+    """Return the name of a table's format, from its first bytes or else from its path.
 
-    Unlike `table_formats.find_format`, which is used for files that should be tables, it recognizes
-    JSON only if all of the first bytes are JSON.
+    Returns "" for a file that is not a table. `table_formats.find_format` is for files that should
+    be tables. This function is for any file, so it is stricter: a file is JSON only if all of
+    its first bytes are JSON.
     """
     table_format = format_of_content(head)
     is_json = table_format is not None and table_format.name.startswith("JSON")
     if table_format is not None and (not is_json or json_shape(head)):
         return table_format.name
-    named = format_of_name(path)
-    return "" if named is None else named.name
+    suffix_format = format_of_name(path)
+    return "" if suffix_format is None else suffix_format.name

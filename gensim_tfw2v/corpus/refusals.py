@@ -45,14 +45,15 @@ def find_stream_refusal(head: bytes, path: str = "") -> str:
     Parameters
     ----------
     head : bytes
-        Its first bytes, decompressed.
+        First bytes of the pipe or file, decompressed.
     path : str
-        Its path, if a table is to be recognized by the suffix, too.
+        Path of a remote file, by whose suffix a table is recognized, too.
 
     Returns
     -------
     str
-        A predicate as of `find_refusal`, with the same advice in Python and on the command line.
+        A predicate, as `find_refusal` returns it. The advice is the same in Python and on the
+        command line.
     """
     if kind := find_kind(head):
         return f"{kind.description}, not text: {kind.stream_advice}"

@@ -30,7 +30,10 @@ from gensim_tfw2v.corpus.shard_files import (
 from gensim_tfw2v.corpus.text_files import CorpusDecodeError, FileRange
 from gensim_tfw2v.corpus.text_streams import bytes_read
 
-BLOCK = 1 << 18  # bytes per read
+BLOCK_BYTES = 1 << 18  # bytes per read
+
+#: First part of the names of the files that contain a vocabulary for remote machines.
+KNOWN_PREFIX = "known-"
 
 
 @functools.cache
@@ -53,9 +56,9 @@ class WordCounter:
         return int(library().tfw2v_words_number(self.pointer))
 
     def add(self, text: bytes, counts: NDArray[np.int64] | None = None) -> Ids:
-        """Count words, each followed by a newline; return the index of each among all words.
+        """Add words, each followed by a newline; return the index of each among all words.
 
-        A word counts 0 times, or `counts` times.
+        `counts` contains the number of occurrences of each word, by default 0.
         """
         indices = np.empty(text.count(b"\n"), np.int32)
         address = None if counts is None else counts.ctypes.data
@@ -65,8 +68,9 @@ class WordCounter:
     def encode(self, text: bytes, n_words: int, add: bool = True) -> Ids | None:
         """Return the index of each of `n_words` words, each followed by a zero byte.
 
-        Returns None if a word contains a zero byte. Words are counted; or, if not `add`, new ones
-        have the index `UNKNOWN`. A table is filled either by this method or by `add`.
+        Returns None if a word contains a zero byte. With `add`, the words are counted, and new ones
+        are added. Otherwise new words have the index `UNKNOWN`. The zero bytes are stored with the
+        words, so words that the method `add` has added are not found.
         """
         indices = np.empty(n_words, np.int32)
         new_words = np.empty(n_words, np.int32)  # scratch space for the compiled function
@@ -82,7 +86,10 @@ class WordCounter:
         return None if n_new < 0 else indices
 
     def encoded_words(self) -> list[str]:
-        """Return the words that `encode` has added, as new strings, which lie close together."""
+        """Return the words that `encode` has added.
+
+        The strings are new, and close together in memory, so that looking them up is fast.
+        """
         return words_of(self.pointer)[0].decode("utf-8", "surrogatepass").split("\0\n")[:-1]
 
 
@@ -97,13 +104,13 @@ def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
 
 
 def release_memory() -> None:
-    """Return memory to the system that reading has freed; glibc would keep it for its threads."""
+    """Return freed memory to the system; otherwise glibc would keep it for its threads."""
     with contextlib.suppress(AttributeError):  # C libraries other than glibc lack it
         ctypes.CDLL(None).malloc_trim(0)
 
 
-class Known(WordCounter):
-    """Vocabulary with its ids, which concurrent scanners can share.
+class KnownWords(WordCounter):
+    """Words of a vocabulary with their ids, which concurrent scanners can share.
 
     Keys that are not strings, or cannot occur in a text, are left out.
     """
@@ -120,33 +127,36 @@ class Known(WordCounter):
 
     def save(self, folder: Path) -> None:
         """Write the vocabulary to files in a folder, for remote machines."""
-        (folder / "known-words").write_bytes(words_of(self.pointer)[0])
-        self.ids.tofile(folder / "known-numbers")
+        (folder / f"{KNOWN_PREFIX}words").write_bytes(words_of(self.pointer)[0])
+        self.ids.tofile(folder / f"{KNOWN_PREFIX}numbers")
 
 
 def scan(
     run: Sequence[FileRange],
     prefix: Path,
-    known: Known | None = None,
+    vocabulary: KnownWords | None = None,
     tagged: bool = False,
     progress: Progress | None = None,
 ) -> EncodedPart:
     """Write the ids of a run of text to shards, whose paths start with `prefix`.
 
-    Without a known vocabulary, words are counted and numbered. In `tagged` text, each line is a
-    document, whose tag is the number of the line in the run. `progress` is called after each block
-    of text. Errors are as in `run_readers.read_runs`.
+    A run is a sequence of file ranges. Without a vocabulary, words are counted and numbered. In
+    `tagged` text, each line is a document, whose tag is the number of the line in the run.
+    `progress` is called after each block of text. Errors are those of `run_readers.read_runs`.
     """
     functions = library()
-    vocabulary = (None, None) if known is None else (known.pointer, known.ids.ctypes.data)
     scanner = functions.tfw2v_scanner_new(
-        os.fsencode(prefix), shard_files.MAX_SENTENCE, shard_files.SHARD_ENTRIES, *vocabulary
+        os.fsencode(prefix),
+        shard_files.MAX_SENTENCE,
+        shard_files.SHARD_ENTRIES,
+        None if vocabulary is None else vocabulary.pointer,
+        None if vocabulary is None else vocabulary.ids.ctypes.data,
     )
     try:
         if tagged:
             functions.tfw2v_scanner_tag_lines(scanner)
         state = ScannerState.from_address(functions.tfw2v_scanner_state(scanner))
-        n_bytes = 0  # size of the texts before this one
+        n_bytes = 0  # total size of the ranges before `text`
         for text in run:
             for n_read in _scan_text(scanner, state, text, prefix.parent):
                 if progress:
@@ -178,7 +188,7 @@ def scan(
 
 
 def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Iterator[int]:
-    """Scan a text block by block; yield the number of bytes on disk that were read so far."""
+    """Scan a text block by block; yield the number of its bytes on disk that were read so far."""
     scan_block = library().tfw2v_scanner_scan
     offset = text.start  # offset of `pending`
     pending = b""  # bytes that were read, but not scanned yet
@@ -186,16 +196,18 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
     block = b"\n"
     with text.open() as stream:
         while block:
-            # a block is as long as the pending bytes or longer: a huge word takes linear time
-            size = max(BLOCK, len(pending))
+            # a block is at least as long as the pending bytes, so that a huge word, which is
+            # scanned again after each read, takes linear time
+            size = max(BLOCK_BYTES, len(pending))
             if not text.is_stream:
                 size = min(size, text.stop - offset - len(pending))
             block = stream.read(size)
             pending += block
             n_scanned = scan_block(scanner, pending, len(pending), not block)
             if state.bad >= 0:
-                wrong = pending[state.bad :] + stream.read(24)
-                _refuse(text.path, offset + state.bad, context + pending[: state.bad], wrong)
+                invalid = pending[state.bad :] + stream.read(24)
+                context += pending[: state.bad]
+                _raise_decode_error(text.path, offset + state.bad, context, invalid)
             if state.error:
                 raise write_error(state.error, folder)
             if n_scanned:
@@ -206,23 +218,28 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
             yield min(n_read, text.stop) - text.start
 
 
-def _refuse(path: str, offset: int, context: bytes, wrong: bytes) -> None:
-    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text, after `context`."""
+def _raise_decode_error(path: str, offset: int, context: bytes, invalid: bytes) -> None:
+    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text.
+
+    `context` contains the bytes before the offset, which the message quotes.
+    """
     try:
-        wrong.partition(b"\n")[0].decode()
+        invalid.partition(b"\n")[0].decode()
     except UnicodeDecodeError as error:
         raise CorpusDecodeError(error, path, offset, context.rpartition(b"\n")[2]) from None
 
 
 def renumber(ids: Ids, new_ids: Ids) -> Ids:
-    """Replace each id by ``new_ids[id]``, and drop unknown words; `ids` is overwritten.
+    """Replace each id by ``new_ids[id]``, and drop unknown words and sentences without words.
 
-    Tags are not changed.
+    Tags are not changed. `ids` is overwritten, and the result may be a part of it.
     """
     if (functions := library()) is None:
         words = np.append(new_ids, new_ids.dtype.type(END))[np.maximum(ids, END)]
         return without_unknown(np.where(ids < END, ids, words))
-    n_left = functions.tfw2v_renumber(ids.ctypes.data, len(ids), new_ids.ctypes.data, len(new_ids))
-    if n_left < 0:
+    n_remaining = functions.tfw2v_renumber(
+        ids.ctypes.data, len(ids), new_ids.ctypes.data, len(new_ids)
+    )
+    if n_remaining < 0:
         raise IndexError("a shard was changed: it holds an id that is out of range")
-    return ids[:n_left]
+    return ids[:n_remaining]

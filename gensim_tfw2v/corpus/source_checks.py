@@ -9,7 +9,7 @@ from typing import Any
 from gensim_tfw2v.corpus.refusals import find_refusal
 from gensim_tfw2v.messages import quoted
 
-#: Advice to a user who passes a path that doesn't lead to a corpus.
+#: Advice to a user who passes a string or bytes that are not the path of a corpus.
 SENTENCES = "pass sentences, each a list of words, or corpus_file=path of a text"
 
 _PANDAS = (
@@ -42,14 +42,15 @@ FRAMES = {
     ("duckdb", "DuckDBPyRelation"): _STORED,
 }
 
-#: Types of pyarrow's arrays whose elements are texts.
-TEXTS = ("string", "large_string", "string_view")
+#: Names of pyarrow's types of texts.
+TEXT_TYPES = ("string", "large_string", "string_view")
 
 
 def check_sentences(source: Any) -> None:
     """Raise a TypeError that names the cure if an object cannot be an iterable of sentences.
 
-    As gensim, it accepts strings as sentences: a warning is logged when they are read.
+    Strings within a list are accepted as sentences, as in gensim. A warning is logged when they
+    are read.
     """
     if isinstance(source, list | tuple):
         _check_records(source)
@@ -90,7 +91,7 @@ def check_frame(source: Any) -> None:
                 f"the corpus is a {package} {class_.__name__}, not an iterable of sentences: "
                 f"{advice}{_columns(source)}"
             )
-        if package == "pyarrow" and str(getattr(source, "type", "")) in TEXTS:
+        if package == "pyarrow" and str(getattr(source, "type", "")) in TEXT_TYPES:
             raise TypeError(
                 "the corpus is a pyarrow array of texts, which are not split into words: pass "
                 "[text.split() for text in array.to_pylist()]"

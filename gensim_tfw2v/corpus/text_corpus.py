@@ -11,13 +11,13 @@ from gensim_tfw2v.corpus.encoded_corpus import save_ids
 from gensim_tfw2v.corpus.lines import LineCorpus
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.run_readers import RunReader, read_runs
-from gensim_tfw2v.corpus.scanner import Known, WordCounter, library, scan, words_of
+from gensim_tfw2v.corpus.scanner import KnownWords, WordCounter, library, scan, words_of
 from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, EncodedPart, Progress
 from gensim_tfw2v.corpus.text_files import FileRange, bytes_of, cut_texts, whole_file
 from gensim_tfw2v.messages import COMPRESSED
 
 #: Name of gensim's class for the sentences of several files.
-PATHS = "gensim.models.word2vec.PathLineSentences"
+PATH_SENTENCES = "gensim.models.word2vec.PathLineSentences"
 
 
 @dataclass
@@ -59,7 +59,7 @@ class TextCorpus(Corpus):
             for part in run_parts:  # `closing` stops all threads after an error
                 ids = folder / f"part{len(parts):05}.ids"
                 save_ids(ids, counter.add(part.words, part.counts))
-                # the part's words are dropped, to save memory
+                # the new part has no words, to save memory: `counter` has them
                 parts.append((EncodedPart(part.shards, part.n_raw_words, part.n_sentences), ids))
         text, counts = words_of(counter.pointer)
         del counter  # its table takes as much memory as the words
@@ -68,29 +68,29 @@ class TextCorpus(Corpus):
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
     ) -> list[EncodedPart]:
-        """Write the files with the ids of a vocabulary."""
+        """Write the files to shards, with the ids of a vocabulary."""
         if library() is None:
             return self._lines().encode(key_to_index, folder, progress)
-        with closing(self._read_runs(folder, Known(key_to_index), progress)) as parts:
+        with closing(self._read_runs(folder, KnownWords(key_to_index), progress)) as parts:
             return list(parts)
 
     def _lines(self) -> LineCorpus:
         return LineCorpus(cut_texts(self.ranges), self.tagged)
 
     def _read_runs(
-        self, folder: Path, known: Known | None, progress: Progress | None
+        self, folder: Path, vocabulary: KnownWords | None, progress: Progress | None
     ) -> Generator[EncodedPart, None, None]:
         """Yield the parts of the runs in order; errors are those of `read_runs`."""
         runs = cut_texts(self.ranges)
         if len(runs) > 1:
             readers = self.remote_readers
-            yield from read_runs(runs, folder, known, self.tagged, readers, progress)
-        elif runs:  # Ctrl-C can interrupt a read from a pipe only in the calling thread
-            yield scan(runs[0], folder / "part00000-", known, self.tagged, progress)
+            yield from read_runs(runs, folder, vocabulary, self.tagged, readers, progress)
+        elif runs:  # not in a new thread, in which Ctrl-C could not interrupt a read from a pipe
+            yield scan(runs[0], folder / "part00000-", vocabulary, self.tagged, progress)
 
 
 def open_texts(source: Any, tagged: bool) -> TextCorpus | None:
-    """Open a source that consists of whole files; None for any other source.
+    """Open a source that consists of whole files; return None for any other source.
 
     Raises
     ------
@@ -120,12 +120,12 @@ def text_paths(source: Any, tagged: bool = False) -> list[str] | None:
     kind = f"{type(source).__module__}.{type(source).__name__}"
     if tagged and kind == "gensim.models.doc2vec.TaggedLineDocument":
         paths = [source.source]
-    elif kind not in ("gensim.models.word2vec.LineSentence", PATHS):
+    elif kind not in ("gensim.models.word2vec.LineSentence", PATH_SENTENCES):
         return None
     elif source.max_sentence_length != MAX_SENTENCE or source.limit is not None:
         return None
     else:
-        paths = source.input_files if kind == PATHS else [source.source]
+        paths = source.input_files if kind == PATH_SENTENCES else [source.source]
     if not all(isinstance(path, (str, os.PathLike)) for path in paths):
         return None  # the source contains an open file
     from smart_open.compression import get_supported_extensions

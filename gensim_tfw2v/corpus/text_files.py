@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gensim_tfw2v import messages
-from gensim_tfw2v.corpus.decompression import HEAD
+from gensim_tfw2v.corpus.decompression import HEAD_BYTES
 from gensim_tfw2v.corpus.refusals import find_refusal
 from gensim_tfw2v.corpus.text_streams import open_stream
 from gensim_tfw2v.messages import COMPRESSED
 
-BYTES_A_RUN = 16 << 20  # size of a run, which is scanned in about 0.1 s
-MAX_RUNS = 1024  # maximum, because the counts of all runs are in memory
+BYTES_PER_RUN = 16 << 20  # approximate size of a run; scanning one takes about 0.1 s
+MAX_RUNS = 1024  # limits the memory for the counts of all runs
 
 #: Bytes of texts in ASCII.
 _ASCII = bytes([*b"\t\n\r", *range(32, 127)])
 
-#: Two words, at the start of a text.
+#: Two words at the start of a text, but not the first two of a pointer of Git LFS.
 _WORDS = re.compile(rb"(?!version https:)[A-Za-z]\S*\s+[A-Za-z]")
 
 #: Path of a file, or an iterable of sentences.
@@ -38,7 +38,7 @@ class CorpusDecodeError(UnicodeDecodeError):
     path : str
         The corpus.
     offset : int
-        Offset in bytes of the invalid bytes; for a compressed file, in the decompressed text.
+        Offset of the invalid bytes, in bytes; in a compressed file, that in the decompressed text.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class CorpusDecodeError(UnicodeDecodeError):
 class FileRange:
     """Whole lines of a text: bytes [start, stop) of a file.
 
-    A stream (a compressed or remote file, or a pipe) is one range. Its size is the size on disk, or
-    0 if this is unknown.
+    A stream (a compressed or remote file, or a pipe) is one range, from 0 to its size on disk, or
+    to 0 if this size is unknown.
     """
 
     path: str
@@ -115,15 +115,15 @@ def whole_file(path: str) -> FileRange:
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether a file begins with words in ASCII and has no suffix but .txt, as most texts.
+    """Return whether a file is certainly a text: words in ASCII, with the suffix .txt or none.
 
-    No other kind of file does, except vectors, whose words are followed by a number, and pointers
-    of Git LFS.
+    Most texts are like this, so the slower checks are skipped for them. `_WORDS` excludes files of
+    vectors, in which a number follows the first word, and pointers of Git LFS.
     """
     if os.path.splitext(path)[1].lower() not in ("", ".txt"):
         return False
     with open(path, "rb") as file:
-        head = file.read(HEAD)
+        head = file.read(HEAD_BYTES)
     return bool(_WORDS.match(head)) and not head.translate(None, _ASCII)
 
 
@@ -135,24 +135,25 @@ def bytes_of(ranges: Iterable[FileRange]) -> int:
 def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
     """Cut whole files into runs of about equal size, which depend only on the files.
 
-    Runs are in the order of the text, and none is empty.
+    A run is a list of file ranges. Runs are in the order of the text, and none is empty.
     """
     n_bytes = max(1, bytes_of(texts))
-    n_runs = max(1, min(MAX_RUNS, n_bytes // BYTES_A_RUN))
+    n_runs = max(1, min(MAX_RUNS, n_bytes // BYTES_PER_RUN))
     runs: dict[int, list[FileRange]] = {}
-    begin = 0  # offset of the file in the whole text
+    text_start = 0  # offset of the current file in the concatenation of all files
     for text in texts:
         if text.is_stream:  # streams aren't cut: each is in the run that contains its middle
             ranges = [(text.stop // 2, text)]
         else:
-            inside = range(begin * n_runs // n_bytes, (begin + text.stop) * n_runs // n_bytes + 1)
-            edges = [n_bytes * run // n_runs - begin for run in inside]
+            text_stop = text_start + text.stop
+            runs_inside = range(text_start * n_runs // n_bytes, text_stop * n_runs // n_bytes + 1)
+            edges = [n_bytes * run // n_runs - text_start for run in runs_inside]
             cuts = pairwise(_cuts(text, edges))
             ranges = [(start, replace(text, start=start, stop=stop)) for start, stop in cuts]
         for offset, lines in ranges:
-            run = min((begin + offset) * n_runs // n_bytes, n_runs - 1)
+            run = min((text_start + offset) * n_runs // n_bytes, n_runs - 1)
             runs.setdefault(run, []).append(lines)
-        begin += text.stop
+        text_start += text.stop
     return list(runs.values())
 
 

@@ -7,24 +7,24 @@ from io import BufferedReader, FileIO
 from typing import Any, BinaryIO
 
 from gensim_tfw2v import messages
-from gensim_tfw2v.corpus.decompression import HEAD
+from gensim_tfw2v.corpus.decompression import HEAD_BYTES
 from gensim_tfw2v.corpus.refusals import find_stream_refusal
 from gensim_tfw2v.messages import COMPRESSED
 
 
 @contextmanager
 def open_stream(path: str) -> Iterator[BinaryIO]:
-    """Open a compressed or remote file or a pipe, and name it in errors until it is closed.
+    """Open a compressed file, a remote file, or a pipe; errors while it is read name its path.
 
     Raises
     ------
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, OSError
-        If compressed data are damaged or truncated: the decompressor's type, with an explanation.
+        If compressed data are damaged or truncated. The type is that of the decompressor's error.
     ValueError
         If a pipe or a remote file is not a text: see `refusals.find_stream_refusal`.
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
-        with BufferedReader(FileIO(path), HEAD) as file:
+        with BufferedReader(FileIO(path), HEAD_BYTES) as file:
             if refusal := find_stream_refusal(file.peek()):
                 raise ValueError(f"{path} {refusal}")
             yield file
@@ -43,15 +43,15 @@ def open_stream(path: str) -> Iterator[BinaryIO]:
 
 
 def _check_remote(path: str, file: Any) -> BinaryIO:
-    """Raise a ValueError if a remote file is not a text; return an open file from its start."""
-    peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD)
-    if refusal := find_stream_refusal(peekable.peek(HEAD)[:HEAD], path):
+    """Raise a ValueError if a remote file is not a text; return the file, at its start."""
+    peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD_BYTES)
+    if refusal := find_stream_refusal(peekable.peek(HEAD_BYTES)[:HEAD_BYTES], path):
         raise ValueError(f"{path} {refusal}")
     return peekable
 
 
 def bytes_read(file: BinaryIO) -> int:
-    """Return the bytes on disk that a stream has read so far; 0 for a pipe or a remote file."""
+    """Return how many bytes on disk a stream has read so far; 0 for a pipe or a remote file."""
     try:
         return os.lseek(file.fileno(), 0, os.SEEK_CUR)
     except (AttributeError, OSError):

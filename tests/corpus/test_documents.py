@@ -149,8 +149,8 @@ LINES = st.lists(
 def test_line_numbers_do_not_depend_on_how_files_are_cut(
     tmp_path, monkeypatch, long_lines, pieces, size
 ):
-    monkeypatch.setattr(text_files, "BYTES_A_RUN", size)
-    monkeypatch.setattr(scanner, "BLOCK", size % 9 + 1)
+    monkeypatch.setattr(text_files, "BYTES_PER_RUN", size)
+    monkeypatch.setattr(scanner, "BLOCK_BYTES", size % 9 + 1)
     monkeypatch.setattr(shard_files, "SHARD_ENTRIES", size)
     path = tmp_path / "text"
     path.write_text("".join(pieces), "utf-8", newline="")
