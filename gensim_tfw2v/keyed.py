@@ -55,7 +55,8 @@ def with_keys(
         if word is not None:
             first_row_of.setdefault(word, row)
     first_rows = np.fromiter(first_row_of.values(), np.int64, len(first_row_of))
-    if len(first_rows) == len(words):  # all rows have keys; integer keys are not in `key_to_index`
+    # all rows have different keys; integer tags of documents are not in `key_to_index`
+    if len(first_rows) == len(words):
         return vectors
     warn(
         f"left out {len(words) - len(first_rows)} of {len(words)} rows, which have no word of "

@@ -32,10 +32,10 @@ from gensim_tfw2v.weight_tables import ATTRIBUTES
 ROWS_AT_A_TIME = 1 << 14
 
 #: Number of common words, the most frequent ones, that are compared to recognize unaligned models.
-N_COMPARED = 1000
+MAX_COMPARED_WORDS = 1000
 
 #: Minimum number of common words. Models with fewer are not compared.
-MIN_COMPARED = 20
+MIN_COMMON_WORDS = 20
 
 #: Two models are not in one space if the mean cosine similarity of common words is below this.
 #: Without alignment, the mean is about 0. After alignment, it is far higher, even if the meanings
@@ -279,8 +279,10 @@ def _checked_vectors(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVec
 def _warn_of_unaligned(vectors: Sequence[KeyedVectors]) -> None:
     """Log a warning for each model that is not in the space of the previous one."""
     for index, (previous, current) in enumerate(pairwise(vectors), 1):
-        common = [w for w in previous.index_to_key if w in current.key_to_index][:N_COMPARED]
-        if len(common) >= MIN_COMPARED:
+        common = [w for w in previous.index_to_key if w in current.key_to_index][
+            :MAX_COMPARED_WORDS
+        ]
+        if len(common) >= MIN_COMMON_WORDS:
             rows = _unit_rows(previous, common) * _unit_rows(current, common)
             if (mean := float(rows.sum(axis=1).mean())) < MIN_SIMILARITY:
                 logger.warning(

@@ -145,9 +145,9 @@ def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
         lines = itertools.chain([first_line], iter(partial(file.readline, MAX_LINE_BYTES), b""))
         line = next(itertools.islice(lines, n_skipped, None))
     fields = line.split()[-rows.shape[1] :]
-    number = fields[int(np.flatnonzero(np.isinf(rows[row]))[0])]
+    infinite_number = fields[int(np.flatnonzero(np.isinf(rows[row]))[0])]
     location = f"line {n_skipped + 1:,} ({quoted(line[:30])}...)"
-    raise _Unreadable(f"{location} has {quoted(number)}, which is too large for float32")
+    raise _Unreadable(f"{location} has {quoted(infinite_number)}, which is too large for float32")
 
 
 def _read_binary(

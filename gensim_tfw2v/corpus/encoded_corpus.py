@@ -1,4 +1,4 @@
-"""Encoded corpus: reading and writing its shards, and cutting them into work units."""
+"""Encoded corpus: reading and writing shards, and cutting them into work units."""
 
 import contextlib
 import os
@@ -148,8 +148,8 @@ class EncodedCorpus(OnDisk):
                 word_edges.append(word_edges[-1] + shard.n_raw_words)
                 sentence_edges.append(sentence_edges[-1] + shard.n_sentences)
                 self.total_tokens += shard.n_tokens
-        # usually the shards' counts already add up to the text's totals, and do not change; they
-        # differ if a range of the text resulted in no shard, or sentences were empty or cut
+        # The shards' counts change only if they do not add up to the text's totals: if a range of
+        # the text resulted in no shard, or if sentences were empty or cut.
         self._distribute_totals(shards, word_edges, sentence_edges)
 
     def _distribute_totals(

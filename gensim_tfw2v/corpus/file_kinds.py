@@ -21,7 +21,7 @@ from gensim_tfw2v.corpus.tables.table_formats import format_of_content, format_o
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
 #: Description of a text corpus, which is the advice for files that cannot be one.
-TEXT = "a corpus is UTF-8 text with a sentence per line"
+TEXT_ADVICE = "a corpus is UTF-8 text with a sentence per line"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class FileKind:
     is_content: Callable[[bytes], object]
     advice: str
     command_advice: str = ""
-    stream_advice: str = TEXT
+    stream_advice: str = TEXT_ADVICE
 
 
 def _compressed(magic: bytes, suffix: str, name: str) -> FileKind:
@@ -70,8 +70,8 @@ _LOAD = (
     "write the sentences in it to a text, one per line",
 )
 _TRAIN_FURTHER = (
-    f"{TEXT}; to train vectors further, load them (see TFWord2Vec.from_vectors)",
-    f"{TEXT}; to train vectors further, give them as --init FILE",
+    f"{TEXT_ADVICE}; to train vectors further, load them (see TFWord2Vec.from_vectors)",
+    f"{TEXT_ADVICE}; to train vectors further, give them as --init FILE",
 )
 _EXPORT = "export the texts in it with the program that wrote it, with a sentence per line"
 
@@ -127,7 +127,7 @@ KINDS = (
              begins_with(rb"%%MatrixMarket\s+matrix\s"),
              "the order of words is lost in it; use the text from which it was made"),
     FileKind("is a safetensors file", begins_with(rb".{5}\0\0\0\{\s*\""), *_TRAIN_FURTHER),
-    FileKind("is a GGUF file", begins_with(rb"GGUF[\1-\x09]\0"), TEXT),
+    FileKind("is a GGUF file", begins_with(rb"GGUF[\1-\x09]\0"), TEXT_ADVICE),
     FileKind("is a model of fastText", begins_with(rb"\xba\x16O/"), *_TRAIN_FURTHER),
     FileKind("is a model or vectors of gensim", begins_with(rb"\x80[\x02-\x05].{0,500}gensim"),
              *_TRAIN_FURTHER),
@@ -145,12 +145,12 @@ KINDS = (
     FileKind("is an Avro file", begins_with(rb"Obj\x01"), _EXPORT),
     FileKind("is an image", begins_with(
         rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a.{0,6}\0|RIFF.{4}WEBP|II\*\0|MM\0\*|BM.{4}\0{4}"),
-        TEXT),
+        TEXT_ADVICE),
     FileKind("is an audio or video file", begins_with(
         rb"RIFF.{4}(?:WAVE|AVI )|ID3[\2-\4]\0|OggS\0|fLaC\0|\0{3}.ftyp|\x1aE\xdf\xa3"),
-        TEXT),
+        TEXT_ADVICE),
     FileKind("is an executable program or a library", begins_with(
-        rb"\x7fELF|MZ.{2,60}\0\0\0|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm"), TEXT),
+        rb"\x7fELF|MZ.{2,60}\0\0\0|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm"), TEXT_ADVICE),
     FileKind("is JSON, but neither an object per line nor an array of objects",
              lambda head: json_shape(head) == "other",
              "pass the sentences in it, each a list of words, after json.load",
@@ -158,7 +158,7 @@ KINDS = (
 )  # fmt: skip
 
 #: Kind of the files that are not text, and of none of the `KINDS`.
-BINARY = FileKind("holds binary data", is_binary, TEXT)
+BINARY = FileKind("holds binary data", is_binary, TEXT_ADVICE)
 
 
 def find_kind(head: bytes) -> FileKind | None:

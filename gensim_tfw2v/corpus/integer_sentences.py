@@ -119,7 +119,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def to_list(item: Any) -> list[Any]:
-    """Return the words of a sentence; Python integers for an array of integers."""
+    """Return the words of a sentence as a list. Integers in arrays become Python's ints."""
     if type(item) in LIST_TYPES:  # checked first, because most sentences are lists
         return list(item)
     if is_tensor(item):
@@ -130,9 +130,9 @@ def to_list(item: Any) -> list[Any]:
 
 
 def to_batch(sentences: list[Any], n_items: int) -> IntegerBatch | None:
-    """Return sentences as a batch; None if not all of their words are integers of 64 bits.
+    """Return sentences as a batch; None if not all of their words fit into int64.
 
-    Booleans are not integers here: in gensim, too, they stay booleans as words.
+    Booleans are not accepted as integers, because in gensim words may be booleans.
     """
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     if (values := _concatenate(sentences)) is None:

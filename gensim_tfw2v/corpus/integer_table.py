@@ -96,7 +96,8 @@ class KnownIntegers:
         }
         keys = {index: key for index, key in integers.items() if -(2**63) <= key < 2**63}
         values = np.fromiter(keys.values(), np.int64, len(keys))
-        # `encode` reads the last entry, at index -1, for every negative entry, but doesn't use it
+        # the last entry only keeps the array from being empty: `encode` reads it, at index -1, for
+        # negative entries, but does not use it
         self._entries = np.array([*keys, UNKNOWN], ID)
         self._table = IntegerTable()
         self._table.encode(IntegerBatch(values, np.array([len(values)]), 1))

@@ -66,7 +66,7 @@ class Corpus(ABC):
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
     ) -> list[EncodedPart]:
-        """Write the corpus with the ids of a vocabulary to shards; drop unknown words."""
+        """Write the corpus with a vocabulary's ids to shards in a folder; drop unknown words."""
 
 
 class CorpusSource(ABC):

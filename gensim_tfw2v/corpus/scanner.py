@@ -38,9 +38,9 @@ KNOWN_PREFIX = "known-"
 
 @functools.cache
 def library() -> Any:
-    """Load the compiled functions; None if they are missing or do not load on this system.
+    """Return the library of compiled functions; None if it is missing or this system can't load it.
 
-    Raises a `StaleLibrary` if they were built from other sources.
+    Raises `StaleLibrary` if the library was built from other sources.
     """
     return compiled_library.load_optional()
 
@@ -94,7 +94,10 @@ class WordCounter:
 
 
 def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
-    """Return the words of a counter at an address, each followed by a newline, and their counts."""
+    """Return the words of a counter, each followed by a newline, and their counts.
+
+    `counter` is the address of the compiled object, such as `WordCounter.pointer`.
+    """
     functions = library()
     size = functions.tfw2v_words_size(counter)
     text = ctypes.string_at(functions.tfw2v_words_text(counter), size)

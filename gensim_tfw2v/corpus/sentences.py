@@ -14,7 +14,7 @@ from gensim_tfw2v.corpus.shard_files import END, Ids
 logger = logging.getLogger(__name__)
 
 #: Number of items of a list that are read at a time.
-SLICE = 256
+SLICE_ITEMS = 256
 
 
 class Batch(NamedTuple):
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
     n_words: int
     text: bytes | None  # the words as `join_strings` returns them; None if one is not a string
     indices: Sequence[int] | Ids  # index of the word before which each mark is inserted
-    marks: Sequence[int] | int  # a tag's entry, or END, for each of `indices`; an int is for all
+    marks: Sequence[int] | int  # a tag's entry, or END, for each of `indices`; or one for all
     n_items: int  # number of items of the corpus up to the end of this batch
 
     @property
@@ -87,7 +87,7 @@ def _items(documents: Iterable[Any]) -> Iterator[Any]:
         yield from documents
         return
     first = 0
-    while items := documents[first : first + SLICE]:  # type: ignore[index]
+    while items := documents[first : first + SLICE_ITEMS]:  # type: ignore[index]
         yield from items
         first += len(items)
 

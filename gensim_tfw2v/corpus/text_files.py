@@ -24,7 +24,7 @@ MAX_RUNS = 1024  # limits the memory for the counts of all runs
 _ASCII = bytes([*b"\t\n\r", *range(32, 127)])
 
 #: Two words at the start of a text, but not the first two of a pointer of Git LFS.
-_WORDS = re.compile(rb"(?!version https:)[A-Za-z]\S*\s+[A-Za-z]")
+_TWO_WORDS = re.compile(rb"(?!version https:)[A-Za-z]\S*\s+[A-Za-z]")
 
 #: Path of a file, or an iterable of sentences.
 Source = Path | Iterable[list[str]]
@@ -117,14 +117,14 @@ def whole_file(path: str) -> FileRange:
 def _is_plain(path: str) -> bool:
     """Return whether a file is certainly a text: words in ASCII, with the suffix .txt or none.
 
-    Most texts are like this, so the slower checks are skipped for them. `_WORDS` excludes files of
-    vectors, in which a number follows the first word, and pointers of Git LFS.
+    Most texts are like this, so the slower checks are skipped for them. `_TWO_WORDS` excludes files
+    of vectors, in which a number follows the first word, and pointers of Git LFS.
     """
     if os.path.splitext(path)[1].lower() not in ("", ".txt"):
         return False
     with open(path, "rb") as file:
         head = file.read(HEAD_BYTES)
-    return bool(_WORDS.match(head)) and not head.translate(None, _ASCII)
+    return bool(_TWO_WORDS.match(head)) and not head.translate(None, _ASCII)
 
 
 def bytes_of(ranges: Iterable[FileRange]) -> int:

@@ -23,9 +23,9 @@ N_EXAMPLES = 5
 #: belongs to the same word or n-gram in all sub-models. A row of zeros was not trained.
 SUBWORDS = "subwords"
 
-#: What a row belongs to in each table that is merged in addition to the inputs: "words", "nodes" or
-#: "subwords".
-ROWS_OF = {array.table: array.rows_of for array in OUTPUT_LAYER} | {SUBWORDS: SUBWORDS}
+#: Tables that are merged in addition to the inputs. The value is what a row of the table belongs
+#: to: "words", "nodes" or "subwords".
+ROW_KINDS = {array.table: array.rows_of for array in OUTPUT_LAYER} | {SUBWORDS: SUBWORDS}
 
 
 class SubModel(NamedTuple):
@@ -183,7 +183,7 @@ def merge(
 
     merged_inputs = _apply(merging.merge_inputs, inputs, merging.size)
     tables = {}
-    for name, rows_of in ROWS_OF.items():
+    for name, rows_of in ROW_KINDS.items():
         if all(name in sub_model.tables for sub_model in sub_models):
             table = _table(name, sub_models, row_of if rows_of == "words" else None)
             tables[name] = _apply(merging.merge_outputs, table, merging.size)

@@ -46,7 +46,7 @@ class Merging:
     """
 
     size: int
-    _maps: np.ndarray  # [C, D]
+    _maps: np.ndarray  # maps of all sub-models, stacked: [C, D]
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
         """Return merged input rows, [p, D]."""

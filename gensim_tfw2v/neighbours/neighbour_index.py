@@ -352,7 +352,7 @@ class NeighbourIndex:
             self._raise_if(self._checksums.find_change(vectors, rows, n_uses), vectors)
 
     def _raise_if(self, difference: str, vectors: KeyedVectors) -> None:
-        """Raise a ValueError for a difference between `vectors` and the index, unless it is ""."""
+        """Raise a ValueError with a difference between `vectors` and the index, unless it is ""."""
         if difference and vectors is self._vectors:
             raise ValueError(
                 f"the vectors have changed since the index was built: {difference}; build it again"

@@ -150,7 +150,8 @@ class VectorChecksums:
 
     def _remember(self, vectors: KeyedVectors, rows: np.ndarray, prefixes: list[int]) -> None:
         """Store the arrays and checksums with which `find_change` compares."""
-        # Training and gensim's methods replace the norms only if these are filled.
+        # Fill the norms: only then do training and gensim's methods replace them, so that
+        # `find_change` notices.
         with np.errstate(over="ignore"):  # the norm of a long vector may be infinite
             vectors.fill_norms()
         self._arrays = weakref.ref(rows), weakref.ref(vectors.norms)

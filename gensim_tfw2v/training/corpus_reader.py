@@ -97,7 +97,7 @@ class CorpusReader:
         release_memory()
         if tags is not None and corpus.has_line_tags:
             tags.ints = scan.corpus_count
-        # an iterable may later yield a different corpus, so its scan is not kept for long
+        # an iterable may later yield a different corpus: keep its scan only if training follows now
         if isinstance(source, Path) or self.trains_at_once:
             self._kept_scan = scan, tags, identity
         else:

@@ -311,7 +311,7 @@ def test_samples_hold_whole_documents():
     reader, _ = scanned(items)
     with reader.encoded(items, {"a": 0, "b": 1}) as corpus:
         (unit,) = corpus.units(1000)
-        sample = Sampling("random", 2, 0.5, 1).of(unit.read(), 0, 0, 0).reshape(-1, 5)
+        sample = Sampling("random", 2, 0.5, 1).select(unit.read(), 0, 0, 0).reshape(-1, 5)
     assert 10 < len(sample) < 40
     assert (sample[:, 1:] == [FIRST_TAG - 50, 0, 1, END]).all()
 

@@ -186,7 +186,7 @@ def test_any_words_are_counted_and_encoded_as_by_dictionaries(data, odd, batch, 
     given = [np.array(words, object) for words in corpus] if arrays else corpus
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentences, "BATCH_WORDS", batch)
-        patch.setattr(sentences, "SLICE", 2)
+        patch.setattr(sentences, "SLICE_ITEMS", 2)
         with scan_sentences(given) as scan, scan.encode(known) as encoded:
             assert list(scan.raw_vocab.items()) == list(counts.items())
             assert list(map(type, scan.raw_vocab)) == list(map(type, counts))

@@ -94,4 +94,4 @@ def test_equal_samples_are_contiguous_parts_of_the_text(units, number):
 
 def test_sample_of_an_empty_unit_is_empty():
     nothing = np.zeros(0, np.int32)
-    assert len(Sampling("shuffle", 3, 0.3, 0).of(nothing, 0, 0, 0)) == 0
+    assert len(Sampling("shuffle", 3, 0.3, 0).select(nothing, 0, 0, 0)) == 0

@@ -159,9 +159,10 @@ class StrictRows:
 
 
 def guess_sep(head: str, dialect: Dialect) -> str | None:
-    """Return a separator, other than the dialect's, that splits all first rows into as many cells.
+    """Guess the separator of a table that the separator of the dialect does not split into cells.
 
-    Returns None if there is no such separator. `head` is the start of the table's text.
+    Returns a separator that splits each of the first rows into the same number of cells, two or
+    more, or None if none does. `head` is the start of the table's text.
     """
     lines = [line for line in head.splitlines()[:SAMPLE_ROWS] if line.strip()]
     for sep in SEPARATORS:
@@ -190,7 +191,7 @@ def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
     data = np.frombuffer(block, np.uint8)
     quotes = np.flatnonzero(data == quote[0])
     ends = np.flatnonzero(data == ord("\n"))
-    # a newline ends a row if the number of quotes before it is even: it is outside of quotes then
+    # a newline is outside of quotes, and ends a row, if the number of quotes before it is even
     n_quotes_before = np.searchsorted(quotes, ends)
     row_ends = ends[n_quotes_before % 2 == 0]
     if len(row_ends) < len(ends) and not dialect.newlines:
@@ -199,8 +200,8 @@ def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
     quotes = quotes[: np.searchsorted(quotes, stop)]
     if len(quotes) % 2:
         return None
-    # opening quotes must start a cell, and closing ones must end it; a closing and an opening quote
-    # in a row are a doubled quote within a cell, and are left out
+    # Opening quotes must start a cell, and closing ones must end it. A closing quote and an opening
+    # one directly behind it are a doubled quote within a cell, and are left out.
     opening = quotes[::2]
     closing = quotes[1::2]
     is_single = opening[1:] != closing[:-1] + 1

@@ -26,10 +26,10 @@ from gensim_tfw2v.messages import quoted
 #: Number of first records whose keys are listed as the names of columns.
 SAMPLE_RECORDS = 100
 
-CHARACTERS = 1 << 20  # characters per read of an array of records
+READ_CHARACTERS = 1 << 20  # characters per read of an array of records
 
 #: Advice for a file that is neither JSON Lines nor an array of records.
-LINES = "write an object per line, as pandas: to_json(path, orient='records', lines=True)"
+LINES_ADVICE = "write an object per line, as pandas: to_json(path, orient='records', lines=True)"
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
@@ -153,7 +153,8 @@ class JsonLinesTable(_JsonTable):
                     record = json.loads(line)
                 except (ValueError, RecursionError) as error:
                     raise ValueError(
-                        f"{location} is not a JSON object ({error}), in {quoted(line)}; {LINES}"
+                        f"{location} is not a JSON object ({error}), in {quoted(line)}; "
+                        f"{LINES_ADVICE}"
                     ) from None
                 yield location, _record(record, location)
 
@@ -172,14 +173,14 @@ class JsonArrayTable(_JsonTable):
                 """Return the next character that is not blank; "" at the end."""
                 nonlocal buffer, offset
                 while (offset := _BLANKS.match(buffer, offset).end()) == len(buffer):  # type: ignore[union-attr]
-                    buffer = text.read(CHARACTERS)
+                    buffer = text.read(READ_CHARACTERS)
                     offset = 0
                     if not buffer:
                         return ""
                 return buffer[offset]
 
             if skip_blanks() != "[":
-                raise ValueError(f"is neither an array of records nor JSON Lines; {LINES}")
+                raise ValueError(f"is neither an array of records nor JSON Lines; {LINES_ADVICE}")
             offset += 1
             while skip_blanks() != "]" or n_records:
                 n_records += 1
@@ -189,7 +190,7 @@ class JsonArrayTable(_JsonTable):
                         record, offset = decode(buffer, offset)
                         break
                     except (ValueError, RecursionError) as error:
-                        piece = text.read(max(CHARACTERS, len(buffer)))
+                        piece = text.read(max(READ_CHARACTERS, len(buffer)))
                         if not piece:
                             raise ValueError(f"{location} is not JSON: {error}") from None
                         if len(buffer) - offset > table_streams.BLOCK_BYTES:
@@ -214,7 +215,7 @@ def _complete_lines(block: bytes, is_last: bool) -> int:
 
 def _record(value: Any, location: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{location} must be a JSON object, got {quoted(value)}; {LINES}")
+        raise ValueError(f"{location} must be a JSON object, got {quoted(value)}; {LINES_ADVICE}")
     return value
 
 
@@ -257,5 +258,5 @@ def _check_type(value: Any, kind: Any, column: str, location: str) -> None:
 
 
 def _fits(item: int | None) -> bool:
-    """Return whether an integer fits into int64; None does."""
+    """Return whether an integer fits into int64. A null, which is None, fits."""
     return -(2**63) <= (item or 0) < 2**63

@@ -80,7 +80,7 @@ def parse_cell(cell: str | None, row: int) -> list[Any] | None:
 
 
 def parse_cells(cells: Any, kind: Any, first_row: int) -> Any:
-    """Return pyarrow's array of the lists in an array of text; an empty cell is a null.
+    """Return the lists in an array of text cells as pyarrow's array. Empty cells become nulls.
 
     `kind` is pyarrow's type of the lists. `first_row` is the row number of the first cell, for
     messages.

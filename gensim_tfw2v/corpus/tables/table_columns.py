@@ -152,7 +152,10 @@ def _first_cells(path: str, column: TableColumn, kind: Any) -> list[str]:
 
 
 def read_column(path: str, column: TableColumn, kind: Any) -> Iterator[Any]:
-    """Yield a column in batches, as pyarrow's arrays; `kind` is the column's from `find_types`."""
+    """Yield a column in batches, as pyarrow's arrays.
+
+    `kind` is the type that `find_types` has returned for the path.
+    """
     with naming(path):
         table = open_table(path, column.options)
         if column.options.lists is None:

@@ -10,7 +10,7 @@ from gensim_tfw2v.corpus.tables.table_formats import SUFFIXES, find_format
 logger = logging.getLogger(__name__)
 
 #: Files and folders whose names begin with one of these characters are no parts of a table.
-HIDDEN = "._"
+HIDDEN_PREFIXES = "._"
 
 
 def list_tables(path: Path, recursive: bool) -> list[str]:
@@ -24,7 +24,7 @@ def list_tables(path: Path, recursive: bool) -> list[str]:
     ValueError
         If the path contains no tables, files that are not tables, or tables of several formats.
     """
-    path.stat()  # raises an error if it is missing
+    path.stat()  # raises an error if the path is missing
     files = _folder_files(path, recursive) if path.is_dir() else [path]
     if recursive and not path.is_dir():
         raise ValueError(f"{path}: recursive=True has no effect on a file; leave it out")
@@ -49,7 +49,7 @@ def _folder_files(path: Path, recursive: bool) -> list[Path]:
             f"{path}: is a Delta table, whose files also contain deleted rows; write its rows to "
             "Parquet files first"
         )
-    files, unread_subfolders = list_files(path, recursive, HIDDEN)
+    files, unread_subfolders = list_files(path, recursive, HIDDEN_PREFIXES)
     files = [file for file in files if file.stat().st_size]
     subfolders = f"{len(unread_subfolders)} subfolder{'s' * (len(unread_subfolders) > 1)}"
     names = textwrap.shorten(", ".join(unread_subfolders), 200, placeholder=" ...")

@@ -15,11 +15,11 @@ from gensim_tfw2v.corpus.decompression import read_head
 from gensim_tfw2v.corpus.tables.arrow_tables import ArrowTable, FeatherTable, OrcTable, ParquetTable
 from gensim_tfw2v.corpus.tables.csv_tables import CsvTable
 from gensim_tfw2v.corpus.tables.json_tables import JsonArrayTable, JsonLinesTable
-from gensim_tfw2v.corpus.tables.table_options import DIALECT
+from gensim_tfw2v.corpus.tables.table_options import DIALECT_OPTIONS
 from gensim_tfw2v.messages import COMPRESSED
 
 #: Options that every format can use.
-COMMON = frozenset({"lists", "recursive"})
+COMMON_OPTIONS = frozenset({"lists", "recursive"})
 
 # A brace, a key in quotes and a colon: no sentence begins like this.
 _OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
@@ -52,7 +52,7 @@ class TableFormat:
     suffixes: tuple[str, ...]
     reader: Callable[..., Any]
     is_content: Callable[[bytes], object] = lambda head: False
-    options: frozenset[str] = COMMON
+    options: frozenset[str] = COMMON_OPTIONS
 
     @property
     def is_text(self) -> bool:
@@ -61,10 +61,10 @@ class TableFormat:
 
 
 #: Options that formats of text can use.
-TEXT_OPTIONS = COMMON | {"encoding"}
+TEXT_OPTIONS = COMMON_OPTIONS | {"encoding"}
 
 #: Options that CSV and similar formats can use.
-CSV_OPTIONS = TEXT_OPTIONS | DIALECT
+CSV_OPTIONS = TEXT_OPTIONS | DIALECT_OPTIONS
 
 #: All formats. The first one that recognizes a file's content is used, or else the first one with
 #: the file's suffix.

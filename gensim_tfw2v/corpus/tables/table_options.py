@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gensim_tfw2v.messages import quoted
 
 #: Options that only CSV and similar tables can use.
-DIALECT = frozenset({"sep", "quotechar", "escapechar", "header", "names", "newlines"})
+DIALECT_OPTIONS = frozenset({"sep", "quotechar", "escapechar", "header", "names", "newlines"})
 
 
 @dataclass(frozen=True)
