@@ -294,7 +294,7 @@ void Scanner::add_word(const uint8_t* word, int64_t size, const uint8_t* end) {
 void Scanner::end_sentence() {
   if (!n_sentence_words_) return;
   ids_.push_back(kEnd);
-  if (n_scanned_entries_ + static_cast<int64_t>(ids_.size()) > max_entries_ && n_scanned_entries_ + n_complete_) {
+  if (n_shard_entries_ + static_cast<int64_t>(ids_.size()) > max_entries_ && n_shard_entries_ + n_complete_) {
     write(n_complete_);
     end_shard();
   }
@@ -322,7 +322,7 @@ void Scanner::end_line() {
 
 void Scanner::write(int64_t size) {
   look_up();
-  n_scanned_entries_ += size;
+  n_shard_entries_ += size;
   shard_.raw_words += size - (1 + tagged_) * n_sentences_;
   shard_.sentences += n_sentences_;
   int64_t n_kept = size;
@@ -342,7 +342,7 @@ void Scanner::end_shard() {
   if (shard_.entries) shards_.push_back(shard_);
   state_.shards = shards_.size();
   shard_ = {};
-  n_scanned_entries_ = 0;
+  n_shard_entries_ = 0;
 }
 
 namespace {

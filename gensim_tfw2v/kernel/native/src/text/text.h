@@ -1,5 +1,5 @@
-// Conversion of UTF-8 text to word ids. A line is a sentence, split into words like Python's
-// str.split().
+// Conversion of UTF-8 text to word ids. A line is a sentence, which is split into words as Python's str.split()
+// splits it.
 //
 // Encoded text is a list of entries (int32): word ids, and the constants below.
 #pragma once
@@ -19,7 +19,7 @@ constexpr int32_t kFirstTag = -3;  // kFirstTag - t is tag t of a document, befo
 // the words were added.
 class Words {
  public:
-  // Key of a word. `head` holds the bytes of a word of up to 8 bytes, and a hash of a longer one.
+  // Key of a word. `head` contains the bytes of a word of up to 8 bytes, or a hash of the bytes of a longer word.
   struct Key {
     uint64_t head;
     uint32_t length;  // in bytes, at most UINT32_MAX; 0: empty slot
@@ -47,7 +47,7 @@ class Words {
     } words[16];
     int size = 0;  // number of words
   };
-  // Adds a word to a group. Returns whether the group is full.
+  // Adds a word to a group, and prefetches its slot. Returns whether the group is full.
   bool defer(Group& group, const uint8_t* word, int64_t size, const uint8_t* end, int64_t place) const;
   // Empties a group, and sets ids[place] of each word to the result of `find`, or of `count` with 1.
   void find(Group& group, int32_t* ids) const;
@@ -66,7 +66,7 @@ class Words {
  private:
   struct Slot {  // 16 bytes, so that none lies in two cache lines
     uint64_t head = 0;
-    uint32_t length = 0;
+    uint32_t length = 0;  // 0: empty slot
     int32_t index = 0;
   };
   size_t slot_of(Key key, const uint8_t* word, int64_t size) const;
@@ -107,18 +107,18 @@ struct Shard {
 // Counts and errors of a Scanner so far, which Python reads after each block of text.
 // clang-format off
 #define TFW2V_SCANNER_STATE(X)                                                                          \
-  X(int64_t, raw_words)                                                                                 \
-  X(int64_t, sentences)                                                                                 \
-  X(int64_t, types)                                                                                     \
-  X(int64_t, shards)                                                                                    \
-  X(int64_t, bad)    /* offset of the first invalid UTF-8 in the text passed last; -1: none */          \
-  X(int64_t, error)  /* errno of a failed write */
+  X(int64_t, raw_words)  /* words of complete sentences, including unknown ones */                      \
+  X(int64_t, sentences)  /* complete sentences, or documents if lines are tagged */                     \
+  X(int64_t, types)      /* distinct words; 0 with a vocabulary */                                      \
+  X(int64_t, shards)     /* complete shards */                                                          \
+  X(int64_t, bad)        /* offset of the first invalid UTF-8 in the last block of text; -1: none */    \
+  X(int64_t, error)      /* errno of a failed write; 0: none */
 // clang-format on
 struct ScannerState {
   TFW2V_SCANNER_STATE(TFW2V_FIELD)
 };
 
-// Scans texts in pieces, and writes their entries to shards, which end at the ends of sentences.
+// Scans texts block by block, and writes their entries to shards, which end at the ends of sentences.
 class Scanner {
  public:
   // Arguments:
@@ -163,17 +163,17 @@ class Scanner {
   const int64_t max_words_, max_entries_;
   const Words* const vocabulary_;
   const int32_t* const vocabulary_ids_;
-  Words counted_words_;            // all words, unless there is a vocabulary
-  Words::Group group_;             // words whose entries in ids_ are not set yet
-  std::vector<int32_t> ids_;       // entries that are not written yet
-  std::vector<Shard> shards_;      // complete shards
-  bool tagged_ = false;            // whether lines are documents
-  bool in_line_ = false;           // whether the current line has bytes
-  int64_t n_sentence_words_ = 0;   // words of the current sentence
-  int64_t n_complete_ = 0;         // entries of complete sentences in ids_
-  int64_t n_sentences_ = 0;        // complete sentences in ids_
-  Shard shard_ = {};               // counts of the current shard, of what is written
-  int64_t n_scanned_entries_ = 0;  // entries scanned for the current shard, including those of unknown words
+  Words counted_words_;           // all words, unless there is a vocabulary
+  Words::Group group_;            // words whose entries in ids_ are not set yet
+  std::vector<int32_t> ids_;      // entries that are not written yet
+  std::vector<Shard> shards_;     // complete shards
+  bool tagged_ = false;           // whether lines are documents
+  bool in_line_ = false;          // whether the current line has bytes
+  int64_t n_sentence_words_ = 0;  // words of the current sentence
+  int64_t n_complete_ = 0;        // entries of complete sentences in ids_
+  int64_t n_sentences_ = 0;       // complete sentences in ids_
+  Shard shard_ = {};              // counts of the current shard, of what is written
+  int64_t n_shard_entries_ = 0;   // entries passed to write() for the current shard, including unknown words
   ScannerState state_ = {};
 };
 
