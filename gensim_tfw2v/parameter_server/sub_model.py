@@ -66,7 +66,7 @@ class SubModelTask(NamedTuple):
                 keys = []
                 named = []
                 for unit in (task.unit for task in part):
-                    sample = sampling.of(unit.read(), number, unit.index, epoch)
+                    sample = sampling.select(unit.read(), number, unit.index, epoch)
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))
                     entries.append(config.engine.pack(sample))
                     # unique per sub-model, epoch and unit, since each has different entries
