@@ -42,7 +42,9 @@ def roofline(
     # block has a copy of its row and of its update, both written and read.
     width = tf.as_dtype(dtype).size
     places = (shape.inputs + shape.columns) / shape.block
-    moved = load.vector_size * (3 * FLOAT_BYTES * rows_per_token + 2 * (width + FLOAT_BYTES) * places)
+    moved = load.vector_size * (
+        3 * FLOAT_BYTES * rows_per_token + 2 * (width + FLOAT_BYTES) * places
+    )
     machine = products_per_second(dtype)
     return {
         "flops_per_token": flops,
