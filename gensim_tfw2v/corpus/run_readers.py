@@ -145,7 +145,10 @@ class ReaderPool:
             self._lost_names.add(reader.name)
 
     def total_progress(self) -> RunProgress:
-        """Return the sums over all runs, but the maximum of word types, which runs share."""
+        """Return the progress of all runs: sums of counts, but of word types the maximum.
+
+        Most word types occur in several runs, so their sum would be far too large.
+        """
         runs = list(self.run_progress.values())
         return RunProgress(
             sum(run.n_words for run in runs),

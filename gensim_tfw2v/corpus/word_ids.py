@@ -79,7 +79,7 @@ class WordIds(dict[Any, bytes]):
         return np.insert(ids, batch.indices, batch.marks)
 
     def _encode_integers(self, batch: IntegerBatch) -> Ids:
-        """Return the entries of integers, from their table, or else from the dictionary."""
+        """Return the entries of a batch of integers, from the table or from the dictionary."""
         if self._prepare_integer_table(batch):
             entries: Ids = self.integers.encode(batch)
             self.n_words = max(self.n_words, len(self.integers))

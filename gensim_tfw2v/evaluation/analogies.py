@@ -74,7 +74,7 @@ class AnalogyScore:
 
     @property
     def counted(self) -> int:
-        """Number of questions that the total accuracy divides by."""
+        """Number of questions that count: the total accuracy is `correct` divided by this."""
         return self._count(self.sections)
 
     @property

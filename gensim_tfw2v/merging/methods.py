@@ -164,7 +164,7 @@ METHODS: dict[str, Method] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
 
 
 def merging_named(method: str) -> Method:
-    """Return the method of this name; raise a ValueError if it is unknown."""
+    """Return the method with this name; raise a ValueError if there is none."""
     if method not in METHODS:
         *names, last = METHODS
         raise ValueError(f"method is {quoted(method)}: use {', '.join(names)} or {last}")

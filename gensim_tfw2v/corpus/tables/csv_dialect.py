@@ -84,7 +84,10 @@ class StrictRows:
         self.location = ""
 
     def __iter__(self) -> Iterator[list[str]]:
-        """Raise a ValueError with the row and a cure for a table that can't be read reliably."""
+        """Yield the rows.
+
+        If the table can't be read reliably, the ValueError names the row and a cure.
+        """
         reader = self._dialect.reader(self._lines())
         row_number = self._first_row
         n_cells = 0
@@ -195,7 +198,7 @@ def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
     n_quotes_before = np.searchsorted(quotes, ends)
     row_ends = ends[n_quotes_before % 2 == 0]
     if len(row_ends) < len(ends) and not dialect.newlines:
-        return None  # a newline is inside of quotes, also if the last row is incomplete
+        return None  # a newline is inside of quotes
     stop = len(block) if is_last else int(row_ends[-1]) + 1 if len(row_ends) else 0
     quotes = quotes[: np.searchsorted(quotes, stop)]
     if len(quotes) % 2:

@@ -20,7 +20,10 @@ from gensim_tfw2v.corpus.tables.table_streams import open_utf8, undecodable_mess
 
 
 class CsvTable:
-    """Table of text in which a character, by default `sep`, separates the cells of a row."""
+    """Table of text, such as CSV. A character separates the cells of a row.
+
+    The character is the option ``sep`` in `options`, if it is set, or the argument `sep`.
+    """
 
     def __init__(self, path: str, options: TableOptions, sep: str = ",") -> None:
         self.path = path

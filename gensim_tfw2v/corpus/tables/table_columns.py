@@ -122,7 +122,10 @@ def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
 
 
 def _find_type(path: str, column: TableColumn) -> Any:
-    """Return the type of a column in a file; that of text, if its cells will be parsed as lists."""
+    """Return the type of a column as a file stores it; raise a ValueError if it can't be a corpus.
+
+    The type is text even if cells of text will be parsed as lists.
+    """
     table = open_table(path, column.options)
     n_columns = table.names.count(column.name)
     kind = table.column_type(column.name) if n_columns < 2 else None
