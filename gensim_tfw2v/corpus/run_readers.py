@@ -126,7 +126,7 @@ class ReaderPool:
             except Exception as error:
                 if reader is self._local_reader or isinstance(error, Stopped):
                     raise
-                self._lose(reader, error)
+                self._exclude_machine(reader, error)
                 continue
             finally:
                 self._free_readers.put(reader)
@@ -137,7 +137,7 @@ class ReaderPool:
             )
             return part
 
-    def _lose(self, reader: RunReader, error: Exception) -> None:
+    def _exclude_machine(self, reader: RunReader, error: Exception) -> None:
         """Stop using all readers of a reader's machine; log the error."""
         with self._lock:
             if reader.name not in self._lost_names:

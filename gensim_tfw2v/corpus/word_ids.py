@@ -124,9 +124,9 @@ class WordIds(dict[Any, bytes]):
     def finish(self, entries: Ids) -> Ids:
         """Count the ids in the entries of a shard, and return the entries unchanged."""
         counts = np.bincount(np.maximum(entries, END) + 1)[1:]
-        shorter, longer = sorted((self.counts, counts), key=len)
-        longer[: len(shorter)] += shorter
-        self.counts = longer
+        short_counts, long_counts = sorted((self.counts, counts), key=len)
+        long_counts[: len(short_counts)] += short_counts
+        self.counts = long_counts
         return entries
 
 

@@ -205,19 +205,21 @@ def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
         return None
     # Opening quotes must start a cell, and closing ones must end it. A closing quote and an opening
     # one directly behind it are a doubled quote within a cell, and are left out.
-    opening = quotes[::2]
-    closing = quotes[1::2]
-    is_single = opening[1:] != closing[:-1] + 1
-    opening = np.concatenate([opening[:1], opening[1:][is_single]])
-    closing = np.concatenate([closing[:-1][is_single], closing[-1:]])
+    opening_quotes = quotes[::2]
+    closing_quotes = quotes[1::2]
+    is_single = opening_quotes[1:] != closing_quotes[:-1] + 1
+    opening_quotes = np.concatenate([opening_quotes[:1], opening_quotes[1:][is_single]])
+    closing_quotes = np.concatenate([closing_quotes[:-1][is_single], closing_quotes[-1:]])
     is_limit = np.zeros(256, bool)  # by byte: whether it separates cells
     is_limit[[ord(dialect.sep), ord("\n"), ord("\r")]] = True
-    is_start = is_limit[data[opening - 1]] | (opening == 0)
-    is_end = is_limit[data[np.minimum(closing + 1, len(data) - 1)]] | (closing + 1 == len(data))
+    is_start = is_limit[data[opening_quotes - 1]] | (opening_quotes == 0)
+    is_end = is_limit[data[np.minimum(closing_quotes + 1, len(data) - 1)]] | (
+        closing_quotes + 1 == len(data)
+    )
     if not (is_start.all() and is_end.all()):
         return None
     if not dialect.newlines and b"\r" in block:
-        returns = np.flatnonzero(data[:stop] == ord("\r"))
-        if (np.searchsorted(quotes, returns) % 2).any():
+        carriage_returns = np.flatnonzero(data[:stop] == ord("\r"))
+        if (np.searchsorted(quotes, carriage_returns) % 2).any():
             return None
     return stop

@@ -42,8 +42,8 @@ def open_table(path: str, options: TableOptions) -> Any:
     if not table_format.is_text:
         _check_binary(path, table_format)
     values = options.non_defaults()
-    if unusable := values.keys() - table_format.options:
-        arguments = ", ".join(f"{name}={quoted(values[name])}" for name in sorted(unusable))
+    if unusable_options := values.keys() - table_format.options:
+        arguments = ", ".join(f"{name}={quoted(values[name])}" for name in sorted(unusable_options))
         kind = f"{table_format.name} files"
         raise ValueError(f"{path}: {arguments} has no effect on {kind}; leave it out")
     return table_format.reader(path, options)
