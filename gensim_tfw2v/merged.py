@@ -88,12 +88,14 @@ def merge_models(
     vocabularies = [keyed_vectors.index_to_key for keyed_vectors in vectors]
     words, counts, row_ids = unite(vocabularies, model_counts)
     tree = common_paths(models, row_ids) if are_full_models else None
-    mergeable = [array for array in OUTPUT_LAYER if tree is not None or array.rows_of != "nodes"]
+    mergeable_arrays = [
+        array for array in OUTPUT_LAYER if tree is not None or array.rows_of != "nodes"
+    ]
     sub_models = []
     for model, keyed_vectors, rows in zip(models, vectors, row_ids, strict=True):
         tables = {
             array.table: getattr(model, array.name)
-            for array in mergeable
+            for array in mergeable_arrays
             if getattr(model, array.name, None) is not None
         }
         sub_models.append(SubModel(rows, keyed_vectors.vectors, tables))

@@ -93,10 +93,10 @@ def align_models(
     >>> aligned[1].wv.most_similar(aligned[0].wv["system"], topn=1)  # doctest: +SKIP
     """
     models = list_models(models)
-    vectors = _checked_vectors(models)
-    aligned = [models[0]]
+    vectors = _check_vectors(models)
+    aligned_models = [models[0]]
     for index, model in enumerate(models[1:], 1):
-        previous = vectors_in(index - 1, aligned[-1])
+        previous = vectors_in(index - 1, aligned_models[-1])
         common = [word for word in previous.index_to_key if word in vectors[index].key_to_index]
         if not common:
             raise ValueError(
@@ -117,8 +117,8 @@ def align_models(
             raise ValueError(f"model {index} or the previous one has vectors that are not finite")
         rotated_model = copy.deepcopy(model)
         _rotate(rotated_model, rotation(rows.T @ previous_rows).astype(np.float32))
-        aligned.append(rotated_model)
-    return aligned
+        aligned_models.append(rotated_model)
+    return aligned_models
 
 
 def train_slice(
@@ -247,7 +247,7 @@ def self_similarities(
     """
     if isinstance(words, str | bytes) or not isinstance(words, Iterable | None):
         raise TypeError(f"words is {quoted(words)}: pass a list of words")
-    vectors = _checked_vectors(models)
+    vectors = _check_vectors(models)
     _warn_of_unaligned(vectors)
     if words is None:
         words = [
@@ -265,7 +265,7 @@ def self_similarities(
     return dict(zip(words, np.einsum("iwd,jwd->wij", rows, rows), strict=True))
 
 
-def _checked_vectors(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
+def _check_vectors(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
     """Return the vectors of models; raise a ValueError if `models` is empty, or sizes differ."""
     vectors = [vectors_in(index, model) for index, model in enumerate(list_models(models))]
     sizes = [keyed_vectors.vector_size for keyed_vectors in vectors]

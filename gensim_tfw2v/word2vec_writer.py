@@ -114,6 +114,6 @@ def _with_text_keys(vectors: KeyedVectors) -> KeyedVectors:
     return text_vectors
 
 
-# The method is replaced rather than the class overridden, so that the vectors of models have
-# gensim's class, and can be loaded without this package.
+# The method of gensim's class is replaced. If the vectors of models were of a subclass instead,
+# files of models could not be loaded without this package.
 KeyedVectors.save_word2vec_format = save_word2vec_format

@@ -32,7 +32,7 @@ TagRows = Callable[[Ids], Ids]
 
 @contextlib.contextmanager
 def fresh_folder(parent: Parent = None) -> Iterator[TemporaryFolder]:
-    """Make a temporary folder, which is removed only if the block raises an exception."""
+    """Make a temporary folder, which is removed only if the ``with`` block raises an exception."""
     try:
         temporary = TemporaryFolder("corpus", parent)
     except OSError as error:

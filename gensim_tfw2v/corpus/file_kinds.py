@@ -49,7 +49,7 @@ class FileKind:
     stream_advice: str = TEXT_ADVICE
 
 
-def _compressed(magic: bytes, suffix: str, name: str) -> FileKind:
+def _compressed_kind(magic: bytes, suffix: str, name: str) -> FileKind:
     """Return the kind of files that are compressed, but lack the suffix for their compression."""
     mark = re.escape(magic) + (rb"[1-9]1AY&SY" if magic == b"BZh" else b"")
     advice = f"name it …{suffix}, or decompress it"
@@ -107,7 +107,7 @@ KINDS = (
     FileKind("holds zip data", begins_with(rb"PK\x03\x04|PK\x05\x06\0"),
              "decompress it, and pass the text in it; for a folder: PathLineSentences(folder)",
              "decompress it, and give the text or the folder in it"),
-    *(_compressed(magic, suffix, name) for magic, (suffix, name) in MAGIC.items()
+    *(_compressed_kind(magic, suffix, name) for magic, (suffix, name) in MAGIC.items()
       if suffix in COMPRESSED),
     FileKind("is a pointer of Git LFS", begins_with(rb"version https://git-lfs\.github\.com/spec/"),
              "download the file itself, with: git lfs pull"),

@@ -161,7 +161,7 @@ def is_vectors(head: bytes) -> bool:
     header = _HEADER.match(head)
     first_fields = head[:1000].split(maxsplit=2)[:2]
     is_number = [bool(_NUMBER.fullmatch(field)) for field in first_fields]
-    if not header and is_number != [False, True]:  # most texts need no further check
+    if not header and is_number != [False, True]:  # does not start with a word and a number
         return False
     lines = head[header.end() if header else 0 :].split(b"\n", 20)[:20]
     lines = lines[:-1] if len(lines) > 1 else lines  # the last line may be cut

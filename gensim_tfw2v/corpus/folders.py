@@ -31,16 +31,18 @@ def list_files(folder: Path, recursive: bool = False, hidden: str = ".") -> Fold
     """
     files = list[Path]()
     unread_subfolders = list[str]()
-    visited = {os.path.realpath(folder)}
+    visited_folders = {os.path.realpath(folder)}
     for parent, subfolders, names in os.walk(folder, followlinks=True):
-        visible = sorted(name for name in subfolders if name[0] not in hidden)
+        visible_names = sorted(name for name in subfolders if name[0] not in hidden)
         if not recursive:
-            unread_subfolders = visible
-            visible = []
+            unread_subfolders = visible_names
+            visible_names = []
         subfolders[:] = [
-            name for name in visible if os.path.realpath(Path(parent, name)) not in visited
+            name
+            for name in visible_names
+            if os.path.realpath(Path(parent, name)) not in visited_folders
         ]
-        visited.update(os.path.realpath(Path(parent, name)) for name in subfolders)
+        visited_folders.update(os.path.realpath(Path(parent, name)) for name in subfolders)
         paths = (Path(parent, name) for name in names if name[0] not in hidden)
         files += (path for path in paths if path.is_file())
     return FolderFiles(sorted(files), unread_subfolders)

@@ -171,7 +171,7 @@ def _from_ragged(values: NDArray[Any], offsets: NDArray[Any]) -> Any:
 
 
 def _from_arrow(source: Any) -> Any:
-    """Return a pyarrow array of lists as a corpus; None for anything else of pyarrow."""
+    """Return a pyarrow array of lists as a corpus; None if it is a different object of pyarrow."""
     import pyarrow as pa
 
     if not isinstance(source, pa.Array | pa.ChunkedArray):

@@ -92,7 +92,7 @@ def _next_group(sentences: Iterator[Any], keeps_items: bool) -> list[Any]:
     group = list[Any]()
     n_words = 0
     for item in sentences:
-        words = item if keeps_items and type(item) in LIST_TYPES else _words(item, keeps_items)
+        words = item if keeps_items and type(item) in LIST_TYPES else _to_words(item, keeps_items)
         group.append(words)
         n_words += len(words)
         if n_words >= BATCH_WORDS:
@@ -100,7 +100,7 @@ def _next_group(sentences: Iterator[Any], keeps_items: bool) -> list[Any]:
     return group
 
 
-def _words(item: Any, keeps_items: bool) -> Any:
+def _to_words(item: Any, keeps_items: bool) -> Any:
     """Return the words of a sentence as an array of integers or a list; a string unchanged."""
     if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype.kind in "iu":
         return item if keeps_items else item.copy()
@@ -108,7 +108,7 @@ def _words(item: Any, keeps_items: bool) -> Any:
         return list(item)
     if isinstance(item, str):
         return item
-    return _words(np.asarray(item), True) if is_tensor(item) else list(item)
+    return _to_words(np.asarray(item), True) if is_tensor(item) else list(item)
 
 
 def is_tensor(value: Any) -> bool:

@@ -22,7 +22,7 @@ NON_INTEGER_TYPES = (str, bytes)
 
 
 class IntegerTable:
-    """Distinct integers in the order in which they were added."""
+    """Compiled hash table of distinct integers; indices are in the order of their addition."""
 
     def __init__(self) -> None:
         self._pointer = call(library().tfw2v_integers_new)

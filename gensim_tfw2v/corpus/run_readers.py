@@ -125,7 +125,7 @@ class ReaderPool:
             except Exception as error:
                 if reader is self._local_reader or isinstance(error, Stopped):
                     raise
-                self._lose(reader, error)
+                self._exclude_machine(reader, error)
                 continue
             finally:
                 self._free_readers.put(reader)
@@ -136,7 +136,7 @@ class ReaderPool:
             )
             return part
 
-    def _lose(self, reader: RunReader, error: Exception) -> None:
+    def _exclude_machine(self, reader: RunReader, error: Exception) -> None:
         """Stop using all readers of a reader's machine; log the error."""
         with self._lock:
             if reader.name not in self._lost_names:
@@ -144,7 +144,10 @@ class ReaderPool:
             self._lost_names.add(reader.name)
 
     def total_progress(self) -> RunProgress:
-        """Return the sums over all runs, but the maximum of word types, which runs share."""
+        """Return the progress of all runs: sums of counts, but of word types the maximum.
+
+        Most word types occur in several runs, so their sum would be far too large.
+        """
         runs = list(self.run_progress.values())
         return RunProgress(
             sum(run.n_words for run in runs),

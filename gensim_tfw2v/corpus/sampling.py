@@ -55,12 +55,12 @@ class Sampling:
         if not len(ends) or ends[-1] < len(entries):
             ends = np.append(ends, len(entries))  # a sentence cut at the unit's end
         drawn_epoch = epoch if self.kind == "shuffle" else 0
-        is_member = _members(self, len(ends), index, drawn_epoch)[:, sample]
+        is_member = _draw_members(self, len(ends), index, drawn_epoch)[:, sample]
         return entries[np.repeat(is_member, np.diff(ends, prepend=0))]
 
 
 @functools.lru_cache(maxsize=64)  # successive samples need the same units
-def _members(sampling: Sampling, n_sentences: int, index: int, epoch: int) -> np.ndarray:
+def _draw_members(sampling: Sampling, n_sentences: int, index: int, epoch: int) -> np.ndarray:
     """Draw which sentences of a unit are in which samples: bool [n_sentences, N]."""
     draws = np.random.default_rng([_STREAM, abs(sampling.seed), epoch, index])
     uniform = draws.random((n_sentences, sampling.n_samples))

@@ -86,7 +86,10 @@ def bytes_of(ranges: Iterable[FileRange]) -> int:
 
 
 class WordCounter:
-    """Distinct words in the order in which they were added, and their counts."""
+    """Compiled hash table of distinct words and their counts.
+
+    The index of a word is its ordinal, from 0, in the order in which words were added.
+    """
 
     def __init__(self) -> None:
         self.pointer = call(library().tfw2v_words_new)

@@ -34,10 +34,10 @@ class Shard:
     """
 
     path: str
-    n_entries: int  # int32 values in the file
-    n_tokens: int  # entries that are words
-    n_raw_words: int  # words in the encoded text, including unknown ones
-    n_sentences: int  # sentences in the encoded text, including empty ones
+    n_entries: int  # number of int32 values in the file
+    n_tokens: int  # number of entries that are words
+    n_raw_words: int  # number of words in the encoded text, including unknown ones
+    n_sentences: int  # number of sentences in the encoded text, including empty ones
 
 
 class EncodedPart(NamedTuple):

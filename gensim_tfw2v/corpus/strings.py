@@ -38,8 +38,8 @@ def join_strings(sentences: list[Sequence[Any]]) -> bytes | None:
 def _python_functions() -> Any:
     """Return the struct ``Python`` of ``strings.cc``, as an array of addresses.
 
-    Returns None if this Python lacks a function of the struct, or if it has no GIL, so that other
-    threads may change a list while it is read.
+    Returns None if this Python has no C API for ctypes, if it calls `str.isascii` differently, or
+    if it has no GIL, so that other threads may change a list while it is read.
     """
     api: Any = getattr(ctypes, "pythonapi", None)
     if api is None or sysconfig.get_config_var("Py_GIL_DISABLED"):

@@ -232,7 +232,7 @@ def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
             text_stop = text_start + text.stop
             runs_inside = range(text_start * n_runs // n_bytes, text_stop * n_runs // n_bytes + 1)
             edges = [n_bytes * run // n_runs - text_start for run in runs_inside]
-            cuts = pairwise(_cuts(text, edges))
+            cuts = pairwise(_find_cuts(text, edges))
             ranges = [(start, replace(text, start=start, stop=stop)) for start, stop in cuts]
         for offset, lines in ranges:
             run = min((text_start + offset) * n_runs // n_bytes, n_runs - 1)
@@ -241,7 +241,7 @@ def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
     return list(runs.values())
 
 
-def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
+def _find_cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
     """Return the offsets of a file's start, of the first line after each edge, and of its end.
 
     Edges are ascending. Edges outside the file, or before the last cut, are skipped.

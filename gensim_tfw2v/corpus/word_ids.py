@@ -79,7 +79,7 @@ class WordIds(dict[Any, bytes]):
         return np.insert(ids, batch.indices, batch.marks)
 
     def _encode_integers(self, batch: IntegerBatch) -> Ids:
-        """Return the entries of integers, from their table, or else from the dictionary."""
+        """Return the entries of a batch of integers, from the table or from the dictionary."""
         if self._prepare_integer_table(batch):
             entries: Ids = self.integers.encode(batch)
             self.n_words = max(self.n_words, len(self.integers))
@@ -124,9 +124,9 @@ class WordIds(dict[Any, bytes]):
     def finish(self, entries: Ids) -> Ids:
         """Count the ids in the entries of a shard, and return the entries unchanged."""
         counts = np.bincount(np.maximum(entries, END) + 1)[1:]
-        shorter, longer = sorted((self.counts, counts), key=len)
-        longer[: len(shorter)] += shorter
-        self.counts = longer
+        short_counts, long_counts = sorted((self.counts, counts), key=len)
+        long_counts[: len(short_counts)] += short_counts
+        self.counts = long_counts
         return entries
 
 

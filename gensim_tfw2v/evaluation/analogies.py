@@ -74,7 +74,7 @@ class AnalogyScore:
 
     @property
     def counted(self) -> int:
-        """Number of questions that the total accuracy divides by."""
+        """Number of questions that count: the total accuracy is `correct` divided by this."""
         return self._count(self.sections)
 
     @property
@@ -181,8 +181,8 @@ def evaluate_analogies(
     vocabulary = set(words)
     known_questions: dict[str, list[Question]] = {}
     for name, section in sections.items():
-        folded = [tuple(fold(word) for word in question) for question in section]
-        known_questions[name] = [q for q in folded if vocabulary.issuperset(q)]
+        folded_questions = [tuple(fold(word) for word in question) for question in section]
+        known_questions[name] = [q for q in folded_questions if vocabulary.issuperset(q)]
     all_questions = [question for section in known_questions.values() for question in section]
     answers = _answer(vectors, words, all_questions)
     scores = []

@@ -206,7 +206,7 @@ def neighbour_agreement(
         for probe in probes
     ]
     overlaps = np.array(n_shared) / k
-    # two sets of k words that share s words have 2k - s words in total: s / (2k - s) is the same as
-    # o / (2 - o), where o is the overlap s / k
+    # Two sets of k words with s shared words have 2k - s different words. The Jaccard index
+    # s / (2k - s) equals o / (2 - o), where o = s / k is the overlap.
     jaccards = overlaps / (2 - overlaps)
     return NeighbourAgreement(float(overlaps.mean()), float(jaccards.mean()), k, probes)

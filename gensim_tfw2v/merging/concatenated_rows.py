@@ -37,7 +37,7 @@ class Piece(NamedTuple):
         parts = [np.linalg.norm(self.rows[:, part], axis=1) for part in self.parts]
         return np.stack(parts, axis=1)
 
-    def scaled(self, factors: np.ndarray) -> np.ndarray:
+    def scale_parts(self, factors: np.ndarray) -> np.ndarray:
         """Return the rows [p, C], with each sub-model's part multiplied by its factor [p, N]."""
         sizes = [part.stop - part.start for part in self.parts]
         return self.rows * np.repeat(factors, sizes, axis=1)

@@ -147,13 +147,13 @@ class ALiR(Merging):
     def merge_inputs(self, piece: Piece) -> np.ndarray:
         """Return merged input rows, [p, D], with the mean norm of the sub-models' rows."""
         lengths = piece.lengths()
-        rows = piece.scaled(_inverse(lengths)) @ self._maps
-        mean_lengths = lengths.sum(axis=1, keepdims=True) * _inverse(_count_holders(piece))
-        return rows * (mean_lengths * _inverse(np.linalg.norm(rows, axis=1, keepdims=True)))
+        rows = piece.scale_parts(_invert(lengths)) @ self._maps
+        mean_lengths = lengths.sum(axis=1, keepdims=True) * _invert(_count_holders(piece))
+        return rows * (mean_lengths * _invert(np.linalg.norm(rows, axis=1, keepdims=True)))
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
         """Return the means of the mapped rows, [p, D]."""
-        return super().merge_inputs(piece) * _inverse(_count_holders(piece))
+        return super().merge_inputs(piece) * _invert(_count_holders(piece))
 
 
 #: Constructor of a merging from `inputs`, `vector_size` and `seed`.
@@ -164,7 +164,7 @@ METHODS: dict[str, Method] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
 
 
 def merging_named(method: str) -> Method:
-    """Return the method of this name; raise a ValueError if it is unknown."""
+    """Return the method with this name; raise a ValueError if there is none."""
     if method not in METHODS:
         *names, last = METHODS
         raise ValueError(f"method is {quoted(method)}: use {', '.join(names)} or {last}")
@@ -199,7 +199,7 @@ def _weighted_pieces(inputs: Table) -> Iterator[np.ndarray]:
     They are unit rows, divided by the square root of the number of sub-models with the word.
     """
     for piece in inputs.pieces():
-        yield piece.scaled(_inverse(piece.lengths()) * _inverse(_count_holders(piece)) ** 0.5)
+        yield piece.scale_parts(_invert(piece.lengths()) * _invert(_count_holders(piece)) ** 0.5)
 
 
 def _count_holders(piece: Piece) -> np.ndarray:
@@ -207,7 +207,7 @@ def _count_holders(piece: Piece) -> np.ndarray:
     return piece.are_present.sum(axis=1, keepdims=True).astype(np.float32)
 
 
-def _inverse(values: np.ndarray) -> np.ndarray:
+def _invert(values: np.ndarray) -> np.ndarray:
     """Return 1 / x for each value, and 0 for 0, so that rows of zeros remain zeros."""
     return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
 
@@ -215,9 +215,9 @@ def _inverse(values: np.ndarray) -> np.ndarray:
 def _check_overlap(inputs: Table) -> None:
     """Raise a ValueError if sub-models cannot be aligned; warn if they share few words."""
     are_present = [row_of >= 0 for row_of in inputs.row_of]
-    shared = np.array([[np.count_nonzero(a & b) for b in are_present] for a in are_present])
+    n_shared = np.array([[np.count_nonzero(a & b) for b in are_present] for a in are_present])
     # sub-models that share words with the first one, directly or through further sub-models
-    are_linked = np.linalg.matrix_power((shared > 0).astype(float), len(are_present))[0] > 0
+    are_linked = np.linalg.matrix_power((n_shared > 0).astype(float), len(are_present))[0] > 0
     if not are_linked.all():
         groups = [", ".join(map(str, np.flatnonzero(part))) for part in (are_linked, ~are_linked)]
         raise ValueError(

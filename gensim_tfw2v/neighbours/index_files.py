@@ -28,7 +28,7 @@ def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -
     header["checksum"] = _checksum(data, header)
 
     def write(target: Any) -> None:
-        if not isinstance(target, str):  # the path is a device or pipe, which is open
+        if not isinstance(target, str):  # an open file, because the path is a device or a pipe
             raise ValueError(f"{path}: is no file; an index is two files, {path} and .json")
         Path(target).write_bytes(data)
         Path(f"{target}.json").write_text(json.dumps(header), "utf-8")

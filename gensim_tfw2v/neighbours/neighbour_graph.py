@@ -25,7 +25,7 @@ TYPES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "binary": "b1"}
 #: Minimum divisor in place of a vector's largest element, so that zero vectors remain zero vectors.
 MIN_DIVISOR = np.float32(1e-36)
 
-#: Number of rows that are added at a time; interrupts are deferred meanwhile.
+#: Number of rows that are added at a time. Ctrl-C has no effect until they are added.
 ROWS_AT_A_TIME = 1024
 
 
@@ -216,7 +216,8 @@ def encode(rows: np.ndarray, dtype: str) -> np.ndarray:
         return np.packbits(rows > 0, axis=-1)
     max_elements = np.abs(rows).max(axis=-1, keepdims=True)
     if dtype == "int8":
-        # USearch scales by the row's length, which leaves most of the 8 bits unused
+        # scaled to ±127 here: USearch would divide by the row's length, so that most of the 8 bits
+        # would be unused
         return np.rint(rows * (127 / np.maximum(max_elements, MIN_DIVISOR))).astype(np.int8)
     # scaling by powers of 2 keeps USearch's sums of squares from overflowing
     scaled = np.ldexp(rows, -np.frexp(max_elements)[1]).astype(np.float32, copy=False)

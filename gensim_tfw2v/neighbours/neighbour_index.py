@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: docs/index-of-neighbours.md.
 MANY_ELEMENTS = 30_000_000
 
-#: Number of queries that are searched at a time; interrupts are deferred meanwhile.
+#: Number of queries that are searched at a time. Ctrl-C has no effect until their search is done.
 QUERIES_AT_A_TIME = 256
 
 #: Number of rows that are checked at a time.

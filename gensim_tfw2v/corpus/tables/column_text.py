@@ -46,7 +46,7 @@ class ColumnText(io.RawIOBase):
         """Return True: the stream can be read."""
         return True
 
-    def readinto(self, into: Any) -> int:
+    def readinto(self, buffer: Any) -> int:
         """Write the next bytes to a buffer; return their number, 0 at the end of the column."""
         text = pa.large_string()
         while not self._unread and (column := next(self._batches, None)) is not None:
@@ -56,10 +56,10 @@ class ColumnText(io.RawIOBase):
             column = compute.replace_substring(column, "\n", " ")
             newline = pa.scalar("\n", text)
             lines = compute.binary_join_element_wise(column, newline, pa.scalar("", text))
-            _, offsets, buffer = lines.buffers()
+            _, offsets, text_buffer = lines.buffers()
             stop = np.frombuffer(offsets, np.int64)[len(lines)]  # end of the text in the buffer
-            self._unread = memoryview(buffer or b"").cast("B")[:stop]
-        size = min(len(into), len(self._unread))
-        into[:size] = self._unread[:size]
+            self._unread = memoryview(text_buffer or b"").cast("B")[:stop]
+        size = min(len(buffer), len(self._unread))
+        buffer[:size] = self._unread[:size]
         self._unread = self._unread[size:]
         return size

@@ -84,7 +84,10 @@ class StrictRows:
         self.location = ""
 
     def __iter__(self) -> Iterator[list[str]]:
-        """Raise a ValueError with the row and a cure for a table that can't be read reliably."""
+        """Yield the rows.
+
+        If the table can't be read reliably, the ValueError names the row and a cure.
+        """
         reader = self._dialect.reader(self._lines())
         row_number = self._first_row
         n_cells = 0
@@ -195,26 +198,28 @@ def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
     n_quotes_before = np.searchsorted(quotes, ends)
     row_ends = ends[n_quotes_before % 2 == 0]
     if len(row_ends) < len(ends) and not dialect.newlines:
-        return None  # a newline is inside of quotes, also if the last row is incomplete
+        return None  # a newline is inside of quotes
     stop = len(block) if is_last else int(row_ends[-1]) + 1 if len(row_ends) else 0
     quotes = quotes[: np.searchsorted(quotes, stop)]
     if len(quotes) % 2:
         return None
     # Opening quotes must start a cell, and closing ones must end it. A closing quote and an opening
     # one directly behind it are a doubled quote within a cell, and are left out.
-    opening = quotes[::2]
-    closing = quotes[1::2]
-    is_single = opening[1:] != closing[:-1] + 1
-    opening = np.concatenate([opening[:1], opening[1:][is_single]])
-    closing = np.concatenate([closing[:-1][is_single], closing[-1:]])
+    opening_quotes = quotes[::2]
+    closing_quotes = quotes[1::2]
+    is_single = opening_quotes[1:] != closing_quotes[:-1] + 1
+    opening_quotes = np.concatenate([opening_quotes[:1], opening_quotes[1:][is_single]])
+    closing_quotes = np.concatenate([closing_quotes[:-1][is_single], closing_quotes[-1:]])
     is_limit = np.zeros(256, bool)  # by byte: whether it separates cells
     is_limit[[ord(dialect.sep), ord("\n"), ord("\r")]] = True
-    is_start = is_limit[data[opening - 1]] | (opening == 0)
-    is_end = is_limit[data[np.minimum(closing + 1, len(data) - 1)]] | (closing + 1 == len(data))
+    is_start = is_limit[data[opening_quotes - 1]] | (opening_quotes == 0)
+    is_end = is_limit[data[np.minimum(closing_quotes + 1, len(data) - 1)]] | (
+        closing_quotes + 1 == len(data)
+    )
     if not (is_start.all() and is_end.all()):
         return None
     if not dialect.newlines and b"\r" in block:
-        returns = np.flatnonzero(data[:stop] == ord("\r"))
-        if (np.searchsorted(quotes, returns) % 2).any():
+        carriage_returns = np.flatnonzero(data[:stop] == ord("\r"))
+        if (np.searchsorted(quotes, carriage_returns) % 2).any():
             return None
     return stop

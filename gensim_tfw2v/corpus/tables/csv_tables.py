@@ -20,7 +20,10 @@ from gensim_tfw2v.corpus.tables.table_streams import open_utf8, undecodable_mess
 
 
 class CsvTable:
-    """Table of text in which a character, by default `sep`, separates the cells of a row."""
+    """Table of text, such as CSV. A character separates the cells of a row.
+
+    The character is the option ``sep`` in `options`, if it is set, or the argument `sep`.
+    """
 
     def __init__(self, path: str, options: TableOptions, sep: str = ",") -> None:
         self.path = path
@@ -86,21 +89,25 @@ class CsvTable:
 
         names = [str(index) for index in range(len(self.names))]
         name = names[index]
-        parsing = csv.ParseOptions(
+        parse_options = csv.ParseOptions(
             delimiter=self.dialect.sep,
             quote_char=self.dialect.quotechar or False,
             newlines_in_values=self.dialect.newlines,
         )
-        conversion = csv.ConvertOptions(include_columns=[name], column_types={name: pa.string()})
+        convert_options = csv.ConvertOptions(
+            include_columns=[name], column_types={name: pa.string()}
+        )
 
         def parse(block: bytes, is_first: bool) -> Any:
-            reading = csv.ReadOptions(
+            read_options = csv.ReadOptions(
                 use_threads=False,
                 block_size=len(block) + 1,
                 column_names=names,
                 skip_rows_after_names=int(is_first and self.options.has_header),
             )
-            table = csv.read_csv(pa.BufferReader(block), reading, parsing, conversion)
+            table = csv.read_csv(
+                pa.BufferReader(block), read_options, parse_options, convert_options
+            )
             return table.column(name)
 
         with open_utf8(self.path, self.options.encoding) as source:

@@ -124,11 +124,15 @@ class JsonLinesTable(_JsonTable):
         import pyarrow as pa
         from pyarrow import json
 
-        parsing = json.ParseOptions(pa.schema({column: kind}), unexpected_field_behavior="ignore")
+        parse_options = json.ParseOptions(
+            pa.schema({column: kind}), unexpected_field_behavior="ignore"
+        )
 
         def parse(block: bytes, is_first: bool) -> Any:
-            reading = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
-            batch = json.read_json(pa.BufferReader(block), reading, parsing).column(column)
+            read_options = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+            batch = json.read_json(pa.BufferReader(block), read_options, parse_options).column(
+                column
+            )
             batch.validate(full=True)  # pyarrow's parser doesn't check UTF-8
             return batch
 
@@ -156,7 +160,7 @@ class JsonLinesTable(_JsonTable):
                         f"{location} is not a JSON object ({error}), in {quoted(line)}; "
                         f"{LINES_ADVICE}"
                     ) from None
-                yield location, _record(record, location)
+                yield location, _check_record(record, location)
 
 
 class JsonArrayTable(_JsonTable):
@@ -197,7 +201,7 @@ class JsonArrayTable(_JsonTable):
                             raise ValueError(f"{location}: {long_row_message()}") from None
                         buffer = buffer[offset:] + piece
                         offset = 0
-                yield location, _record(record, location)
+                yield location, _check_record(record, location)
                 if (mark := skip_blanks()) == "]":
                     break
                 if mark != ",":
@@ -213,7 +217,7 @@ def _complete_lines(block: bytes, is_last: bool) -> int:
     return len(block) if is_last else block.rfind(b"\n") + 1
 
 
-def _record(value: Any, location: str) -> dict[str, Any]:
+def _check_record(value: Any, location: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{location} must be a JSON object, got {quoted(value)}; {LINES_ADVICE}")
     return value
@@ -243,14 +247,14 @@ def _check_type(value: Any, kind: Any, column: str, location: str) -> None:
 
     is_list = pa.types.is_list(kind)
     item_type = int if is_list and pa.types.is_integer(kind.value_type) else str
-    is_right = value is None or isinstance(value, list if is_list else str)
-    if is_right and is_list:
-        is_right = {*map(type, value or ())} <= {item_type, type(None)}
-        if is_right and item_type is int and not all(_fits(item) for item in value or ()):
+    is_valid = value is None or isinstance(value, list if is_list else str)
+    if is_valid and is_list:
+        is_valid = {*map(type, value or ())} <= {item_type, type(None)}
+        if is_valid and item_type is int and not all(_fits(item) for item in value or ()):
             raise ValueError(
                 f"{location}: {quoted(value)} contains an integer of more than 64 bits"
             )
-    if not is_right:
+    if not is_valid:
         raise ValueError(
             f"{location}: column {quoted(column)} is {quoted(value)}, but its first value is of "
             f"type {kind}"

@@ -29,11 +29,11 @@ def read_blocks(
         If a strict reader must read a block, because `complete_rows` returned None, or because the
         block has no complete row.
     """
-    unfinished = b""
+    incomplete_row = b""
     is_first = True
     while True:
-        piece = source.read(table_streams.BLOCK_BYTES - len(unfinished))
-        block = unfinished + piece
+        piece = source.read(table_streams.BLOCK_BYTES - len(incomplete_row))
+        block = incomplete_row + piece
         stop = complete_rows(block, not piece)
         if stop is None or (not stop and len(block) >= table_streams.BLOCK_BYTES):
             raise ValueError("a block must be read strictly")
@@ -42,7 +42,7 @@ def read_blocks(
             is_first = False
         if not piece:
             return
-        unfinished = block[stop:]
+        incomplete_row = block[stop:]
 
 
 def parse_blocks(

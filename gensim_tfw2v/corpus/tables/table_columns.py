@@ -42,8 +42,8 @@ def open_table(path: str, options: TableOptions) -> Any:
     if not table_format.is_text:
         _check_binary(path, table_format)
     values = options.non_defaults()
-    if unusable := values.keys() - table_format.options:
-        arguments = ", ".join(f"{name}={quoted(values[name])}" for name in sorted(unusable))
+    if unusable_options := values.keys() - table_format.options:
+        arguments = ", ".join(f"{name}={quoted(values[name])}" for name in sorted(unusable_options))
         kind = f"{table_format.name} files"
         raise ValueError(f"{path}: {arguments} has no effect on {kind}; leave it out")
     return table_format.reader(path, options)
@@ -122,7 +122,10 @@ def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
 
 
 def _find_type(path: str, column: TableColumn) -> Any:
-    """Return the type of a column in a file; that of text, if its cells will be parsed as lists."""
+    """Return the type of a column as a file stores it; raise a ValueError if it can't be a corpus.
+
+    The type is text even if cells of text will be parsed as lists.
+    """
     table = open_table(path, column.options)
     n_columns = table.names.count(column.name)
     kind = table.column_type(column.name) if n_columns < 2 else None

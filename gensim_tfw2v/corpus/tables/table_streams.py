@@ -30,7 +30,7 @@ class Utf8Stream(io.RawIOBase):
         """Return True: the stream can be read."""
         return True
 
-    def readinto(self, into: Any) -> int:
+    def readinto(self, buffer: Any) -> int:
         """Write the next bytes to a buffer; return their number, 0 at the end.
 
         Raises
@@ -54,8 +54,8 @@ class Utf8Stream(io.RawIOBase):
             self._unread = text.encode("utf-8", "surrogatepass")
             if not piece:
                 break
-        size = min(len(into), len(self._unread))
-        into[:size] = self._unread[:size]
+        size = min(len(buffer), len(self._unread))
+        buffer[:size] = self._unread[:size]
         self._unread = self._unread[size:]
         return size
 
