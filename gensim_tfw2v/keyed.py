@@ -19,23 +19,23 @@ def keyed(words: Sequence[Any], rows: np.ndarray) -> KeyedVectors:
 
 
 def first_of_fasttext(vectors: Any, n_words: int | None = None) -> Any:
-    """Return FastText's vectors with only their first words; by default with all.
+    """Return a copy of FastText's vectors with only their first words, by default with all words.
 
-    They have all n-grams, so unknown words keep their vectors.
+    The copy has the rows of all n-grams, so words that are left out keep their vectors.
     """
-    first = copy.copy(vectors)
-    first.index_to_key = vectors.index_to_key[:n_words]
-    first.next_index = len(first.index_to_key)
-    first.key_to_index = {word: row for row, word in enumerate(first.index_to_key)}
+    subset = copy.copy(vectors)
+    subset.index_to_key = vectors.index_to_key[:n_words]
+    subset.next_index = len(subset.index_to_key)
+    subset.key_to_index = {word: row for row, word in enumerate(subset.index_to_key)}
     for name in ("vectors", "vectors_vocab", "buckets_word"):
-        setattr(first, name, getattr(vectors, name)[:n_words])
+        setattr(subset, name, getattr(vectors, name)[:n_words])
     n_rows = len(vectors)
     for name, values in vars(vectors).items():
         if name.endswith("_lockf") and len(values) == n_rows and name != "vectors_ngrams_lockf":
-            setattr(first, name, values[:n_words])
-    first.expandos = {name: values[:n_words] for name, values in vectors.expandos.items()}
-    first.norms = None
-    return first
+            setattr(subset, name, values[:n_words])
+    subset.expandos = {name: values[:n_words] for name, values in vectors.expandos.items()}
+    subset.norms = None
+    return subset
 
 
 def with_keys(
@@ -44,37 +44,44 @@ def with_keys(
     """Return vectors without the rows that have no key, or the same key as an earlier row.
 
     gensim's loader leaves such rows at the end if a file contains a word twice. Vectors without
-    such rows are returned unchanged. Otherwise a warning states their number, and the remaining
-    rows are copied.
+    such rows are returned unchanged. Otherwise the remaining rows are copied, and `warn` is called
+    with a message that states how many rows were left out.
     """
     words = vectors.index_to_key
     if len(vectors.key_to_index) == len(words):
         return vectors
-    first: dict[Any, int] = {}
+    first_row_of: dict[Any, int] = {}
     for row, word in enumerate(words):
         if word is not None:
-            first.setdefault(word, row)
-    first_rows = np.fromiter(first.values(), np.int64, len(first))
-    if len(first_rows) == len(words):  # all rows have keys; integer keys are not in `key_to_index`
+            first_row_of.setdefault(word, row)
+    first_rows = np.fromiter(first_row_of.values(), np.int64, len(first_row_of))
+    # all rows have different keys; integer tags of documents are not in `key_to_index`
+    if len(first_rows) == len(words):
         return vectors
     warn(
         f"left out {len(words) - len(first_rows)} of {len(words)} rows, which have no word of "
         "their own: if a file contains a word twice, only its first vector is used"
     )
-    whole = {n: values for n, values in vectors.expandos.items() if len(values) == len(words)}
-    expandos = {name: values[first_rows] for name, values in whole.items()}
+    expandos = {
+        name: values[first_rows]
+        for name, values in vectors.expandos.items()
+        if len(values) == len(words)
+    }
     if are_invented(expandos, len(words) - first_rows):
-        # gensim numbers words without counts like this
+        # the counts that gensim would invent for the remaining words
         expandos["count"] = np.arange(len(first_rows), 0, -1)
     vectors = copy.copy(vectors)
-    _set_rows(vectors, list(first), vectors.vectors[first_rows])
+    _set_rows(vectors, list(first_row_of), vectors.vectors[first_rows])
     vectors.expandos = expandos
     vectors.norms = None
     return vectors
 
 
 def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
-    """Return the word counts that vectors contain, [V]; None if they contain none."""
+    """Return the word counts that vectors contain, [V].
+
+    Returns None if there are no counts, or only those that gensim invents.
+    """
     counts = np.asarray(vectors.expandos.get("count", ()))
     numbering = np.arange(len(vectors), 0, -1)
     if len(counts) != len(vectors) or are_invented(vectors.expandos, numbering):
@@ -83,10 +90,11 @@ def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
 
 
 def are_invented(expandos: Mapping[str, np.ndarray], numbering: np.ndarray) -> bool:
-    """Return whether counts are those that gensim invents for words of a file without counts.
+    """Return whether gensim has invented the counts, for words of a file without counts.
 
-    They are the numbering V, V - 1, ..., 1. A vocabulary that was counted may have these counts,
-    but it has thresholds for subsampling, too.
+    gensim's counts are V, V - 1, ..., 1; `numbering` contains those of the rows in `expandos`. A
+    vocabulary that was counted may have the same counts. But it also has thresholds for
+    subsampling, which gensim doesn't invent.
     """
     return "sample_int" not in expandos and np.array_equal(expandos.get("count", ()), numbering)
 

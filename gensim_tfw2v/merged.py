@@ -75,21 +75,27 @@ def merge_models(
     models = list_models(models)
     vectors = [vectors_in(index, model) for index, model in enumerate(models)]
     are_full_models = all(isinstance(model, Word2Vec) for model in models)
-    countable = vectors
+    vectors_with_counts = vectors
     if any(held_counts(keyed_vectors) is None for keyed_vectors in vectors):
-        countable = [keyed(each.index_to_key, each.vectors) for each in vectors]
-    counts_of_each = [
-        np.array(list(word_counts(keyed_vectors).values()), np.int64) for keyed_vectors in countable
+        # vectors without any counts, so that `word_counts` estimates those of all models
+        vectors_with_counts = [
+            keyed(keyed_vectors.index_to_key, keyed_vectors.vectors) for keyed_vectors in vectors
+        ]
+    model_counts = [
+        np.array(list(word_counts(keyed_vectors).values()), np.int64)
+        for keyed_vectors in vectors_with_counts
     ]
     vocabularies = [keyed_vectors.index_to_key for keyed_vectors in vectors]
-    words, counts, row_ids = unite(vocabularies, counts_of_each)
+    words, counts, row_ids = unite(vocabularies, model_counts)
     tree = common_paths(models, row_ids) if are_full_models else None
-    mergeable = [array for array in OUTPUT_LAYER if tree is not None or array.rows_of != "nodes"]
+    mergeable_arrays = [
+        array for array in OUTPUT_LAYER if tree is not None or array.rows_of != "nodes"
+    ]
     sub_models = []
     for model, keyed_vectors, rows in zip(models, vectors, row_ids, strict=True):
         tables = {
             array.table: getattr(model, array.name)
-            for array in mergeable
+            for array in mergeable_arrays
             if getattr(model, array.name, None) is not None
         }
         sub_models.append(SubModel(rows, keyed_vectors.vectors, tables))
@@ -107,14 +113,17 @@ def merge_models(
 
 
 def list_models(models: Any) -> list[Any]:
-    """Return models as a list; raise a TypeError for anything but an iterable of them."""
+    """Return models as a list; raise a TypeError if `models` is a model or not iterable."""
     if isinstance(models, Word2Vec | KeyedVectors) or not isinstance(models, Iterable):
         raise TypeError(f"models is a {type(models).__name__}: pass a list of models or vectors")
     return list(models)
 
 
 def vectors_in(index: int, model: Any) -> KeyedVectors:
-    """Return the vectors of a model, or vectors; raise a TypeError for anything else."""
+    """Return the vectors of a model, or `model` itself if it is vectors.
+
+    Raises a TypeError, which names the model by its index, for anything else.
+    """
     vectors = getattr(model, "wv", model)
     if not isinstance(vectors, KeyedVectors):
         raise TypeError(
@@ -124,7 +133,7 @@ def vectors_in(index: int, model: Any) -> KeyedVectors:
 
 
 def options_of(model: Word2Vec, attributes: Sequence[str]) -> dict[str, Any]:
-    """Return those of some attributes of a model that are parameters of `TFWord2Vec`."""
+    """Return the values of a model's attributes that are also parameters of `TFWord2Vec`."""
     parameters = inspect.signature(TFWord2Vec).parameters
     return {
         name: getattr(model, name, parameters[name].default)
@@ -138,31 +147,31 @@ def unite(
 ) -> tuple[list[str], np.ndarray, list[np.ndarray]]:
     """Unite vocabularies, each with the counts of its words, [n_i].
 
-    Returns the V words of the union, their counts [V], and for each vocabulary the row of each of
-    its words, [n_i]. Words are sorted by descending count. If all vocabularies are equal, their
-    order is kept.
+    Returns the V words of the union, their counts [V], and for each vocabulary the rows of its
+    words in the union, [n_i]. Words are sorted by descending count. If all vocabularies are equal,
+    their order is kept.
 
     Counts are summed, as counts of different samples. If the vocabularies agree on the count of
     every word that they share, they were counted on the same corpus, and the counts are kept.
     """
     row_of: dict[str, int] = {}
-    rows_of_each = [
+    word_rows = [
         np.array([row_of.setdefault(word, len(row_of)) for word in words], np.int64)
         for words in vocabularies
     ]
-    summed, largest = np.zeros((2, len(row_of)), np.int64)
-    for row_ids, own_counts in zip(rows_of_each, counts, strict=True):
-        summed[row_ids] += own_counts
-        largest[row_ids] = np.maximum(largest[row_ids], own_counts)
-    is_global = all(
-        np.array_equal(largest[row_ids], own_counts)
-        for row_ids, own_counts in zip(rows_of_each, counts, strict=True)
+    count_sums, max_counts = np.zeros((2, len(row_of)), np.int64)
+    for rows, vocabulary_counts in zip(word_rows, counts, strict=True):
+        count_sums[rows] += vocabulary_counts
+        max_counts[rows] = np.maximum(max_counts[rows], vocabulary_counts)
+    is_same_corpus = all(
+        np.array_equal(max_counts[rows], vocabulary_counts)
+        for rows, vocabulary_counts in zip(word_rows, counts, strict=True)
     )
-    total = largest if is_global else summed
-    order = np.argsort(-total, kind="stable")
-    if all(np.array_equal(row_ids, np.arange(len(row_of))) for row_ids in rows_of_each):
+    united_counts = max_counts if is_same_corpus else count_sums
+    order = np.argsort(-united_counts, kind="stable")
+    if all(np.array_equal(rows, np.arange(len(row_of))) for rows in word_rows):
         order = np.arange(len(row_of))
-    new_row = np.argsort(order)
+    new_row_of = np.argsort(order)
     words = list(row_of)
     sorted_words = [words[row] for row in order]
-    return sorted_words, total[order], [new_row[row_ids] for row_ids in rows_of_each]
+    return sorted_words, united_counts[order], [new_row_of[rows] for rows in word_rows]

@@ -31,18 +31,21 @@ from gensim_tfw2v.weight_tables import ATTRIBUTES
 #: Number of rows that are rotated at a time.
 ROWS_AT_A_TIME = 1 << 14
 
-#: Number of common words, the most frequent ones, by which unaligned models are recognized.
-COMPARED = 1000
+#: Number of common words, the most frequent ones, that are compared to recognize unaligned models.
+MAX_COMPARED_WORDS = 1000
 
-#: Minimum number of common words for that.
-MIN_COMPARED = 20
+#: Minimum number of common words. Models with fewer are not compared.
+MIN_COMMON_WORDS = 20
 
-#: Mean cosine similarity of words below which two models are not in one space. Without alignment,
-#: it is about 0. After alignment, it is far higher, even for words whose meaning has changed.
+#: Two models are not in one space if the mean cosine similarity of common words is below this.
+#: Without alignment, the mean is about 0. After alignment, it is far higher, even if the meanings
+#: of many words have changed.
 MIN_SIMILARITY = 0.1
 
 #: Options that a slice must share with its compass, because the output layer depends on them.
-SHARED = [name for name in option_names(Use.ARRAYS) if name not in option_names(Use.RUNNING)]
+SHARED_OPTIONS = [
+    name for name in option_names(Use.ARRAYS) if name not in option_names(Use.RUNNING)
+]
 
 logger = logging.getLogger(__name__)
 
@@ -59,8 +62,9 @@ def align_models(
     in the authors' program, histwords, because lengths depend on the frequency of a word. They are
     not centred: a rotation about the origin preserves all similarities of a model.
 
-    All trained arrays are rotated: ``wv.vectors``, and of full models ``syn1neg`` and ``syn1``, and
-    rows of n-grams and documents. So all scores, and further training, are as before.
+    All trained arrays are rotated: ``wv.vectors``, and in full models also ``syn1neg``, ``syn1``,
+    and the rows of n-grams and documents. So the rotation changes neither scores nor further
+    training.
 
     Parameters
     ----------
@@ -89,10 +93,10 @@ def align_models(
     >>> aligned[1].wv.most_similar(aligned[0].wv["system"], topn=1)  # doctest: +SKIP
     """
     models = list_models(models)
-    vectors = _checked(models)
-    aligned = [models[0]]
+    vectors = _check_vectors(models)
+    aligned_models = [models[0]]
     for index, model in enumerate(models[1:], 1):
-        previous = vectors_in(index - 1, aligned[-1])
+        previous = vectors_in(index - 1, aligned_models[-1])
         common = [word for word in previous.index_to_key if word in vectors[index].key_to_index]
         if not common:
             raise ValueError(
@@ -107,13 +111,14 @@ def align_models(
                 len(common),
                 previous.vector_size,
             )
-        unit_rows = [_unit_rows(of, common) for of in (vectors[index], previous)]
-        if not all(np.isfinite(rows).all() for rows in unit_rows):
+        rows = _unit_rows(vectors[index], common)
+        previous_rows = _unit_rows(previous, common)
+        if not (np.isfinite(rows).all() and np.isfinite(previous_rows).all()):
             raise ValueError(f"model {index} or the previous one has vectors that are not finite")
-        rotated = copy.deepcopy(model)
-        _rotate(rotated, rotation(unit_rows[0].T @ unit_rows[1]).astype(np.float32))
-        aligned.append(rotated)
-    return aligned
+        rotated_model = copy.deepcopy(model)
+        _rotate(rotated_model, rotation(rows.T @ previous_rows).astype(np.float32))
+        aligned_models.append(rotated_model)
+    return aligned_models
 
 
 def train_slice(
@@ -127,19 +132,20 @@ def train_slice(
     """Train a model of a slice in the space of a model of all slices, the compass.
 
     The model starts with the compass's output rows (``syn1neg``, ``syn1``), which training doesn't
-    change, and with new random vectors. So words get vectors that predict the same contexts in
-    every slice, and vectors of different slices, and of the compass, compare (Di Carlo, Bianchi and
-    Palmonari 2019, "Training Temporal Word Embeddings with a Compass", AAAI, "Temporal Word
-    Embeddings with a Compass").
+    change, and with new random vectors. So words get vectors that predict contexts by the same
+    output rows in every slice, and vectors of different slices, and of the compass, can be compared
+    (Di Carlo, Bianchi and Palmonari 2019, "Training Temporal Word Embeddings with a Compass", AAAI,
+    "Temporal Word Embeddings with a Compass").
 
-    The vocabulary is the compass's words that occur at least `min_count` times in the slice. They
-    are counted there; the counts determine subsampling and the noise distribution. With
-    hierarchical softmax, the Huffman tree is the compass's, without its other words, and without
-    nodes that then have one branch. It is a part of the slice: files and folders contain it.
+    The vocabulary consists of the compass's words that occur at least `min_count` times in the
+    slice. Their counts in the slice determine subsampling and the noise distribution. With
+    hierarchical softmax, the Huffman tree is that of the compass, without the words that the slice
+    lacks, and without nodes that then have one branch. Files and folders of the slice contain this
+    tree.
 
-    Words that ``build_vocab(update=True)`` and `partial_fit` add to a slice later get vectors, but
-    no output row and no place in the tree, which would not be trained. So a slice learns what they
-    predict, and does not predict them.
+    Words that ``build_vocab(update=True)`` and `partial_fit` add to a slice later get vectors. They
+    get no output row and no place in the tree, because these would not be trained. So the slice
+    learns which contexts the new words have, but does not predict the new words.
 
     Parameters
     ----------
@@ -151,22 +157,22 @@ def train_slice(
         As for `TFWord2Vec`.
     **options
         Parameters of `TFWord2Vec`. Those from `cluster` on, `max_final_vocab` and `comment` have
-        the defaults of `TFWord2Vec`, the remaining ones are by default the compass's. Its
-        `vector_size`, `sg`, `hs`, `negative` and `cbow_mean` cannot change.
+        the defaults of `TFWord2Vec`. The remaining ones are by default those of the compass, and
+        `vector_size`, `sg`, `hs`, `negative` and `cbow_mean` cannot differ from them.
 
     Returns
     -------
     TFWord2Vec
-        The model of the slice. Its `learn_hidden` is False: further training keeps the space.
+        The model of the slice. Its `learn_hidden` is False, so further training keeps the space.
 
     Raises
     ------
     TypeError
-        If `compass` is not a full Word2Vec model, as FastText's and Doc2Vec's, or there is no
-        corpus.
+        If `compass` is not a full Word2Vec model (models of FastText and Doc2Vec are not), or there
+        is no corpus.
     ValueError
-        If an option differs that cannot change, or a `cluster` or `regime` is set, or if no word
-        of the compass occurs at least `min_count` times.
+        If an option differs from the compass's that cannot differ, if a `cluster` or `regime` is
+        set, or if no word of the compass occurs at least `min_count` times.
 
     Examples
     --------
@@ -178,7 +184,7 @@ def train_slice(
     if not isinstance(compass, Word2Vec) or isinstance(compass, FastText | Doc2Vec):
         raise TypeError(f"the compass is a {type(compass).__name__}: pass a full Word2Vec model")
     compass_options = options_of(compass, names("slice", KEPT))
-    for name in SHARED:
+    for name in SHARED_OPTIONS:
         if name in options and options[name] != compass_options[name]:
             raise ValueError(
                 f"{name}={quoted(options[name])} differs from "
@@ -190,13 +196,13 @@ def train_slice(
     compute_loss = model.compute_loss
     try:
         model._state.corpus_reader.trains_at_once = True
-        model.build_vocab(sentences, corpus_file, trim_rule=_rule(compass.wv))
+        model.build_vocab(sentences, corpus_file, trim_rule=_make_trim_rule(compass.wv))
         if not len(model.wv):
             raise ValueError(
                 f"no word of the compass occurs at least min_count={model.min_count} times in the "
                 "slice: pass a lower min_count, or a larger slice"
             )
-        _take_outputs(model, compass)
+        _copy_outputs(model, compass)
         model.train(
             sentences,
             corpus_file,
@@ -228,9 +234,9 @@ def self_similarities(
     Returns
     -------
     dict from str to ndarray [N, N]
-        For each word, the cosine similarity of its vectors in models i and j; NaN if it is missing
-        from one. A word whose meaning has changed has a low similarity. A warning is logged if
-        successive models are not in one space.
+        For each word, the cosine similarities of its vectors in models i and j; NaN if one of the
+        models lacks the word. A word whose meaning has changed has a low similarity. A warning is
+        logged if successive models are not in one space.
 
     Raises
     ------
@@ -241,7 +247,7 @@ def self_similarities(
     """
     if isinstance(words, str | bytes) or not isinstance(words, Iterable | None):
         raise TypeError(f"words is {quoted(words)}: pass a list of words")
-    vectors = _checked(models)
+    vectors = _check_vectors(models)
     _warn_of_unaligned(vectors)
     if words is None:
         words = [
@@ -259,8 +265,8 @@ def self_similarities(
     return dict(zip(words, np.einsum("iwd,jwd->wij", rows, rows), strict=True))
 
 
-def _checked(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
-    """Return the vectors of models; raise if there are none, or their sizes differ."""
+def _check_vectors(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
+    """Return the vectors of models; raise a ValueError if `models` is empty, or sizes differ."""
     vectors = [vectors_in(index, model) for index, model in enumerate(list_models(models))]
     sizes = [keyed_vectors.vector_size for keyed_vectors in vectors]
     if not vectors:
@@ -273,8 +279,10 @@ def _checked(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
 def _warn_of_unaligned(vectors: Sequence[KeyedVectors]) -> None:
     """Log a warning for each model that is not in the space of the previous one."""
     for index, (previous, current) in enumerate(pairwise(vectors), 1):
-        common = [w for w in previous.index_to_key if w in current.key_to_index][:COMPARED]
-        if len(common) >= MIN_COMPARED:
+        common = [w for w in previous.index_to_key if w in current.key_to_index][
+            :MAX_COMPARED_WORDS
+        ]
+        if len(common) >= MIN_COMMON_WORDS:
             rows = _unit_rows(previous, common) * _unit_rows(current, common)
             if (mean := float(rows.sum(axis=1).mean())) < MIN_SIMILARITY:
                 logger.warning(
@@ -293,12 +301,15 @@ def _unit_rows(vectors: KeyedVectors, words: Sequence[str]) -> np.ndarray:
 
 
 def _rotate(model: Any, rotation_matrix: np.ndarray) -> None:
-    """Multiply all trained rows of a model, or of vectors, by a matrix [D, D], in place."""
+    """Multiply all trained rows of a full model, or of KeyedVectors, by a matrix, [D, D].
+
+    The rows are changed in place.
+    """
     for holder in (model, *(vars(model).get(name) for name in ("wv", "dv"))):
         attributes = vars(holder) if holder is not None else {}
         for name in ATTRIBUTES:
             if isinstance(array := attributes.get(name), np.ndarray):
-                # an output of `dm_concat` is several rows
+                # in models with `dm_concat`, an output row is a concatenation of rows of D elements
                 rows = array.reshape(-1, len(rotation_matrix))
                 for part in np.array_split(rows, 1 + len(rows) // ROWS_AT_A_TIME):
                     part[:] = part @ rotation_matrix
@@ -306,27 +317,29 @@ def _rotate(model: Any, rotation_matrix: np.ndarray) -> None:
             holder.fill_norms(force=True)
 
 
-def _rule(vectors: KeyedVectors) -> Any:
-    """Return gensim's `trim_rule` that drops words that are not known."""
+def _make_trim_rule(vectors: KeyedVectors) -> Any:
+    """Return a `trim_rule` for gensim that drops words without a vector in `vectors`."""
 
-    def rule(word: str, count: int, min_count: int) -> int:
+    def trim_rule(word: str, count: int, min_count: int) -> int:
         return utils.RULE_DEFAULT if word in vectors.key_to_index else utils.RULE_DISCARD
 
-    return rule
+    return trim_rule
 
 
-def _take_outputs(model: Word2Vec, compass: Word2Vec) -> None:
-    """Copy the output rows of a model's words, and its tree, from the compass.
+def _copy_outputs(model: Word2Vec, compass: Word2Vec) -> None:
+    """Copy the output rows of a model's words, and their Huffman tree, from the compass.
 
-    A null word that the compass lacks, which no text contains, has neither.
+    The model may have a null word, which no text contains. If the compass lacks the null word, it
+    has no output row and is not in the tree.
     """
     compass_rows = [compass.wv.key_to_index.get(word) for word in model.wv.index_to_key]
     words = [row for row, compass_row in enumerate(compass_rows) if compass_row is not None]
-    copied: dict[str, tuple[Any, Any]] = {"words": (words, [compass_rows[row] for row in words])}
+    # rows of the model, and the compass's rows from which they are copied
+    row_pairs: dict[str, tuple[Any, Any]] = {"words": (words, [compass_rows[row] for row in words])}
     if model.hs:
         tree, nodes = huffman.select(huffman.Paths.of(compass.wv), compass_rows)
         tree.store(model.wv)
-        copied["nodes"] = np.arange(len(nodes)), nodes
+        row_pairs["nodes"] = np.arange(len(nodes)), nodes
     for array, rows in trained_outputs(model).items():
-        own_ids, compass_ids = copied[array.rows_of]
-        rows[own_ids] = getattr(compass, array.name)[compass_ids]
+        model_ids, compass_ids = row_pairs[array.rows_of]
+        rows[model_ids] = getattr(compass, array.name)[compass_ids]

@@ -9,19 +9,19 @@ from gensim.models.fasttext import FastTextKeyedVectors, ft_ngram_hashes
 
 
 def is_integer(key: Any) -> bool:
-    """Return whether a key is an integer; True and False are none."""
+    """Return whether a key is an integer. True and False do not count as integers."""
     return isinstance(key, int | np.integer) and not isinstance(key, bool)
 
 
 def typed_form(key: Any) -> str | None:
-    """Return the text by which a key is typed; None if it is neither a string nor an integer."""
+    """Return the text that a user types for a key; None unless it is a string or an integer."""
     if isinstance(key, str):
         return key
     return str(int(key)) if is_integer(key) else None
 
 
 def read_integer(text: str) -> int | None:
-    """Return the integer whose typed form is a text; None if there is none, as for "07"."""
+    """Return the integer whose typed form is a text; None for other texts, such as "07"."""
     try:
         integer = int(text)
     except ValueError:
@@ -32,8 +32,9 @@ def read_integer(text: str) -> int | None:
 def has_key(vectors: KeyedVectors, key: Any) -> bool:
     """Return whether vectors have a key.
 
-    gensim's `in` is also true for an integer that is no key but the number of a row. Tags of
-    documents that are their own rows are keys, too, though ``key_to_index`` does not contain them.
+    gensim's operator `in` is also true of an integer that is the number of a row, but not a key.
+    Integer tags of documents that equal the numbers of their rows are keys, although
+    ``key_to_index`` does not contain them.
     """
     if key in vectors.key_to_index:
         return True
@@ -42,10 +43,10 @@ def has_key(vectors: KeyedVectors, key: Any) -> bool:
 
 
 def find_key(word: Any, vectors: KeyedVectors) -> Any:
-    """Return the key that a typed word stands for; None if vectors have no vector for it.
+    """Return the key that a typed word stands for; None if there is no vector for the word.
 
-    It is the word itself, if that is a key, or otherwise the integer with these digits. A string
-    that is no key has a vector in FastText's vectors if it has n-grams.
+    The key is the word itself, if it is a key, or otherwise the integer with these digits. FastText
+    also has vectors for strings that are not keys, but have n-grams: the result is then the string.
     """
     if has_key(vectors, word):
         return word
@@ -61,7 +62,7 @@ def find_key(word: Any, vectors: KeyedVectors) -> Any:
 
 
 class TypedSentences:
-    """Sentences of typed words, with the keys that these stand for; unknown words stay strings."""
+    """Sentences in which typed words are replaced by their keys. Unknown words stay strings."""
 
     def __init__(self, sentences: Iterable[list[str]], vectors: KeyedVectors) -> None:
         self.sentences = sentences

@@ -15,23 +15,24 @@ from gensim_tfw2v.keyed import keyed
 from gensim_tfw2v.messages import decode_error_message, open_decompressed, quoted
 
 #: Bytes per read.
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 
-#: Maximum length in bytes of a line of text, and of a word with its numbers in a binary file.
-LONGEST_LINE = 1 << 24
+#: Maximum length in bytes of a line of text, and of a word with its vector in a binary file.
+MAX_LINE_BYTES = 1 << 24
 
 HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
-#: V words, and their V * D vector elements.
-Rows = tuple[list[str], "array[float]"]
+#: List of V words, and the V * D elements of their vectors.
+WordsAndElements = tuple[list[str], "array[float]"]
 
 
 class _Unreadable(ValueError):
-    """File that is not in the expected format; the message names the place and the reason.
+    """File that is not in the expected format.
 
-    The message is empty if even the first line is not in the format.
+    The message names the line or the word, and the reason. It is empty if even the first line is
+    not in the format.
     """
 
 
@@ -39,10 +40,10 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     """Read word2vec's text format, with or without its header line, or its binary format.
 
     The file is text if each line is a word and D decimal numbers, separated by single blanks or
-    by tabs. It is binary if it consists of V words in `encoding`, each followed by D floats, if
-    nothing follows them, and if the floats contain bytes that are not text. The result equals that
-    of gensim's ``load_word2vec_format``, which also accepts some files that are rejected here.
-    Duplicate words are kept: see `with_keys`.
+    by tabs. It is binary if it consists of a header and V words in `encoding`, each followed by D
+    floats, and if the floats contain bytes that are not text. The result equals that of gensim's
+    ``load_word2vec_format``, which also accepts some files that are rejected here. Duplicate words
+    are kept; `with_keys` removes them.
 
     Raises
     ------
@@ -56,57 +57,57 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
         with open_decompressed(path) as file:
             words, elements = read_text(file, encoding)
         is_text = True
-    except _Unreadable as of_text:
+    except _Unreadable as text_error:
         is_text = False
         with open_decompressed(path) as file:
-            sizes = HEADER.fullmatch(file.readline(LONGEST_LINE))
+            sizes = HEADER.fullmatch(file.readline(MAX_LINE_BYTES))
             sample = file.read(4096)
-            controls = len(_CONTROL.findall(sample))
-            if not sizes or not controls and sample.isascii():
+            n_controls = len(_CONTROL.findall(sample))
+            if not sizes or not n_controls and sample.isascii():
                 raise
             try:
                 words, elements = _read_binary(file, sizes, sample, encoding)
-            except ValueError as of_binary:
-                # above 2 % of control characters, the file is probably binary
-                raise (of_binary if 50 * controls > len(sample) else of_text) from None
+            except ValueError as binary_error:
+                # with more than 2 % of control characters, the file is probably binary
+                raise (binary_error if 50 * n_controls > len(sample) else text_error) from None
     rows = np.frombuffer(elements, np.float32).reshape(len(words), -1 if words else 0)
     if is_text:
         _check_not_too_large(path, rows)
     vectors = keyed(words, rows)
-    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # gensim invents these counts
+    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # counts that gensim invents, too
     return vectors
 
 
-def read_text(file: BinaryIO, encoding: str) -> Rows:
+def read_text(file: BinaryIO, encoding: str) -> WordsAndElements:
     """Read an open text file; see `read_word2vec`."""
     words: list[str] = []
     elements = array("f")
-    rows = -1  # number of rows in the header; -1 without a header
+    n_words = -1  # number of words in the header; -1 without a header
     size = 0
     offset = 0
-    lines = iter(partial(file.readline, LONGEST_LINE), b"")
+    lines = iter(partial(file.readline, MAX_LINE_BYTES), b"")
     for line_number, line in enumerate(lines, 1):
         row = (line.removeprefix(codecs.BOM_UTF8) if line_number == 1 else line).rstrip()
         if line_number == 1 and (sizes := HEADER.fullmatch(row)):
-            rows, size = map(int, sizes.groups())
+            n_words, size = map(int, sizes.groups())
         elif row:
             if not words:
                 separator = b" " if row.rfind(b" ") > row.rfind(b"\t") else b"\t"
                 size = size or row.count(separator)
             word, *columns = row.split(separator)
-            if wrong := _extend(elements, columns, size):
-                where = f"line {line_number:,} ({quoted(line[:30])}...)"
-                raise _Unreadable(f"{where} {wrong}" if line_number > 1 else "")
-            words.append(_decoded(word, offset + line.index(word), encoding))
+            if fault := _extend(elements, columns, size):
+                location = f"line {line_number:,} ({quoted(line[:30])}...)"
+                raise _Unreadable(f"{location} {fault}" if line_number > 1 else "")
+            words.append(_decode(word, offset + line.index(word), encoding))
         elif any(map(bytes.strip, lines)):
-            wrong = f"line {line_number:,} is empty, but lines follow it"
-            raise _Unreadable(wrong if line_number > 1 else "")
+            fault = f"line {line_number:,} is empty, but lines follow it"
+            raise _Unreadable(fault if line_number > 1 else "")
         offset += len(line)
-    if rows < 0 and size < 2:
+    if n_words < 0 and size < 2:
         raise _Unreadable
-    if len(words) != rows >= 0:
-        raise _Unreadable(f"has {len(words):,} words, but its header announces {rows:,}")
-    is_all_numbers = rows < 0 and all(_NUMBER.fullmatch(word.encode()) for word in words)
+    if n_words >= 0 and len(words) != n_words:
+        raise _Unreadable(f"has {len(words):,} words, but its header announces {n_words:,}")
+    is_all_numbers = n_words < 0 and all(_NUMBER.fullmatch(word.encode()) for word in words)
     if is_all_numbers and not (len(set(words)) == len(words) and all(map(str.isdigit, words))):
         raise _Unreadable(
             "has lines of numbers without words; put a word at the start of each, as in: "
@@ -116,7 +117,7 @@ def read_text(file: BinaryIO, encoding: str) -> Rows:
 
 
 def _extend(elements: "array[float]", columns: list[bytes], size: int) -> str:
-    """Append D numbers; return a description of what is wrong, empty if they are valid."""
+    """Append D numbers to `elements`; return the description of a fault, or "" without one."""
     if len(columns) != size or not size:
         return f"has {len(columns):,} numbers after its word, instead of {size or 'some'}"
     try:
@@ -125,55 +126,62 @@ def _extend(elements: "array[float]", columns: list[bytes], size: int) -> str:
             return ""
     except ValueError:
         pass
-    wrong = next(field for field in columns if not _NUMBER.fullmatch(field))
-    return f"has {quoted(wrong)}, which is not a finite number"
+    invalid = next(field for field in columns if not _NUMBER.fullmatch(field))
+    return f"has {quoted(invalid)}, which is not a finite number"
 
 
 def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
-    """Raise for a number in a text that is infinite as float32; read the text again to name it."""
-    if not len(bad := np.flatnonzero(np.isinf(rows).any(axis=1))):
+    """Raise an error if a number in a text is infinite as float32.
+
+    The text is read again to name the number and its line.
+    """
+    if not len(infinite_rows := np.flatnonzero(np.isinf(rows).any(axis=1))):
         return
+    row = int(infinite_rows[0])
     with open_decompressed(path) as file:
-        first = file.readline(LONGEST_LINE)
-        skipped = int(bad[0]) + bool(HEADER.fullmatch(first.removeprefix(codecs.BOM_UTF8).rstrip()))
-        lines = itertools.chain([first], iter(partial(file.readline, LONGEST_LINE), b""))
-        line = next(itertools.islice(lines, skipped, None))
+        first_line = file.readline(MAX_LINE_BYTES)
+        has_header = HEADER.fullmatch(first_line.removeprefix(codecs.BOM_UTF8).rstrip()) is not None
+        n_skipped = row + has_header
+        lines = itertools.chain([first_line], iter(partial(file.readline, MAX_LINE_BYTES), b""))
+        line = next(itertools.islice(lines, n_skipped, None))
     fields = line.split()[-rows.shape[1] :]
-    wrong = fields[int(np.flatnonzero(np.isinf(rows[bad[0]]))[0])]
-    where = f"line {skipped + 1:,} ({quoted(line[:30])}...)"
-    raise _Unreadable(f"{where} has {quoted(wrong)}, which is too large for float32")
+    infinite_number = fields[int(np.flatnonzero(np.isinf(rows[row]))[0])]
+    location = f"line {n_skipped + 1:,} ({quoted(line[:30])}...)"
+    raise _Unreadable(f"{location} has {quoted(infinite_number)}, which is too large for float32")
 
 
-def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
+def _read_binary(
+    file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str
+) -> WordsAndElements:
     """Read V words with D floats each, from `data` and then from the rest of the open file."""
     words: list[str] = []
     elements = array("f")
     start = 0
-    rows, size = map(int, sizes.groups())
-    wrong = f"is not a binary file of {rows:,} words x {size:,} dimensions, as in its header: "
-    while len(words) < rows:
+    n_words, size = map(int, sizes.groups())
+    fault = f"is not a binary file of {n_words:,} words x {size:,} dimensions, as in its header: "
+    while len(words) < n_words:
         blank = data.find(b" ", start)
         end = blank + 1 + 4 * size
         if blank < 0 or end > len(data):
-            more = file.read(CHUNK)
-            if not more or len(data) - start > LONGEST_LINE:
-                raise _Unreadable(f"{wrong}it ends in the middle of word {len(words) + 1:,}")
-            data = data[start:] + more
+            chunk = file.read(CHUNK_BYTES)
+            if not chunk or len(data) - start > MAX_LINE_BYTES:
+                raise _Unreadable(f"{fault}it ends in the middle of word {len(words) + 1:,}")
+            data = data[start:] + chunk
             start = 0
             continue
         offset = file.tell() - len(data) + start
-        words.append(_decoded(data[start:blank], offset, encoding).lstrip("\n"))
+        words.append(_decode(data[start:blank], offset, encoding).lstrip("\n"))
         elements.frombytes(data[blank + 1 : end])
         start = end
     if (data[start:] + file.read(1)).strip():
-        raise _Unreadable(f"{wrong}more data follows")
+        raise _Unreadable(f"{fault}more data follows")
     sample = elements[:1024].tobytes()
     if sample.isascii() and not _CONTROL.search(sample):
         raise _Unreadable("is text, but not in word2vec's format")
     return words, elements
 
 
-def _decoded(word: bytes, offset: int, encoding: str) -> str:
+def _decode(word: bytes, offset: int, encoding: str) -> str:
     try:
         return word.decode(encoding)
     except UnicodeDecodeError as error:

@@ -96,7 +96,7 @@ def test_any_words_and_numbers_equal_gensims(tmp_path_factory, words, data, pref
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 @pytest.mark.parametrize("numbers", [1, 20, 1 << 17])
 def test_chunks_and_threads_change_no_byte(vectors, tmp_path, monkeypatch, threads, numbers):
-    monkeypatch.setattr(module, "NUMBERS", numbers)
+    monkeypatch.setattr(module, "NUMBERS_PER_PART", numbers)
     monkeypatch.setattr("gensim_tfw2v.processes.threads.usable_cores", lambda: range(threads))
     monkeypatch.setattr(module, "usable_cores", lambda: range(threads))
     ours = written(save, vectors, tmp_path / "ours")

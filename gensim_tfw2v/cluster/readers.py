@@ -25,7 +25,7 @@ from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.encode import fresh_folder
 from gensim_tfw2v.corpus.run_readers import Stopped
-from gensim_tfw2v.corpus.scanner import FileRange, Known, bytes_of
+from gensim_tfw2v.corpus.scanner import KNOWN_PREFIX, FileRange, KnownWords, bytes_of
 from gensim_tfw2v.corpus.shard_files import EncodedPart, Parent, Shard
 from gensim_tfw2v.corpus.text_corpus import whole_file
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
@@ -111,7 +111,7 @@ class RemoteReader:
         self,
         run: Sequence[FileRange],
         prefix: Path,
-        vocabulary: Known | None,
+        vocabulary: KnownWords | None,
         tagged: bool,
         stopped: threading.Event,
     ) -> EncodedPart | None:
@@ -122,7 +122,7 @@ class RemoteReader:
         """
         if any(text.is_stream for text in run):
             return None
-        vocabulary_prefix = "" if vocabulary is None else str(prefix.with_name("known-"))
+        vocabulary_prefix = "" if vocabulary is None else str(prefix.with_name(KNOWN_PREFIX))
         names = [str(prefix), vocabulary_prefix, *(os.path.abspath(text.path) for text in run)]
         edges = [edge for text in run for edge in (text.start, text.stop)]
         report = self._run(

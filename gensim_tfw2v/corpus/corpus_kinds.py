@@ -24,9 +24,9 @@ class CorpusKind(NamedTuple):
 
 
 def open_source(source: Any, tagged: bool) -> Corpus | None:
-    """Open a `CorpusSource`; None for any other object.
+    """Open a `CorpusSource`; return None for any other object.
 
-    If its class overrides `__iter__`, but not `open_corpus`, it is opened as an iterable.
+    A source whose class overrides `__iter__`, but not `open_corpus`, is opened as an iterable.
     """
     if not isinstance(source, CorpusSource):
         return None

@@ -7,10 +7,10 @@ from typing import Any
 from gensim_tfw2v.messages import COMPRESSED, MAGIC, damage, open_decompressed, quoted
 
 #: Number of bytes from which the format of a file is recognized.
-HEAD = 1 << 16
+HEAD_BYTES = 1 << 16
 
 #: Suffixes that pyarrow decompresses, but Python's standard library does not.
-PYARROWS = (".zst", ".lz4")
+PYARROW_SUFFIXES = (".zst", ".lz4")
 
 
 def open_bytes(path: str) -> Any:
@@ -19,7 +19,7 @@ def open_bytes(path: str) -> Any:
     Raises
     ------
     ValueError
-        If the suffix is that of a compression, but the content isn't.
+        If the suffix names a compression, but the content is not compressed in this way.
     """
     _check_compression(path)
     if path.lower().endswith(".xz"):
@@ -33,19 +33,19 @@ def _check_compression(path: str) -> None:
     suffix = Path(path).suffix.lower()
     with open(path, "rb") as file:
         head = file.read(8)
-    for magic, (ending, kind) in MAGIC.items():
-        if ending == suffix and head and not head.startswith(magic):
+    for magic, (compression_suffix, kind) in MAGIC.items():
+        if compression_suffix == suffix and head and not head.startswith(magic):
             raise ValueError(
                 f"contains no {kind} data, unlike its suffix: it begins with {quoted(head)}; "
                 "rename it"
             )
 
 
-def read_head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
+def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
     """Return the first decompressed bytes of a file; b"" if it can't be decompressed.
 
-    pyarrow, which may be missing, is imported only for suffixes in `PYARROWS` if the package that
-    decompresses them is missing.
+    Files with a suffix in `PYARROW_SUFFIXES` need a package that may be missing. Without it,
+    pyarrow decompresses them.
     """
     name = os.fspath(path)
     suffix = Path(name).suffix.lower()
@@ -56,7 +56,7 @@ def read_head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
         try:
             source = open_decompressed(name)
         except ImportError:
-            if suffix not in PYARROWS:
+            if suffix not in PYARROW_SUFFIXES:
                 raise
             source = open_bytes(name)
         with source as file:

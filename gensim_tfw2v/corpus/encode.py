@@ -27,12 +27,12 @@ from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.threads import in_threads
 
 #: Function from provisional numbers of tags to their rows, -1 for unknown tags.
-Rows = Callable[[Ids], Ids]
+TagRows = Callable[[Ids], Ids]
 
 
 @contextlib.contextmanager
 def fresh_folder(parent: Parent = None) -> Iterator[TemporaryFolder]:
-    """Make a temporary folder, which is removed only if the block raises an exception."""
+    """Make a temporary folder, which is removed only if the ``with`` block raises an exception."""
     try:
         temporary = TemporaryFolder("corpus", parent)
     except OSError as error:
@@ -73,8 +73,10 @@ class Scan(OnDisk):
     total_words: int
     corpus_count: int
 
-    def encode(self, key_to_index: Mapping[str, int], rows: Rows | None = None) -> EncodedCorpus:
-        """Replace provisional ids by ids of a vocabulary, in a folder next to this one.
+    def encode(self, key_to_index: Mapping[str, int], rows: TagRows | None = None) -> EncodedCorpus:
+        """Copy the corpus to a new folder, with a vocabulary's ids instead of provisional ids.
+
+        The new folder is next to that of this scan.
 
         Parameters
         ----------
@@ -86,7 +88,7 @@ class Scan(OnDisk):
         Raises
         ------
         OSError
-            If the folder can't be written or the disk is full. The folder is then removed.
+            If the new folder can't be written or the disk is full. It is then removed.
         """
         ids = map(key_to_index.get, self.words, repeat(UNKNOWN))
         new_ids = np.fromiter(ids, ID, len(self.words))
@@ -130,7 +132,7 @@ def encode_corpus(
     key_to_index: Mapping[Any, int],
     parent: Parent = None,
     progress: Progress | None = None,
-    rows: Rows | None = None,
+    rows: TagRows | None = None,
 ) -> EncodedCorpus:
     """Encode a corpus by a vocabulary, which maps words to ids from 0 up; drop unknown words.
 
@@ -140,8 +142,8 @@ def encode_corpus(
     with fresh_folder(parent) as temporary:
         parts = corpus.encode(key_to_index, temporary.folder, progress)
         if rows is not None:
-            same_ids = np.arange(1 + max(key_to_index.values(), default=-1), dtype=ID)
-            parts = [_rewrite(zip(parts, repeat(None)), temporary.folder, same_ids, rows)]
+            unchanged_ids = np.arange(1 + max(key_to_index.values(), default=-1), dtype=ID)
+            parts = [_rewrite(zip(parts, repeat(None)), temporary.folder, unchanged_ids, rows)]
         return EncodedCorpus(temporary, parts, corpus.tagged)
 
 
@@ -149,11 +151,11 @@ def _rewrite(
     parts: Iterable[tuple[EncodedPart, Path | None]],
     folder: Path,
     new_ids: Ids,
-    rows: Rows | None,
+    rows: TagRows | None,
 ) -> EncodedPart:
     """Write copies of shards to a folder, with ``new_ids[id]`` for each id, and rows for tags.
 
-    `parts` are as in `CountedParts`.
+    `parts` are pairs of a part and a path, as in `CountedParts`.
     """
     tasks = list[tuple[Shard, Path | None, int]]()
     n_raw_words = 0
@@ -167,18 +169,18 @@ def _rewrite(
         shard, ids_path, first_line = task
         ids = new_ids if ids_path is None else new_ids[np.fromfile(ids_path, ID)]
 
-        def runs() -> Iterator[Ids]:
-            for run in read_pieces(shard):
+        def new_pieces() -> Iterator[Ids]:
+            for piece in read_pieces(shard):
                 if rows is not None:
-                    tags = run <= FIRST_TAG
+                    is_tag = piece <= FIRST_TAG
                     # row -1 of an unknown tag becomes UNKNOWN: FIRST_TAG - (-1)
-                    run[tags] = FIRST_TAG - rows(FIRST_TAG - run[tags] + first_line)
-                yield renumber(run, ids)
+                    piece[is_tag] = FIRST_TAG - rows(FIRST_TAG - piece[is_tag] + first_line)
+                yield renumber(piece, ids)
 
-        # this may be the shard's own path, so the copy first has a different name
+        # the final path may be that of the original shard, so the copy is first named differently
         path = folder / Path(shard.path).name
         new_path = path.with_suffix(".new")
-        copy = save_shard(new_path, runs(), shard.n_raw_words, shard.n_sentences)
+        copy = save_shard(new_path, new_pieces(), shard.n_raw_words, shard.n_sentences)
         new_path.replace(path)
         return replace(copy, path=str(path)) if copy.n_entries else None
 

@@ -1,4 +1,4 @@
-"""Encoded corpus: reading and writing its shards, and cutting them into work units."""
+"""Encoded corpus: reading and writing shards, and cutting them into work units."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ from gensim_tfw2v.corpus.shard_files import (
 )
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
-PIECE = 1 << 16  # entries per read of a shard
+PIECE_ENTRIES = 1 << 16  # entries per read of a shard
 
 
 def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
@@ -34,15 +34,18 @@ def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
         raise write_error(error.errno, path.parent) from error
 
 
-def save_shard(path: Path, runs: Iterable[Ids], n_raw_words: int, n_sentences: int) -> Shard:
-    """Write runs of sentences to a shard; the two counts are those of their text."""
+def save_shard(path: Path, pieces: Iterable[Ids], n_raw_words: int, n_sentences: int) -> Shard:
+    """Write arrays of entries to a shard, one behind another.
+
+    `n_raw_words` and `n_sentences` are those of the text from which the entries were encoded.
+    """
     n_entries = 0
     n_tokens = 0
     save_ids(path, np.zeros(0, ID))
-    for run in runs:
-        save_ids(path, run, "ab")
-        n_entries += len(run)
-        n_tokens += int(np.count_nonzero(run >= 0))
+    for piece in pieces:
+        save_ids(path, piece, "ab")
+        n_entries += len(piece)
+        n_tokens += int(np.count_nonzero(piece >= 0))
     return Shard(str(path), n_entries, n_tokens, n_raw_words, n_sentences)
 
 
@@ -55,19 +58,22 @@ def read_ids(path: str, start: int, stop: int) -> Ids:
 
 
 def read_pieces(shard: Shard) -> Iterator[Ids]:
-    """Read a shard in runs of whole sentences, of about `PIECE`; the last may be cut."""
-    begun = np.zeros(0, np.int32)  # start of a sentence whose end is in the next piece
-    for start in range(0, shard.n_entries, PIECE):
-        piece = read_ids(shard.path, start, min(start + PIECE, shard.n_entries))
-        piece = np.concatenate([begun, piece])
-        last = len(piece) - 1 - int(np.argmax(piece[::-1] == END))
-        if piece[last] == END:
-            run, begun = np.split(piece, [last + 1])
-            yield run
+    """Yield the entries of a shard in pieces of whole sentences, about `PIECE_ENTRIES` each.
+
+    Only the last piece of a shard may end within a sentence, if the shard does.
+    """
+    sentence_start = np.zeros(0, np.int32)  # start of a sentence that ends in the next read
+    for start in range(0, shard.n_entries, PIECE_ENTRIES):
+        entries = read_ids(shard.path, start, min(start + PIECE_ENTRIES, shard.n_entries))
+        entries = np.concatenate([sentence_start, entries])
+        last_end = len(entries) - 1 - int(np.argmax(entries[::-1] == END))
+        if entries[last_end] == END:
+            piece, sentence_start = np.split(entries, [last_end + 1])
+            yield piece
         else:
-            begun = piece
-    if len(begun):
-        yield begun
+            sentence_start = entries
+    if len(sentence_start):
+        yield sentence_start
 
 
 class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
@@ -100,10 +106,10 @@ class WorkUnit:
     stop: int  # index behind the last entry
     tokens: int  # number of words that are in the vocabulary
     raw_words: int  # number of words in the text, including unknown ones; estimated within a shard
-    sentences: int  # number of sentences in the text that end here; estimated if some became empty
+    sentences: int  # number of the text's sentences that end in the unit; may be estimated, too
 
     def read(self) -> Ids:
-        """Read its entries: int32, [stop - start], -1 after each sentence."""
+        """Return the unit's entries: int32, [stop - start], -1 after each sentence."""
         return read_ids(self.path, self.start, self.stop)
 
 
@@ -148,8 +154,8 @@ class EncodedCorpus(OnDisk):
                 word_edges.append(word_edges[-1] + shard.n_raw_words)
                 sentence_edges.append(sentence_edges[-1] + shard.n_sentences)
                 self.total_tokens += shard.n_tokens
-        # counts of shards already add up to the text's totals, unless a run of text resulted in no
-        # shard, or sentences were empty or cut
+        # The shards' counts change only if they do not add up to the text's totals: if a range of
+        # the text resulted in no shard, or if sentences were empty or cut.
         self._distribute_totals(shards, word_edges, sentence_edges)
 
     def _distribute_totals(
@@ -157,7 +163,8 @@ class EncodedCorpus(OnDisk):
     ) -> None:
         """Set the shards, and distribute the text's totals over them.
 
-        Shares are in proportion to the gaps between edges, [shards + 1] each.
+        The lists of edges contain cumulative counts, [shards + 1]. A shard's share is proportional
+        to the gap between its two edges.
         """
         n_raw_words = shares(self.total_raw_words, word_edges)
         n_sentences = shares(self.total_sentences, sentence_edges)
@@ -172,9 +179,9 @@ class EncodedCorpus(OnDisk):
         Parameters
         ----------
         size : int
-            Maximum entries (words, and the -1 after sentences) of a unit. Units end at the end of a
-            sentence if one is near; a sentence that is cut has no -1 there. Documents are not cut,
-            even if that makes a unit longer.
+            Maximum number of entries (words, and the -1 after sentences) of a unit. Units end at
+            the end of a sentence if one is near. A sentence that is cut has no -1 at the cut.
+            Documents are not cut, even if that makes a unit longer.
 
         Returns
         -------
@@ -185,10 +192,10 @@ class EncodedCorpus(OnDisk):
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
         for shard in self._shards:
-            sentence_stops, no_words = _find_ends(shard)
+            sentence_stops, non_words = _find_ends(shard)
             edges = unit_edges(sentence_stops, shard.n_entries, size, self._whole)
             n_stops = np.searchsorted(sentence_stops, edges, "right").tolist()
-            n_tokens = (np.diff(edges) - np.diff(np.searchsorted(no_words, edges))).tolist()
+            n_tokens = (np.diff(edges) - np.diff(np.searchsorted(non_words, edges))).tolist()
             n_raw_words = shares(shard.n_raw_words, edges)
             n_sentences = shares(shard.n_sentences, n_stops)
             slices = zip(edges, edges[1:], n_tokens, n_raw_words, n_sentences, strict=False)
@@ -197,7 +204,7 @@ class EncodedCorpus(OnDisk):
         return units
 
     def recut(self) -> None:
-        """Cut the text into new shards of `SHARD_ENTRIES`, independent of how it was read.
+        """Cut the corpus into new shards of `SHARD_ENTRIES`, however its text was read.
 
         Sentences may be cut, but documents are not. The text's words and sentences are distributed
         over shards in proportion to their entries.
@@ -216,43 +223,47 @@ class EncodedCorpus(OnDisk):
             stop = max_entries
             if self._whole and len(entries) > max_entries:
                 stop = int(np.flatnonzero(entries[:max_entries] == END)[-1]) + 1
-            run, entries = np.split(entries, [stop])
+            shard_entries, entries = np.split(entries, [stop])
             path = self.folder / f"cut{len(new_shards):05}.int32"
-            new_shards.append(save_shard(path, [run], 0, 0))
-            edges.append(edges[-1] + len(run))
+            new_shards.append(save_shard(path, [shard_entries], 0, 0))
+            edges.append(edges[-1] + len(shard_entries))
         self._distribute_totals(new_shards, edges, edges)
 
     @property
     def longest_sentence(self) -> int:
         """Number of words of the longest sentence, not counting unknown ones."""
-        longest = 0
+        max_words = 0
         for shard in self._shards:
-            for run in read_pieces(shard):
-                stops = np.append(np.flatnonzero(run == END), len(run) - 1)
-                n_words = np.diff(np.cumsum(run >= 0)[stops], prepend=0)
-                longest = max(longest, int(n_words.max()))
-        return longest
+            for piece in read_pieces(shard):
+                stops = np.append(np.flatnonzero(piece == END), len(piece) - 1)
+                n_words = np.diff(np.cumsum(piece >= 0)[stops], prepend=0)
+                max_words = max(max_words, int(n_words.max()))
+        return max_words
 
     def tag_counts(self, n_tags: int) -> NDArray[np.int64]:
         """Count the documents with each of `n_tags` tags: [n_tags]."""
         counts = np.zeros(n_tags, np.int64)
         for shard in self._shards:
-            for run in read_pieces(shard):
-                np.add.at(counts, FIRST_TAG - run[run <= FIRST_TAG], 1)
+            for piece in read_pieces(shard):
+                np.add.at(counts, FIRST_TAG - piece[piece <= FIRST_TAG], 1)
         return counts
 
 
 def _find_ends(shard: Shard) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the index behind the end of each sentence, and of each entry that is not a word."""
-    first = 0
+    """Find the ends of sentences, and the entries of a shard that are not words.
+
+    Returns two arrays: the index behind the end of each sentence, and the index of each entry that
+    is not a word, such as ends and tags.
+    """
+    offset = 0
     sentence_stops = list[NDArray[np.int64]]()
-    no_words = list[NDArray[np.int64]]()
-    for run in read_pieces(shard):
-        indices = np.flatnonzero(run < 0)
-        sentence_stops.append(first + indices[run[indices] == END] + 1)
-        no_words.append(first + indices)
-        first += len(run)
-    return np.concatenate(sentence_stops), np.concatenate(no_words)
+    non_words = list[NDArray[np.int64]]()
+    for piece in read_pieces(shard):
+        indices = np.flatnonzero(piece < 0)
+        sentence_stops.append(offset + indices[piece[indices] == END] + 1)
+        non_words.append(offset + indices)
+        offset += len(piece)
+    return np.concatenate(sentence_stops), np.concatenate(non_words)
 
 
 def unit_edges(
@@ -261,8 +272,8 @@ def unit_edges(
     """Return the indices at which a shard is cut into units: 0, …, n_entries.
 
     Units are about equal and have at most `size` entries. A cut is moved back to the end of a
-    sentence unless that would halve the unit. With `whole` sentences, a cut is always at an end, if
-    necessary the next one.
+    sentence unless that would halve the unit. With `whole`, every cut is at the end of a sentence.
+    If none ends within a unit, the unit extends to the next end, and may be longer than `size`.
     """
     edges = [0]
     while (start := edges[-1]) < n_entries:
@@ -283,5 +294,5 @@ def shares(total: int, edges: list[int]) -> list[int]:
     >>> shares(10, [0, 1, 2, 3])
     [3, 3, 4]
     """
-    upto = [total * edge // max(edges[-1], 1) for edge in edges]
-    return [stop - start for start, stop in pairwise(upto)]
+    cumulative_shares = [total * edge // max(edges[-1], 1) for edge in edges]
+    return [stop - start for start, stop in pairwise(cumulative_shares)]

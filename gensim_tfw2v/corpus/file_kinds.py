@@ -20,7 +20,8 @@ from gensim_tfw2v.corpus.file_marks import (
 from gensim_tfw2v.corpus.tables.table_formats import format_of_content, format_of_name
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
-TEXT = "a corpus is UTF-8 text with a sentence per line"
+#: Description of a text corpus, which is the advice for files that cannot be one.
+TEXT_ADVICE = "a corpus is UTF-8 text with a sentence per line"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class FileKind:
     description : str
         The predicate of a message whose subject is the file: "is a PDF document".
     is_content : callable
-        Function that returns whether first bytes of a file are of this kind.
+        Function that returns whether a file with certain first bytes is of this kind.
     advice : str
         Advice in Python's terms; ``{path}`` stands for the path, quoted.
     command_advice : str
@@ -45,11 +46,11 @@ class FileKind:
     is_content: Callable[[bytes], object]
     advice: str
     command_advice: str = ""
-    stream_advice: str = TEXT
+    stream_advice: str = TEXT_ADVICE
 
 
-def _compressed(magic: bytes, suffix: str, name: str) -> FileKind:
-    """Return the kind of compressed files that lack the suffix."""
+def _compressed_kind(magic: bytes, suffix: str, name: str) -> FileKind:
+    """Return the kind of files that are compressed, but lack the suffix for their compression."""
     mark = re.escape(magic) + (rb"[1-9]1AY&SY" if magic == b"BZh" else b"")
     advice = f"name it …{suffix}, or decompress it"
     return FileKind(f"holds {name} data", begins_with(mark), advice, stream_advice="decompress it")
@@ -69,15 +70,15 @@ _LOAD = (
     "write the sentences in it to a text, one per line",
 )
 _TRAIN_FURTHER = (
-    f"{TEXT}; to train vectors further, load them (see TFWord2Vec.from_vectors)",
-    f"{TEXT}; to train vectors further, give them as --init FILE",
+    f"{TEXT_ADVICE}; to train vectors further, load them (see TFWord2Vec.from_vectors)",
+    f"{TEXT_ADVICE}; to train vectors further, give them as --init FILE",
 )
 _EXPORT = "export the texts in it with the program that wrote it, with a sentence per line"
 
 _OFFICE = rb"\[Content_Types\]\.xml|_rels/|docProps/"
 
-#: Kinds of files that are recognized by their first bytes; a file is of the first kind that
-#: matches. The general ones are last.
+#: Kinds of files that are recognized by their first bytes. A file is of the first kind that
+#: matches, so the most general kinds are last.
 KINDS = (
     FileKind("is a NumPy array", begins_with(rb"\x93NUMPY"),
              "pass the sentences in it, as in: numpy.load({path}).tolist()",
@@ -106,7 +107,7 @@ KINDS = (
     FileKind("holds zip data", begins_with(rb"PK\x03\x04|PK\x05\x06\0"),
              "decompress it, and pass the text in it; for a folder: PathLineSentences(folder)",
              "decompress it, and give the text or the folder in it"),
-    *(_compressed(magic, suffix, name) for magic, (suffix, name) in MAGIC.items()
+    *(_compressed_kind(magic, suffix, name) for magic, (suffix, name) in MAGIC.items()
       if suffix in COMPRESSED),
     FileKind("is a pointer of Git LFS", begins_with(rb"version https://git-lfs\.github\.com/spec/"),
              "download the file itself, with: git lfs pull"),
@@ -126,7 +127,7 @@ KINDS = (
              begins_with(rb"%%MatrixMarket\s+matrix\s"),
              "the order of words is lost in it; use the text from which it was made"),
     FileKind("is a safetensors file", begins_with(rb".{5}\0\0\0\{\s*\""), *_TRAIN_FURTHER),
-    FileKind("is a GGUF file", begins_with(rb"GGUF[\1-\x09]\0"), TEXT),
+    FileKind("is a GGUF file", begins_with(rb"GGUF[\1-\x09]\0"), TEXT_ADVICE),
     FileKind("is a model of fastText", begins_with(rb"\xba\x16O/"), *_TRAIN_FURTHER),
     FileKind("is a model or vectors of gensim", begins_with(rb"\x80[\x02-\x05].{0,500}gensim"),
              *_TRAIN_FURTHER),
@@ -144,20 +145,20 @@ KINDS = (
     FileKind("is an Avro file", begins_with(rb"Obj\x01"), _EXPORT),
     FileKind("is an image", begins_with(
         rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a.{0,6}\0|RIFF.{4}WEBP|II\*\0|MM\0\*|BM.{4}\0{4}"),
-        TEXT),
+        TEXT_ADVICE),
     FileKind("is an audio or video file", begins_with(
         rb"RIFF.{4}(?:WAVE|AVI )|ID3[\2-\4]\0|OggS\0|fLaC\0|\0{3}.ftyp|\x1aE\xdf\xa3"),
-        TEXT),
+        TEXT_ADVICE),
     FileKind("is an executable program or a library", begins_with(
-        rb"\x7fELF|MZ.{2,60}\0\0\0|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm"), TEXT),
+        rb"\x7fELF|MZ.{2,60}\0\0\0|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm"), TEXT_ADVICE),
     FileKind("is JSON, but neither an object per line nor an array of objects",
              lambda head: json_shape(head) == "other",
              "pass the sentences in it, each a list of words, after json.load",
              "write the sentences in it to a text, one per line"),
 )  # fmt: skip
 
-#: Kind of all other files that are not text.
-BINARY = FileKind("holds binary data", is_binary, TEXT)
+#: Kind of the files that are not text, and of none of the `KINDS`.
+BINARY = FileKind("holds binary data", is_binary, TEXT_ADVICE)
 
 
 def find_kind(head: bytes) -> FileKind | None:
@@ -166,14 +167,15 @@ def find_kind(head: bytes) -> FileKind | None:
 
 
 def find_table(head: bytes, path: str = "") -> str:
-    """Return the name of a table's format, from first bytes or else from a path; "" for others.
+    """Return the name of a table's format, from its first bytes or else from its path.
 
-    Unlike `table_formats.find_format`, which is used for files that should be tables, it recognizes
-    JSON only if all of the first bytes are JSON.
+    Returns "" for a file that is not a table. `table_formats.find_format` is for files that should
+    be tables. This function is for any file, so it is stricter: a file is JSON only if all of
+    its first bytes are JSON.
     """
     table_format = format_of_content(head)
     is_json = table_format is not None and table_format.name.startswith("JSON")
     if table_format is not None and (not is_json or json_shape(head)):
         return table_format.name
-    named = format_of_name(path)
-    return "" if named is None else named.name
+    suffix_format = format_of_name(path)
+    return "" if suffix_format is None else suffix_format.name

@@ -23,13 +23,14 @@ BINARY_SHARE = 0.03
 #: Control characters that do not occur in texts.
 CONTROL_CHARACTERS = bytes([*range(9), *range(14, 27), 127])
 
-#: Number of bytes from which binary data are recognized.
+#: Number of first bytes that are searched for control characters.
 MAX_BINARY = 1 << 13
 
-#: Minimum number of columns by which vectors without a header are recognized.
+#: Lines without a header are recognized as vectors only if they have at least this many dimensions.
 MIN_DIMENSIONS = 20
 
-#: Minimum length in bytes of unfinished JSON that has no keys.
+#: First bytes that end within a JSON value without a key are recognized as JSON only if they have
+#: at least this many characters. A short text may begin with brackets, too.
 MIN_JSON = 4096
 
 _KEY = re.compile(r'\s*\[?\s*\{\s*"(?:[^"\\\n]|\\.)*"\s*:')
@@ -45,7 +46,10 @@ def begins_with(pattern: bytes) -> Callable[[bytes], object]:
 
 
 def zip_with(names: bytes) -> Callable[[bytes], object]:
-    """Return a function that matches a ZIP archive whose first file has one of these names."""
+    """Return a function that matches a ZIP archive whose first file's name starts with a pattern.
+
+    `names` is the pattern, a regular expression.
+    """
     return begins_with(rb"PK\x03\x04.{26}(?:" + names + rb")")
 
 
@@ -58,7 +62,10 @@ def _n_controls(head: bytes) -> int:
 
 
 def _decode(head: bytes) -> str | None:
-    """Return first bytes of a file as text, without a character that is cut; None if not UTF-8."""
+    """Decode the first bytes of a file, except a last character that is cut.
+
+    Returns None if the bytes are not UTF-8.
+    """
     try:
         return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
     except UnicodeDecodeError:
@@ -78,7 +85,7 @@ def ascii_encoding(head: bytes) -> str:
     """Return iconv's name of UTF-16 or UTF-32 if bytes are ASCII characters in it, else "".
 
     Such a text without a byte order mark is valid UTF-8, with null bytes. Any other text in these
-    encodings is recognized where it isn't valid UTF-8.
+    encodings is invalid UTF-8, which is reported when the text is decoded.
     """
     start = head[:10]
     is_wide = len(start) > 3 and start.isascii() and not (any(start[::2]) and any(start[1::2]))
@@ -88,8 +95,8 @@ def ascii_encoding(head: bytes) -> str:
 def _wide_encoding(head: bytes) -> str:
     """Return iconv's name of UTF-16 or UTF-32 if bytes are text in it, else "".
 
-    Arrays of numbers, too, may have null bytes at the same places, but contain control characters
-    or invalid ones.
+    Arrays of numbers, too, may have null bytes where such a text has them. But their decoded text
+    contains control characters, or cannot be decoded.
     """
     sample = head[:1000]
     if not (encoding := wide_encoding(sample)):
@@ -137,14 +144,14 @@ def _is_json(text: str, may_be_cut: bool = True) -> bool:
     return True
 
 
-def _is_vector(line: bytes, dimensions: int) -> bool:
-    """Return whether a line is a word and as many numbers, mostly with decimal places."""
+def _is_vector(line: bytes, n_dimensions: int) -> bool:
+    """Return whether a line is a word and `n_dimensions` numbers, most with decimal places."""
     fields = line.split()
     elements = fields[1:]
     n_decimal = sum(b"." in element or b"e-" in element for element in elements)
     return (
-        len(elements) == dimensions
-        and n_decimal > dimensions / 2
+        len(elements) == n_dimensions
+        and n_decimal > n_dimensions / 2
         and all(map(_NUMBER.fullmatch, elements))
     )
 
@@ -152,20 +159,20 @@ def _is_vector(line: bytes, dimensions: int) -> bool:
 def is_vectors(head: bytes) -> bool:
     """Return whether each line is a word and its vector, with word2vec's header or without."""
     header = _HEADER.match(head)
-    first = head[:1000].split(maxsplit=2)[:2]
-    is_number = [bool(_NUMBER.fullmatch(field)) for field in first]
-    if not header and is_number != [False, True]:  # most texts need no further check
+    first_fields = head[:1000].split(maxsplit=2)[:2]
+    is_number = [bool(_NUMBER.fullmatch(field)) for field in first_fields]
+    if not header and is_number != [False, True]:  # does not start with a word and a number
         return False
     lines = head[header.end() if header else 0 :].split(b"\n", 20)[:20]
     lines = lines[:-1] if len(lines) > 1 else lines  # the last line may be cut
-    dimensions = int(header[2]) if header else len(lines[0].split()) - 1
-    if dimensions < (3 if header else MIN_DIMENSIONS):
+    n_dimensions = int(header[2]) if header else len(lines[0].split()) - 1
+    if n_dimensions < (3 if header else MIN_DIMENSIONS):
         return False
-    return all(_is_vector(line, dimensions) for line in lines)
+    return all(_is_vector(line, n_dimensions) for line in lines)
 
 
 def is_binary_vectors(head: bytes) -> bool:
-    """Return whether word2vec's header, a word and its vector of 4-byte numbers come first."""
+    """Return whether a file starts with word2vec's header, a word, and its vector of float32."""
     if not (header := _HEADER.match(head)):
         return False
     word, _, vector = head[header.end() :].partition(b" ")

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class FolderFiles(NamedTuple):
-    """Files of a folder, in the order of their paths, and the names of subfolders left out."""
+    """Files of a folder, in the order of their paths, and names of subfolders that are not read."""
 
     files: list[Path]
-    left_out: list[str]
+    unread_subfolders: list[str]
 
 
 def list_files(folder: Path, recursive: bool = False, hidden: str = ".") -> FolderFiles:
@@ -20,7 +20,8 @@ def list_files(folder: Path, recursive: bool = False, hidden: str = ".") -> Fold
     folder : Path
         A folder.
     recursive : bool
-        List the files of subfolders, too, each folder once, even if symbolic links lead to it.
+        List the files of subfolders, too. A folder to which several symbolic links lead is listed
+        once.
     hidden : str
         Characters with which hidden names start.
 
@@ -29,17 +30,19 @@ def list_files(folder: Path, recursive: bool = False, hidden: str = ".") -> Fold
     FolderFiles
     """
     files = list[Path]()
-    left_out = list[str]()
-    visited = {os.path.realpath(folder)}
+    unread_subfolders = list[str]()
+    visited_folders = {os.path.realpath(folder)}
     for parent, subfolders, names in os.walk(folder, followlinks=True):
-        visible = sorted(name for name in subfolders if name[0] not in hidden)
+        visible_names = sorted(name for name in subfolders if name[0] not in hidden)
         if not recursive:
-            left_out = visible
-            visible = []
+            unread_subfolders = visible_names
+            visible_names = []
         subfolders[:] = [
-            name for name in visible if os.path.realpath(Path(parent, name)) not in visited
+            name
+            for name in visible_names
+            if os.path.realpath(Path(parent, name)) not in visited_folders
         ]
-        visited.update(os.path.realpath(Path(parent, name)) for name in subfolders)
+        visited_folders.update(os.path.realpath(Path(parent, name)) for name in subfolders)
         paths = (Path(parent, name) for name in names if name[0] not in hidden)
         files += (path for path in paths if path.is_file())
-    return FolderFiles(sorted(files), left_out)
+    return FolderFiles(sorted(files), unread_subfolders)

@@ -1,4 +1,4 @@
-"""Arrays of sentences as a corpus of integers: 2-D, ragged, of pyarrow and of polars."""
+"""Arrays of sentences as a corpus of integers: of NumPy (2-D or ragged), pyarrow and polars."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -7,26 +7,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.integer_sentences import BATCH, Integers, has_int64s, is_tensor, to_list
+from gensim_tfw2v.corpus.integer_sentences import (
+    BATCH_WORDS,
+    Integers,
+    has_int64s,
+    is_tensor,
+    to_list,
+)
 from gensim_tfw2v.corpus.sentence_corpus import BatchedCorpus, IntegerCorpus, open_sentences
 
-#: Number of lists of objects that are converted at a time.
-ROWS = 1024
+#: Number of pyarrow's lists that are converted to Python's lists at a time.
+BATCH_LISTS = 1024
 
 
-class Rows(NamedTuple):
-    """Sentences in one block of memory."""
+class SentenceBlock(NamedTuple):
+    """Sentences whose words are in one block of memory."""
 
-    offsets: Integers  # [sentences + 1] index of each sentence's first word
+    offsets: Integers  # [n_sentences + 1] index of each sentence's first word, then of the end
     words_between: Callable[[int, int], NDArray[Any]]  # words of the sentences [i, j)
 
     @property
-    def n_rows(self) -> int:
+    def n_sentences(self) -> int:
         """Number of sentences."""
         return len(self.offsets) - 1
 
     @classmethod
-    def ragged(cls, values: NDArray[Any], offsets: Integers) -> "Rows":
+    def ragged(cls, values: NDArray[Any], offsets: Integers) -> "SentenceBlock":
         """Return the sentences ``values[offsets[i] : offsets[i + 1]]``."""
         return cls(offsets, lambda first, last: values[offsets[first] : offsets[last]])
 
@@ -34,11 +40,11 @@ class Rows(NamedTuple):
 class IntegerArrays:
     """Sentences of integers in arrays, as a corpus of integers."""
 
-    def __init__(self, blocks: Sequence[Rows]) -> None:
+    def __init__(self, blocks: Sequence[SentenceBlock]) -> None:
         self._blocks = blocks
 
     def __len__(self) -> int:
-        return sum(block.n_rows for block in self._blocks)
+        return sum(block.n_sentences for block in self._blocks)
 
     def __iter__(self) -> Iterator[list[int]]:
         for values, lengths in self.integer_batches():
@@ -47,11 +53,11 @@ class IntegerArrays:
                 yield [*islice(words, length)]
 
     def integer_batches(self) -> Iterator[tuple[Integers, Integers]]:
-        """Yield the words of some sentences, about `BATCH`, and the lengths of these sentences."""
+        """Yield pairs of arrays: about `BATCH_WORDS` words, and the lengths of their sentences."""
         for offsets, words_between in self._blocks:
             first = 0
             while first < len(offsets) - 1:
-                last = int(np.searchsorted(offsets, offsets[first] + BATCH, "right")) - 1
+                last = int(np.searchsorted(offsets, offsets[first] + BATCH_WORDS, "right")) - 1
                 last = max(last, first + 1)
                 values = words_between(first, last).astype(np.int64, order="C", copy=False)
                 yield values.ravel(), np.diff(offsets[first : last + 1])
@@ -59,7 +65,7 @@ class IntegerArrays:
 
 
 class ArrowLists:
-    """Sentences of a pyarrow array of lists whose words are not integers; nulls are left out."""
+    """Sentences of a pyarrow array of lists, whose words are not int64; nulls are left out."""
 
     def __init__(self, chunks: Sequence[Any]) -> None:
         self._chunks = chunks
@@ -69,13 +75,13 @@ class ArrowLists:
 
     def __iter__(self) -> Iterator[list[Any]]:
         for chunk in self._chunks:
-            for start in range(0, len(chunk), ROWS):
-                for row in chunk.slice(start, ROWS).to_pylist():
+            for start in range(0, len(chunk), BATCH_LISTS):
+                for row in chunk.slice(start, BATCH_LISTS).to_pylist():
                     yield [word for word in row or () if word is not None]
 
 
 class RowLists:
-    """Arrays as lists."""
+    """Iterable of lists, each with the elements of one of several arrays."""
 
     def __init__(self, rows: Sequence[Any]) -> None:
         self._rows = rows
@@ -95,7 +101,7 @@ def lists_for_gensim(source: Any) -> Any:
 
 
 def open_array_corpus(source: Any, tagged: bool) -> BatchedCorpus | None:
-    """Open arrays of sentences; None for any other source.
+    """Open arrays of sentences; return None for any other source.
 
     Errors are those of `open_arrays`.
     """
@@ -147,7 +153,7 @@ def _from_array(array: NDArray[Any]) -> Any:
     if not has_int64s(array):
         return array
     offsets = np.arange(len(array) + 1) * array.shape[1]
-    return IntegerArrays([Rows(offsets, lambda first, last: array[first:last])])
+    return IntegerArrays([SentenceBlock(offsets, lambda first, last: array[first:last])])
 
 
 def _from_ragged(values: NDArray[Any], offsets: NDArray[Any]) -> Any:
@@ -161,35 +167,38 @@ def _from_ragged(values: NDArray[Any], offsets: NDArray[Any]) -> Any:
         )
     if not has_int64s(values):
         return np.split(values, edges[1:-1])
-    return IntegerArrays([Rows.ragged(values, edges)])
+    return IntegerArrays([SentenceBlock.ragged(values, edges)])
 
 
 def _from_arrow(source: Any) -> Any:
-    """Return a pyarrow array of lists as a corpus; None for anything else of pyarrow."""
+    """Return a pyarrow array of lists as a corpus; None if it is a different object of pyarrow."""
     import pyarrow as pa
 
     if not isinstance(source, pa.Array | pa.ChunkedArray):
         return None
-    kinds = pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list
-    if not any(is_kind(source.type) for is_kind in kinds):
+    list_checks = pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list
+    if not any(is_list(source.type) for is_list in list_checks):
         return None
     chunks = source.chunks if isinstance(source, pa.ChunkedArray) else [source]
-    words = source.type.value_type
-    if pa.types.is_dictionary(words):
-        words = words.value_type
-    if not pa.types.is_integer(words):
+    word_type = source.type.value_type
+    if pa.types.is_dictionary(word_type):
+        word_type = word_type.value_type
+    if not pa.types.is_integer(word_type):
         return ArrowLists(chunks)
-    blocks = list(map(_rows_of, chunks))
-    if not all(has_int64s(block.words_between(0, block.n_rows)) for block in blocks):
+    blocks = list(map(_to_block, chunks))
+    if not all(has_int64s(block.words_between(0, block.n_sentences)) for block in blocks):
         return ArrowLists(chunks)
     return IntegerArrays(blocks)
 
 
-def _rows_of(lists: Any) -> Rows:
-    """Return the lists of integers of a pyarrow array without nulls; copied only if necessary."""
+def _to_block(lists: Any) -> SentenceBlock:
+    """Return the lists of integers of a pyarrow array, without nulls.
+
+    The integers are copied only if the array has nulls or is a dictionary.
+    """
     from pyarrow import compute
 
-    values = lists.flatten()  # unlike `values`, leaves out what is outside of a slice
+    values = lists.flatten()  # unlike `lists.values`, excludes lists outside of a slice
     lengths = compute.fill_null(compute.list_value_length(lists), 0)
     offsets = np.append(0, np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64))
     if hasattr(values, "dictionary_decode"):
@@ -198,4 +207,4 @@ def _rows_of(lists: Any) -> Rows:
         is_valid = values.is_valid().to_numpy(zero_copy_only=False)
         offsets = np.append(0, np.cumsum(is_valid, dtype=np.int64))[offsets]
         values = values.drop_null()
-    return Rows.ragged(values.to_numpy(zero_copy_only=False), offsets)
+    return SentenceBlock.ragged(values.to_numpy(zero_copy_only=False), offsets)

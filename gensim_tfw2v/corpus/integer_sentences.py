@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from gensim_tfw2v.corpus import shard_files
 
 Integers = NDArray[np.int64]
-B = TypeVar("B", bound=Any)
+ObjectBatch = TypeVar("ObjectBatch", bound=Any)
 
-#: Words that are encoded at a time; many, because waking a thread takes as long as thousands.
-BATCH = 1 << 17
+#: Number of words of a batch. It is large, because waking the thread that encodes a batch takes as
+#: long as encoding thousands of words.
+BATCH_WORDS = 1 << 17
 
-#: Types of corpora and sentences that are not copied.
-LISTS = {list, tuple}
+#: Containers that can be read repeatedly. Their subclasses may override `__iter__`.
+LIST_TYPES = {list, tuple}
 
-#: Packages of tensors, which are converted to arrays.
-TENSORS = ("torch", "tensorflow", "jax", "jaxlib")
+#: Packages that define tensors, which are converted to arrays.
+TENSOR_PACKAGES = ("torch", "tensorflow", "jax", "jaxlib")
 
 
 class IntegerBatch(NamedTuple):
@@ -27,10 +28,13 @@ class IntegerBatch(NamedTuple):
 
     values: Integers  # words of all sentences
     lengths: Integers  # number of words of each sentence
-    n_items: int  # sentences of the corpus so far
+    n_items: int  # number of sentences of the corpus up to the end of this batch
 
     def ends(self) -> Integers:
-        """Return the index behind the last word of each sentence; if it is long, of its parts."""
+        """Return the index behind the last word of each sentence, or of each of its parts.
+
+        Sentences of more than `MAX_SENTENCE` words are cut into parts.
+        """
         max_words = shard_files.MAX_SENTENCE
         stops = np.cumsum(self.lengths)
         n_parts = -(-self.lengths // max_words)
@@ -41,12 +45,12 @@ class IntegerBatch(NamedTuple):
         return np.minimum(starts + ordinals * max_words, np.repeat(stops, n_parts))
 
 
-#: A corpus has at least one batch.
+#: Last batch of every corpus, so that an empty corpus has a batch, too.
 NO_WORDS = IntegerBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 
 
 def batch_integers(arrays: Iterable[tuple[Integers, Integers]]) -> Iterator[IntegerBatch]:
-    """Yield pairs of arrays as batches, the words of some sentences and the sentences' lengths."""
+    """Yield a batch for each pair of arrays: the words of some sentences, and their lengths."""
     n_items = 0
     for values, lengths in arrays:
         n_items += len(lengths)
@@ -55,23 +59,24 @@ def batch_integers(arrays: Iterable[tuple[Integers, Integers]]) -> Iterator[Inte
 
 
 def batch_sentences(
-    documents: Any, batch_objects: Callable[[Iterable[Any]], Iterator[B]]
-) -> Iterator[IntegerBatch | B]:
+    documents: Any, batch_objects: Callable[[Iterable[Any]], Iterator[ObjectBatch]]
+) -> Iterator[IntegerBatch | ObjectBatch]:
     """Yield the sentences of an iterable in batches of integers.
 
     Once a sentence contains anything but integers of 64 bits, `batch_objects` makes all further
     batches.
     """
     # an iterable may yield the same list or array again, with different words
-    keeps_items = type(documents) in LISTS
+    keeps_items = type(documents) in LIST_TYPES
     sentences = iter(documents)
     n_items = 0
     while group := _next_group(sentences, keeps_items):
         batch = to_batch(group, n_items + len(group))
         if batch is None:
-            # the corpus itself is faster to read, unless an iterator in it has been read
+            # reading the corpus again is faster than reading `group`, but impossible if a sentence
+            # is an iterator, which has been read
             is_unread = (
-                keeps_items and not n_items and {*map(type, documents[: len(group)])} <= LISTS
+                keeps_items and not n_items and {*map(type, documents[: len(group)])} <= LIST_TYPES
             )
             unbatched = documents if is_unread else chain(group, sentences)
             for object_batch in batch_objects(unbatched):
@@ -83,37 +88,39 @@ def batch_sentences(
 
 
 def _next_group(sentences: Iterator[Any], keeps_items: bool) -> list[Any]:
-    """Return the next sentences, of `BATCH` words or more; fewer only at the end."""
+    """Return the next sentences, with at least `BATCH_WORDS` words unless the corpus ends."""
     group = list[Any]()
     n_words = 0
     for item in sentences:
-        words = item if keeps_items and type(item) in LISTS else _words(item, keeps_items)
+        words = item if keeps_items and type(item) in LIST_TYPES else _to_words(item, keeps_items)
         group.append(words)
         n_words += len(words)
-        if n_words >= BATCH:
+        if n_words >= BATCH_WORDS:
             break
     return group
 
 
-def _words(item: Any, keeps_items: bool) -> Any:
-    """Return a sentence as an array of integers or a list; a string unchanged."""
+def _to_words(item: Any, keeps_items: bool) -> Any:
+    """Return the words of a sentence as an array of integers or a list; a string unchanged."""
     if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype.kind in "iu":
         return item if keeps_items else item.copy()
-    if type(item) in LISTS:
+    if type(item) in LIST_TYPES:
         return list(item)
     if isinstance(item, str):
         return item
-    return _words(np.asarray(item), True) if is_tensor(item) else list(item)
+    return _to_words(np.asarray(item), True) if is_tensor(item) else list(item)
 
 
 def is_tensor(value: Any) -> bool:
     """Return whether a value is a tensor, which converts itself to an array."""
-    return type(value).__module__.partition(".")[0] in TENSORS and hasattr(value, "__array__")
+    return type(value).__module__.partition(".")[0] in TENSOR_PACKAGES and hasattr(
+        value, "__array__"
+    )
 
 
 def to_list(item: Any) -> list[Any]:
-    """Return the words of a sentence; Python integers for an array of integers."""
-    if type(item) in LISTS:  # checked first, because most sentences are lists
+    """Return the words of a sentence as a list. Integers in arrays become Python's ints."""
+    if type(item) in LIST_TYPES:  # checked first, because most sentences are lists
         return list(item)
     if is_tensor(item):
         item = np.asarray(item)
@@ -123,9 +130,9 @@ def to_list(item: Any) -> list[Any]:
 
 
 def to_batch(sentences: list[Any], n_items: int) -> IntegerBatch | None:
-    """Return sentences as a batch; None if not all of their words are integers of 64 bits.
+    """Return sentences as a batch; None if not all of their words fit into int64.
 
-    Booleans are not integers here: in gensim, too, they stay booleans as words.
+    Booleans are not accepted as integers, because in gensim words may be booleans.
     """
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     if (values := _concatenate(sentences)) is None:
@@ -141,16 +148,16 @@ def to_batch(sentences: list[Any], n_items: int) -> IntegerBatch | None:
 
 
 def _concatenate(sentences: list[Any]) -> Integers | None:
-    """Return the words of arrays of one type; None for other sentences."""
+    """Return the words of arrays of one dtype; None if sentences are anything else."""
     if not all(issubclass(kind, np.ndarray) for kind in {*map(type, sentences)}):
         return None
-    kinds = {array.dtype for array in sentences}
-    if len(kinds) != 1 or not has_int64s(values := np.concatenate(sentences)):
+    dtypes = {array.dtype for array in sentences}
+    if len(dtypes) != 1 or not has_int64s(values := np.concatenate(sentences)):
         return None
     return values.astype(np.int64, copy=False)
 
 
 def has_int64s(values: NDArray[Any]) -> bool:
-    """Return whether an array contains only integers of 64 bits with a sign."""
-    is_large = values.dtype.kind == "u" and values.dtype.itemsize == 8
-    return not (is_large and values.size and values.max() > np.iinfo(np.int64).max)
+    """Return whether all elements of an array of integers fit into int64."""
+    is_uint64 = values.dtype.kind == "u" and values.dtype.itemsize == 8
+    return not (is_uint64 and values.size and values.max() > np.iinfo(np.int64).max)

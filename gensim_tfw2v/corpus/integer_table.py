@@ -18,16 +18,16 @@ from gensim_tfw2v.corpus.shard_files import ID, UNKNOWN, Ids
 MAX_WORDS = 2**31 - 1
 
 #: Types of words that are equal to no integer.
-UNEQUAL = (str, bytes)
+NON_INTEGER_TYPES = (str, bytes)
 
 
 class IntegerTable:
-    """Distinct integers in the order in which they were added."""
+    """Compiled hash table of distinct integers; indices are in the order of their addition."""
 
     def __init__(self) -> None:
         self._pointer = call(library().tfw2v_integers_new)
         weakref.finalize(self, library().tfw2v_integers_free, self._pointer)
-        # a copy of the table's size, which other threads may read while the table changes
+        # the table's size is copied, because other threads may ask for it while the table changes
         self._size = 0
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class IntegerTable:
     def encode(self, batch: IntegerBatch, add: bool = True) -> Ids:
         """Return the entries of a batch: indices of its words, and `END` after each sentence.
 
-        New integers are added; or, if not `add`, their index is `UNKNOWN`.
+        With `add`, new integers are added to the table. Otherwise their index is `UNKNOWN`.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class IntegerTable:
         return entries
 
     def words(self) -> list[int]:
-        """Return the integers by index."""
+        """Return all integers, in the order of their indices."""
         address = library().tfw2v_integers_values(self._pointer)
         return np.frombuffer(ctypes.string_at(address, 8 * self._size), np.int64).tolist()
 
@@ -91,21 +91,24 @@ class KnownIntegers:
 
     def __init__(self, words: list[Any]) -> None:
         integers = {
-            index: int(word) for index, word in enumerate(words) if not isinstance(word, UNEQUAL)
+            index: int(word)
+            for index, word in enumerate(words)
+            if not isinstance(word, NON_INTEGER_TYPES)
         }
         keys = {index: key for index, key in integers.items() if -(2**63) <= key < 2**63}
         values = np.fromiter(keys.values(), np.int64, len(keys))
-        # `encode` looks up unknown words at index -1, the last entry
+        # the last entry only keeps the array from being empty: `encode` reads it, at index -1, for
+        # negative entries, but does not use it
         self._entries = np.array([*keys, UNKNOWN], ID)
         self._table = IntegerTable()
         self._table.encode(IntegerBatch(values, np.array([len(values)]), 1))
 
     @classmethod
     def among(cls, words: list[Any]) -> "KnownIntegers | None":
-        """Return the integers among `words`; None if other words may be equal to integers."""
-        kinds = (*UNEQUAL, int, np.integer)
+        """Return the integers among `words`; None if words of other types may equal integers."""
+        allowed_types = (*NON_INTEGER_TYPES, int, np.integer)
         types = {*map(type, words)}
-        if bool in types or not all(issubclass(kind, kinds) for kind in types):
+        if bool in types or not all(issubclass(kind, allowed_types) for kind in types):
             return None
         return cls(words)
 

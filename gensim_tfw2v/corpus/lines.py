@@ -12,9 +12,9 @@ from gensim_tfw2v.corpus.text_streams import CorpusDecodeError
 
 
 class LineCorpus(SentenceCorpus):
-    """Sentences of runs of texts.
+    """Sentences of text files, which are passed as runs of file ranges.
 
-    A sentence is a line, cut at 10,000 words; empty lines are skipped. In `tagged` text, each line
+    A sentence is a line, cut at 10,000 words. Empty lines are skipped. In `tagged` text, each line
     is a document: items are ([tag's entry], words), where the tag is the number of the line.
     """
 
@@ -24,7 +24,7 @@ class LineCorpus(SentenceCorpus):
         self.bytes_read = 0
 
     def _sentences(self) -> Iterator[Any]:
-        """Raise `CorpusDecodeError` if a text is not UTF-8."""
+        """Yield the sentences or documents; raise `CorpusDecodeError` if a text is not UTF-8."""
         for line, words in enumerate(self._lines()):
             if self.tagged:
                 yield [FIRST_TAG - line], words
@@ -44,6 +44,6 @@ class LineCorpus(SentenceCorpus):
                         raise CorpusDecodeError(error, text.path, offset + error.start) from None
                     yield words
                     offset += len(line)
-                    on_disk = text_streams.bytes_read(stream) if text.is_stream else offset
-                    self.bytes_read = bytes_before + min(on_disk, text.stop) - text.start
+                    disk_offset = text_streams.bytes_read(stream) if text.is_stream else offset
+                    self.bytes_read = bytes_before + min(disk_offset, text.stop) - text.start
             self.bytes_read = bytes_before + text.stop - text.start

@@ -21,8 +21,9 @@ class CountedParts(NamedTuple):
     counts : ndarray of int64
         Occurrences of each word.
     parts : list of (EncodedPart, Path or None)
-        Parts with their ids. The Path is None if these are provisional ids. Otherwise the part
-        has numbered its own words, and the Path is a file with the provisional id of each.
+        Encoded parts. If the Path is None, the shards of the part contain provisional ids.
+        Otherwise they contain numbers of the part's own words, and the Path is a file with the
+        provisional id of each of these words.
     """
 
     words: list[Any]
@@ -33,15 +34,16 @@ class CountedParts(NamedTuple):
 class Corpus(ABC):
     """Corpus that is open for one reading.
 
-    Words may be any objects that can be keys. Sentences of more than 10,000 words are cut, while
-    gensim would drop the words beyond 10,000.
+    Words may be any objects that can be keys of a dictionary. Sentences of more than 10,000 words
+    are cut, while gensim would drop the words beyond 10,000.
 
     Attributes
     ----------
     tagged : bool
         Whether the corpus consists of documents.
     has_line_tags : bool
-        Whether the tag of a document is its number. Otherwise documents contain entries of tags.
+        Whether the tag of a document is its number in the corpus. Otherwise the documents contain
+        entries of their tags.
     unit : str
         Unit of progress: "words", "sentences" or "B" for bytes.
     total : int or None
@@ -64,7 +66,7 @@ class Corpus(ABC):
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
     ) -> list[EncodedPart]:
-        """Write the corpus with the ids of a vocabulary to shards; drop unknown words."""
+        """Write the corpus with a vocabulary's ids to shards in a folder; drop unknown words."""
 
 
 class CorpusSource(ABC):

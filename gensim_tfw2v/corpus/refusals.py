@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from gensim_tfw2v.corpus.decompression import read_head
-from gensim_tfw2v.corpus.file_kinds import BINARY, TEXT, FileKind, find_kind, find_table
+from gensim_tfw2v.corpus.file_kinds import BINARY, TEXT_ADVICE, FileKind, find_kind, find_table
 from gensim_tfw2v.corpus.file_marks import ascii_encoding
 from gensim_tfw2v.messages import conversion_advice
 
@@ -45,14 +45,15 @@ def find_stream_refusal(head: bytes, path: str = "") -> str:
     Parameters
     ----------
     head : bytes
-        Its first bytes, decompressed.
+        First bytes of the pipe or file, decompressed.
     path : str
-        Its path, if a table is to be recognized by the suffix, too.
+        Path of a remote file, by whose suffix a table is recognized, too.
 
     Returns
     -------
     str
-        A predicate as of `find_refusal`, with the same advice in Python and on the command line.
+        A predicate, as `find_refusal` returns it. The advice is the same in Python and on the
+        command line.
     """
     if kind := find_kind(head):
         return f"{kind.description}, not text: {kind.stream_advice}"
@@ -61,7 +62,7 @@ def find_stream_refusal(head: bytes, path: str = "") -> str:
         return f"is a table ({table}), not text: {advice}"
     if encoding := ascii_encoding(head):
         return f"is not UTF-8 text. {conversion_advice(encoding)}"
-    return f"{BINARY.description}, not text: {TEXT}" if BINARY.is_content(head) else ""
+    return f"{BINARY.description}, not text: {TEXT_ADVICE}" if BINARY.is_content(head) else ""
 
 
 def _describe(kind: FileKind, path: str, command: str) -> str:

@@ -1,4 +1,4 @@
-"""Distribution of the sentences of units over N samples (Anand et al. 2019, section 3)."""
+"""Distribution of a corpus's sentences over N samples (Anand et al. 2019, section 3)."""
 
 import functools
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from gensim_tfw2v.corpus.shard_files import END, Ids
 
-#: Key of this stream of random numbers, which separates it from a unit's own draws.
+#: Part of the seed of these random numbers, so that they differ from those of training a unit.
 _STREAM = 0x5A4D50
 
 
@@ -18,11 +18,11 @@ class Sampling:
     Parameters
     ----------
     kind : {"shuffle", "random", "equal"}
-        ``"shuffle"``: a new draw in each epoch. Each sentence is in one random sample, and in each
-        remaining one with a probability that makes the expected fraction `rate`. If `rate` is below
-        1 / N, each sentence is in one sample or none. ``"random"``: one draw for all epochs. Each
-        sentence is in each sample with probability `rate`, so it may be in none. ``"equal"``: N
-        consecutive parts of the text.
+        ``"shuffle"``: new samples are drawn in each epoch. Each sentence is in one random sample,
+        and in each remaining one with the probability for which a sample has the expected fraction
+        `rate` of all sentences. If `rate` is below 1 / N, each sentence is in one sample or none.
+        ``"random"``: one draw for all epochs. Each sentence is in each sample with probability
+        `rate`, so it may be in none. ``"equal"``: N consecutive parts of the text.
     n_samples : int
         Number N of samples.
     rate : float
@@ -37,17 +37,17 @@ class Sampling:
 
     @property
     def share(self) -> float:
-        """Expected fraction of a unit's sentences in a sample, if the sample has any of them."""
+        """Expected fraction of a unit's sentences in a sample, if `has_unit` is true of both."""
         return 1.0 if self.kind == "equal" else self.rate
 
     def has_unit(self, sample: int, index: int, n_units: int) -> bool:
         """Return whether a sample may have sentences of the unit `index` of `n_units` units."""
         return self.kind != "equal" or index * self.n_samples // n_units == sample
 
-    def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
-        """Return a sample's sentences of a unit: int32 [n], -1 after each sentence.
+    def select(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
+        """Return those sentences of a unit that are in a sample: int32 [n], -1 after each sentence.
 
-        `entries` is the whole unit with this index in this epoch.
+        `entries` are those of the whole unit, and `index` is the index of the unit.
         """
         if self.kind == "equal":
             return entries
@@ -55,19 +55,19 @@ class Sampling:
         if not len(ends) or ends[-1] < len(entries):
             ends = np.append(ends, len(entries))  # a sentence cut at the unit's end
         drawn_epoch = epoch if self.kind == "shuffle" else 0
-        is_member = _members(self, len(ends), index, drawn_epoch)[:, sample]
+        is_member = _draw_members(self, len(ends), index, drawn_epoch)[:, sample]
         return entries[np.repeat(is_member, np.diff(ends, prepend=0))]
 
 
 @functools.lru_cache(maxsize=64)  # successive samples need the same units
-def _members(sampling: Sampling, n_sentences: int, index: int, epoch: int) -> np.ndarray:
+def _draw_members(sampling: Sampling, n_sentences: int, index: int, epoch: int) -> np.ndarray:
     """Draw which sentences of a unit are in which samples: bool [n_sentences, N]."""
     draws = np.random.default_rng([_STREAM, abs(sampling.seed), epoch, index])
     uniform = draws.random((n_sentences, sampling.n_samples))
     if sampling.kind == "random":
         return uniform < sampling.rate
-    mean = sampling.rate * sampling.n_samples  # expected number of samples of a sentence
-    is_member = uniform < (mean - 1) / max(1, sampling.n_samples - 1)
-    first = draws.integers(sampling.n_samples, size=n_sentences)
-    is_member[np.arange(n_sentences), first] = draws.random(n_sentences) < mean
+    n_expected = sampling.rate * sampling.n_samples  # expected number of samples of a sentence
+    is_member = uniform < (n_expected - 1) / max(1, sampling.n_samples - 1)
+    first_samples = draws.integers(sampling.n_samples, size=n_sentences)
+    is_member[np.arange(n_sentences), first_samples] = draws.random(n_sentences) < n_expected
     return is_member

@@ -32,14 +32,17 @@ from gensim_tfw2v.corpus.shard_files import (
 )
 from gensim_tfw2v.corpus.text_streams import CorpusDecodeError, bytes_read, open_stream
 
-BLOCK = 1 << 18  # bytes per read
+BLOCK_BYTES = 1 << 18  # bytes per read
+
+#: First part of the names of the files that contain a vocabulary for remote machines.
+KNOWN_PREFIX = "known-"
 
 
 @functools.cache
 def library() -> Any:
-    """Load the compiled functions; None if they are missing or do not load on this system.
+    """Return the library of compiled functions; None if it is missing or this system can't load it.
 
-    Raises a `StaleLibrary` if they were built from other sources.
+    Raises `StaleLibrary` if the library was built from other sources.
     """
     return compiled_library.load_optional()
 
@@ -59,8 +62,8 @@ def call(function: Any, *arguments: Any) -> Any:
 class FileRange:
     """Whole lines of a text: bytes [start, stop) of a file.
 
-    A stream (a compressed or remote file, or a pipe) is one range. Its size is the size on disk, or
-    0 if this is unknown.
+    A stream (a compressed or remote file, or a pipe) is one range, from 0 to its size on disk, or
+    to 0 if this size is unknown.
     """
 
     path: str
@@ -83,7 +86,10 @@ def bytes_of(ranges: Iterable[FileRange]) -> int:
 
 
 class WordCounter:
-    """Distinct words in the order in which they were added, and their counts."""
+    """Compiled hash table of distinct words and their counts.
+
+    The index of a word is its ordinal, from 0, in the order in which words were added.
+    """
 
     def __init__(self) -> None:
         self.pointer = call(library().tfw2v_words_new)
@@ -93,9 +99,9 @@ class WordCounter:
         return int(library().tfw2v_words_number(self.pointer))
 
     def add(self, text: bytes, counts: NDArray[np.int64] | None = None) -> Ids:
-        """Count words, each followed by a newline; return the index of each among all words.
+        """Add words, each followed by a newline; return the index of each among all words.
 
-        A word counts 0 times, or `counts` times.
+        `counts` contains the number of occurrences of each word, by default 0.
         """
         indices = np.empty(text.count(b"\n"), np.int32)
         address = None if counts is None else counts.ctypes.data
@@ -106,8 +112,9 @@ class WordCounter:
     def encode(self, text: bytes, n_words: int, add: bool = True) -> Ids | None:
         """Return the index of each of `n_words` words, each followed by a zero byte.
 
-        Returns None if a word contains a zero byte. Words are counted; or, if not `add`, new ones
-        have the index `UNKNOWN`. A table is filled either by this method or by `add`.
+        Returns None if a word contains a zero byte. With `add`, the words are counted, and new ones
+        are added. Otherwise new words have the index `UNKNOWN`. The zero bytes are stored with the
+        words, so words that the method `add` has added are not found.
         """
         indices = np.empty(n_words, np.int32)
         new_words = np.empty(n_words, np.int32)  # scratch space for the compiled function
@@ -124,12 +131,18 @@ class WordCounter:
         return None if n_new < 0 else indices
 
     def encoded_words(self) -> list[str]:
-        """Return the words that `encode` has added, as new strings, which lie close together."""
+        """Return the words that `encode` has added.
+
+        The strings are new, and close together in memory, so that looking them up is fast.
+        """
         return words_of(self.pointer)[0].decode("utf-8", "surrogatepass").split("\0\n")[:-1]
 
 
 def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
-    """Return the words of a counter at an address, each followed by a newline, and their counts."""
+    """Return the words of a counter, each followed by a newline, and their counts.
+
+    `counter` is the address of the compiled object, such as `WordCounter.pointer`.
+    """
     functions = library()
     size = functions.tfw2v_words_size(counter)
     text = ctypes.string_at(functions.tfw2v_words_text(counter), size)
@@ -139,13 +152,13 @@ def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
 
 
 def release_memory() -> None:
-    """Return memory to the system that reading has freed; glibc would keep it for its threads."""
+    """Return freed memory to the system; otherwise glibc would keep it for its threads."""
     with contextlib.suppress(AttributeError):  # C libraries other than glibc lack it
         ctypes.CDLL(None).malloc_trim(0)
 
 
-class Known(WordCounter):
-    """Vocabulary with its ids, which concurrent scanners can share.
+class KnownWords(WordCounter):
+    """Words of a vocabulary with their ids, which concurrent scanners can share.
 
     Keys that are not strings, or cannot occur in a text, are left out.
     """
@@ -162,37 +175,37 @@ class Known(WordCounter):
 
     def save(self, folder: Path) -> None:
         """Write the vocabulary to files in a folder, for remote machines."""
-        (folder / "known-words").write_bytes(words_of(self.pointer)[0])
-        self.ids.tofile(folder / "known-numbers")
+        (folder / f"{KNOWN_PREFIX}words").write_bytes(words_of(self.pointer)[0])
+        self.ids.tofile(folder / f"{KNOWN_PREFIX}numbers")
 
 
 def scan(
     run: Sequence[FileRange],
     prefix: Path,
-    known: Known | None = None,
+    vocabulary: KnownWords | None = None,
     tagged: bool = False,
     progress: Progress | None = None,
 ) -> EncodedPart:
     """Write the ids of a run of text to shards, whose paths start with `prefix`.
 
-    Without a known vocabulary, words are counted and numbered. In `tagged` text, each line is a
-    document, whose tag is the number of the line in the run. `progress` is called after each block
-    of text. Errors are as in `run_readers.read_runs`.
+    A run is a sequence of file ranges. Without a vocabulary, words are counted and numbered. In
+    `tagged` text, each line is a document, whose tag is the number of the line in the run.
+    `progress` is called after each block of text. Errors are those of `run_readers.read_runs`.
     """
     functions = library()
-    vocabulary = (None, None) if known is None else (known.pointer, known.ids.ctypes.data)
     scanner = call(
         functions.tfw2v_scanner_new,
         os.fsencode(prefix),
         shard_files.MAX_SENTENCE,
         shard_files.SHARD_ENTRIES,
-        *vocabulary,
+        None if vocabulary is None else vocabulary.pointer,
+        None if vocabulary is None else vocabulary.ids.ctypes.data,
     )
     try:
         if tagged:
             functions.tfw2v_scanner_tag_lines(scanner)
         state = ScannerState.from_address(functions.tfw2v_scanner_state(scanner))
-        n_bytes = 0  # size of the texts before this one
+        n_bytes = 0  # total size of the ranges before `text`
         for text in run:
             for n_read in _scan_text(scanner, state, text, prefix.parent):
                 if progress:
@@ -224,7 +237,7 @@ def scan(
 
 
 def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Iterator[int]:
-    """Scan a text block by block; yield the number of bytes on disk that were read so far."""
+    """Scan a text block by block; yield the number of its bytes on disk that were read so far."""
     scan_block = library().tfw2v_scanner_scan
     offset = text.start  # offset of `pending`
     pending = b""  # bytes that were read, but not scanned yet
@@ -232,16 +245,18 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
     is_last = False  # whether `pending` ends with the text
     with text.open() as stream:
         while not is_last:
-            # a block is as long as the pending bytes or longer: a huge word takes linear time
-            size = max(BLOCK, len(pending))
+            # a block is at least as long as the pending bytes, so that a huge word, which is
+            # scanned again after each read, takes linear time
+            size = max(BLOCK_BYTES, len(pending))
             n_left = sys.maxsize if text.is_stream else text.stop - offset - len(pending)
             block = stream.read(min(size, n_left))
             pending += block
             is_last = not block or len(block) == n_left
             n_scanned = call(scan_block, scanner, pending, len(pending), is_last)
             if state.bad >= 0:
-                wrong = pending[state.bad :] + stream.read(24)
-                _refuse(text.path, offset + state.bad, context + pending[: state.bad], wrong)
+                invalid = pending[state.bad :] + stream.read(24)
+                context += pending[: state.bad]
+                _raise_decode_error(text.path, offset + state.bad, context, invalid)
             if state.error:
                 raise write_error(state.error, folder)
             if n_scanned:
@@ -252,23 +267,28 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
             yield min(n_read, text.stop) - text.start
 
 
-def _refuse(path: str, offset: int, context: bytes, wrong: bytes) -> None:
-    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text, after `context`."""
+def _raise_decode_error(path: str, offset: int, context: bytes, invalid: bytes) -> None:
+    """Raise a `CorpusDecodeError` for invalid bytes at an offset of a text.
+
+    `context` contains the bytes before the offset, which the message quotes.
+    """
     try:
-        wrong.partition(b"\n")[0].decode()
+        invalid.partition(b"\n")[0].decode()
     except UnicodeDecodeError as error:
         raise CorpusDecodeError(error, path, offset, context.rpartition(b"\n")[2]) from None
 
 
 def renumber(ids: Ids, new_ids: Ids) -> Ids:
-    """Replace each id by ``new_ids[id]``, and drop unknown words; `ids` is overwritten.
+    """Replace each id by ``new_ids[id]``, and drop unknown words and sentences without words.
 
-    Tags are not changed.
+    Tags are not changed. `ids` is overwritten, and the result may be a part of it.
     """
     if (functions := library()) is None:
         words = np.append(new_ids, new_ids.dtype.type(END))[np.maximum(ids, END)]
         return without_unknown(np.where(ids < END, ids, words))
-    n_left = functions.tfw2v_renumber(ids.ctypes.data, len(ids), new_ids.ctypes.data, len(new_ids))
-    if n_left < 0:
+    n_remaining = functions.tfw2v_renumber(
+        ids.ctypes.data, len(ids), new_ids.ctypes.data, len(new_ids)
+    )
+    if n_remaining < 0:
         raise IndexError("a shard was changed: it holds an id that is out of range")
-    return ids[:n_left]
+    return ids[:n_remaining]

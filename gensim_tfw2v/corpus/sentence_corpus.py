@@ -35,7 +35,7 @@ MAX_ENTRIES = 1 << 20
 
 
 class BatchedCorpus(Corpus):
-    """Corpus of batches of words, which are looked up in the tables of `WordIds`.
+    """Corpus that Python reads in batches of words; a `WordIds` looks up their ids.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class BatchedCorpus(Corpus):
 
     @abstractmethod
     def batches(self, ids: WordIds) -> Iterator[Batch | IntegerBatch]:
-        """Yield the words in batches, at least one."""
+        """Yield the words in batches, one or more."""
 
     def count(self, folder: Path, progress: Progress | None) -> CountedParts:
         """Number and count the words."""
@@ -64,25 +64,26 @@ class BatchedCorpus(Corpus):
     def _save(self, ids: WordIds, folder: Path, progress: Progress | None) -> EncodedPart:
         """Write the ids of the words to shards; return an `EncodedPart` without words.
 
-        Its `n_sentences` is the number of items, including empty ones.
+        The part's `n_sentences` is the number of the corpus's items, including empty ones.
         """
         shards = list[Shard]()
         n_raw_words = 0
         n_items = 0
-        for run, n_items in self._runs(ids):  # noqa: B007  the last is returned
-            n_sentences = int(np.count_nonzero(run == END))
-            n_words = int(np.count_nonzero(run > FIRST_TAG)) - n_sentences
-            run = ids.finish(run)
-            if len(run):  # EncodedCorpus distributes the words of an empty run over the shards
+        for entries, n_items in self._shard_entries(ids):  # noqa: B007  the last is returned
+            n_sentences = int(np.count_nonzero(entries == END))
+            n_words = int(np.count_nonzero(entries > FIRST_TAG)) - n_sentences
+            entries = ids.finish(entries)
+            # an empty shard is not written: EncodedCorpus counts its words in the remaining shards
+            if len(entries):
                 path = folder / f"{len(shards):05}.int32"
-                shards.append(save_shard(path, [run], n_words, n_sentences))
+                shards.append(save_shard(path, [entries], n_words, n_sentences))
             n_raw_words += n_words
             if progress:
                 progress(n_raw_words, n_items, ids.n_words, self.bytes_read)
         return EncodedPart(shards, n_raw_words, n_items)
 
-    def _runs(self, ids: WordIds) -> Iterator[tuple[Ids, int]]:
-        """Yield the entries of each shard, and the number of items so far."""
+    def _shard_entries(self, ids: WordIds) -> Iterator[tuple[Ids, int]]:
+        """Yield the entries of each shard, and the number of items that were read so far."""
         max_entries = min(shard_files.SHARD_ENTRIES, MAX_ENTRIES)
         arrays = list[Ids]()  # entries that are in no shard yet
         n_items = 0
@@ -95,23 +96,23 @@ class BatchedCorpus(Corpus):
         ):
             arrays.append(entries)
             while sum(map(len, arrays)) > max_entries:
-                run = np.concatenate(arrays)
-                ends = np.flatnonzero(run == END) + 1
+                joined_entries = np.concatenate(arrays)
+                ends = np.flatnonzero(joined_entries == END) + 1
                 stop = ends[max(0, int(np.searchsorted(ends, max_entries, "right")) - 1)]
-                yield run[:stop], n_items
-                arrays = [run[stop:]]
+                yield joined_entries[:stop], n_items
+                arrays = [joined_entries[stop:]]
         yield np.concatenate(arrays), n_items
 
 
 class SentenceCorpus(BatchedCorpus):
     """Sentences of any objects.
 
-    As in gensim, a warning is logged if the first sentence is a string.
+    A warning is logged if the first sentence is a string, as in gensim.
 
     Parameters
     ----------
     sentences : iterable
-        Lists of words. Items of a `tagged` corpus are (entries of tags, words).
+        Lists of words. In a `tagged` corpus, pairs of the entries of a document's tags, and words.
     n_sentences : int
         Number of sentences for the progress bar; 0 if it is unknown.
     """
@@ -126,7 +127,7 @@ class SentenceCorpus(BatchedCorpus):
             self.total = n_sentences
 
     def batches(self, ids: WordIds) -> Iterator[Batch | IntegerBatch]:
-        """Yield integers as long as all words are integers, then any objects."""
+        """Yield batches of integers up to the first other word, then batches of any objects."""
         if self.tagged:
             return batch_objects(self.sentences, True, ids.join)
         return batch_sentences(
@@ -140,8 +141,8 @@ class IntegerCorpus(BatchedCorpus):
     Parameters
     ----------
     arrays : iterator of (values, lengths)
-        Words of some sentences, int64 [n], and the number of words of each of them, int64
-        [sentences].
+        Words of some sentences, int64 [n_words], and the number of words of each of these
+        sentences, int64 [n_sentences].
     n_sentences : int
         Number of sentences for the progress bar; 0 if it is unknown.
     """
@@ -163,9 +164,9 @@ def open_sentences(source: Any, tagged: bool) -> SentenceCorpus:
 
 
 def open_integers(source: Any, tagged: bool) -> IntegerCorpus | None:
-    """Open an object with a method ``integer_batches()``; None if it has none, or returns None.
+    """Open an object with a method ``integer_batches()``, as an `IntegerCorpus` of its result.
 
-    The method returns the `arrays` of an `IntegerCorpus`.
+    Returns None if the object has no such method, or the method returns None.
     """
     if tagged or not hasattr(source, "integer_batches"):
         return None

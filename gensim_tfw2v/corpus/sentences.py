@@ -1,4 +1,4 @@
-"""Sentences of objects, in batches with the entries to insert after each sentence."""
+"""Batches of sentences of any objects, with the entries of tags and of ends of sentences."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,24 +8,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.corpus import shard_files
-from gensim_tfw2v.corpus.integer_sentences import BATCH, to_list
+from gensim_tfw2v.corpus.integer_sentences import BATCH_WORDS, to_list
 from gensim_tfw2v.corpus.shard_files import END, Ids
 
 logger = logging.getLogger(__name__)
 
-#: Sentences of a list that are fetched at a time.
-SLICE = 256
+#: Number of items of a list that are read at a time.
+SLICE_ITEMS = 256
 
 
 class Batch(NamedTuple):
-    """Words of successive sentences, and the entries to insert between them."""
+    """Words of successive sentences, and marks: the entries to insert between the words' ids."""
 
-    sentences: list[Sequence[Any]]  # without empty ones
+    sentences: list[Sequence[Any]]  # without empty sentences
     n_words: int
-    text: bytes | None  # the words for a compiled table: see `join_strings`
+    text: bytes | None  # the words as `join_strings` returns them; None if one is not a string
     indices: Sequence[int] | Ids  # index of the word before which each mark is inserted
-    marks: Sequence[int] | int  # entries of tags and of ends of sentences; or the only entry
-    n_items: int  # items of the corpus so far
+    marks: Sequence[int] | int  # a tag's entry, or END, for each of `indices`; or one for all
+    n_items: int  # number of items of the corpus up to the end of this batch
 
     @property
     def words(self) -> Iterator[Any]:
@@ -36,9 +36,10 @@ class Batch(NamedTuple):
 def batch_objects(
     documents: Iterable[Any], tagged: bool, join: Callable[[list[Sequence[Any]]], bytes | None]
 ) -> Iterator[Batch]:
-    """Yield the words of items in batches; `join` makes their `text`.
+    """Yield the words of items in batches; `join` makes the `text` of a batch.
 
-    Sentences of more than 10,000 words are cut, as in LineSentence; each part has all tags.
+    Sentences of more than 10,000 words are cut, as in LineSentence. Each part of a document that is
+    cut has all of its tags.
     """
     # an iterable may yield the same list again, with different words
     keeps_items = type(documents) in (list, tuple)
@@ -47,8 +48,9 @@ def batch_objects(
     n_words = 0
     n_items = 0
 
-    def batch() -> Batch:
-        indices, marks = _marks(sentences, tags)  # before `join`: the lists are still in the cache
+    def make_batch() -> Batch:
+        # first the lengths of lists, which are still in the processor's cache, and then all words
+        indices, marks = _place_marks(sentences, tags)
         return Batch(sentences, n_words, join(sentences), indices, marks, n_items)
 
     for n_items, item in enumerate(_items(documents), 1):
@@ -67,35 +69,36 @@ def batch_objects(
         if tagged:
             tags.append(item_tags)
         n_words += len(words)
-        if n_words >= BATCH:
-            yield batch()
+        if n_words >= BATCH_WORDS:
+            yield make_batch()
             sentences = []
             tags = []
             n_words = 0
-    yield batch()
+    yield make_batch()
 
 
 def _items(documents: Iterable[Any]) -> Iterator[Any]:
     """Yield the items of an iterable.
 
-    Items of a list or tuple are scattered over the memory. A slice fetches many of them in
-    parallel.
+    Items of a list or tuple are scattered over the memory. Slicing touches many of them at once,
+    so that the processor fetches them in parallel.
     """
     if type(documents) not in (list, tuple):
         yield from documents
         return
     first = 0
-    while items := documents[first : first + SLICE]:  # type: ignore[index]
+    while items := documents[first : first + SLICE_ITEMS]:  # type: ignore[index]
         yield from items
         first += len(items)
 
 
-def _marks(
+def _place_marks(
     sentences: list[Sequence[Any]], tags: list[Sequence[int]]
 ) -> tuple[Sequence[int] | Ids, Sequence[int] | int]:
-    """Return the `indices` and the `marks` of a `Batch`; each part of a long sentence has all tags.
+    """Return the `indices` and the `marks` of a `Batch`.
 
-    `tags` contains the tags of each sentence, or it is empty.
+    `tags` contains the entries of each sentence's tags, or is empty. Each part of a sentence that
+    is cut has all tags.
     """
     max_words = shard_files.MAX_SENTENCE
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))

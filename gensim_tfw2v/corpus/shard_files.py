@@ -1,4 +1,4 @@
-"""Shards: files of word ids, each of whole sentences. Their entries, counts and errors."""
+"""Shards, which are files of sentences as word ids: their entries, counts and errors."""
 
 import contextlib
 import errno
@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.int32]
-#: Callback with the counts so far: words, sentences, word types, bytes of files.
+#: Callback whose arguments count what was read: words, sentences, word types, bytes of files.
 Progress = Callable[[int, int, int, int], object]
-#: Parent of a temporary folder; None for the default of `tempfile` (see TMPDIR).
+#: Folder in which a temporary folder is made; None for the default of `tempfile` (see TMPDIR).
 Parent = str | os.PathLike[str] | None
 
 ID = np.dtype("<i4")  # an entry on disk, little-endian on all machines
 END = -1  # entry after each sentence
 UNKNOWN = -2  # entry of a word outside the vocabulary
 FIRST_TAG = -3  # FIRST_TAG - n is the entry of tag n, before the words of its document
-SHARD_ENTRIES = 1 << 22  # maximum entries of a shard, except for a single longer sentence
+SHARD_ENTRIES = 1 << 22  # maximum entries of a shard; only a shard of one sentence may have more
 MAX_SENTENCE = 10_000  # maximum words of a sentence, as in LineSentence; longer ones are cut
 
 
@@ -34,10 +34,10 @@ class Shard:
     """
 
     path: str
-    n_entries: int  # int32 values in the file
-    n_tokens: int  # entries that are words
-    n_raw_words: int  # words in the encoded text, including unknown ones
-    n_sentences: int  # sentences in the encoded text, including empty ones
+    n_entries: int  # number of int32 values in the file
+    n_tokens: int  # number of entries that are words
+    n_raw_words: int  # number of words in the encoded text, including unknown ones
+    n_sentences: int  # number of sentences in the encoded text, including empty ones
 
 
 class EncodedPart(NamedTuple):
@@ -55,7 +55,10 @@ class EncodedPart(NamedTuple):
 
 
 def write_error(code: int | None, folder: Path) -> OSError:
-    """Return an error with this errno, the folder, the bytes written so far, and a remedy."""
+    """Return the error of a failed write, with the bytes written so far and a remedy.
+
+    `code` is the errno, and `folder` the folder of the encoded corpus.
+    """
     n_bytes = sum(map(_size, folder.glob("**/*")))
     if code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "free space there, or"
@@ -86,9 +89,12 @@ def check_shards(shards: Iterable[Shard]) -> None:
             raise ValueError(f"{shard.path} is missing or cut short: encode the corpus again")
 
 
-def without_unknown(run: Ids) -> Ids:
-    """Drop unknown words from whole sentences, then sentences without words."""
-    run = run[run != UNKNOWN]
-    ends = np.flatnonzero(run == END)
-    n_words = np.diff(np.cumsum(run >= 0)[ends], prepend=0)
-    return run[np.repeat(n_words > 0, np.diff(ends, prepend=-1))]
+def without_unknown(entries: Ids) -> Ids:
+    """Return the entries of whole sentences without unknown words.
+
+    Sentences that contain no known words are dropped, with their tags.
+    """
+    entries = entries[entries != UNKNOWN]
+    ends = np.flatnonzero(entries == END)
+    n_words = np.diff(np.cumsum(entries >= 0)[ends], prepend=0)
+    return entries[np.repeat(n_words > 0, np.diff(ends, prepend=-1))]

@@ -8,54 +8,57 @@ from typing import Any
 
 from gensim_tfw2v.messages import quoted
 
-#: Advice to a user who passes a path that doesn't lead to a corpus.
-SENTENCES = "pass sentences, each a list of words, or corpus_file=path of a text"
+#: Advice to a user who passes a string or bytes that are not the path of a corpus.
+SENTENCES_ADVICE = "pass sentences, each a list of words, or corpus_file=path of a text"
 
-_PANDAS = (
+_PANDAS_ADVICE = (
     "pass a column of it: [text.split() for text in frame[column]], or frame[column].tolist() if "
     "it holds lists of words"
 )
-_POLARS = _PANDAS.replace("tolist", "to_list")
-_ARROW = (
+_POLARS_ADVICE = _PANDAS_ADVICE.replace("tolist", "to_list")
+_ARROW_ADVICE = (
     "pass a column of it: [text.split() for text in table[column].to_pylist()], or "
     "table[column].to_pylist() if it holds lists of words"
 )
-_DATASET = (
+_DATASET_ADVICE = (
     "pass a column of it: [text.split() for text in dataset[column]], or dataset[column] if it "
     "holds lists of words"
 )
-_STORED = "save it as Parquet, and pass TableSentences(path, column)"
+_SAVE_AS_PARQUET = "save it as Parquet, and pass TableSentences(path, column)"
 
 #: Advice for tables in memory, by the package that defines the class and the name of the class.
-FRAMES = {
-    ("pandas", "DataFrame"): _PANDAS,
-    ("modin", "DataFrame"): _PANDAS,
-    ("polars", "DataFrame"): _POLARS,
-    ("polars", "LazyFrame"): "call its collect(), and " + _POLARS,
-    ("pyarrow", "Table"): _ARROW,
-    ("pyarrow", "RecordBatch"): _ARROW,
-    ("datasets", "Dataset"): _DATASET,
-    ("datasets", "IterableDataset"): _STORED,
-    ("dask", "DataFrame"): _STORED,
-    ("pyspark", "DataFrame"): _STORED,
-    ("duckdb", "DuckDBPyRelation"): _STORED,
+FRAME_ADVICE = {
+    ("pandas", "DataFrame"): _PANDAS_ADVICE,
+    ("modin", "DataFrame"): _PANDAS_ADVICE,
+    ("polars", "DataFrame"): _POLARS_ADVICE,
+    ("polars", "LazyFrame"): "call its collect(), and " + _POLARS_ADVICE,
+    ("pyarrow", "Table"): _ARROW_ADVICE,
+    ("pyarrow", "RecordBatch"): _ARROW_ADVICE,
+    ("datasets", "Dataset"): _DATASET_ADVICE,
+    ("datasets", "IterableDataset"): _SAVE_AS_PARQUET,
+    ("dask", "DataFrame"): _SAVE_AS_PARQUET,
+    ("pyspark", "DataFrame"): _SAVE_AS_PARQUET,
+    ("duckdb", "DuckDBPyRelation"): _SAVE_AS_PARQUET,
 }
 
-#: Types of pyarrow's arrays whose elements are texts.
-TEXTS = ("string", "large_string", "string_view")
+#: Names of pyarrow's types of texts.
+TEXT_TYPES = ("string", "large_string", "string_view")
 
 
 def check_sentences(source: Any) -> None:
     """Raise a TypeError that names the cure if an object cannot be an iterable of sentences.
 
-    As gensim, it accepts strings as sentences: a warning is logged when they are read.
+    Strings within a list are accepted as sentences, as in gensim. A warning is logged when they
+    are read.
     """
     if isinstance(source, list | tuple):
         _check_records(source)
     elif isinstance(source, str | os.PathLike):
         raise TypeError(_describe_path(source))
     elif isinstance(source, bytes | bytearray):
-        raise TypeError(f"the corpus is {quoted(source)}, bytes instead of sentences: {SENTENCES}")
+        raise TypeError(
+            f"the corpus is {quoted(source)}, bytes instead of sentences: {SENTENCES_ADVICE}"
+        )
     elif isinstance(source, io.IOBase):
         raise TypeError(
             "the corpus is an open file, whose lines are not split into words: pass "
@@ -84,12 +87,12 @@ def check_frame(source: Any) -> None:
     """Raise a TypeError for a table in memory, recognized without importing its package."""
     for class_ in type(source).__mro__:
         package = class_.__module__.partition(".")[0]
-        if advice := FRAMES.get((package, class_.__name__)):
+        if advice := FRAME_ADVICE.get((package, class_.__name__)):
             raise TypeError(
                 f"the corpus is a {package} {class_.__name__}, not an iterable of sentences: "
                 f"{advice}{_columns(source)}"
             )
-        if package == "pyarrow" and str(getattr(source, "type", "")) in TEXTS:
+        if package == "pyarrow" and str(getattr(source, "type", "")) in TEXT_TYPES:
             raise TypeError(
                 "the corpus is a pyarrow array of texts, which are not split into words: pass "
                 "[text.split() for text in array.to_pylist()]"
@@ -98,7 +101,7 @@ def check_frame(source: Any) -> None:
 
 def _columns(frame: Any) -> str:
     """Return the names of a table's columns for a message; "" if they are not known."""
-    if type(frame).__name__ == "LazyFrame":  # its columns would have to be computed
+    if type(frame).__name__ == "LazyFrame":  # polars would have to compute the columns
         return ""
     names = getattr(frame, "column_names", None)
     names = getattr(frame, "columns", None) if names is None else names
@@ -129,7 +132,7 @@ def _describe_path(path: str | os.PathLike[str]) -> str:
         return f"{subject}, a folder: {folder_advice(name)}"
     if not is_file:
         kind = "a string" if isinstance(path, str) else "a path without a file"
-        return f"{subject}, {kind} instead of sentences: {SENTENCES}"
+        return f"{subject}, {kind} instead of sentences: {SENTENCES_ADVICE}"
     from gensim_tfw2v.corpus.refusals import find_refusal
 
     if refusal := find_refusal(name):

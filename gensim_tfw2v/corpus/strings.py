@@ -12,14 +12,15 @@ from typing import Any
 
 from gensim_tfw2v import compiled_library
 
-#: Flags of methods whose function in C has two arguments, the object and a null pointer.
+#: Python's flag of methods whose function in C is called with the object and a null pointer.
 METH_NOARGS = 0x4
 
 
 def join_strings(sentences: list[Sequence[Any]]) -> bytes | None:
     """Return the words of lists and tuples in UTF-8, with a zero byte after each.
 
-    None if a word is not a string, or is of a subclass of str, which may define equality.
+    Returns None if a word is not a string. A subclass of str is not accepted, because it may define
+    its own equality.
     """
     if (functions := _python_functions()) is not None:
         try:
@@ -35,9 +36,10 @@ def join_strings(sentences: list[Sequence[Any]]) -> bytes | None:
 
 @functools.cache
 def _python_functions() -> Any:
-    """Return the addresses of the struct Python, an array.
+    """Return the struct ``Python`` of ``strings.cc``, as an array of addresses.
 
-    None if this Python lacks them, or if its threads change lists concurrently (no GIL).
+    Returns None if this Python has no C API for ctypes, if it calls `str.isascii` differently, or
+    if it has no GIL, so that other threads may change a list while it is read.
     """
     api: Any = getattr(ctypes, "pythonapi", None)
     if api is None or sysconfig.get_config_var("Py_GIL_DISABLED"):

@@ -11,14 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.corpus.decompression import HEAD
+from gensim_tfw2v.corpus.decompression import HEAD_BYTES
 from gensim_tfw2v.corpus.encoded_corpus import save_ids
 from gensim_tfw2v.corpus.lines import LineCorpus
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.run_readers import RunReader, read_runs
 from gensim_tfw2v.corpus.scanner import (
     FileRange,
-    Known,
+    KnownWords,
     WordCounter,
     bytes_of,
     library,
@@ -28,20 +28,20 @@ from gensim_tfw2v.corpus.scanner import (
 from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, EncodedPart, Progress
 from gensim_tfw2v.messages import COMPRESSED
 
-BYTES_A_RUN = 16 << 20  # size of a run, which is scanned in about 0.1 s
-MAX_RUNS = 1024  # maximum, because the counts of all runs are in memory
+BYTES_PER_RUN = 16 << 20  # approximate size of a run; scanning one takes about 0.1 s
+MAX_RUNS = 1024  # limits the memory for the counts of all runs
 
 #: Bytes of texts in ASCII.
 _ASCII = bytes([*b"\t\n\r", *range(32, 127)])
 
-#: Two words, at the start of a text.
-_WORDS = re.compile(rb"(?!version https:)[A-Za-z]\S*\s+[A-Za-z]")
+#: Two words at the start of a text, but not the first two of a pointer of Git LFS.
+_TWO_WORDS = re.compile(rb"(?!version https:)[A-Za-z]\S*\s+[A-Za-z]")
 
 #: Path of a file, or an iterable of sentences.
 Source = Path | Iterable[list[str]]
 
 #: Name of gensim's class for the sentences of several files.
-PATHS = "gensim.models.word2vec.PathLineSentences"
+PATH_SENTENCES = "gensim.models.word2vec.PathLineSentences"
 
 
 @dataclass
@@ -78,7 +78,7 @@ class TextCorpus(Corpus):
             for part in run_parts:  # `closing` stops all threads after an error
                 ids = folder / f"part{len(parts):05}.ids"
                 save_ids(ids, counter.add(part.words, part.counts))
-                # the part's words are dropped, to save memory
+                # the new part has no words, to save memory: `counter` has them
                 parts.append((EncodedPart(part.shards, part.n_raw_words, part.n_sentences), ids))
         text, counts = words_of(counter.pointer)
         del counter  # its table takes as much memory as the words
@@ -87,29 +87,29 @@ class TextCorpus(Corpus):
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
     ) -> list[EncodedPart]:
-        """Write the files with the ids of a vocabulary."""
+        """Write the files to shards, with the ids of a vocabulary."""
         if library() is None:
             return self._lines().encode(key_to_index, folder, progress)
-        with closing(self._read_runs(folder, Known(key_to_index), progress)) as parts:
+        with closing(self._read_runs(folder, KnownWords(key_to_index), progress)) as parts:
             return list(parts)
 
     def _lines(self) -> LineCorpus:
         return LineCorpus(cut_texts(self.ranges), self.tagged)
 
     def _read_runs(
-        self, folder: Path, known: Known | None, progress: Progress | None
+        self, folder: Path, vocabulary: KnownWords | None, progress: Progress | None
     ) -> Generator[EncodedPart, None, None]:
         """Yield the parts of the runs in order; errors are those of `read_runs`."""
         runs = cut_texts(self.ranges)
         if len(runs) > 1:
             readers = self.remote_readers
-            yield from read_runs(runs, folder, known, self.tagged, readers, progress)
-        elif runs:  # Ctrl-C can interrupt a read from a pipe only in the calling thread
-            yield scan(runs[0], folder / "part00000-", known, self.tagged, progress)
+            yield from read_runs(runs, folder, vocabulary, self.tagged, readers, progress)
+        elif runs:  # not in a new thread, in which Ctrl-C could not interrupt a read from a pipe
+            yield scan(runs[0], folder / "part00000-", vocabulary, self.tagged, progress)
 
 
 def open_texts(source: Any, tagged: bool) -> TextCorpus | None:
-    """Open a source that consists of whole files; None for any other source.
+    """Open a source that consists of whole files; return None for any other source.
 
     Raises
     ------
@@ -144,12 +144,12 @@ def text_paths(source: Any, tagged: bool = False) -> list[str] | None:
     kind = f"{type(source).__module__}.{type(source).__name__}"
     if tagged and kind == "gensim.models.doc2vec.TaggedLineDocument":
         paths = [source.source]
-    elif kind not in ("gensim.models.word2vec.LineSentence", PATHS):
+    elif kind not in ("gensim.models.word2vec.LineSentence", PATH_SENTENCES):
         return None
     elif source.max_sentence_length != MAX_SENTENCE or source.limit is not None:
         return None
     else:
-        paths = source.input_files if kind == PATHS else [source.source]
+        paths = source.input_files if kind == PATH_SENTENCES else [source.source]
     if not all(isinstance(path, (str, os.PathLike)) for path in paths):
         return None  # the source contains an open file
     from smart_open.compression import get_supported_extensions
@@ -204,43 +204,44 @@ def whole_file(path: str) -> FileRange:
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether a file begins with words in ASCII and has no suffix but .txt, as most texts.
+    """Return whether a file is certainly a text: words in ASCII, with the suffix .txt or none.
 
-    No other kind of file does, except vectors, whose words are followed by a number, and pointers
-    of Git LFS.
+    Most texts are like this, so the slower checks are skipped for them. `_TWO_WORDS` excludes files
+    of vectors, in which a number follows the first word, and pointers of Git LFS.
     """
     if os.path.splitext(path)[1].lower() not in ("", ".txt"):
         return False
     with open(path, "rb") as file:
-        head = file.read(HEAD)
-    return bool(_WORDS.match(head)) and not head.translate(None, _ASCII)
+        head = file.read(HEAD_BYTES)
+    return bool(_TWO_WORDS.match(head)) and not head.translate(None, _ASCII)
 
 
 def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
     """Cut whole files into runs of about equal size, which depend only on the files.
 
-    Runs are in the order of the text, and none is empty.
+    A run is a list of file ranges. Runs are in the order of the text, and none is empty.
     """
     n_bytes = max(1, bytes_of(texts))
-    n_runs = max(1, min(MAX_RUNS, n_bytes // BYTES_A_RUN))
+    n_runs = max(1, min(MAX_RUNS, n_bytes // BYTES_PER_RUN))
     runs: dict[int, list[FileRange]] = {}
-    begin = 0  # offset of the file in the whole text
+    text_start = 0  # offset of the current file in the concatenation of all files
     for text in texts:
         if text.is_stream:  # streams aren't cut: each is in the run that contains its middle
             ranges = [(text.stop // 2, text)]
         else:
-            inside = range(begin * n_runs // n_bytes, (begin + text.stop) * n_runs // n_bytes + 1)
-            edges = [n_bytes * run // n_runs - begin for run in inside]
-            cuts = pairwise(_cuts(text, edges))
+            text_stop = text_start + text.stop
+            runs_inside = range(text_start * n_runs // n_bytes, text_stop * n_runs // n_bytes + 1)
+            edges = [n_bytes * run // n_runs - text_start for run in runs_inside]
+            cuts = pairwise(_find_cuts(text, edges))
             ranges = [(start, replace(text, start=start, stop=stop)) for start, stop in cuts]
         for offset, lines in ranges:
-            run = min((begin + offset) * n_runs // n_bytes, n_runs - 1)
+            run = min((text_start + offset) * n_runs // n_bytes, n_runs - 1)
             runs.setdefault(run, []).append(lines)
-        begin += text.stop
+        text_start += text.stop
     return list(runs.values())
 
 
-def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
+def _find_cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
     """Return the offsets of a file's start, of the first line after each edge, and of its end.
 
     Edges are ascending. Edges outside the file, or before the last cut, are skipped.

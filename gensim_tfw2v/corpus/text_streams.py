@@ -7,7 +7,7 @@ from io import BufferedReader, FileIO
 from typing import Any, BinaryIO
 
 from gensim_tfw2v import messages
-from gensim_tfw2v.corpus.decompression import HEAD
+from gensim_tfw2v.corpus.decompression import HEAD_BYTES
 from gensim_tfw2v.messages import COMPRESSED
 
 
@@ -19,7 +19,7 @@ class CorpusDecodeError(UnicodeDecodeError):
     path : str
         The corpus.
     offset : int
-        Offset in bytes of the invalid bytes; for a compressed file, in the decompressed text.
+        Offset of the invalid bytes, in bytes; in a compressed file, that in the decompressed text.
     """
 
     def __init__(
@@ -37,17 +37,17 @@ class CorpusDecodeError(UnicodeDecodeError):
 
 @contextmanager
 def open_stream(path: str) -> Iterator[BinaryIO]:
-    """Open a compressed or remote file or a pipe, and name it in errors until it is closed.
+    """Open a compressed file, a remote file, or a pipe; errors while it is read name its path.
 
     Raises
     ------
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, OSError
-        If compressed data are damaged or truncated: the decompressor's type, with an explanation.
+        If compressed data are damaged or truncated. The type is that of the decompressor's error.
     ValueError
         If a pipe or a remote file is not a text: see `refusals.find_stream_refusal`.
     """
     if not path.lower().endswith(COMPRESSED) and "://" not in path:
-        with BufferedReader(FileIO(path), HEAD) as file:
+        with BufferedReader(FileIO(path), HEAD_BYTES) as file:
             _check_content(path, file.peek())
             yield file
         return
@@ -65,9 +65,9 @@ def open_stream(path: str) -> Iterator[BinaryIO]:
 
 
 def _check_remote(path: str, file: Any) -> BinaryIO:
-    """Raise a ValueError if a remote file is not a text; return an open file from its start."""
-    peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD)
-    _check_content(path, peekable.peek(HEAD)[:HEAD], path)
+    """Raise a ValueError if a remote file is not a text; return the file, at its start."""
+    peekable = file if hasattr(file, "peek") else BufferedReader(file, HEAD_BYTES)
+    _check_content(path, peekable.peek(HEAD_BYTES)[:HEAD_BYTES], path)
     return peekable
 
 
@@ -83,7 +83,7 @@ def _check_content(path: str, head: bytes, table_path: str = "") -> None:
 
 
 def bytes_read(file: BinaryIO) -> int:
-    """Return the bytes on disk that a stream has read so far; 0 for a pipe or a remote file."""
+    """Return how many bytes on disk a stream has read so far; 0 for a pipe or a remote file."""
     try:
         return os.lseek(file.fileno(), 0, os.SEEK_CUR)
     except (AttributeError, OSError):

@@ -1,6 +1,6 @@
 """Ids of words, in order of first occurrence or of a vocabulary.
 
-Strings and integers are looked up by compiled hash tables, without the GIL, while the next ones are
+Strings and integers are looked up in compiled hash tables, without the GIL, while the next batch is
 read. Other objects are looked up in dictionaries.
 """
 
@@ -24,13 +24,14 @@ _pack = struct.Struct("<i").pack
 class WordIds(dict[Any, bytes]):
     """Ids of words: 0, 1, 2, … in order of first occurrence.
 
-    The dictionary of packed ids is used from the first batch on that has words which are not
-    strings or contain a null character, unless all batches are integers.
+    Words are looked up in a compiled table while all of them are strings, or all are integers. From
+    the first batch that breaks this rule, or contains a word with a null character, they are looked
+    up in this dictionary, whose values are packed ids.
 
     Attributes
     ----------
     table : WordCounter, optional
-        Table of all words so far; None once the dictionary is used.
+        Table of all words so far, if they are strings; None once the dictionary is used.
     integers : IntegerTable, optional
         Table of all words so far, if they are integers; None once the dictionary is used.
     words : list
@@ -38,7 +39,7 @@ class WordIds(dict[Any, bytes]):
     n_words : int
         Number of different words so far.
     counts : ndarray of int64
-        Occurrences of each word in the finished runs.
+        Occurrences of each word in the entries that were passed to `finish`.
     """
 
     def __init__(self) -> None:
@@ -56,17 +57,20 @@ class WordIds(dict[Any, bytes]):
         return word_id
 
     def join(self, sentences: list[Sequence[Any]]) -> bytes | None:
-        """Return words for the table, see `join_strings`; None also without a table."""
+        """Join the words for the table of strings.
+
+        Returns None if the table is not used, or `join_strings` returns None.
+        """
         return None if self.table is None else join_strings(sentences)
 
     def all_words(self) -> list[Any]:
-        """Return the words by id."""
+        """Return all words, in the order of their ids."""
         if self.integers:
             return self.integers.words()
         return self.words if self.table is None else self.table.encoded_words()
 
     def encode(self, batch: Batch | IntegerBatch) -> Ids:
-        """Return the entries of a batch."""
+        """Return the entries of a batch: the ids of its words, and its marks."""
         if isinstance(batch, IntegerBatch):
             return self._encode_integers(batch)
         ids = self._look_up(batch)
@@ -75,16 +79,19 @@ class WordIds(dict[Any, bytes]):
         return np.insert(ids, batch.indices, batch.marks)
 
     def _encode_integers(self, batch: IntegerBatch) -> Ids:
-        """Return the entries of integers, from their table, or else from the dictionary."""
-        if self._has_integer_table(batch):
+        """Return the entries of a batch of integers, from the table or from the dictionary."""
+        if self._prepare_integer_table(batch):
             entries: Ids = self.integers.encode(batch)
             self.n_words = max(self.n_words, len(self.integers))
             return entries
         ids = np.frombuffer(b"".join(map(self.__getitem__, batch.values.tolist())), ID)
         return np.insert(ids, batch.ends(), END)
 
-    def _has_integer_table(self, batch: IntegerBatch) -> bool:
-        """Return whether all words are in the table of integers; else fill the dictionary."""
+    def _prepare_integer_table(self, batch: IntegerBatch) -> bool:
+        """Return whether the table of integers can be used.
+
+        If strings came before, all words are moved to the dictionary first.
+        """
         if self.table and len(batch.values):
             self._use_dictionary()
         return self.integers is not None
@@ -98,7 +105,11 @@ class WordIds(dict[Any, bytes]):
         self.update(zip(self.words, map(_pack, count()), strict=False))
 
     def _look_up(self, batch: Batch) -> Ids | None:
-        """Look up words in the table. If it can't, return None, and fill the dictionary."""
+        """Return the ids of a batch's words from the table of strings.
+
+        If the table can't be used, all words so far are moved to the dictionary, and the result is
+        None.
+        """
         if self.integers and batch.n_words:
             self._use_dictionary()
         if self.table is None:
@@ -110,13 +121,13 @@ class WordIds(dict[Any, bytes]):
             self.n_words = len(self.table)
         return ids
 
-    def finish(self, run: Ids) -> Ids:
-        """Count the ids of a run, and return all of them for its shard."""
-        counts = np.bincount(np.maximum(run, END) + 1)[1:]
-        shorter, longer = sorted((self.counts, counts), key=len)
-        longer[: len(shorter)] += shorter
-        self.counts = longer
-        return run
+    def finish(self, entries: Ids) -> Ids:
+        """Count the ids in the entries of a shard, and return the entries unchanged."""
+        counts = np.bincount(np.maximum(entries, END) + 1)[1:]
+        short_counts, long_counts = sorted((self.counts, counts), key=len)
+        long_counts[: len(short_counts)] += short_counts
+        self.counts = long_counts
+        return entries
 
 
 class KnownWordIds(WordIds):
@@ -141,12 +152,12 @@ class KnownWordIds(WordIds):
     def __missing__(self, word: Hashable, unknown: bytes = _pack(UNKNOWN)) -> bytes:
         return unknown
 
-    def _has_integer_table(self, batch: IntegerBatch) -> bool:
+    def _prepare_integer_table(self, batch: IntegerBatch) -> bool:
         if self.integers is None:
-            self._fill()
+            self._fill_dictionary()
         return self.integers is not None
 
-    def _fill(self) -> None:
+    def _fill_dictionary(self) -> None:
         if not self:
             self.update(zip(self.words, map(_pack, count()), strict=False))
 
@@ -155,9 +166,9 @@ class KnownWordIds(WordIds):
         if self.table is not None and batch.text is not None:
             ids = self.table.encode(batch.text, batch.n_words, add=False)
         if ids is None:
-            self._fill()
+            self._fill_dictionary()
         return ids
 
-    def finish(self, run: Ids) -> Ids:
-        """Return the ids of a run without unknown words, for its shard."""
-        return renumber(run, self._ids)
+    def finish(self, entries: Ids) -> Ids:
+        """Return the entries of a shard with the vocabulary's ids, without unknown words."""
+        return renumber(entries, self._ids)

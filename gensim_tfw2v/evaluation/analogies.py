@@ -24,8 +24,8 @@ GENSIM_RESTRICT_VOCAB = 30_000
 #: Maximum size of a block of scores, in bytes.
 BLOCK_BYTES = 64 * 2**20
 
-#: Number of nearest words among which gensim searches for a word that is not an input.
-CANDIDATES = 5
+#: Number of nearest words that gensim considers; its answer is the first that is not an input.
+N_CANDIDATES = 5
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class AnalogyScore:
 
     @property
     def counted(self) -> int:
-        """Number of questions that the total accuracy divides by."""
+        """Number of questions that count: the total accuracy is `correct` divided by this."""
         return self._count(self.sections)
 
     @property
@@ -176,12 +176,13 @@ def evaluate_analogies(
     words = []
     for key in vectors.index_to_key[: restrict_vocab or None]:
         form = typed_form(key)
-        words.append(key if form is None else fold(form))  # None: no question contains the key
+        # a key without a typed form is in no question, but its vector is a candidate
+        words.append(key if form is None else fold(form))
     vocabulary = set(words)
     known_questions: dict[str, list[Question]] = {}
     for name, section in sections.items():
-        folded = [tuple(fold(word) for word in question) for question in section]
-        known_questions[name] = [q for q in folded if vocabulary.issuperset(q)]
+        folded_questions = [tuple(fold(word) for word in question) for question in section]
+        known_questions[name] = [q for q in folded_questions if vocabulary.issuperset(q)]
     all_questions = [question for section in known_questions.values() for question in section]
     answers = _answer(vectors, words, all_questions)
     scores = []
@@ -196,21 +197,25 @@ def _answer(
 ) -> Iterator[str | None]:
     """Yield gensim's answer to each question.
 
-    `words` contains the form, as it is in questions, of the first keys of `vectors`, which are
-    searched.
+    `words` are the first keys of `vectors`, among which answers are searched, in the form that
+    questions contain.
 
     The scores of a block of questions are one matrix product. gensim reads all vectors for each
-    question, which takes 5 to 30 times as long. Its code is called only if the two highest scores
-    differ by less than rounding errors, or if many variants of the input words exist.
+    question, which takes 5 to 30 times as long. gensim's code is called only if the two highest
+    scores differ by less than rounding errors, or if many variants of the input words exist.
     """
     rows: dict[str, list[int]] = {}
     for row, word in enumerate(words):
         rows.setdefault(word, []).append(row)
     vectors.fill_norms()
     norms = vectors.norms[: len(words)]
-    with np.errstate(invalid="ignore"):  # NaN scores fail the comparison with `margin` below
+    # Words whose vectors are zeros have scores of NaN, which are replaced below. The scores of a
+    # question that contains such a word are all NaN. They fail the comparison with `margin`, so
+    # gensim's code answers the question.
+    with np.errstate(invalid="ignore"):
         unit = (vectors.vectors[: len(words)] / norms[:, None]).astype(np.float32)
-    # The bound on rounding errors is 64 eps, times 3 because b - a + c has a norm of up to 3.
+    # The bound on rounding errors of a score is 64 eps for a unit vector. It is multiplied by 3,
+    # because b - a + c has a norm of up to 3.
     margin = 3 * 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
     block_size = max(1, BLOCK_BYTES // (4 * max(1, len(words))))
@@ -228,13 +233,13 @@ def _answer(
             row_scores[best_row] = -np.inf
             # gensim considers only five candidates, which may all be variants of the inputs
             n_variants = len(input_rows) - 3
-            if highest - float(row_scores.max()) > margin and n_variants < CANDIDATES:
+            if highest - float(row_scores.max()) > margin and n_variants < N_CANDIDATES:
                 yield words[best_row]
                 continue
-            # keys rather than rows, which gensim would take for keys if keys are integers
+            # pass keys rather than rows: if keys are integers, gensim would take rows for keys
             key_a, key_b, key_c = (vectors.index_to_key[rows[word][0]] for word in inputs)
             neighbours = vectors.most_similar(
-                [key_b, key_c], [key_a], topn=CANDIDATES, restrict_vocab=len(words)
+                [key_b, key_c], [key_a], topn=N_CANDIDATES, restrict_vocab=len(words)
             )
             candidates = [words[vectors.get_index(key)] for key, _ in neighbours]
             last_candidate = candidates[-1] if candidates else None

@@ -27,15 +27,17 @@ class EvaluationFileError(ValueError):
 
 
 def find_shipped(names: Mapping[str, str], path: Path) -> Path:
-    """Return the path of gensim's evaluation file if `path` is in `names`, otherwise `path`."""
+    """Return the path of gensim's evaluation file if `path` is a name in `names`, else `path`."""
     if path not in names:
         return path
-    # Importing gensim.test.utils.datapath would build and log a vocabulary.
+    # gensim.test.utils.datapath returns this path, too, but importing it builds a vocabulary.
     return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", names[str(path)])
 
 
 def file_kind(path: Path) -> Literal["pairs", "analogies"]:
-    """Return the kind of a file: analogies if it starts with a section header or four words.
+    """Return the kind of an evaluation file, by its first line.
+
+    A file of analogies starts with a section header or four words, and any other file is of pairs.
 
     Raises
     ------
@@ -160,13 +162,16 @@ def _lines(path: Path) -> list[tuple[int, str]]:
 
 
 def _split_fields(line: str) -> list[str]:
-    """Return the fields of a line: see `read_pairs` for the separators."""
+    """Return the fields of a line, which `read_pairs` describes."""
     delimiter = next((character for character in "\t;," if line.count(character) >= 2), None)
     return [field.strip() for field in line.split(delimiter)]
 
 
 def _is_number(text: str) -> bool:
-    """Return whether `float` accepts a text; `messages.number` is stricter."""
+    """Return whether `float` accepts a text, so that it is not the name of a column.
+
+    Ratings are read by `messages.number`, which is stricter.
+    """
     try:
         float(text)
     except ValueError:

@@ -23,10 +23,10 @@ Estimation", Computational Linguistics 41.
 """
 
 #: Default number of probe words.
-DEFAULT_PROBES = 200
+N_DEFAULT_PROBES = 200
 
 #: Number of most frequent words from which default probe words are selected.
-FREQUENT = 10_000
+N_FREQUENT = 10_000
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,8 @@ def evaluate_pairs(
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
     keys = {}
-    for key in reversed(
-        vectors.index_to_key[:restrict_vocab]
-    ):  # the first of variants replaces others
+    # reversed, so that the first of several variants replaces the later ones
+    for key in reversed(vectors.index_to_key[:restrict_vocab]):
         form = typed_form(key)
         if form is not None:
             keys[fold(form)] = key
@@ -179,19 +178,22 @@ def neighbour_agreement(
         If `k` is below 1, a vocabulary is too small for `k` neighbours, or no probe word is in
         both models.
     """
-    first = with_keys(first)
-    second = with_keys(second)
-    n_words = min(len(first), len(second), restrict_vocab or len(first))
+    first_vectors = with_keys(first)
+    second_vectors = with_keys(second)
+    n_words = min(len(first_vectors), len(second_vectors), restrict_vocab or len(first_vectors))
     if not 1 <= k < n_words:
         raise ValueError(f"k must be from 1 to {n_words - 1} (words searched, less one), got {k}")
     if isinstance(words, str):
         raise ValueError(f"words must be a list of words, got the string {quoted(words)}")
     if words is None:
-        shared_words = [word for word in first.index_to_key[:FREQUENT] if has_key(second, word)]
-        n_probes = min(DEFAULT_PROBES, len(shared_words))
+        frequent_words = first_vectors.index_to_key[:N_FREQUENT]
+        shared_words = [word for word in frequent_words if has_key(second_vectors, word)]
+        n_probes = min(N_DEFAULT_PROBES, len(shared_words))
         indices = np.linspace(0, len(shared_words) - 1, n_probes).astype(int)
         words = [shared_words[index] for index in indices]
-    probes = tuple(word for word in words if has_key(first, word) and has_key(second, word))
+    probes = tuple(
+        word for word in words if has_key(first_vectors, word) and has_key(second_vectors, word)
+    )
     if not probes:
         raise ValueError("no probe word is in both vocabularies")
 
@@ -200,9 +202,11 @@ def neighbour_agreement(
         return {word for word, _ in neighbours}
 
     n_shared = [
-        len(find_neighbours(first, probe) & find_neighbours(second, probe)) for probe in probes
+        len(find_neighbours(first_vectors, probe) & find_neighbours(second_vectors, probe))
+        for probe in probes
     ]
     overlaps = np.array(n_shared) / k
-    # the union of two sets of k elements with s shared elements has 2k - s elements
+    # Two sets of k words with s shared words have 2k - s different words. The Jaccard index
+    # s / (2k - s) equals o / (2 - o), where o = s / k is the overlap.
     jaccards = overlaps / (2 - overlaps)
     return NeighbourAgreement(float(overlaps.mean()), float(jaccards.mean()), k, probes)

@@ -16,21 +16,22 @@ from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 __all__ = ["METHODS", "MergeReport", "Merged", "Merging", "SubModel", "merge"]
 
-#: Number of example words in a report, for each number of sub-models.
-EXAMPLES = 5
+#: Maximum number of example words in a report, for each number of sub-models.
+N_EXAMPLES = 5
 
-#: FastText's rows of words and n-grams, whose means are the input rows. Row j belongs to the same
-#: word or n-gram in all sub-models, and zeros mean that it was not trained.
+#: Name of the table of FastText's rows of words and n-grams, whose means are the input rows. Row j
+#: belongs to the same word or n-gram in all sub-models. A row of zeros was not trained.
 SUBWORDS = "subwords"
 
-#: Tables that are merged in addition to the inputs, with the meaning of their rows.
-ROWS_OF = {array.table: array.rows_of for array in OUTPUT_LAYER} | {SUBWORDS: SUBWORDS}
+#: Tables that are merged in addition to the inputs. The value is what a row of the table belongs
+#: to: "words", "nodes" or "subwords".
+ROW_KINDS = {array.table: array.rows_of for array in OUTPUT_LAYER} | {SUBWORDS: SUBWORDS}
 
 
 class SubModel(NamedTuple):
     """A model of some of the V words of a vocabulary.
 
-    Its arrays are read in pieces, so they may be memory-mapped files.
+    The arrays are read in pieces, so they may be memory-mapped files.
 
     Attributes
     ----------
@@ -122,19 +123,22 @@ class Merged(NamedTuple):
     n_models: int
 
     def report(self, words: Sequence[str] | None = None) -> MergeReport:
-        """Count words by the number of sub-models that contain them; `words` gives the examples."""
+        """Count words by the number of sub-models that contain them.
+
+        `words` is the vocabulary, from which the examples are taken.
+        """
         counts = np.bincount(self.n_holders, minlength=self.n_models + 1)
         examples = {}
         for k in range(self.n_models):
             if words is not None and counts[k]:
-                first = np.flatnonzero(self.n_holders == k)[:EXAMPLES]
-                examples[k] = tuple(str(words[row]) for row in first)
+                first_rows = np.flatnonzero(self.n_holders == k)[:N_EXAMPLES]
+                examples[k] = tuple(str(words[row]) for row in first_rows)
         return MergeReport(self.n_models, tuple(map(int, counts)), examples)
 
 
 def merge(
     sub_models: Sequence[SubModel],
-    rows: int,
+    n_words: int,
     method: str = "alir",
     vector_size: int | None = None,
     seed: int = 1,
@@ -148,7 +152,7 @@ def merge(
     ----------
     sub_models : sequence of SubModel
         One or more sub-models.
-    rows : int
+    n_words : int
         Number of words V of the vocabulary.
     method : {"alir", "pca", "concat"}
         See `gensim_tfw2v.merge_models`.
@@ -173,13 +177,13 @@ def merge(
     merging_class = merging_named(method)
     if not len(sub_models):
         raise ValueError("no sub-models to merge: pass one or more")
-    row_of = [_rows_of_words(index, sub_model, rows) for index, sub_model in enumerate(sub_models)]
+    row_of = [_find_rows(index, sub_model, n_words) for index, sub_model in enumerate(sub_models)]
     inputs = _table("inputs", sub_models, row_of)
     merging = merging_class(inputs, vector_size, seed)
 
     merged_inputs = _apply(merging.merge_inputs, inputs, merging.size)
     tables = {}
-    for name, rows_of in ROWS_OF.items():
+    for name, rows_of in ROW_KINDS.items():
         if all(name in sub_model.tables for sub_model in sub_models):
             table = _table(name, sub_models, row_of if rows_of == "words" else None)
             tables[name] = _apply(merging.merge_outputs, table, merging.size)
@@ -187,28 +191,29 @@ def merge(
     return Merged(merged_inputs, tables, n_holders, len(sub_models))
 
 
-def _apply(to_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> np.ndarray:
-    merged = np.empty((table.rows, size), np.float32)
+def _apply(merge_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> np.ndarray:
+    """Return the merged rows [V, D] of a table, which `merge_piece` computes piece by piece."""
+    merged = np.empty((table.n_rows, size), np.float32)
     for piece in table.pieces():
-        merged[piece.first : piece.first + len(piece.rows)] = to_piece(piece)
+        merged[piece.first : piece.first + len(piece.rows)] = merge_piece(piece)
     return merged
 
 
-def _rows_of_words(index: int, sub_model: SubModel, rows: int) -> np.ndarray:
+def _find_rows(index: int, sub_model: SubModel, n_words: int) -> np.ndarray:
     """Return the row of each word in a sub-model's arrays, or -1 for missing words: [V], int32."""
     words = np.asarray(sub_model.words)
     if words.ndim != 1 or not len(words) or words.dtype.kind not in "iu":
         raise ValueError(f"sub-model {index}: words must be a list of one or more word indices")
-    if words.min() < 0 or words.max() >= rows:
-        raise ValueError(f"sub-model {index}: words must be from 0 to {rows - 1}")
-    in_order = len(sub_model.inputs) == len(words)
-    if not in_order and len(sub_model.inputs) != rows:
+    if words.min() < 0 or words.max() >= n_words:
+        raise ValueError(f"sub-model {index}: words must be from 0 to {n_words - 1}")
+    has_row_per_word = len(sub_model.inputs) == len(words)
+    if not has_row_per_word and len(sub_model.inputs) != n_words:
         raise ValueError(
             f"sub-model {index} has {len(sub_model.inputs)} rows: pass one row for each of its "
-            f"{len(words)} words, or one for each of all {rows} words"
+            f"{len(words)} words, or one for each of all {n_words} words"
         )
-    row_of = np.full(rows, -1, np.int32)
-    row_of[words] = np.arange(len(words)) if in_order else words
+    row_of = np.full(n_words, -1, np.int32)
+    row_of[words] = np.arange(len(words)) if has_row_per_word else words
     if np.count_nonzero(row_of >= 0) < len(words):
         raise ValueError(f"sub-model {index}: words contains duplicates")
     return row_of
@@ -217,10 +222,10 @@ def _rows_of_words(index: int, sub_model: SubModel, rows: int) -> np.ndarray:
 def _table(
     name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray] | None = None
 ) -> Table:
-    """Return the table of the arrays with this name.
+    """Return one table of the arrays that have this name in the sub-models.
 
-    With `row_of`, its rows are words. Without it, they are nodes or subwords, and rows of zeros
-    count as missing.
+    With `row_of`, rows of the table belong to words. Without it, they belong to nodes or subwords,
+    and rows of zeros count as missing.
     """
     arrays = [
         sub_model.inputs if name == "inputs" else sub_model.tables[name] for sub_model in sub_models

@@ -1,4 +1,4 @@
-"""Rows of all sub-models as one table of concatenated rows, [V, C], which is read in pieces."""
+"""Table of the concatenated rows of all sub-models, [V, C], which is read in pieces."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Bytes per `Piece`, the part of a table that is in memory.
+#: Approximate bytes of the rows of a `Piece`, the part of a table that is in memory.
 PIECE_BYTES = 1 << 26
 
 
@@ -19,8 +19,8 @@ class Piece(NamedTuple):
     first : int
         Index of the first row.
     rows : ndarray [p, C], float32
-        Rows of all sub-models, concatenated: C is the sum of their sizes. Zeros where a sub-model
-        lacks the row.
+        Rows of all sub-models, concatenated. C is the sum of the sub-models' sizes. Where a
+        sub-model lacks a row, it contains zeros.
     are_present : ndarray [p, N], bool
         True where a sub-model has the row.
     parts : sequence of slice
@@ -37,7 +37,7 @@ class Piece(NamedTuple):
         parts = [np.linalg.norm(self.rows[:, part], axis=1) for part in self.parts]
         return np.stack(parts, axis=1)
 
-    def scaled(self, factors: np.ndarray) -> np.ndarray:
+    def scale_parts(self, factors: np.ndarray) -> np.ndarray:
         """Return the rows [p, C], with each sub-model's part multiplied by its factor [p, N]."""
         sizes = [part.stop - part.start for part in self.parts]
         return self.rows * np.repeat(factors, sizes, axis=1)
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of one kind (inputs, outputs, nodes or subwords) of all sub-models.
+    """Rows of one kind (inputs, outputs, nodes or subwords) of all sub-models, as one table.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Table:
     row_of: Sequence[np.ndarray]
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows V."""
         return len(self.row_of[0])
 
@@ -72,13 +72,13 @@ class Table:
         return [array.shape[1] for array in self.arrays]
 
     @property
-    def columns(self) -> int:
+    def n_columns(self) -> int:
         """Number of columns C, the sum of the sizes."""
         return sum(self.sizes)
 
     @property
     def parts(self) -> list[slice]:
-        """Columns of each sub-model."""
+        """Range of columns of each sub-model."""
         return list(starmap(slice, pairwise(accumulate(self.sizes, initial=0))))
 
     def pieces(self) -> Iterator[Piece]:
@@ -89,21 +89,21 @@ class Table:
         ValueError
             If an element is not finite.
         """
-        step = max(1, PIECE_BYTES // (4 * self.columns))
-        for first in range(0, self.rows, step):
+        n_rows = max(1, PIECE_BYTES // (4 * self.n_columns))  # rows of a piece
+        for first in range(0, self.n_rows, n_rows):
             row_of = np.stack(
-                [row_of_model[first : first + step] for row_of_model in self.row_of], axis=1
+                [row_of_model[first : first + n_rows] for row_of_model in self.row_of], axis=1
             )
             are_present = row_of >= 0
-            rows = np.zeros((len(are_present), self.columns), np.float32)
+            rows = np.zeros((len(are_present), self.n_columns), np.float32)
             for model, (array, part) in enumerate(zip(self.arrays, self.parts, strict=True)):
-                here = are_present[:, model]
-                rows[here, part] = array[row_of[here, model]]
-                bad = np.flatnonzero(~np.isfinite(rows[:, part]).all(axis=1))
-                if len(bad):
+                is_present = are_present[:, model]
+                rows[is_present, part] = array[row_of[is_present, model]]
+                invalid_rows = np.flatnonzero(~np.isfinite(rows[:, part]).all(axis=1))
+                if len(invalid_rows):
                     raise ValueError(
                         f"sub-model {model} has {self.name} that are NaN or infinite, the first "
-                        f"in row {first + bad[0]}: leave it out, or retrain it with a smaller "
-                        "alpha"
+                        f"in row {first + invalid_rows[0]}: leave it out, or retrain it with a "
+                        "smaller alpha"
                     )
             yield Piece(first, rows, are_present, self.parts)

@@ -18,7 +18,7 @@ from gensim_tfw2v.merging.singular_vectors import gram, right_singular_vectors
 from gensim_tfw2v.messages import quoted
 
 #: Iterations of ALiR, as in the paper. Each updates the maps and the merged rows.
-ITERATIONS = 3
+N_ITERATIONS = 3
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Merging:
     """
 
     size: int
-    _maps: np.ndarray  # [C, D]
+    _maps: np.ndarray  # maps of all sub-models, stacked: [C, D]
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
         """Return merged input rows, [p, D]."""
@@ -64,20 +64,20 @@ class Concatenation(Merging):
     row is the mean of the sub-models' products, and the norm of a row is the quadratic mean of the
     sub-models' norms. So the merged model can be trained further with the usual learning rate.
 
-    See `Merging`; nothing is fitted. D is the sum of the sub-models' sizes.
+    Nothing is fitted. D is the sum of the sub-models' sizes. See `Merging` for the interface.
     """
 
     def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
-        if vector_size not in (None, inputs.columns):
+        if vector_size not in (None, inputs.n_columns):
             raise ValueError(
-                f"vector_size is {vector_size}: concatenated rows have {inputs.columns} elements; "
-                "leave it out, or use the method 'pca' or 'alir'"
+                f"vector_size is {vector_size}: concatenated rows have {inputs.n_columns} "
+                "elements; leave it out, or use the method 'pca' or 'alir'"
             )
-        self.size = inputs.columns
+        self.size = inputs.n_columns
         self._factor = np.float32(len(inputs.arrays) ** -0.5)
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """See `Merging.merge_inputs`."""
+        """Return the concatenated rows, [p, D], divided by √N."""
         return piece.rows * self._factor
 
 
@@ -88,14 +88,14 @@ class PCA(Merging):
     input rows best. A single sub-model keeps its similarities, and the same matrix maps outputs.
     The factor 1/√N has the same reason as in `Concatenation`.
 
-    See `Merging`; by default D is that of the largest sub-model.
+    By default D is that of the largest sub-model. See `Merging` for the interface.
     """
 
     def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
         self.size = check_size(
-            vector_size, max(inputs.sizes), inputs.columns, "the sum of the sub-models' sizes"
+            vector_size, max(inputs.sizes), inputs.n_columns, "the sum of the sub-models' sizes"
         )
-        products = gram(lambda: (piece.rows for piece in inputs.pieces()), inputs.columns)
+        products = gram(lambda: (piece.rows for piece in inputs.pieces()), inputs.n_columns)
         vectors = right_singular_vectors(products, self.size, seed)
         self._maps = (vectors * len(inputs.arrays) ** -0.5).astype(np.float32)
 
@@ -115,43 +115,45 @@ class ALiR(Merging):
     of (CᵀC) W. Here W is the stacked W_i, and C is the concatenated unit rows of all sub-models,
     divided by the square root of the number of sub-models that contain the word.
 
-    A merged input row has the direction of Y's row, and the mean norm of the sub-models' rows:
-    further training depends on norms. An output row is the mean of the mapped rows of the
+    A merged input row has the direction of Y's row, and the mean norm of the sub-models' rows,
+    because further training depends on norms. An output row is the mean of the mapped rows of the
     sub-models that contain the word. Orthogonal maps preserve products of inputs and outputs.
 
-    The result is in the axes of the first sub-model, if that has size D.
+    If the first sub-model has size D, the result has the same axes.
 
-    See `Merging`; by default D is that of the largest sub-model.
+    By default D is that of the largest sub-model. See `Merging` for the interface.
 
     Raises
     ------
     ValueError
-        If `vector_size` is larger than the largest sub-model's, or if a sub-model, or a group of
-        sub-models, has no word in common with the remaining ones.
+        If `vector_size` is larger than the size of the largest sub-model, or if a sub-model, or a
+        group of sub-models, has no word in common with the remaining ones.
     """
 
     def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
-        largest = max(inputs.sizes)
-        self.size = check_size(vector_size, largest, largest, "the size of the largest sub-model")
+        max_size = max(inputs.sizes)
+        self.size = check_size(vector_size, max_size, max_size, "the size of the largest sub-model")
         _check_overlap(inputs)
-        products = gram(lambda: _weighted(inputs), inputs.columns)
+        products = gram(lambda: _weighted_pieces(inputs), inputs.n_columns)
         maps = right_singular_vectors(products, self.size, seed)
-        for _ in range(ITERATIONS):
+        for _ in range(N_ITERATIONS):
             targets = products @ maps
             maps = np.concatenate([rotation(targets[part]) for part in inputs.parts])
-        first = maps[inputs.parts[0]]
-        self._maps = (maps @ first.T if len(first) == self.size else maps).astype(np.float32)
+        first_map = maps[inputs.parts[0]]
+        if len(first_map) == self.size:
+            maps = maps @ first_map.T
+        self._maps = maps.astype(np.float32)
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """See `Merging.merge_inputs`."""
+        """Return merged input rows, [p, D], with the mean norm of the sub-models' rows."""
         lengths = piece.lengths()
-        rows = piece.scaled(_inverse(lengths)) @ self._maps
-        mean_lengths = lengths.sum(axis=1, keepdims=True) * _inverse(_holders(piece))
-        return rows * (mean_lengths * _inverse(np.linalg.norm(rows, axis=1, keepdims=True)))
+        rows = piece.scale_parts(_invert(lengths)) @ self._maps
+        mean_lengths = lengths.sum(axis=1, keepdims=True) * _invert(_count_holders(piece))
+        return rows * (mean_lengths * _invert(np.linalg.norm(rows, axis=1, keepdims=True)))
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
-        """See `Merging.merge_outputs`."""
-        return super().merge_inputs(piece) * _inverse(_holders(piece))
+        """Return the means of the mapped rows, [p, D]."""
+        return super().merge_inputs(piece) * _invert(_count_holders(piece))
 
 
 #: Constructor of a merging from `inputs`, `vector_size` and `seed`.
@@ -162,7 +164,7 @@ METHODS: dict[str, Method] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
 
 
 def merging_named(method: str) -> Method:
-    """Return the method of this name; raise a ValueError if it is unknown."""
+    """Return the method with this name; raise a ValueError if there is none."""
     if method not in METHODS:
         *names, last = METHODS
         raise ValueError(f"method is {quoted(method)}: use {', '.join(names)} or {last}")
@@ -172,14 +174,17 @@ def merging_named(method: str) -> Method:
 def rotation(products: np.ndarray) -> np.ndarray:
     """Return the map R [C, D] for which A R is nearest to B, from the products AᵀB [C, D].
 
-    It is the polar factor, which solves the Procrustes problem (Schönemann 1966). R is orthogonal;
-    if C and D differ, it has orthonormal rows or columns.
+    R is the polar factor of AᵀB, which solves the Procrustes problem (Schönemann 1966). It is
+    orthogonal. If C and D differ, it has orthonormal rows or columns.
     """
     return polar(products)[0]
 
 
 def check_size(vector_size: int | None, default: int, max_size: int, reason: str) -> int:
-    """Return the size of merged rows; raise a ValueError if it is below 1 or above `max_size`."""
+    """Return the size of merged rows; raise a ValueError if it is below 1 or above `max_size`.
+
+    `reason` is the meaning of `max_size` in the message.
+    """
     size = default if vector_size is None else vector_size
     if not isinstance(size, Integral) or not 1 <= size <= max_size:
         raise ValueError(
@@ -188,40 +193,44 @@ def check_size(vector_size: int | None, default: int, max_size: int, reason: str
     return int(size)
 
 
-def _weighted(inputs: Table) -> Iterator[np.ndarray]:
-    """Yield unit rows divided by the square root of the number of sub-models with the word."""
+def _weighted_pieces(inputs: Table) -> Iterator[np.ndarray]:
+    """Yield the rows C of `ALiR`.
+
+    They are unit rows, divided by the square root of the number of sub-models with the word.
+    """
     for piece in inputs.pieces():
-        yield piece.scaled(_inverse(piece.lengths()) * _inverse(_holders(piece)) ** 0.5)
+        yield piece.scale_parts(_invert(piece.lengths()) * _invert(_count_holders(piece)) ** 0.5)
 
 
-def _holders(piece: Piece) -> np.ndarray:
-    """Return the number of sub-models that have each row: [p, 1], float32."""
+def _count_holders(piece: Piece) -> np.ndarray:
+    """Count, for each row, the sub-models that have it: [p, 1], float32."""
     return piece.are_present.sum(axis=1, keepdims=True).astype(np.float32)
 
 
-def _inverse(values: np.ndarray) -> np.ndarray:
-    """Return 1 / x, and 0 for 0, because a row of zeros has no direction."""
+def _invert(values: np.ndarray) -> np.ndarray:
+    """Return 1 / x for each value, and 0 for 0, so that rows of zeros remain zeros."""
     return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
 
 
 def _check_overlap(inputs: Table) -> None:
     """Raise a ValueError if sub-models cannot be aligned; warn if they share few words."""
     are_present = [row_of >= 0 for row_of in inputs.row_of]
-    shared = np.array([[np.count_nonzero(a & b) for b in are_present] for a in are_present])
-    reached = np.linalg.matrix_power((shared > 0).astype(float), len(are_present))[0] > 0
-    if not reached.all():
-        groups = [", ".join(map(str, np.flatnonzero(part))) for part in (reached, ~reached)]
+    n_shared = np.array([[np.count_nonzero(a & b) for b in are_present] for a in are_present])
+    # sub-models that share words with the first one, directly or through further sub-models
+    are_linked = np.linalg.matrix_power((n_shared > 0).astype(float), len(are_present))[0] > 0
+    if not are_linked.all():
+        groups = [", ".join(map(str, np.flatnonzero(part))) for part in (are_linked, ~are_linked)]
         raise ValueError(
             f"sub-models {groups[0]} have no word in common with {groups[1]}, so they cannot be "
             "aligned: leave some out, train on larger samples, or merge by 'concat' or 'pca'"
         )
     are_shared = sum(part.astype(np.int32) for part in are_present) > 1
     for index, (part, size) in enumerate(zip(are_present, inputs.sizes, strict=True)):
-        if len(are_present) > 1 and (common := np.count_nonzero(part & are_shared)) < size:
+        if len(are_present) > 1 and (n_common := np.count_nonzero(part & are_shared)) < size:
             logger.warning(
                 "sub-model %i shares only %i words with the others, fewer than its %i dimensions: "
                 "the alignment of its remaining words is not determined",
                 index,
-                common,
+                n_common,
                 size,
             )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-#: Rows compared at a time.
+#: Number of rows that are compared at a time.
 ROWS_PER_COMPARISON = 1 << 14
 
 
@@ -23,7 +23,7 @@ def group_equal_rows(
     Returns
     -------
     dict of int to list of int
-        The first row of each group of two or more equal rows, and the later rows of the group,
+        Groups of two or more equal rows: the first row of each group, and a list of its later rows,
         ascending. A row whose checksum equals that of a different row by chance is in no group.
     """
     _, first_indices, inverse = np.unique(checksums, return_index=True, return_inverse=True)

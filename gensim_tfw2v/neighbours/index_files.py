@@ -15,7 +15,7 @@ from gensim_tfw2v.neighbours.vector_checksums import VectorChecksums
 
 
 def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -> None:
-    """Write an index to two files, both or none; see `NeighbourIndex.save`."""
+    """Write an index to two files: either both are written, or none; see `NeighbourIndex.save`."""
     header: dict[str, Any] = {
         "dtype": graph.dtype,
         "expansion_search": graph.expansion_search,
@@ -28,7 +28,7 @@ def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -
     header["checksum"] = _checksum(data, header)
 
     def write(target: Any) -> None:
-        if not isinstance(target, str):  # the path is a device or pipe, which is open
+        if not isinstance(target, str):  # an open file, because the path is a device or a pipe
             raise ValueError(f"{path}: is no file; an index is two files, {path} and .json")
         Path(target).write_bytes(data)
         Path(f"{target}.json").write_text(json.dumps(header), "utf-8")
@@ -37,7 +37,7 @@ def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -
 
 
 def _find_header(path: Path) -> Path:
-    """Return the path of an index's second file; raise a FileNotFoundError if it is missing."""
+    """Return the path of an index's JSON file; raise a FileNotFoundError if it is missing."""
     header_path = Path(f"{path}.json")
     if not header_path.exists():
         message = f"missing, so {path} is no index; build one, with: tfw2v index"
@@ -48,7 +48,7 @@ def _find_header(path: Path) -> Path:
 def read_index(path: Path) -> tuple[NeighbourGraph, VectorChecksums]:
     """Read the files of an index, and map the graph into memory; see `NeighbourIndex.load`."""
     try:
-        with path.open("rb"):  # if the file is missing, the error names it
+        with path.open("rb"):  # if the graph's file is missing, raises an error that names it
             text = _find_header(path).read_bytes()
         data = np.memmap(path, np.uint8, "r")
         header = strict_json(text)
@@ -73,7 +73,7 @@ def read_index(path: Path) -> tuple[NeighbourGraph, VectorChecksums]:
 
 
 def check_keys(keys: list[Any]) -> list[str | int]:
-    """Return keys as JSON stores them; raise a TypeError for other types than strings, integers."""
+    """Return keys as JSON stores them; raise a TypeError unless all are strings or integers."""
     for key in keys:
         if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
             raise TypeError(
@@ -84,5 +84,5 @@ def check_keys(keys: list[Any]) -> list[str | int]:
 
 
 def _checksum(data: Any, header: dict[str, Any]) -> int:
-    """Return the checksum of a graph's file and of the header without its checksum."""
+    """Return the checksum of a graph's file and of the header, which lacks a checksum so far."""
     return zlib.crc32(json.dumps(header, sort_keys=True).encode(), zlib.crc32(data))

@@ -19,13 +19,13 @@ from gensim_tfw2v.processes.threads import defer_interrupts
 if TYPE_CHECKING:
     from usearch.index import Index
 
-#: USearch's names of the types.
+#: USearch's names of the types in which it stores vectors.
 TYPES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "binary": "b1"}
 
-#: Minimum of a divisor, so that zero vectors remain zero vectors.
+#: Minimum divisor in place of a vector's largest element, so that zero vectors remain zero vectors.
 MIN_DIVISOR = np.float32(1e-36)
 
-#: Number of rows that are added at a time; interrupts are deferred meanwhile.
+#: Number of rows that are added at a time. Ctrl-C has no effect until they are added.
 ROWS_AT_A_TIME = 1024
 
 
@@ -42,9 +42,11 @@ class NeighbourGraph:
     index : usearch.index.Index
         Nodes and edges. The key of a node is the first row of its vector.
     equal_rows : dict of int to list of int
-        Nodes of several equal vectors, with the other rows of each, ascending.
+        For each node of several equal vectors, the rows of these vectors except the first,
+        ascending.
     data : bytes or numpy.ndarray, optional
-        Memory of the index, if the index does not own it. USearch keeps no reference to it.
+        Memory of the index, if the index does not own it. USearch keeps no reference to the memory,
+        so the graph keeps one.
     """
 
     def __init__(
@@ -154,7 +156,7 @@ class NeighbourGraph:
         n_nodes = min(n_candidates, self.n_nodes)
         codes = encode(queries, self.dtype)
         matches = self._search(codes, n_nodes, n_threads, exact)
-        if matches is None:  # edges lead to too few nodes
+        if matches is None:  # the search by edges has reached too few nodes
             matches = self._search(codes, n_nodes, n_threads, exact=True)
         rows = matches.keys.reshape(len(queries), n_nodes).astype(np.int64)
         distances = matches.distances.reshape(rows.shape)
@@ -179,9 +181,9 @@ class NeighbourGraph:
         return matches if n_matches == n_nodes else None
 
     def cosines(self, query: np.ndarray, distances: np.ndarray) -> np.ndarray:
-        """Return the cosines of a query, [D], and stored vectors at distances from it.
+        """Return the cosines of a query, [D], and stored vectors, from their distances.
 
-        The cosines are estimated if `dtype` is binary, and 0 if the query is a zero vector.
+        The cosines are estimates if `dtype` is binary, and 0 if the query is a zero vector.
         """
         if not query.any():
             return np.zeros_like(distances)
@@ -209,18 +211,19 @@ class NeighbourGraph:
 
 
 def encode(rows: np.ndarray, dtype: str) -> np.ndarray:
-    """Return vectors, [..., D], in the form that USearch stores, which loses their lengths."""
+    """Return vectors, [..., D], in the form that USearch stores. Their lengths are lost."""
     if dtype == "binary":
         return np.packbits(rows > 0, axis=-1)
-    largest = np.abs(rows).max(axis=-1, keepdims=True)
+    max_elements = np.abs(rows).max(axis=-1, keepdims=True)
     if dtype == "int8":
-        # USearch scales by the row's length, which leaves most of the 8 bits unused
-        return np.rint(rows * (127 / np.maximum(largest, MIN_DIVISOR))).astype(np.int8)
+        # scaled to ±127 here: USearch would divide by the row's length, so that most of the 8 bits
+        # would be unused
+        return np.rint(rows * (127 / np.maximum(max_elements, MIN_DIVISOR))).astype(np.int8)
     # scaling by powers of 2 keeps USearch's sums of squares from overflowing
-    scaled = np.ldexp(rows, -np.frexp(largest)[1]).astype(np.float32, copy=False)
+    scaled = np.ldexp(rows, -np.frexp(max_elements)[1]).astype(np.float32, copy=False)
     return scaled + np.float32(0)  # turns -0 into 0, so that all zero vectors are equal
 
 
 def _split(rows: np.ndarray) -> list[np.ndarray]:
-    """Split rows into parts that are added at a time."""
+    """Split the indices of rows into parts of at most `ROWS_AT_A_TIME`."""
     return np.array_split(rows, 1 + len(rows) // ROWS_AT_A_TIME)

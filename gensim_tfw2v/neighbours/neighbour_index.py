@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: docs/index-of-neighbours.md.
 MANY_ELEMENTS = 30_000_000
 
-#: Number of queries that are searched at a time; interrupts are deferred meanwhile.
+#: Number of queries that are searched at a time. Ctrl-C has no effect until their search is done.
 QUERIES_AT_A_TIME = 256
 
 #: Number of rows that are checked at a time.
@@ -56,9 +56,10 @@ class NeighbourIndex:
     connectivity : int
         Edges per vector, from 2 up.
     expansion_add, expansion_search : int, optional
-        Candidates that adding a vector, and a search, keep. More find more of the nearest
-        neighbours, in more time. A search keeps 64 by default, 384 if the vectors have more than 30
-        million elements, and 8 times as many with ``"binary"``.
+        Number of candidates that are kept while a vector is added, and during a search. With more
+        candidates, a search finds more of the nearest neighbours, but takes longer. A search keeps
+        64 by default, 384 if the vectors have more than 30 million elements, and 8 times as many
+        with ``"binary"``.
     workers : int, optional
         Number of threads; by default one per core.
     progress : bool, optional
@@ -77,9 +78,10 @@ class NeighbourIndex:
     -----
     An index does not follow changes of its vectors. Searches raise a ValueError after further
     training, after gensim's methods have added or changed vectors, and when ``most_similar`` of
-    different vectors calls them. If code has written to elements of ``vectors.vectors``, this is
-    certain only if a changed row is a result, or a key of the query; other rows are compared in
-    turn, all of them within V / 8 searches. `check` compares all.
+    different vectors calls the index. If code has written to elements of ``vectors.vectors``, the
+    next search raises the error only if a changed row is a result, or a key of the query. The
+    remaining rows are compared gradually, all of them within V / 8 searches. `check` compares all
+    rows immediately.
 
     Examples
     --------
@@ -160,7 +162,7 @@ class NeighbourIndex:
             If `vector` does not have D finite elements; if the vectors have changed since the index
             was built; if ``most_similar`` of different vectors calls this method.
         """
-        vectors, query_rows = _calling_vectors(sys._getframe(1))
+        vectors, query_rows = _find_calling_vectors(sys._getframe(1))
         if vectors is None:
             vectors = self._vectors
         search = RowSearch(self._graph, self._allowed, vectors, n_threads=1)
@@ -231,14 +233,14 @@ class NeighbourIndex:
     def subset(self, keys: Iterable[Any] | Callable[[Any], bool]) -> NeighbourIndex:
         """Return an index that finds only some of the keys.
 
-        It shares the vectors and the graph of this one, and can be passed to gensim as an
-        `indexer`, too. A search finds `topn` of these keys, if there are that many. If they are
-        few, or far from the query, it compares them all.
+        The subset shares the vectors and the graph of this index, and can be passed to gensim as an
+        `indexer`, too. A search finds `topn` keys, unless the subset has fewer. If the keys are
+        few, or far from the query, the search compares all of them.
 
         Parameters
         ----------
         keys : iterable, or function (key) -> bool
-            The keys to find, or whether to find a key.
+            The keys to find, or a function that returns whether to find a key.
 
         Raises
         ------
@@ -336,18 +338,21 @@ class NeighbourIndex:
         return index
 
     def _keys_of(self, vectors: KeyedVectors | None) -> list[Any]:
-        """Return the keys of vectors, which may be integers where a file of an index has text."""
+        """Return the keys of vectors, or those of the index without vectors.
+
+        An integer among the keys of vectors may be text in the index's files.
+        """
         return self.keys if vectors is None else vectors.index_to_key
 
     def _require_unchanged(
         self, vectors: KeyedVectors | None, rows: list[int], n_uses: int = 0
     ) -> None:
-        """Raise if a change of vectors is found; see `VectorChecksums.find_change`."""
+        """Raise a ValueError if `VectorChecksums.find_change` finds a change of vectors."""
         if vectors is not None:
             self._raise_if(self._checksums.find_change(vectors, rows, n_uses), vectors)
 
     def _raise_if(self, difference: str, vectors: KeyedVectors) -> None:
-        """Raise if the description of a difference between `vectors` and the index is not ""."""
+        """Raise a ValueError with a difference between `vectors` and the index, unless it is ""."""
         if difference and vectors is self._vectors:
             raise ValueError(
                 f"the vectors have changed since the index was built: {difference}; build it again"
@@ -360,7 +365,7 @@ class NeighbourIndex:
 
 
 def _keyed_vectors(vectors: Any) -> KeyedVectors:
-    """Return KeyedVectors, or those of a model's words."""
+    """Return `vectors`, if they are KeyedVectors, or the ``wv`` of a model."""
     keyed_vectors = getattr(vectors, "wv", vectors)
     if not isinstance(keyed_vectors, KeyedVectors):
         raise TypeError(
@@ -387,14 +392,15 @@ def _require_finite(vectors: KeyedVectors) -> None:
 
 
 def _count_threads(workers: int | None) -> int:
-    """Return the number of threads that an argument sets; by default one per core."""
+    """Return `workers` as a checked number of threads; by default one per core."""
     return len(usable_cores()) if workers is None else _WHOLE("workers", workers)
 
 
-def _calling_vectors(frame: FrameType) -> tuple[KeyedVectors | None, list[int]]:
+def _find_calling_vectors(frame: FrameType) -> tuple[KeyedVectors | None, list[int]]:
     """Return the KeyedVectors whose ``most_similar`` runs in a frame, and the rows of its keys.
 
-    gensim's method passes only a vector to an indexer, which cannot know whose vector it is.
+    gensim's method passes only a vector to an indexer, so the index looks at the method's local
+    variables to find the vectors and keys of the query. Returns (None, []) for any other caller.
     """
     if frame.f_code.co_name == "most_similar":
         caller = frame.f_locals.get("self")

@@ -17,17 +17,17 @@ from gensim_tfw2v.neighbours.neighbour_graph import NeighbourGraph
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-#: Cosines that are computed at a time when all vectors are compared.
+#: Maximum number of cosines that are in memory when all vectors are compared.
 COSINES_AT_A_TIME = 1 << 24
 
-#: Rows that are read at a time when all vectors are compared.
+#: Number of rows that are read at a time when all vectors are compared.
 ROWS_AT_A_TIME = 1 << 14
 
 #: Number of vectors that a search of the graph compares per candidate. A search that would compare
 #: more vectors than exist compares all of them instead.
 COMPARISONS_PER_CANDIDATE = 16
 
-#: Minimum of a divisor.
+#: Divisor in place of the length of a zero vector.
 MIN_LENGTH = 1e-100
 
 
@@ -63,7 +63,8 @@ class RowSearch:
         `queries` are unit vectors, [n, D].
         """
         n_ranked = 2 * n_rows
-        if self.graph.dtype == "binary":  # signs rank so roughly that all candidates are needed
+        # signs rank vectors only roughly, so more of the candidates are ranked by their cosines
+        if self.graph.dtype == "binary":
             n_ranked = max(n_ranked, self.graph.expansion_search)
         n_candidates = n_ranked
         n_compared = self.graph.n_rows
@@ -106,7 +107,7 @@ class RowSearch:
         return results
 
     def all_cosines(self, queries: np.ndarray) -> np.ndarray:
-        """Return the cosines of unit queries, [n, D], and all allowed rows: [n, rows]."""
+        """Return the cosines of unit queries, [n, D], and all allowed rows: [n, n_allowed]."""
         n_all = self.graph.n_rows
         rows = np.arange(n_all) if self.allowed is None else self.allowed[0]
         if self.vectors is None:
@@ -144,9 +145,10 @@ def scale_queries(queries: np.ndarray, n_dimensions: int) -> np.ndarray:
 
 
 def lengths(rows: np.ndarray) -> np.ndarray:
-    """Return the lengths of vectors, [..., D], of float64, because float32 may not hold squares.
+    """Return the lengths of vectors, [..., D], for use as divisors.
 
-    The lengths of zero vectors are positive, so that their cosines are 0.
+    The vectors must be float64, because squares may overflow in float32. For zero vectors, the
+    result is positive, so that their cosines are 0.
     """
     return np.maximum(np.sqrt(np.einsum("...d,...d->...", rows, rows)), MIN_LENGTH)
 

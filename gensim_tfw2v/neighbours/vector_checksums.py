@@ -1,4 +1,4 @@
-"""Checksums of vectors, by which an index that was built from them detects later changes."""
+"""Checksums of vectors, by which an index detects that its vectors have changed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gensim_tfw2v.messages import quoted
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-#: Rows per block.
-BLOCK = 64
+#: Number of rows of a block.
+BLOCK_ROWS = 64
 
-#: Number of uses after which one block is compared, which takes a few percent of a search's time.
+#: Number of searches per comparison of a block, which takes a few percent of a search's time.
 USES_PER_BLOCK = 8
 
 
@@ -26,9 +26,9 @@ class VectorChecksums:
     """Checksums of V vectors of D dimensions, and their keys.
 
     gensim's methods and `train` replace the array of the vectors or that of their norms. If either
-    was replaced, `find_change` compares all vectors. Code that writes to elements of the
-    array leaves both, so each call also compares the rows that it is passed, and every eighth use
-    compares a block of rows, each block in turn.
+    was replaced, `find_change` compares all vectors. Code that writes to elements of an array
+    replaces neither. Therefore each call of `find_change` also compares the rows that it is passed,
+    and every eighth use of the vectors compares the next block of rows.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class VectorChecksums:
     size : int
         D.
     total : int
-        CRC-32 of all rows, which are concatenated.
+        CRC-32 of all rows, concatenated.
     """
 
     def __init__(self, keys: list[Any], size: int, total: int) -> None:
@@ -59,7 +59,7 @@ class VectorChecksums:
         return checksums
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the references to arrays, which exist in this process only."""
+        """Return the attributes to pickle, without references to arrays of this process."""
         return self.__dict__ | {"_arrays": None}
 
     def find_difference(self, vectors: KeyedVectors) -> str:
@@ -97,16 +97,16 @@ class VectorChecksums:
         rows : list of int
             Rows to compare.
         n_uses : int
-            Number of uses to count.
+            Number of uses of the vectors (searches) that this call stands for.
         """
-        if not self._are_known(vectors):
+        if not self._are_same_arrays(vectors):
             return self.find_difference(vectors)
-        change = self._find_row_change(vectors.vectors, rows)
-        if not change:
-            change = self._find_block_change(vectors.vectors, n_uses)
-        if change:
-            self._arrays = None  # later calls compare all rows
-        return change
+        description = self._find_row_change(vectors.vectors, rows)
+        if not description:
+            description = self._find_block_change(vectors.vectors, n_uses)
+        if description:
+            self._arrays = None  # so that later calls compare all rows
+        return description
 
     def _find_row_change(self, vectors: Any, rows: list[int]) -> str:
         """Compare rows of an array; describe the first change, or return "" without one."""
@@ -121,23 +121,26 @@ class VectorChecksums:
         return ""
 
     def _find_block_change(self, vectors: np.ndarray, n_uses: int) -> str:
-        """Count uses, and compare the blocks that are due; describe a change, or return ""."""
+        """Count uses, and compare the next blocks, one per `USES_PER_BLOCK` uses.
+
+        Returns the description of a change, or "".
+        """
         self._n_uses += n_uses
         if self._n_uses < USES_PER_BLOCK:
             return ""
-        n_due, self._n_uses = divmod(self._n_uses, USES_PER_BLOCK)
+        n_compared, self._n_uses = divmod(self._n_uses, USES_PER_BLOCK)
         n_blocks = len(self._prefixes) - 1
-        for _ in range(min(n_due, n_blocks)):
+        for _ in range(min(n_compared, n_blocks)):
             block = self._next_block % n_blocks
             self._next_block = block + 1
-            start = block * BLOCK
-            part = np.ascontiguousarray(vectors[start : start + BLOCK])
+            start = block * BLOCK_ROWS
+            part = np.ascontiguousarray(vectors[start : start + BLOCK_ROWS])
             if zlib.crc32(part.data, self._prefixes[block]) != self._prefixes[block + 1]:
                 end = start + len(part)
                 return f"a vector of words {start + 1:,} to {end:,} has changed"
         return ""
 
-    def _are_known(self, vectors: KeyedVectors) -> bool:
+    def _are_same_arrays(self, vectors: KeyedVectors) -> bool:
         """Return whether the arrays of `vectors` are those that were last compared in full."""
         if self._arrays is None:
             return False
@@ -147,7 +150,8 @@ class VectorChecksums:
 
     def _remember(self, vectors: KeyedVectors, rows: np.ndarray, prefixes: list[int]) -> None:
         """Store the arrays and checksums with which `find_change` compares."""
-        # The next training, or change by gensim's methods, replaces the norms if they are filled.
+        # Fill the norms: only then do training and gensim's methods replace them, so that
+        # `find_change` notices.
         with np.errstate(over="ignore"):  # the norm of a long vector may be infinite
             vectors.fill_norms()
         self._arrays = weakref.ref(rows), weakref.ref(vectors.norms)
@@ -159,15 +163,15 @@ class VectorChecksums:
 def row_checksums(rows: np.ndarray) -> array[int]:
     """Return the CRC-32 of each of V rows."""
     checksums = array("I")
-    for start in range(0, len(rows), BLOCK):
-        checksums.extend(map(zlib.crc32, np.ascontiguousarray(rows[start : start + BLOCK])))
+    for start in range(0, len(rows), BLOCK_ROWS):
+        checksums.extend(map(zlib.crc32, np.ascontiguousarray(rows[start : start + BLOCK_ROWS])))
     return checksums
 
 
 def prefix_checksums(rows: np.ndarray) -> list[int]:
     """Return the CRC-32 of the rows before each block, and of all rows."""
     checksums = [0]
-    for start in range(0, len(rows), BLOCK):
-        part = np.ascontiguousarray(rows[start : start + BLOCK])
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = np.ascontiguousarray(rows[start : start + BLOCK_ROWS])
         checksums.append(zlib.crc32(part.data, checksums[-1]))
     return checksums

@@ -1,4 +1,4 @@
-"""Reading of a model's corpus: once, both to count its words and to train on it."""
+"""Reading of a model's corpus, once for both counting its words and training on it."""
 
 import logging
 import os
@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # only models of documents import this module
 logger = logging.getLogger(__name__)
 
 
-#: Index of the count in each unit among the arguments of a `Progress` callback.
-COUNTS = {"words": 0, "sentences": 1, "B": 3}
+#: For each unit of progress, the index of its count among the arguments of a `Progress` callback.
+PROGRESS_INDEX = {"words": 0, "sentences": 1, "B": 3}
 
 
 def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -> Corpus:
@@ -70,14 +70,15 @@ class CorpusReader:
     """
 
     trains_at_once = False
-    _scanned: "tuple[Scan, Tags | None, object] | None" = None  # with the source's identity
+    #: Last scan, with the tags of its documents and the identity of its source.
+    _kept_scan: "tuple[Scan, Tags | None, object] | None" = None
 
     def scan(self, source: Source, config: TrainingConfig, tags: "Tags | None" = None) -> Scan:
         """Count the words of a corpus, and the `tags` of documents."""
-        self._scanned = None
+        self._kept_scan = None
         logger.info("collecting all words and their counts")
         item = "sentence" if tags is None else "document"
-        identity = _identity_of(source)  # a source may change while it is read
+        identity = _identity_of(source)  # before reading: a change during it is then noticed
         corpus = find_corpus(source, config, tags)
         with progress_bar(
             "counting words", config.progress, unit=corpus.unit, total=corpus.total
@@ -92,15 +93,15 @@ class CorpusReader:
                     n_words,
                     n_word_types,
                 )
-                bar.update(state[COUNTS[corpus.unit]] - bar.n)
+                bar.update(state[PROGRESS_INDEX[corpus.unit]] - bar.n)
 
             scan = scan_corpus(corpus, config.encoded_dir, progress)
         release_memory()
         if tags is not None and corpus.has_line_tags:
             tags.n_integers = scan.corpus_count
-        # an iterable may later yield a different corpus
+        # an iterable may later yield a different corpus: keep its scan only if training follows now
         if isinstance(source, Path) or self.trains_at_once:
-            self._scanned = scan, tags, identity
+            self._kept_scan = scan, tags, identity
         else:
             scan.close()
         logger.info(
@@ -120,9 +121,9 @@ class CorpusReader:
         tags: "KnownTags | None" = None,
     ) -> EncodedCorpus:
         """Return the corpus: words as ids of the vocabulary, and tags as rows of `tags`."""
-        if self._scanned is not None:
-            scan, scanned_tags, identity = self._scanned
-            self._scanned = None
+        if self._kept_scan is not None:
+            scan, scanned_tags, identity = self._kept_scan
+            self._kept_scan = None
             is_same = identity == _identity_of(source)
             with closing(scan.temporary):  # removes the provisional ids
                 if is_same:
@@ -141,13 +142,13 @@ def read_corpus(
     config: TrainingConfig,
     tags: "KnownTags | None" = None,
 ) -> EncodedCorpus:
-    """Read and encode a corpus that has not been counted; `label` is that of the progress bar."""
+    """Read and encode a corpus without counting its words; the progress bar shows `label`."""
     corpus = find_corpus(source, config, tags)
     rows = tags.rows(tags.vectors) if tags is not None and corpus.has_line_tags else None
     with progress_bar(label, config.progress, unit=corpus.unit, total=corpus.total) as bar:
 
         def progress(*state: int) -> None:
-            bar.update(state[COUNTS[corpus.unit]] - bar.n)
+            bar.update(state[PROGRESS_INDEX[corpus.unit]] - bar.n)
 
         return encode_corpus(corpus, key_to_index, config.encoded_dir, progress, rows)
 
@@ -155,7 +156,7 @@ def read_corpus(
 def _identity_of(source: Source) -> object:
     """Return an identity of a file, which changes with its content, or of an iterable object."""
     if not isinstance(source, Path):
-        return id(source), source  # keeping the object keeps its id from being reused
+        return id(source), source  # while this tuple exists, no other object has the same id
     status = os.stat(source)
     identity = (os.path.realpath(source), status.st_dev, status.st_ino)
     if stat.S_ISREG(status.st_mode):  # the time of a pipe changes with each byte

@@ -83,7 +83,7 @@ class Weights:
     def _choose_rows_in_place(self) -> RowsInPlace | None:
         """Return the rows to train in place; None to train copies of the model's arrays."""
         model = self.model
-        # FastText needs copies, because its rows are gathered from two arrays, and so does
+        # Copies are needed for FastText, whose rows are gathered from two arrays, and for
         # `dm_concat`, where kernels split an output into several rows.
         if self.subwords is not None or model.layer1_size != model.vector_size:
             return None

@@ -77,7 +77,7 @@ def cluster(launcher):
 def small(monkeypatch):
     """Let machines share small texts too."""
     monkeypatch.setattr(readers, "MIN_BYTES", 1)
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 20_000)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 20_000)
 
 
 @pytest.fixture(autouse=True)
@@ -232,7 +232,7 @@ def test_missing_worker_is_named(tmp_path, monkeypatch):
 def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, monkeypatch, caplog):
     text = tmp_path / "text.txt"
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 1 << 18)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 1 << 18)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
     monkeypatch.setattr(sessions, "OPERATION_SECONDS", 5.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)

@@ -21,7 +21,7 @@ def temporary(tmp_path, monkeypatch) -> Path:
 def reader_kind(request, monkeypatch) -> str:
     """Way of reading texts: in one run, in runs of 10 kB by threads, or by pure Python."""
     if request.param == "several runs":
-        monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 10_000)
+        monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 10_000)
     if request.param == "pure Python":
         for module in (text_corpus, scanner, word_ids):
             monkeypatch.setattr(module, "library", lambda: None)

@@ -55,7 +55,7 @@ def encode_integers(choose):
 def main():
     compiled_library.KERNELS = built
     shard_files.MAX_SENTENCE, shard_files.SHARD_ENTRIES = 7, 50
-    known = scanner.Known({"a": 2, "漢字": 0, "w" * 70: 1, "not there": 3})
+    known = scanner.KnownWords({"a": 2, "漢字": 0, "w" * 70: 1, "not there": 3})
     choose, refused = random.Random(5), 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "text")
@@ -74,7 +74,7 @@ def main():
             words = [piece.decode("utf-8", "surrogateescape") for piece in pieces]
             joined = strings.join_strings([words[:9], tuple(words[9:])])
             assert joined == "".join(f"{word}\0" for word in words).encode("utf-8", "surrogatepass")
-            scanner.BLOCK = choose.choice((1, 2, 3, 8, 100, 1 << 18))
+            scanner.BLOCK_BYTES = choose.choice((1, 2, 3, 8, 100, 1 << 18))
             try:
                 tagged = number % 3 == 0
                 text = FileRange(str(path), 0, path.stat().st_size)

@@ -149,8 +149,8 @@ LINES = st.lists(
 def test_line_numbers_do_not_depend_on_how_files_are_cut(
     tmp_path, monkeypatch, long_lines, pieces, size
 ):
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", size)
-    monkeypatch.setattr(scanner, "BLOCK", size % 9 + 1)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", size)
+    monkeypatch.setattr(scanner, "BLOCK_BYTES", size % 9 + 1)
     monkeypatch.setattr(shard_files, "SHARD_ENTRIES", size)
     path = tmp_path / "text"
     path.write_text("".join(pieces), "utf-8", newline="")
@@ -311,7 +311,7 @@ def test_samples_hold_whole_documents():
     reader, _ = scanned(items)
     with reader.encoded(items, {"a": 0, "b": 1}) as corpus:
         (unit,) = corpus.units(1000)
-        sample = Sampling("random", 2, 0.5, 1).of(unit.read(), 0, 0, 0).reshape(-1, 5)
+        sample = Sampling("random", 2, 0.5, 1).select(unit.read(), 0, 0, 0).reshape(-1, 5)
     assert 10 < len(sample) < 40
     assert (sample[:, 1:] == [FIRST_TAG - 50, 0, 1, END]).all()
 

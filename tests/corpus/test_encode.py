@@ -53,7 +53,7 @@ def test_file_iterable_and_scan_give_the_same_corpus(odd_file, reader_kind):
 def test_shards_that_are_written_and_read_in_pieces_hold_whole_sentences(
     shard, tmp_path, monkeypatch, reader_kind
 ):
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 1 << 30)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 1 << 30)
     monkeypatch.setattr(shard_files, "SHARD_ENTRIES", shard)
     path = tmp_path / "long.txt"
     words = [f"w{n * n % 97}" for n in range(150_000)]
@@ -126,9 +126,9 @@ def test_random_texts_are_decoded_unchanged(
     kept = [[w for w in sentence if w in known] for sentence in expected]
     kept = [sentence for sentence in kept if sentence]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scanner, "BLOCK", block)
+        patch.setattr(scanner, "BLOCK_BYTES", block)
         if reader_kind == "several runs":
-            patch.setattr(text_corpus, "BYTES_A_RUN", block)
+            patch.setattr(text_corpus, "BYTES_PER_RUN", block)
         patch.setattr(shard_files, "MAX_SENTENCE", longest)
         patch.setattr(shard_files, "SHARD_ENTRIES", shard)
         with encode_texts([path], known) as corpus:
@@ -185,8 +185,8 @@ def test_any_words_are_counted_and_encoded_as_by_dictionaries(data, odd, batch, 
     kept = [[word for word in words if word in known] for words in corpus]
     given = [np.array(words, object) for words in corpus] if arrays else corpus
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sentences, "BATCH", batch)
-        patch.setattr(sentences, "SLICE", 2)
+        patch.setattr(sentences, "BATCH_WORDS", batch)
+        patch.setattr(sentences, "SLICE_ITEMS", 2)
         with scan_sentences(given) as scan, scan.encode(known) as encoded:
             assert list(scan.raw_vocab.items()) == list(counts.items())
             assert list(map(type, scan.raw_vocab)) == list(map(type, counts))
@@ -196,7 +196,7 @@ def test_any_words_are_counted_and_encoded_as_by_dictionaries(data, odd, batch, 
 
 
 def test_list_that_changes_between_items_is_read_before_each_change(monkeypatch):
-    monkeypatch.setattr(sentences, "BATCH", 3)
+    monkeypatch.setattr(sentences, "BATCH_WORDS", 3)
     words = []
 
     def changing():
@@ -214,7 +214,7 @@ def test_list_that_changes_between_items_is_read_before_each_change(monkeypatch)
 
 @pytest.mark.parametrize("read", [scan_sentences, lambda read: encode_sentences(read, {"a": 0})])
 def test_errors_of_words_and_of_generators_are_raised(read, monkeypatch, temporary):
-    monkeypatch.setattr(sentences, "BATCH", 2)
+    monkeypatch.setattr(sentences, "BATCH_WORDS", 2)
     with pytest.raises(TypeError, match="unhashable|dict key"):
         read([["a", "b"], ["c", ["d"]]])
     with pytest.raises(TypeError, match="'int' object is not iterable"):

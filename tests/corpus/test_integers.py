@@ -115,8 +115,8 @@ def way(request, monkeypatch) -> str:
 @pytest.mark.parametrize("batch", [7, 1000, 1 << 17])
 @pytest.mark.parametrize("name", SOURCES)
 def test_integers_of_any_source_are_read_as_lists_of_ints(name, batch, way, tmp_path, monkeypatch):
-    monkeypatch.setattr(integer_sentences, "BATCH", batch)
-    monkeypatch.setattr("gensim_tfw2v.corpus.integer_arrays.BATCH", batch)
+    monkeypatch.setattr(integer_sentences, "BATCH_WORDS", batch)
+    monkeypatch.setattr("gensim_tfw2v.corpus.integer_arrays.BATCH_WORDS", batch)
     pairs, sentences, n_items = scanned(SOURCES[name](tmp_path))
     assert (pairs, sentences, n_items) == counted(LISTS)
     assert {type(word) for word, _ in pairs} == {int}
@@ -240,7 +240,7 @@ def test_kinds_of_sentences_may_change_anywhere(sentences, batch, longest, as_li
     source = sentences if as_list else Restartable(lambda: sentences)
     with pytest.MonkeyPatch.context() as patch:
         for module in ("integer_sentences", "sentences"):
-            patch.setattr(f"gensim_tfw2v.corpus.{module}.BATCH", batch)
+            patch.setattr(f"gensim_tfw2v.corpus.{module}.BATCH_WORDS", batch)
         patch.setattr(shard_files, "MAX_SENTENCE", longest)
         patch.setattr(shard_files, "SHARD_ENTRIES", 10)
         expected = counted(lists)
@@ -286,7 +286,7 @@ def test_batches_whose_lengths_do_not_add_up_are_refused(lengths):
 @compiled
 def test_too_many_different_integers_are_refused(monkeypatch):
     monkeypatch.setattr(integer_table, "MAX_WORDS", 300)
-    monkeypatch.setattr("gensim_tfw2v.corpus.integer_arrays.BATCH", 100)
+    monkeypatch.setattr("gensim_tfw2v.corpus.integer_arrays.BATCH_WORDS", 100)
     assert len(scanned(np.arange(200).reshape(2, 100))[0]) == 200
     with pytest.raises(ValueError, match="more than 300 different integers"):
         scanned(np.arange(400).reshape(4, 100))

@@ -42,7 +42,7 @@ def refusing(*_):
     "ways", [[made], [made, late], [lost, late], [lost, made, lost], [refusing], [lost, lost]]
 )
 def test_every_run_is_read_once_though_machines_are_lost(ways, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 20_000)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 20_000)
     all_called, called = threading.Event(), set()
 
     def note(name, way):
@@ -82,7 +82,7 @@ def test_error_stops_the_reading_of_other_machines(tmp_path, monkeypatch):
     """An error here sets `stopped`, which machines wait for."""
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000 + b"\xff\n")
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 10_000)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 10_000)
     begun, told = threading.Event(), threading.Event()
 
     def waiting(run, prefix, known, tagged, stopped):
@@ -104,7 +104,7 @@ def test_error_stops_the_reading_of_other_machines(tmp_path, monkeypatch):
 def test_threads_have_stopped_reading_when_an_error_is_raised(tmp_path, monkeypatch):
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000)
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 10_000)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 10_000)
     scan, reading = run_readers.scan, []
 
     def slow(*arguments):

@@ -16,7 +16,7 @@ from gensim_tfw2v import TableDocuments, TableSentences, corpus
 from gensim_tfw2v.corpus import word_ids
 from gensim_tfw2v.corpus.corpus_kinds import KINDS
 from gensim_tfw2v.corpus.encode import encode_corpus, scan_corpus
-from gensim_tfw2v.corpus.integer_arrays import IntegerArrays, Rows
+from gensim_tfw2v.corpus.integer_arrays import IntegerArrays, SentenceBlock
 from gensim_tfw2v.corpus.protocol import Corpus, CorpusSource
 from gensim_tfw2v.corpus.scanner import library
 from gensim_tfw2v.corpus.sentence_corpus import IntegerCorpus, SentenceCorpus
@@ -80,7 +80,7 @@ EXAMPLES = {
     "pyarrow": Example("arrays", lambda _: pa.array(INTEGERS), IntegerCorpus, INTEGERS),
     "batches": Example(
         "batches of integers",
-        lambda _: IntegerArrays([Rows.ragged(np.ravel(INTEGERS), np.array([0, 3, 6]))]),
+        lambda _: IntegerArrays([SentenceBlock.ragged(np.ravel(INTEGERS), np.array([0, 3, 6]))]),
         IntegerCorpus,
         INTEGERS,
     ),

@@ -76,7 +76,7 @@ def test_file_size_limit_is_reported_and_files_are_removed(tmp_path, temporary, 
     small = """
         import resource
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-        text_corpus.BYTES_A_RUN = int(sys.argv[2])
+        text_corpus.BYTES_PER_RUN = int(sys.argv[2])
         try:
             scan_texts([sys.argv[1]])
         except OSError as error:
@@ -161,7 +161,7 @@ INTERRUPTED = """
         print("reading", flush=True)
         while True:
             time.sleep(1)
-    text_corpus.BYTES_A_RUN = 1 << 20
+    text_corpus.BYTES_PER_RUN = 1 << 20
     scan_texts([sys.argv[1]], progress=progress)
 """
 
@@ -198,8 +198,8 @@ def test_interrupt_stops_reading_threads(tmp_path, temporary, is_pipe):
     else:
         path.write_bytes(b"a b c d e f g\n" * 1_000_000)
     slow = """
-        text_corpus.BYTES_A_RUN = 1 << 20
-        scanner.BLOCK = 1  # reading takes a minute
+        text_corpus.BYTES_PER_RUN = 1 << 20
+        scanner.BLOCK_BYTES = 1  # reading takes a minute
         print("reading", flush=True)
         scan_texts([sys.argv[1]])
     """

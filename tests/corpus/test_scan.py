@@ -52,7 +52,7 @@ def test_odd_files_are_counted_as_by_gensim(odd_file, reader_kind):
 
 
 def test_more_runs_than_lines_give_the_same_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 2)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 2)
     path = tmp_path / "tiny.txt"
     path.write_text("a b\nb\nc a d")
     with scan_texts([path]) as scan:
@@ -61,7 +61,7 @@ def test_more_runs_than_lines_give_the_same_counts(tmp_path, monkeypatch):
 
 def test_ranges_cover_a_file_and_end_at_line_ends(odd_file, monkeypatch):
     for number in range(1, 9):
-        monkeypatch.setattr(text_corpus, "BYTES_A_RUN", max(1, odd_file.stat().st_size // number))
+        monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", max(1, odd_file.stat().st_size // number))
         runs = cut_texts([whole_file(str(odd_file))])
         assert 1 <= len(runs) <= number + 1
         assert all(len(run) == 1 and run[0].path == str(odd_file) for run in runs)
@@ -135,7 +135,7 @@ def test_scan_can_be_encoded_twice():
 
 def test_progress_rises_to_the_totals(tmp_path, reader_kind, monkeypatch):
     monkeypatch.setattr(
-        text_corpus, "BYTES_A_RUN", (1 << 20 if reader_kind == "several runs" else 1 << 30)
+        text_corpus, "BYTES_PER_RUN", (1 << 20 if reader_kind == "several runs" else 1 << 30)
     )
     monkeypatch.setattr(threads, "REPORT_SECONDS", 0.001)
     path = tmp_path / "text.txt"

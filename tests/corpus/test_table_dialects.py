@@ -370,7 +370,7 @@ def test_tables_are_refused_with_a_cure_that_reads_them(tmp_path, name):
 @pytest.mark.parametrize("n_rows", [0, 3, 2000])
 def test_blocks_that_are_not_plain_are_read_after_plain_ones(tmp_path, monkeypatch, n_rows):
     """pyarrow parses the first blocks, and Python's csv module the rows from an inch mark on."""
-    monkeypatch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK", 1000)
+    monkeypatch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK_BYTES", 1000)
     texts = [f"{number} a, b" for number in range(n_rows)] + ['5" disk', "c", 'a "b, c"']
     path = write_csv(tmp_path / "t.csv", texts)
     path.write_text(path.read_text().replace('"5"" disk"', '5" disk'))
@@ -383,7 +383,7 @@ def test_blocks_that_are_not_plain_are_read_after_plain_ones(tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
 def test_only_the_type_of_the_column_counts_in_json(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK", 1000)
+    monkeypatch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK_BYTES", 1000)
     others = [1, "x", None, [1], {"a": 1}, 2.5, [["b"]]]
     rows = [{"o": others[number % 7]} for number in range(1000)] + [{"text": "a b", "o": 1}]
     rows += [{"o": 1, "text": None}, {"text": "c"}]
@@ -538,7 +538,7 @@ def test_random_texts_are_read_as_pandas_reads_them_or_refused(
     assume(f"\r{sep}" not in text)  # pandas loses the separator after a blank line
     options = {"sep": sep, "quotechar": quotechar, "escapechar": escapechar, "newlines": newlines}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK", block)
+        patch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK_BYTES", block)
         try:
             words = words_of(path, "y", **options)
         except ValueError:
@@ -577,7 +577,7 @@ def test_random_json_is_read_as_the_json_module_reads_it(
         (folder / "random.json").write_text(json.dumps(rows, indent=indent), encoding="utf-8")
         for name in ("random.jsonl", "random.json"):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK", block)
+                patch.setattr("gensim_tfw2v.corpus.tables.table_streams.BLOCK_BYTES", block)
                 patch.setattr(
                     "gensim_tfw2v.corpus.tables.list_cells.look_like_lists", lambda cells: False
                 )

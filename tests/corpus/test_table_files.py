@@ -22,7 +22,7 @@ from pyarrow import csv, feather, orc, parquet
 from gensim_tfw2v import TableDocuments, TableSentences, TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.corpus.encode import scan_corpus
 from gensim_tfw2v.corpus.tables import table_streams
-from gensim_tfw2v.corpus.text_corpus import BYTES_A_RUN, TextCorpus, cut_texts
+from gensim_tfw2v.corpus.text_corpus import BYTES_PER_RUN, TextCorpus, cut_texts
 from tests.corpus.reference import LEE, ODD, decoded, open_corpus
 
 ROOT = Path(__file__).parents[2]
@@ -106,7 +106,7 @@ def test_rows_of_strings_are_split_at_white_space(tmp_path_factory, kind, rows, 
     path = tmp_path_factory.getbasetemp() / f"{kind}.parquet"
     write(path, rows, STRINGS[kind])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_streams, "ROWS", batch)
+        patch.setattr(table_streams, "BATCH_ROWS", batch)
         sentences = TableSentences(path, "text")
         expected = split(rows)
         assert list(sentences) == expected
@@ -119,7 +119,7 @@ def test_rows_of_strings_are_split_at_white_space(tmp_path_factory, kind, rows, 
 @pytest.mark.parametrize("name", ["t.parquet", "t.jsonl"])
 @pytest.mark.parametrize("batch", [1, 2, 100])
 def test_rows_of_lists_are_sentences(tmp_path, monkeypatch, name, kind, batch):
-    monkeypatch.setattr(table_streams, "ROWS", batch)
+    monkeypatch.setattr(table_streams, "BATCH_ROWS", batch)
     rows = [["New York", "is"], None, [], ["a", None, "b"], [None], ["", "a"]] * 3
     path = write(tmp_path / name, rows, LISTS[kind])
     expected = [["New York", "is"], ["a", "b"], ["", "a"]] * 3
@@ -166,7 +166,7 @@ def test_csv_has_only_text(tmp_path):
     (None, "a b"), ("2020-01-01", "a b"), (None, None), ([], ["a b"]), (["2020-01-01"], ["a b"]),
 ])  # fmt: skip
 def test_types_of_json_are_not_guessed_from_dates_and_nulls(tmp_path, monkeypatch, first, then):
-    monkeypatch.setattr(table_streams, "BLOCK", 1000)
+    monkeypatch.setattr(table_streams, "BLOCK_BYTES", 1000)
     path = write(tmp_path / "t.jsonl", [first] * 100 + [then] * 100)
     words = [row.split() if isinstance(row, str) else row for row in (first, then)]
     expected = [row for row in words if row for _ in range(100)]
@@ -191,9 +191,9 @@ def test_parts_of_a_folder_are_read_in_parallel_and_in_order(tmp_path, monkeypat
     for number in range(3):
         write(tmp_path / f"{number}.parquet", LINES[number::3])
     ranges = TableSentences(tmp_path, "text").ranges
-    monkeypatch.setattr("gensim_tfw2v.corpus.text_corpus.BYTES_A_RUN", 10_000)
+    monkeypatch.setattr("gensim_tfw2v.corpus.text_corpus.BYTES_PER_RUN", 10_000)
     runs = cut_texts(ranges)
-    assert len(runs) == 3 and BYTES_A_RUN > 10_000
+    assert len(runs) == 3 and BYTES_PER_RUN > 10_000
     with scan_corpus(TextCorpus(ranges, tagged=True)) as scan:
         assert scan.corpus_count == len(LINES)
         assert list(scan.raw_vocab) == list(
@@ -233,7 +233,7 @@ CUT = gzip.compress(b"texts\na\n" * 5000, mtime=0)[:-20]
      "store the table as Parquet"),
 ])  # fmt: skip
 def test_bad_tables_are_refused(tmp_path, monkeypatch, name, content, message):
-    monkeypatch.setattr(table_streams, "BLOCK", 1000)
+    monkeypatch.setattr(table_streams, "BLOCK_BYTES", 1000)
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(ValueError) as refused:
@@ -281,7 +281,7 @@ from gensim_tfw2v import TableSentences
 from gensim_tfw2v.corpus.tables import table_streams
 from gensim_tfw2v.corpus.tables.column_text import ColumnText
 
-table_streams.BLOCK = 1 << 18
+table_streams.BLOCK_BYTES = 1 << 18
 path, options = sys.argv[1], eval(sys.argv[2])
 sentences = TableSentences(path, "text", **options)
 column = sentences.ranges[0].column

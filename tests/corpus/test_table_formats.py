@@ -90,7 +90,7 @@ import sys
 from gensim_tfw2v import TableSentences
 from gensim_tfw2v.corpus.tables import table_streams
 
-table_streams.BLOCK = 1 << 12
+table_streams.BLOCK_BYTES = 1 << 12
 readers = [iter(TableSentences(path, "text")) for path in sys.argv[1:] * 5]
 print(*(next(reader)[0] for reader in readers))
 """

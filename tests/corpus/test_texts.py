@@ -45,7 +45,7 @@ def test_runs_cover_all_lines_in_order(files, runs, tmp_path_factory):
         path.write_bytes(b"\n".join(lines))
     texts = [whole_file(str(path)) for path in paths]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BYTES_A_RUN", max(1, -(-bytes_of(texts) // runs)))
+        patch.setattr(module, "BYTES_PER_RUN", max(1, -(-bytes_of(texts) // runs)))
         cut = cut_texts(texts)
     assert len(cut) <= runs and all(cut)
     pieces = [piece for run in cut for piece in run]
@@ -64,7 +64,7 @@ def test_runs_have_about_equal_sizes(folder, monkeypatch):
     texts = [whole_file(str(path)) for path in sorted(folder.iterdir())]
     assert [text.is_stream for text in texts] == [False, True, False, False, False]
     size = bytes_of(texts)
-    monkeypatch.setattr(module, "BYTES_A_RUN", size // 4)
+    monkeypatch.setattr(module, "BYTES_PER_RUN", size // 4)
     sizes = [bytes_of(run) for run in cut_texts(texts)]
     assert len(sizes) == 4 and sum(sizes) == size
     assert max(sizes) < 0.35 * size

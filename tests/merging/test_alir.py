@@ -53,7 +53,7 @@ def test_words_missing_in_some_sub_models_are_rebuilt(rng, truth):
 
 
 def test_many_iterations_without_noise_converge_to_the_truth(rng, truth, monkeypatch):
-    monkeypatch.setattr(methods, "ITERATIONS", 300)
+    monkeypatch.setattr(methods, "N_ITERATIONS", 300)
     merged = merge(sub_models(rotated(rng, truth, 4, missing=0.4)), V)
     held = merged.n_holders > 0
     assert_rotated(merged.inputs[held], truth[held], atol=1e-2)

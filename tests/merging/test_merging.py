@@ -210,7 +210,7 @@ def test_vector_size_is_checked_and_applied(method, rng, truth):
 def test_merging_many_columns_in_passes_gives_the_same_result(method, rng, truth, monkeypatch):
     models = rotated(rng, truth, 4, 0.3, noise=0.2)
     expected = merge(sub_models(models), V, method.name).inputs
-    monkeypatch.setattr(singular_vectors, "LARGEST_MATRIX", 5)
+    monkeypatch.setattr(singular_vectors, "MAX_MATRIX_COLUMNS", 5)
     found = merge(sub_models(models), V, method.name).inputs
     assert_rotated(found, expected, atol=1e-2)
 

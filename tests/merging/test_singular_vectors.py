@@ -12,7 +12,7 @@ def gram_of(rows, step=70):
 
 @pytest.fixture(params=[4096, 0], ids=["matrix", "passes"])
 def largest(request, monkeypatch):
-    monkeypatch.setattr(singular_vectors, "LARGEST_MATRIX", request.param)
+    monkeypatch.setattr(singular_vectors, "MAX_MATRIX_COLUMNS", request.param)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_flat_spectrum_keeps_nearly_the_optimal_energy(decay, largest):
 
 
 def test_equal_seeds_give_equal_vectors(rows, monkeypatch):
-    monkeypatch.setattr(singular_vectors, "LARGEST_MATRIX", 0)
+    monkeypatch.setattr(singular_vectors, "MAX_MATRIX_COLUMNS", 0)
     first, again = (right_singular_vectors(gram_of(rows), 5, seed=2) for _ in range(2))
     np.testing.assert_array_equal(first, again)
 

@@ -90,7 +90,7 @@ def test_small_corpora_and_fasttext_do_not_depend_on_workers():
 
 @pytest.mark.usefixtures("in_blocks")
 def test_file_and_its_sentences_give_the_same_result(monkeypatch):
-    monkeypatch.setattr(text_corpus, "BYTES_A_RUN", 1 << 16)  # several runs, as for large files
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 1 << 16)  # several runs, as for large files
     monkeypatch.setattr(shard_files, "SHARD_ENTRIES", 20_000)
     sentences = list(LineSentence(LEE))
     one = fingerprint(train(workers=2))

@@ -71,7 +71,7 @@ def by_hand(trial, given, number):
             if not given.sampling.has_unit(number, unit.index, len(order)):
                 continue
             index = (epoch * given.sampling.n_samples + number) * len(order) + unit.index
-            sample = given.sampling.of(unit.read(), number, unit.index, epoch)
+            sample = given.sampling.select(unit.read(), number, unit.index, epoch)
             seen.update(sample[sample >= 0].tolist())
             named = [replace(unit, index=index)]
             tables = trial.by_hand(named, epoch, tables, lambda _, sample=sample: sample)

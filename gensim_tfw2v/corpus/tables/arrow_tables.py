@@ -9,7 +9,7 @@ from gensim_tfw2v.corpus.tables.table_options import TableOptions
 
 
 class _BinaryTable:
-    """Table whose file contains the types of its columns."""
+    """Table in a binary file, which stores the types of its columns."""
 
     def __init__(self, path: str, options: TableOptions) -> None:
         self.path = path
@@ -49,7 +49,8 @@ class ParquetTable(_BinaryTable):
             groups = map(file.metadata.row_group, range(file.num_row_groups))
             size = sum(group.total_byte_size for group in groups)
             n_rows = min(
-                table_streams.ROWS, table_streams.BLOCK * file.metadata.num_rows // max(1, size)
+                table_streams.BATCH_ROWS,
+                table_streams.BLOCK_BYTES * file.metadata.num_rows // max(1, size),
             )
             for batch in file.iter_batches(max(1, n_rows), columns=[column]):
                 yield batch.column(column)
@@ -85,7 +86,7 @@ class ArrowTable(_BinaryTable):
 
 
 def _open_ipc(source: Any, options: Any = None) -> Any:
-    """Open a file of Arrow's batches, or a stream of them."""
+    """Open Arrow's batches, which may be in the format of a file or of a stream."""
     from pyarrow import ipc
 
     is_file = bytes(source.read(6)) == b"ARROW1"
@@ -94,7 +95,7 @@ def _open_ipc(source: Any, options: Any = None) -> Any:
 
 
 class FeatherTable(_BinaryTable):
-    """Feather 1 file, a format that pyarrow is about to drop: it is refused."""
+    """Feather 1 file. It is refused, because pyarrow is about to drop this format."""
 
     @cached_property
     def schema(self) -> Any:
@@ -125,9 +126,13 @@ class OrcTable(_BinaryTable):
 
 
 def _cut(column: Any) -> Iterator[Any]:
-    """Yield an array in slices of at most about `BLOCK` bytes and `ROWS` rows."""
+    """Yield an array in slices of at most about `BLOCK_BYTES` bytes and `BATCH_ROWS` rows."""
     n_rows = max(
-        1, min(table_streams.ROWS, table_streams.BLOCK * len(column) // max(1, column.nbytes))
+        1,
+        min(
+            table_streams.BATCH_ROWS,
+            table_streams.BLOCK_BYTES * len(column) // max(1, column.nbytes),
+        ),
     )
     for start in range(0, len(column), n_rows):
         yield column.slice(start, n_rows)
@@ -135,4 +140,6 @@ def _cut(column: Any) -> Iterator[Any]:
 
 def _batch_rows(n_rows: int, n_bytes: int) -> int:
     """Return the number of rows of a batch, for a table or an array of this size."""
-    return max(1, min(table_streams.ROWS, table_streams.BLOCK * n_rows // max(1, n_bytes)))
+    return max(
+        1, min(table_streams.BATCH_ROWS, table_streams.BLOCK_BYTES * n_rows // max(1, n_bytes))
+    )

@@ -1,4 +1,4 @@
-"""A column of strings as a text: a line per row."""
+"""A column of strings as a text with a line per row."""
 
 import io
 import os
@@ -14,19 +14,19 @@ from gensim_tfw2v.corpus.tables.table_options import TableColumn
 try:
     import pyarrow as pa
     from pyarrow import compute
-except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
-    pass
+except ModuleNotFoundError:
+    pass  # `require_pyarrow` raises when a table is opened; `import *` must work without pyarrow
 
 
 @dataclass(frozen=True, order=True)
 class ColumnRange(FileRange):
-    """A column of a whole table, as lines of text."""
+    """Whole column of a table, which is read as lines of text."""
 
     column: TableColumn = field(kw_only=True)
 
     @classmethod
     def whole(cls, path: str, column: TableColumn) -> "ColumnRange":
-        """Return the range of a table."""
+        """Return the range of a column of the table with this path."""
         return cls(path, 0, os.path.getsize(path), is_stream=True, column=column)
 
     def open(self) -> BinaryIO:
@@ -35,7 +35,7 @@ class ColumnRange(FileRange):
 
 
 class ColumnText(io.RawIOBase):
-    """A column of strings as a stream of UTF-8 text: a line per row, empty for a null."""
+    """Column of strings as a stream of UTF-8 text: a line per row, and an empty line for a null."""
 
     def __init__(self, path: str, column: TableColumn) -> None:
         require_pyarrow()
@@ -43,23 +43,23 @@ class ColumnText(io.RawIOBase):
         self._unread = memoryview(b"")
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True: the stream can be read."""
         return True
 
-    def readinto(self, into: Any) -> int:
-        """Fill a buffer; return the number of bytes, 0 at the end."""
+    def readinto(self, buffer: Any) -> int:
+        """Write the next bytes to a buffer; return their number, 0 at the end of the column."""
         text = pa.large_string()
         while not self._unread and (column := next(self._batches, None)) is not None:
             if not len(column):
                 continue
             column = compute.fill_null(column.cast(text), "")
             column = compute.replace_substring(column, "\n", " ")
-            ends = pa.scalar("\n", text)
-            lines = compute.binary_join_element_wise(column, ends, pa.scalar("", text))
-            _, offsets, buffer = lines.buffers()
+            newline = pa.scalar("\n", text)
+            lines = compute.binary_join_element_wise(column, newline, pa.scalar("", text))
+            _, offsets, text_buffer = lines.buffers()
             stop = np.frombuffer(offsets, np.int64)[len(lines)]  # end of the text in the buffer
-            self._unread = memoryview(buffer or b"").cast("B")[:stop]
-        size = min(len(into), len(self._unread))
-        into[:size] = self._unread[:size]
+            self._unread = memoryview(text_buffer or b"").cast("B")[:stop]
+        size = min(len(buffer), len(self._unread))
+        buffer[:size] = self._unread[:size]
         self._unread = self._unread[size:]
         return size

@@ -1,9 +1,9 @@
 """Dialects of CSV: rows read strictly by Python's csv module, and checks of whole blocks.
 
-The strict reader defines how a table is read: as pandas reads it, but what pandas would guess is an
-error. It raises for text after a closing quote, for rows of different lengths, and for a newline in
-a quoted cell unless the user allows it. `complete_rows` recognizes blocks on which a faster parser
-agrees with it.
+`StrictRows` defines how a table is read: as pandas reads it, but it raises an error where pandas
+would guess. The errors are text after a closing quote, rows of different lengths, and a newline in
+a quoted cell unless the user allows it. `complete_rows` recognizes blocks that a faster parser
+reads in the same way.
 """
 
 import csv
@@ -19,8 +19,8 @@ from gensim_tfw2v.messages import quoted
 #: Characters that may separate cells, from the most to the least likely.
 SEPARATORS = (",", "\t", ";", "|")
 
-#: Rows from which a separator is guessed.
-SAMPLE = 20
+#: Number of first lines from which a separator is guessed.
+SAMPLE_ROWS = 20
 
 
 class Dialect(NamedTuple):
@@ -33,7 +33,7 @@ class Dialect(NamedTuple):
 
     def reader(self, lines: Iterator[str], strict: bool = True) -> Any:
         """Return Python's csv reader of this dialect."""
-        csv.field_size_limit(max(csv.field_size_limit(), table_streams.BLOCK))
+        csv.field_size_limit(max(csv.field_size_limit(), table_streams.BLOCK_BYTES))
         return csv.reader(
             lines,
             delimiter=self.sep,
@@ -45,22 +45,28 @@ class Dialect(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Return whether a parser of bytes reads the dialect as Python's csv module does."""
+        """Return whether a parser that works on bytes can read the dialect.
+
+        Such a parser and Python's csv module agree if the separator and the quote are ASCII, and no
+        character escapes others.
+        """
         return self.escapechar is None and (self.sep + (self.quotechar or "")).isascii()
 
 
-class _Newline(Exception):
-    """Newline in a quoted or escaped cell, which the user has not allowed."""
+class _NewlineError(Exception):
+    """A quoted or escaped cell contains a newline, which the user has not allowed."""
 
 
 class StrictRows:
-    """Rows of cells, each of the same length, without blank lines.
+    """Rows of a table of text: lists of cells, all of the same length, without blank lines.
 
     Parameters
     ----------
     text : io.TextIOBase
         Text whose line ends are not translated.
     dialect : Dialect
+    has_header : bool
+        Whether the first row contains the names of the columns.
 
     Attributes
     ----------
@@ -78,7 +84,10 @@ class StrictRows:
         self.location = ""
 
     def __iter__(self) -> Iterator[list[str]]:
-        """Raise a ValueError with the row and a cure for a table that can't be read reliably."""
+        """Yield the rows.
+
+        If the table can't be read reliably, the ValueError names the row and a cure.
+        """
         reader = self._dialect.reader(self._lines())
         row_number = self._first_row
         n_cells = 0
@@ -91,7 +100,7 @@ class StrictRows:
                 row = next(reader)
             except StopIteration:
                 return
-            except _Newline:
+            except _NewlineError:
                 raise ValueError(f"{self.location}: {self._newline_message()}") from None
             except csv.Error as error:
                 raise ValueError(f"{self.location}: {self._quote_message(error)}") from None
@@ -104,12 +113,12 @@ class StrictRows:
             row_number += 1
 
     def _lines(self) -> Iterator[str]:
-        max_length = table_streams.BLOCK
+        max_length = table_streams.BLOCK_BYTES
         while line := self._text.readline(max_length + 1):
             if len(line) > max_length:
                 raise ValueError(f"{self.location}: {table_streams.long_row_message()}")
             if not self._is_new_row and not self._dialect.newlines:
-                raise _Newline
+                raise _NewlineError
             if self._is_new_row:
                 self._line = line
             self._is_new_row = False
@@ -153,8 +162,12 @@ class StrictRows:
 
 
 def guess_sep(head: str, dialect: Dialect) -> str | None:
-    """Return a different separator that splits all of the first rows into equally many cells."""
-    lines = [line for line in head.splitlines()[:SAMPLE] if line.strip()]
+    """Guess the separator of a table that the separator of the dialect does not split into cells.
+
+    Returns a separator that splits each of the first rows into the same number of cells, two or
+    more, or None if none does. `head` is the start of the table's text.
+    """
+    lines = [line for line in head.splitlines()[:SAMPLE_ROWS] if line.strip()]
     for sep in SEPARATORS:
         if sep == dialect.sep or sep in (dialect.quotechar, dialect.escapechar):
             continue
@@ -171,8 +184,8 @@ def guess_sep(head: str, dialect: Dialect) -> str | None:
 def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
     """Return the number of bytes of complete rows at the start of a block.
 
-    Returns None if quotes are used in a way that parsers may read differently, or a quoted cell
-    contains a newline that is not allowed. `is_last` blocks end a file, perhaps without a newline.
+    Returns None if parsers may read the block's quotes differently, or a quoted cell contains a
+    newline that is not allowed. With `is_last`, the block ends the file, perhaps without a newline.
     The dialect must be plain.
     """
     quote = (dialect.quotechar or "").encode()
@@ -181,30 +194,32 @@ def complete_rows(dialect: Dialect, block: bytes, is_last: bool) -> int | None:
     data = np.frombuffer(block, np.uint8)
     quotes = np.flatnonzero(data == quote[0])
     ends = np.flatnonzero(data == ord("\n"))
-    # a row end is outside of quotes if the number of quotes before it is even
-    n_before = np.searchsorted(quotes, ends)
-    outside = ends[n_before % 2 == 0]
-    if len(outside) < len(ends) and not dialect.newlines:
-        # an incomplete last row has no newline, so it can't be the reason
-        return None
-    stop = len(block) if is_last else int(outside[-1]) + 1 if len(outside) else 0
+    # a newline is outside of quotes, and ends a row, if the number of quotes before it is even
+    n_quotes_before = np.searchsorted(quotes, ends)
+    row_ends = ends[n_quotes_before % 2 == 0]
+    if len(row_ends) < len(ends) and not dialect.newlines:
+        return None  # a newline is inside of quotes
+    stop = len(block) if is_last else int(row_ends[-1]) + 1 if len(row_ends) else 0
     quotes = quotes[: np.searchsorted(quotes, stop)]
     if len(quotes) % 2:
         return None
-    # an opening quote starts a cell, and a closing one ends it, except in a doubled quote
-    opening = quotes[::2]
-    closing = quotes[1::2]
-    is_single = opening[1:] != closing[:-1] + 1
-    opening = np.concatenate([opening[:1], opening[1:][is_single]])
-    closing = np.concatenate([closing[:-1][is_single], closing[-1:]])
-    limits = np.zeros(256, bool)
-    limits[[ord(dialect.sep), ord("\n"), ord("\r")]] = True
-    is_start = limits[data[opening - 1]] | (opening == 0)
-    is_end = limits[data[np.minimum(closing + 1, len(data) - 1)]] | (closing + 1 == len(data))
+    # Opening quotes must start a cell, and closing ones must end it. A closing quote and an opening
+    # one directly behind it are a doubled quote within a cell, and are left out.
+    opening_quotes = quotes[::2]
+    closing_quotes = quotes[1::2]
+    is_single = opening_quotes[1:] != closing_quotes[:-1] + 1
+    opening_quotes = np.concatenate([opening_quotes[:1], opening_quotes[1:][is_single]])
+    closing_quotes = np.concatenate([closing_quotes[:-1][is_single], closing_quotes[-1:]])
+    is_limit = np.zeros(256, bool)  # by byte: whether it separates cells
+    is_limit[[ord(dialect.sep), ord("\n"), ord("\r")]] = True
+    is_start = is_limit[data[opening_quotes - 1]] | (opening_quotes == 0)
+    is_end = is_limit[data[np.minimum(closing_quotes + 1, len(data) - 1)]] | (
+        closing_quotes + 1 == len(data)
+    )
     if not (is_start.all() and is_end.all()):
         return None
     if not dialect.newlines and b"\r" in block:
-        returns = np.flatnonzero(data[:stop] == ord("\r"))
-        if (np.searchsorted(quotes, returns) % 2).any():
+        carriage_returns = np.flatnonzero(data[:stop] == ord("\r"))
+        if (np.searchsorted(quotes, carriage_returns) % 2).any():
             return None
     return stop

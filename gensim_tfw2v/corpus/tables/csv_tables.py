@@ -1,7 +1,7 @@
 """Reader of CSV and similar tables of text.
 
-pyarrow parses a table block by block as long as its blocks are in the plainest form, which
-`complete_rows` checks. From the first other block on, `StrictRows` reads the table or refuses it.
+pyarrow parses a table block by block as long as `complete_rows` accepts the blocks. From the first
+block that is not accepted, `StrictRows` reads the rest of the table, or raises an error.
 """
 
 import io
@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from gensim_tfw2v.corpus.decompression import HEAD
+from gensim_tfw2v.corpus.decompression import HEAD_BYTES
 from gensim_tfw2v.corpus.tables import table_streams
 from gensim_tfw2v.corpus.tables.csv_dialect import Dialect, StrictRows, complete_rows, guess_sep
 from gensim_tfw2v.corpus.tables.table_blocks import parse_blocks, read_blocks
@@ -20,7 +20,10 @@ from gensim_tfw2v.corpus.tables.table_streams import open_utf8, undecodable_mess
 
 
 class CsvTable:
-    """Table of text in which a character, by default `sep`, separates the cells of a row."""
+    """Table of text, such as CSV. A character separates the cells of a row.
+
+    The character is the option ``sep`` in `options`, if it is set, or the argument `sep`.
+    """
 
     def __init__(self, path: str, options: TableOptions, sep: str = ",") -> None:
         self.path = path
@@ -33,32 +36,35 @@ class CsvTable:
     def names(self) -> list[str]:
         """Names of all columns."""
         with self._open_rows() as rows:
-            first = next(iter(rows), None)
-            for cell in first or ():
+            first_row = next(iter(rows), None)
+            for cell in first_row or ():
                 self._check_decoded(cell, rows.location)
         names = self.options.names
-        if first is None:
+        if first_row is None:
             raise ValueError("Empty CSV file")
         if names is not None:
-            if len(names) != len(first):
-                raise ValueError(f"has {len(first)} columns, but names has {len(names)}")
+            if len(names) != len(first_row):
+                raise ValueError(f"has {len(first_row)} columns, but names has {len(names)}")
             return list(names)
         if self.options.has_header:
-            return first
-        if len(first) == 1 and self.options.sep is None and (hint := self.hint()):
+            return first_row
+        if len(first_row) == 1 and self.options.sep is None and (hint := self.hint()):
             raise ValueError(f"has one column{hint}")
-        return [str(index) for index in range(len(first))]
+        return [str(index) for index in range(len(first_row))]
 
     def hint(self) -> str:
         """Return the advice for a table whose cells are separated differently, or ""."""
         with open_utf8(self.path, self.options.encoding) as source:
-            head = source.read(HEAD)
+            head = source.read(HEAD_BYTES)
         if sep := guess_sep(head.decode("utf-8", "replace"), self.dialect):
             return f"; cells look separated by {sep!r}: pass sep={sep!r}"
         return ""
 
     def column_type(self, column: str) -> Any:
-        """Return pyarrow's type of text, whatever a column looks like; None if it is missing."""
+        """Return pyarrow's type of strings, as which all cells are read.
+
+        Returns None if the column is missing.
+        """
         import pyarrow as pa
 
         return pa.string() if column in self.names else None
@@ -73,7 +79,7 @@ class CsvTable:
                     yield batch
                     n_rows += len(batch)
                 return
-            except ValueError:  # pyarrow's, too: the strict reader decides
+            except ValueError:  # also pyarrow's: `StrictRows` reads the rest, or raises an error
                 pass
         yield from self._strict_batches(index, n_rows)
 
@@ -83,21 +89,25 @@ class CsvTable:
 
         names = [str(index) for index in range(len(self.names))]
         name = names[index]
-        parsing = csv.ParseOptions(
+        parse_options = csv.ParseOptions(
             delimiter=self.dialect.sep,
             quote_char=self.dialect.quotechar or False,
             newlines_in_values=self.dialect.newlines,
         )
-        conversion = csv.ConvertOptions(include_columns=[name], column_types={name: pa.string()})
+        convert_options = csv.ConvertOptions(
+            include_columns=[name], column_types={name: pa.string()}
+        )
 
         def parse(block: bytes, is_first: bool) -> Any:
-            reading = csv.ReadOptions(
+            read_options = csv.ReadOptions(
                 use_threads=False,
                 block_size=len(block) + 1,
                 column_names=names,
                 skip_rows_after_names=int(is_first and self.options.has_header),
             )
-            table = csv.read_csv(pa.BufferReader(block), reading, parsing, conversion)
+            table = csv.read_csv(
+                pa.BufferReader(block), read_options, parse_options, convert_options
+            )
             return table.column(name)
 
         with open_utf8(self.path, self.options.encoding) as source:
@@ -117,7 +127,7 @@ class CsvTable:
                     self._check_decoded(cell, rows.location)
                 cells.append(cell)
                 size += len(cell)
-                if len(cells) >= table_streams.ROWS or size >= table_streams.BLOCK:
+                if len(cells) >= table_streams.BATCH_ROWS or size >= table_streams.BLOCK_BYTES:
                     yield pa.array(cells, pa.string())
                     cells = []
                     size = 0

@@ -1,7 +1,7 @@
 """Readers of JSON Lines and of JSON files that are arrays of records.
 
-pyarrow parses JSON Lines. Python's json module finds the type of a column, reads arrays, and reads
-what pyarrow refuses, to read it after all or to report its line.
+pyarrow parses JSON Lines. Python's json module finds the type of a column, and reads arrays. It
+also reads lines that pyarrow refuses, and then either accepts them or names them in an error.
 """
 
 import io
@@ -23,19 +23,19 @@ from gensim_tfw2v.corpus.tables.table_streams import (
 )
 from gensim_tfw2v.messages import quoted
 
-#: Records whose keys are listed as the names of columns.
-SAMPLE = 100
+#: Number of first records whose keys are listed as the names of columns.
+SAMPLE_RECORDS = 100
 
-CHARACTERS = 1 << 20  # characters per read of an array of records
+READ_CHARACTERS = 1 << 20  # characters per read of an array of records
 
-#: Advice for a file that is neither of the two forms.
-LINES = "write an object per line, as pandas: to_json(path, orient='records', lines=True)"
+#: Advice for a file that is neither JSON Lines nor an array of records.
+LINES_ADVICE = "write an object per line, as pandas: to_json(path, orient='records', lines=True)"
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 class _JsonTable:
-    """Table whose rows are JSON objects, in which a missing key is a null."""
+    """Table whose rows are JSON objects (records). A missing key counts as a null."""
 
     def __init__(self, path: str, options: TableOptions) -> None:
         self.path = path
@@ -44,11 +44,14 @@ class _JsonTable:
     @cached_property
     def names(self) -> list[str]:
         """Keys of the first records."""
-        records = (record for _, record in islice(self._records(), SAMPLE))
+        records = (record for _, record in islice(self._records(), SAMPLE_RECORDS))
         return list(dict.fromkeys(key for record in records for key in record))
 
     def column_type(self, column: str) -> Any:
-        """Return pyarrow's type of a column, from its first value; None if no record has it."""
+        """Return pyarrow's type of a column, from its first value that is not null or empty.
+
+        Returns None if no record has the column.
+        """
         import pyarrow as pa
 
         kind = None
@@ -58,11 +61,11 @@ class _JsonTable:
             value = record[column]
             _check_text(value, location)
             try:
-                first = pa.infer_type([value])
+                value_type = pa.infer_type([value])
             except (pa.ArrowException, OverflowError) as error:
                 raise ValueError(f"{location}: {quoted(value)}: {error}") from None
-            if not pa.types.is_null(first) and first != pa.list_(pa.null()):
-                return first
+            if not pa.types.is_null(value_type) and value_type != pa.list_(pa.null()):
+                return value_type
             kind = pa.list_(pa.string()) if isinstance(value, list) else kind or pa.string()
         return kind
 
@@ -82,7 +85,7 @@ class _JsonTable:
             _check_type(value, kind, column, location)
             values.append(value)
             size += len(value or "")
-            if len(values) >= table_streams.ROWS or size >= table_streams.BLOCK:
+            if len(values) >= table_streams.BATCH_ROWS or size >= table_streams.BLOCK_BYTES:
                 yield pa.array(values, kind)
                 values = []
                 size = 0
@@ -90,7 +93,10 @@ class _JsonTable:
             yield pa.array(values, kind)
 
     def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield each record, and its location for messages; perhaps not those without `column`."""
+        """Yield the location of each record, for messages, and the record.
+
+        Records without `column` may be skipped.
+        """
         raise NotImplementedError
 
     @contextmanager
@@ -110,7 +116,7 @@ class JsonLinesTable(_JsonTable):
                 yield batch
                 n_rows += len(batch)
             return
-        except ValueError:  # pyarrow's, too: the strict reader decides
+        except ValueError:  # also pyarrow's: Python reads the rest, or raises an error
             pass
         yield from self._parsed_batches(column, kind, n_rows)
 
@@ -118,11 +124,15 @@ class JsonLinesTable(_JsonTable):
         import pyarrow as pa
         from pyarrow import json
 
-        parsing = json.ParseOptions(pa.schema({column: kind}), unexpected_field_behavior="ignore")
+        parse_options = json.ParseOptions(
+            pa.schema({column: kind}), unexpected_field_behavior="ignore"
+        )
 
         def parse(block: bytes, is_first: bool) -> Any:
-            reading = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
-            batch = json.read_json(pa.BufferReader(block), reading, parsing).column(column)
+            read_options = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+            batch = json.read_json(pa.BufferReader(block), read_options, parse_options).column(
+                column
+            )
             batch.validate(full=True)  # pyarrow's parser doesn't check UTF-8
             return batch
 
@@ -133,9 +143,9 @@ class JsonLinesTable(_JsonTable):
                     yield from values.iterchunks()
 
     def _records(self, column: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-        # JSON may write a key with escapes, unless it consists of letters and digits
+        # a line without the key is skipped unparsed, if JSON can't write the key with escapes
         key = column if re.fullmatch(r"\w+", column, re.ASCII) else ""
-        max_length = table_streams.BLOCK
+        max_length = table_streams.BLOCK_BYTES
         with self._open() as text:
             for line_number, line in enumerate(iter(lambda: text.readline(max_length + 1), ""), 1):
                 location = f"line {line_number:,}"
@@ -147,9 +157,10 @@ class JsonLinesTable(_JsonTable):
                     record = json.loads(line)
                 except (ValueError, RecursionError) as error:
                     raise ValueError(
-                        f"{location} is not a JSON object ({error}), in {quoted(line)}; {LINES}"
+                        f"{location} is not a JSON object ({error}), in {quoted(line)}; "
+                        f"{LINES_ADVICE}"
                     ) from None
-                yield location, _record(record, location)
+                yield location, _check_record(record, location)
 
 
 class JsonArrayTable(_JsonTable):
@@ -166,14 +177,14 @@ class JsonArrayTable(_JsonTable):
                 """Return the next character that is not blank; "" at the end."""
                 nonlocal buffer, offset
                 while (offset := _BLANKS.match(buffer, offset).end()) == len(buffer):  # type: ignore[union-attr]
-                    buffer = text.read(CHARACTERS)
+                    buffer = text.read(READ_CHARACTERS)
                     offset = 0
                     if not buffer:
                         return ""
                 return buffer[offset]
 
             if skip_blanks() != "[":
-                raise ValueError(f"is neither an array of records nor JSON Lines; {LINES}")
+                raise ValueError(f"is neither an array of records nor JSON Lines; {LINES_ADVICE}")
             offset += 1
             while skip_blanks() != "]" or n_records:
                 n_records += 1
@@ -183,14 +194,14 @@ class JsonArrayTable(_JsonTable):
                         record, offset = decode(buffer, offset)
                         break
                     except (ValueError, RecursionError) as error:
-                        more = text.read(max(CHARACTERS, len(buffer)))
-                        if not more:
+                        piece = text.read(max(READ_CHARACTERS, len(buffer)))
+                        if not piece:
                             raise ValueError(f"{location} is not JSON: {error}") from None
-                        if len(buffer) - offset > table_streams.BLOCK:
+                        if len(buffer) - offset > table_streams.BLOCK_BYTES:
                             raise ValueError(f"{location}: {long_row_message()}") from None
-                        buffer = buffer[offset:] + more
+                        buffer = buffer[offset:] + piece
                         offset = 0
-                yield location, _record(record, location)
+                yield location, _check_record(record, location)
                 if (mark := skip_blanks()) == "]":
                     break
                 if mark != ",":
@@ -206,14 +217,17 @@ def _complete_lines(block: bytes, is_last: bool) -> int:
     return len(block) if is_last else block.rfind(b"\n") + 1
 
 
-def _record(value: Any, location: str) -> dict[str, Any]:
+def _check_record(value: Any, location: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{location} must be a JSON object, got {quoted(value)}; {LINES}")
+        raise ValueError(f"{location} must be a JSON object, got {quoted(value)}; {LINES_ADVICE}")
     return value
 
 
 def _check_text(value: Any, location: str) -> None:
-    """Raise a ValueError for strings that contain bytes which were not UTF-8."""
+    """Raise a ValueError if a string, or a string in a list, was not UTF-8 in the file.
+
+    Invalid bytes were decoded as surrogates. JSON's escapes may also produce single surrogates.
+    """
     for text in value if isinstance(value, list) else [value]:
         if isinstance(text, str) and not text.isascii():
             try:
@@ -233,14 +247,14 @@ def _check_type(value: Any, kind: Any, column: str, location: str) -> None:
 
     is_list = pa.types.is_list(kind)
     item_type = int if is_list and pa.types.is_integer(kind.value_type) else str
-    is_right = value is None or isinstance(value, list if is_list else str)
-    if is_right and is_list:
-        is_right = {*map(type, value or ())} <= {item_type, type(None)}
-        if is_right and item_type is int and not all(_fits(item) for item in value or ()):
+    is_valid = value is None or isinstance(value, list if is_list else str)
+    if is_valid and is_list:
+        is_valid = {*map(type, value or ())} <= {item_type, type(None)}
+        if is_valid and item_type is int and not all(_fits(item) for item in value or ()):
             raise ValueError(
                 f"{location}: {quoted(value)} contains an integer of more than 64 bits"
             )
-    if not is_right:
+    if not is_valid:
         raise ValueError(
             f"{location}: column {quoted(column)} is {quoted(value)}, but its first value is of "
             f"type {kind}"
@@ -248,5 +262,5 @@ def _check_type(value: Any, kind: Any, column: str, location: str) -> None:
 
 
 def _fits(item: int | None) -> bool:
-    """Return whether an integer has at most 64 bits."""
+    """Return whether an integer fits into int64. A null, which is None, fits."""
     return -(2**63) <= (item or 0) < 2**63

@@ -9,16 +9,16 @@ from gensim_tfw2v.messages import quoted
 
 try:
     import pyarrow as pa
-except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
-    pass
+except ModuleNotFoundError:
+    pass  # `require_pyarrow` raises when a table is opened; `import *` must work without pyarrow
 
-# Each pattern can match a text in one way only, so that no cell takes exponential time.
+# Each pattern can match a cell in one way only. Otherwise matching could take exponential time.
 _STRING = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _ITEM = rf"(?:{_STRING}|-?[0-9]+|None)"
 _ANY_ITEM = rf"(?:{_STRING}|-?[0-9.]+(?:e[-+]?[0-9]+)?|None|null|nan)"
 
-#: List as Python prints it. Items of NumPy's lists are separated by blanks only, which Python would
-#: read as one string.
+#: List as Python prints it. Lists that NumPy prints must not match: their items are separated by
+#: blanks only, so Python would read strings as a single one.
 _PYTHON_LIST = re.compile(rf"\s*\[(?:\s*{_ITEM}(?:\s*,\s*{_ITEM})*(?:\s*,)?)?\s*\]\s*", re.DOTALL)
 
 #: List as Python, JSON or NumPy print it.
@@ -67,7 +67,10 @@ def find_list_type(cells: list[str]) -> Any:
 
 
 def parse_cell(cell: str | None, row: int) -> list[Any] | None:
-    """Return the list in a cell, None for an empty cell; a ValueError names the row."""
+    """Return the list in a cell, or None for an empty cell.
+
+    If the cell is not a list, the ValueError names `row`.
+    """
     if cell is None or not cell.strip():
         return None
     try:
@@ -77,9 +80,10 @@ def parse_cell(cell: str | None, row: int) -> list[Any] | None:
 
 
 def parse_cells(cells: Any, kind: Any, first_row: int) -> Any:
-    """Return pyarrow's array of the lists in an array of text; an empty cell is a null.
+    """Return the lists in an array of text cells as pyarrow's array. Empty cells become nulls.
 
-    `kind` is the type of the lists, and `first_row` the number of the first cell, for messages.
+    `kind` is pyarrow's type of the lists. `first_row` is the row number of the first cell, for
+    messages.
     """
     rows = enumerate(cells.to_pylist(), first_row)
     lists = {row: parse_cell(cell, row) for row, cell in rows}

@@ -18,11 +18,11 @@ from gensim_tfw2v.messages import COMPRESSED, quoted, require
 
 try:
     import pyarrow as pa
-except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
-    pass
+except ModuleNotFoundError:
+    pass  # `require_pyarrow` raises when a table is opened; `import *` must work without pyarrow
 
-#: Rows from which a column of text is recognized as one of lists.
-SAMPLE = 100
+#: Number of first rows from which a column of text is recognized as one of lists.
+SAMPLE_ROWS = 100
 
 
 def require_pyarrow() -> None:
@@ -31,7 +31,10 @@ def require_pyarrow() -> None:
 
 
 def open_table(path: str, options: TableOptions) -> Any:
-    """Return the reader of a table's format; raise for options that the format can't use."""
+    """Open a table by the reader of its format; raise a ValueError for options that it can't use.
+
+    The path must be that of a table, and the content of a binary table must match its suffix.
+    """
     require_pyarrow()
     if (table_format := find_format(path)) is None:
         suffixes = ", ".join(SUFFIXES)
@@ -39,15 +42,15 @@ def open_table(path: str, options: TableOptions) -> Any:
     if not table_format.is_text:
         _check_binary(path, table_format)
     values = options.non_defaults()
-    if unusable := values.keys() - table_format.options:
-        arguments = ", ".join(f"{name}={quoted(values[name])}" for name in sorted(unusable))
+    if unusable_options := values.keys() - table_format.options:
+        arguments = ", ".join(f"{name}={quoted(values[name])}" for name in sorted(unusable_options))
         kind = f"{table_format.name} files"
         raise ValueError(f"{path}: {arguments} has no effect on {kind}; leave it out")
     return table_format.reader(path, options)
 
 
 def _check_binary(path: str, table_format: TableFormat) -> None:
-    """Raise a ValueError for a binary table that is compressed as a whole, or something else."""
+    """Raise a ValueError if a binary table is compressed as a whole, or is not in its format."""
     if path.lower().endswith(COMPRESSED):
         raise ValueError(f"{path}: is a compressed {table_format.name} file; decompress it first")
     if not table_format.is_content(head := read_head(path)):
@@ -74,7 +77,10 @@ def _shorten(names: list[str]) -> str:
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Name the file in the errors of readers and of pyarrow."""
+    """Add the path to errors that readers or pyarrow raise in the ``with`` block.
+
+    Errors whose message starts with the path, and errors of the operating system, are unchanged.
+    """
     try:
         yield
     except (pa.ArrowException, ValueError, OSError) as error:
@@ -84,7 +90,7 @@ def naming(path: str) -> Iterator[None]:
 
 
 def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
-    """Return the type as which a column of each file is read.
+    """Return pyarrow's type as which the column is read from each file, by path.
 
     Raises
     ------
@@ -96,7 +102,7 @@ def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
         with naming(path):
             types[path] = _find_type(path, column)
     texts = [path for path, kind in types.items() if is_text(kind)]
-    for path in texts:  # the first file that isn't empty decides, because all files are alike
+    for path in texts:  # the first file with cells that aren't blank decides for all files
         with naming(path):
             cells = _first_cells(path, column, types[path])
             if column.options.lists is not None and (kind := list_cells.find_list_type(cells)):
@@ -116,7 +122,10 @@ def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
 
 
 def _find_type(path: str, column: TableColumn) -> Any:
-    """Return the type of a column, which is a text even if it will be parsed as lists."""
+    """Return the type of a column as a file stores it; raise a ValueError if it can't be a corpus.
+
+    The type is text even if cells of text will be parsed as lists.
+    """
     table = open_table(path, column.options)
     n_columns = table.names.count(column.name)
     kind = table.column_type(column.name) if n_columns < 2 else None
@@ -137,16 +146,19 @@ def _find_type(path: str, column: TableColumn) -> Any:
 
 
 def _first_cells(path: str, column: TableColumn, kind: Any) -> list[str]:
-    """Return the first cells of a column of text; a null is an empty cell."""
+    """Return the first `SAMPLE_ROWS` cells of a column of text, with "" for a null."""
     batches = open_table(path, column.options).batches(column.name, kind)
     rows = (cell for batch in batches for cell in batch.cast(pa.large_string()).to_pylist())
-    cells = [cell or "" for cell in islice(rows, SAMPLE)]
+    cells = [cell or "" for cell in islice(rows, SAMPLE_ROWS)]
     batches.close()
     return cells
 
 
 def read_column(path: str, column: TableColumn, kind: Any) -> Iterator[Any]:
-    """Yield a column in batches, as pyarrow's arrays of a type that `find_types` has returned."""
+    """Yield a column in batches, as pyarrow's arrays.
+
+    `kind` is the type that `find_types` has returned for the path.
+    """
     with naming(path):
         table = open_table(path, column.options)
         if column.options.lists is None:
@@ -176,7 +188,7 @@ def flat_items(column: Any) -> tuple[Any, NDArray[np.int64]]:
 
 
 def items_of(kind: Any) -> Any:
-    """Return the type of the items of lists; None for another type."""
+    """Return the type of the items, if a type is one of lists; None for any other type."""
     types = pa.types
     is_list = (
         types.is_list(kind)
@@ -205,7 +217,7 @@ def is_integer(kind: Any) -> bool:
 
 
 def is_uint64(kind: Any) -> bool:
-    """Return whether a type of integers has values that int64 lacks."""
+    """Return whether a type of integers is uint64, which has values that int64 lacks."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_uint64(kind))

@@ -1,4 +1,4 @@
-"""Tables of a folder: the parts of one table, of the same format."""
+"""Tables in a folder, which are the parts of one table, in the same format."""
 
 import logging
 import textwrap
@@ -9,8 +9,8 @@ from gensim_tfw2v.corpus.tables.table_formats import SUFFIXES, find_format
 
 logger = logging.getLogger(__name__)
 
-#: Characters with which names of files and folders begin that are no parts of a table.
-HIDDEN = "._"
+#: Files and folders whose names begin with one of these characters are no parts of a table.
+HIDDEN_PREFIXES = "._"
 
 
 def list_tables(path: Path, recursive: bool) -> list[str]:
@@ -22,9 +22,9 @@ def list_tables(path: Path, recursive: bool) -> list[str]:
     ------
     FileNotFoundError
     ValueError
-        If the path contains no tables, or something else, or tables of several formats.
+        If the path contains no tables, files that are not tables, or tables of several formats.
     """
-    path.stat()  # raises an error if it is missing
+    path.stat()  # raises an error if the path is missing
     files = _folder_files(path, recursive) if path.is_dir() else [path]
     if recursive and not path.is_dir():
         raise ValueError(f"{path}: recursive=True has no effect on a file; leave it out")
@@ -49,15 +49,15 @@ def _folder_files(path: Path, recursive: bool) -> list[Path]:
             f"{path}: is a Delta table, whose files also contain deleted rows; write its rows to "
             "Parquet files first"
         )
-    files, left_out = list_files(path, recursive, HIDDEN)
+    files, unread_subfolders = list_files(path, recursive, HIDDEN_PREFIXES)
     files = [file for file in files if file.stat().st_size]
-    subfolders = f"{len(left_out)} subfolder{'s' * (len(left_out) > 1)}"
-    names = textwrap.shorten(", ".join(left_out), 200, placeholder=" ...")
+    subfolders = f"{len(unread_subfolders)} subfolder{'s' * (len(unread_subfolders) > 1)}"
+    names = textwrap.shorten(", ".join(unread_subfolders), 200, placeholder=" ...")
     if not files:
-        only = f", only {subfolders} ({names}): pass recursive=True to read the tables in them"
-        raise ValueError(f"{path}: contains no tables{only if left_out else ''}")
-    if left_out:
-        are = "are" if len(left_out) > 1 else "is"
+        advice = f", only {subfolders} ({names}): pass recursive=True to read the tables in them"
+        raise ValueError(f"{path}: contains no tables{advice if unread_subfolders else ''}")
+    if unread_subfolders:
+        are = "are" if len(unread_subfolders) > 1 else "is"
         logger.warning(
             f"{path}: {subfolders} {are} not read ({names}): pass recursive=True to read the tables"
         )

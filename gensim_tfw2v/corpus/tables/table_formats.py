@@ -15,17 +15,17 @@ from gensim_tfw2v.corpus.decompression import read_head
 from gensim_tfw2v.corpus.tables.arrow_tables import ArrowTable, FeatherTable, OrcTable, ParquetTable
 from gensim_tfw2v.corpus.tables.csv_tables import CsvTable
 from gensim_tfw2v.corpus.tables.json_tables import JsonArrayTable, JsonLinesTable
-from gensim_tfw2v.corpus.tables.table_options import DIALECT
+from gensim_tfw2v.corpus.tables.table_options import DIALECT_OPTIONS
 from gensim_tfw2v.messages import COMPRESSED
 
 #: Options that every format can use.
-COMMON = frozenset({"lists", "recursive"})
+COMMON_OPTIONS = frozenset({"lists", "recursive"})
 
-# A key and a colon after the brace: no sentence begins like this.
+# A brace, a key in quotes and a colon: no sentence begins like this.
 _OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
 _RECORDS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
-_ARROW = re.compile(rb"ARROW1\0\0|\xff{4}..\0\0[\4-\x40]\0\0\0", re.DOTALL)  # a file, or a stream
-_ORC = re.compile(rb"ORC.{,99}[\x00-\x08]", re.DOTALL)  # a text may begin with these letters
+_ARROW = re.compile(rb"ARROW1\0\0|\xff{4}..\0\0[\4-\x40]\0\0\0", re.DOTALL)  # Arrow file or stream
+_ORC = re.compile(rb"ORC.{,99}[\x00-\x08]", re.DOTALL)  # a text may begin with ORC, too
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TableFormat:
     name : str
         Name for messages.
     suffixes : tuple of str
-        Suffixes of files, in lower case, without that of a compression.
+        Suffixes of files, in lower case. A second suffix for a compression is not included.
     reader : type
         Class that opens a table from its path and its `TableOptions`. It has the attribute
         ``names`` and the methods ``column_type(column)`` and ``batches(column, type)``.
@@ -52,16 +52,19 @@ class TableFormat:
     suffixes: tuple[str, ...]
     reader: Callable[..., Any]
     is_content: Callable[[bytes], object] = lambda head: False
-    options: frozenset[str] = COMMON
+    options: frozenset[str] = COMMON_OPTIONS
 
     @property
     def is_text(self) -> bool:
-        """Return whether tables are text, and may be compressed as a whole."""
+        """True if tables of this format are text, so that the file may be compressed as a whole."""
         return "encoding" in self.options
 
 
-TEXT = COMMON | {"encoding"}
-CSV = TEXT | DIALECT
+#: Options that formats of text can use.
+TEXT_OPTIONS = COMMON_OPTIONS | {"encoding"}
+
+#: Options that CSV and similar formats can use.
+CSV_OPTIONS = TEXT_OPTIONS | DIALECT_OPTIONS
 
 #: All formats. The first one that recognizes a file's content is used, or else the first one with
 #: the file's suffix.
@@ -70,10 +73,10 @@ FORMATS = (
     TableFormat("Arrow", (".arrow", ".feather", ".ipc"), ArrowTable, _ARROW.match),
     TableFormat("Feather 1", (), FeatherTable, lambda head: head.startswith(b"FEA1")),
     TableFormat("ORC", (".orc",), OrcTable, _ORC.match),
-    TableFormat("CSV", (".csv",), CsvTable, options=CSV),
-    TableFormat("TSV", (".tsv",), partial(CsvTable, sep="\t"), options=CSV),
-    TableFormat("JSON Lines", (".jsonl", ".ndjson"), JsonLinesTable, _OBJECT.match, TEXT),
-    TableFormat("JSON", (".json",), JsonArrayTable, _RECORDS.match, TEXT),
+    TableFormat("CSV", (".csv",), CsvTable, options=CSV_OPTIONS),
+    TableFormat("TSV", (".tsv",), partial(CsvTable, sep="\t"), options=CSV_OPTIONS),
+    TableFormat("JSON Lines", (".jsonl", ".ndjson"), JsonLinesTable, _OBJECT.match, TEXT_OPTIONS),
+    TableFormat("JSON", (".json",), JsonArrayTable, _RECORDS.match, TEXT_OPTIONS),
 )
 
 #: Suffixes of all formats.
@@ -96,12 +99,12 @@ def find_format(path: str | os.PathLike[str]) -> TableFormat | None:
 
 
 def format_of_content(head: bytes) -> TableFormat | None:
-    """Return the format of a file with these first bytes, decompressed; None for others."""
+    """Return the format of a file whose decompressed content starts with `head`, or None."""
     return next((table for table in FORMATS if table.is_content(head)), None)
 
 
 def format_of_name(path: str | os.PathLike[str]) -> TableFormat | None:
-    """Return the format that the suffix of a file names; None for other suffixes."""
+    """Return the format for the suffix of a file, or None if no format has the suffix."""
     path = Path(path)
     is_compressed = path.suffix.lower() in COMPRESSED
     suffix = Path(path.stem if is_compressed else path.name).suffix.lower()

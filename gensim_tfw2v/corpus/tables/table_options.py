@@ -1,4 +1,4 @@
-"""Options of tables as a corpus, with the names of `pandas.read_csv`."""
+"""Options for reading tables as a corpus, named like those of `pandas.read_csv`."""
 
 import codecs
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v.messages import quoted
 
-#: Options that only tables of text can use, such as CSV.
-DIALECT = frozenset({"sep", "quotechar", "escapechar", "header", "names", "newlines"})
+#: Options that only CSV and similar tables can use.
+DIALECT_OPTIONS = frozenset({"sep", "quotechar", "escapechar", "header", "names", "newlines"})
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ class TableOptions:
 
     @property
     def has_header(self) -> bool:
-        """Return whether the first row contains names, which `names` may replace."""
+        """True if the first row contains names of columns; the option `names` may replace them."""
         return self.header == 0 if self.header != "infer" else self.names is None
 
     def non_defaults(self) -> dict[str, Any]:
-        """Return the options that are not the defaults, by name."""
+        """Return the options that differ from their defaults, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value != DEFAULTS[name]}
 

@@ -32,34 +32,34 @@ from gensim_tfw2v.messages import quoted
 
 try:
     import pyarrow as pa
-except ModuleNotFoundError:  # raised when a table is opened: `import *` must work without pyarrow
-    pass
+except ModuleNotFoundError:
+    pass  # `require_pyarrow` raises when a table is opened; `import *` must work without pyarrow
 
-#: Has the attributes of gensim's TaggedDocument; this subpackage doesn't import gensim.
+#: Document with the attributes of gensim's TaggedDocument; this subpackage doesn't import gensim.
 TaggedDocument = namedtuple("TaggedDocument", ["words", "tags"])
 
 
 class TableSentences(CorpusSource):
     r"""Sentences of a column of a table, as an iterable that can be read repeatedly.
 
-    A row is a sentence. Strings are split at white space; lists of strings are the words, which may
-    contain blanks; lists of integers are words, too. Rows without words are skipped, and rows of
-    more than 10,000 words are cut into several sentences, as in gensim's `LineSentence`. Memory
-    doesn't grow with the table.
+    A row is a sentence. A string is split at white space. The items of a list are words: strings,
+    which may contain blanks, or integers. Rows without words are skipped, and rows of more than
+    10,000 words are cut into several sentences, as in gensim's `LineSentence`. Memory doesn't grow
+    with the table.
 
     A table is either read as pandas reads it with the same options, or refused. pandas repairs text
-    after a closing quote, rows that are too short and bytes that can't be decoded; such a row is an
-    error here, whose message contains its number and a cure.
+    after a closing quote, rows that are too short and bytes that can't be decoded. Here such a row
+    is an error, and the message contains the number of the row and a cure.
 
     Parameters
     ----------
     path : path
         Parquet (.parquet), Arrow or Feather (.arrow, .feather, .ipc), ORC (.orc), CSV (.csv or,
         separated by tabs, .tsv), JSON Lines (.jsonl, .ndjson) or a JSON array of records (.json).
-        The content of a file decides, if it is unmistakable, rather than the suffix. CSV and JSON
-        may be compressed (.gz, .bz2, .xz, .zst, .lz4). May also be a folder of files of one format,
-        which are read in the order of their names, without empty files and those whose name starts
-        with a dot or an underscore.
+        If the content of a file is unmistakable, it determines the format, rather than the suffix.
+        CSV and JSON may be compressed (.gz, .bz2, .xz, .zst, .lz4). The path may also be that of a
+        folder of files in one format. They are read in the order of their names, except empty
+        files, and files whose names start with a dot or an underscore.
     column : str
         Name of a column of strings, of lists of strings, or of lists of integers.
     sep : str, optional
@@ -74,14 +74,14 @@ class TableSentences(CorpusSource):
         CSV: 0: the first row contains the names of the columns. None: no row does. By default 0,
         and None if there are `names`.
     names : list of str, optional
-        CSV: names of the columns, instead of those in the first row. Without these, a table without
-        a header has columns "0", "1", ....
+        CSV: names of the columns, instead of those in the first row. The default names of a table
+        without a header are "0", "1", ....
     encoding : str, optional
         CSV and JSON: encoding of the text, such as "utf-16", "latin-1" or "cp1252"; by default
         UTF-8.
     newlines : bool
-        CSV: allow newlines in quoted cells. By default they are an error, because a quote that is
-        an ordinary character would hide all rows up to the next one.
+        CSV: allow newlines in quoted cells. By default they are an error. Otherwise, if quotes were
+        ordinary characters, all rows between two quotes would become one cell.
     lists : str, optional
         "json": parse cells of text that contain a list in JSON or as Python prints it, such as
         ``['New York', 'is']`` or ``[1, 2]``. By default such a column is refused.
@@ -138,7 +138,10 @@ class TableSentences(CorpusSource):
         self._check_types()
 
     def _check_types(self) -> None:
-        """Raise if some files contain integers and others strings: 1 and "1" are two words."""
+        """Raise a ValueError if some files contain integers and others strings.
+
+        The words 1 and "1" would be different.
+        """
         by_kind = {is_integer(items_of(kind)): file for file, kind in self.types.items()}
         if len(by_kind) > 1:
             raise ValueError(
@@ -162,23 +165,26 @@ class TableSentences(CorpusSource):
                 yield words[start : start + MAX_SENTENCE]
 
     def open_corpus(self, tagged: bool) -> Corpus:
-        """Open the column for one reading by compiled code, if it is one of texts or integers."""
+        """Open the column for one reading.
+
+        Compiled code reads columns of texts and of integers, and Python reads lists of strings.
+        """
         if (ranges := self.ranges) is not None:
             return TextCorpus(ranges, tagged)
         return open_integers(self, tagged) or open_sentences(self, tagged)
 
     @property
     def ranges(self) -> list[ColumnRange] | None:
-        """The column as texts that the compiled scanner reads; None for lists."""
+        """Column of each file as a text that the compiled scanner reads; None for lists."""
         if not all(map(is_text, self.types.values())):
             return None
         return [ColumnRange.whole(path, self._column) for path in self.types]
 
     def integer_batches(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]] | None:
-        """Return an iterator over the column in batches of rows; None unless all fit into int64.
+        """Return an iterator over the column in batches of rows; None unless all types fit int64.
 
-        A batch consists of the integers of its rows, concatenated, and of the number of integers
-        per row. Nulls within a row are left out, and a null row has none.
+        A batch is a pair of arrays: the integers of its rows, concatenated, and the number of
+        integers of each row. Nulls in a row are left out, and a row that is null has no integers.
         """
         items = [items_of(kind) for kind in self.types.values()]
         if not all(map(is_integer, items)) or any(map(is_uint64, items)):
@@ -193,7 +199,7 @@ class TableSentences(CorpusSource):
                     yield items.cast(pa.int64()).to_numpy(zero_copy_only=False), lengths
 
     def _rows(self) -> Iterator[list[Any]]:
-        """Yield the words of each row; none for a null."""
+        """Yield the words of each row; a null has no words."""
         for path, kind in self.types.items():
             for column in read_column(path, self._column, kind):
                 if is_text(kind):
@@ -205,14 +211,14 @@ class TableSentences(CorpusSource):
 
 
 class TableDocuments(TableSentences):
-    """Documents of a column of a table for `TFDoc2Vec`: each row is one, and its number the tag.
+    """Documents of a column of a table for `TFDoc2Vec`: each row is a document.
 
-    Numbers are counted from 0 over all files. A row without words is an empty document. Parameters
-    and errors are those of `TableSentences`.
+    The tag of a document is the number of its row, counted from 0 over all files. A row without
+    words is an empty document. Parameters and errors are those of `TableSentences`.
     """
 
     def open_corpus(self, tagged: bool) -> Corpus:
-        """Open the column for one reading; if it is one of texts, each line is a document."""
+        """Open the column for one reading; each row is a document."""
         return super().open_corpus(tagged)
 
     def __iter__(self) -> Iterator[Any]:

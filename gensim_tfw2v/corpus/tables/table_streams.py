@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gensim_tfw2v.corpus.decompression import HEAD, open_bytes
+from gensim_tfw2v.corpus.decompression import HEAD_BYTES, open_bytes
 from gensim_tfw2v.messages import MAGIC, quoted, wide_encoding
 
-BLOCK = 4 << 20  # bytes of a batch; rows of text must be shorter
-ROWS = 4096  # maximum rows of a batch
+BLOCK_BYTES = (
+    4 << 20
+)  # maximum bytes of a block of text, so also of a row, and approximately of a batch
+BATCH_ROWS = 4096  # maximum number of rows of a batch
 
 
 class Utf8Stream(io.RawIOBase):
-    """Stream of UTF-8, without a byte order mark, made from a stream in a different encoding."""
+    """Stream of UTF-8 without a byte order mark, converted from a stream in another encoding."""
 
     def __init__(self, source: Any, encoding: str) -> None:
         self._source = source
@@ -25,11 +27,11 @@ class Utf8Stream(io.RawIOBase):
         self._is_first = True
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True: the stream can be read."""
         return True
 
-    def readinto(self, into: Any) -> int:
-        """Fill a buffer; return the number of bytes, 0 at the end.
+    def readinto(self, buffer: Any) -> int:
+        """Write the next bytes to a buffer; return their number, 0 at the end.
 
         Raises
         ------
@@ -52,15 +54,17 @@ class Utf8Stream(io.RawIOBase):
             self._unread = text.encode("utf-8", "surrogatepass")
             if not piece:
                 break
-        size = min(len(into), len(self._unread))
-        into[:size] = self._unread[:size]
+        size = min(len(buffer), len(self._unread))
+        buffer[:size] = self._unread[:size]
         self._unread = self._unread[size:]
         return size
 
 
 @contextmanager
 def open_utf8(path: str, encoding: str | None) -> Iterator[io.BufferedReader]:
-    """Open a text as decompressed bytes in UTF-8, without a byte order mark.
+    """Open a text in an encoding, by default UTF-8, as decompressed bytes in UTF-8.
+
+    A byte order mark is left out.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def open_utf8(path: str, encoding: str | None) -> Iterator[io.BufferedReader]:
     """
     with open_bytes(path) as source:
         raw = source if encoding is None else Utf8Stream(source, encoding)
-        text = io.BufferedReader(raw, HEAD)
+        text = io.BufferedReader(raw, HEAD_BYTES)
         if encoding is None:
             head = text.peek(64)[:64]
             _check_head(head)
@@ -89,7 +93,7 @@ def _check_head(head: bytes) -> None:
 
 def long_row_message() -> str:
     """Return the message for a row that doesn't fit into a block."""
-    return f"a row is longer than {BLOCK >> 20} MiB; store the table as Parquet"
+    return f"a row is longer than {BLOCK_BYTES >> 20} MiB; store the table as Parquet"
 
 
 def undecodable_message(text: bytes) -> str:

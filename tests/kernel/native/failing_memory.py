@@ -114,7 +114,7 @@ def scan():
         path = Path(folder, "text")
         path.write_text(text)
         run = [FileRange(str(path), 0, len(text))]
-        known = scanner.Known({"a": 1, "word7": 0})
+        known = scanner.KnownWords({"a": 1, "word7": 0})
         expected = scanner.scan(run, Path(folder, "expected"))
         parts = []
 

@@ -27,9 +27,9 @@ int32_t Integers::add(int64_t value) {
   if (slot.index >= 0) return slot.index;
   if (2 * (values_.size() + 1) > slots_.size()) {
     grow();
-    return add(value);  // its slot has moved
+    return add(value);  // the integer's slot has moved
   }
-  values_.push_back(value);  // may fail for lack of memory, so it precedes the other change
+  values_.push_back(value);  // may fail for lack of memory, so it precedes the change of the slot
   slot = {value, static_cast<int32_t>(values_.size() - 1)};
   return slot.index;
 }
@@ -44,21 +44,21 @@ void Integers::grow() {
 
 int64_t Integers::encode(const int64_t* values, int64_t n_values, const int64_t* lengths, int64_t n_sentences,
                          int64_t max_words, bool grows, int32_t* entries, int64_t n_entries) {
-  int64_t left = n_values, ends = 0;
+  int64_t n_remaining = n_values, n_ends = 0;
   for (int64_t i = 0; i < n_sentences; ++i) {
-    if (lengths[i] < 0 || lengths[i] > left) return -1;
-    left -= lengths[i];
-    ends += lengths[i] / max_words + (lengths[i] % max_words != 0);
+    if (lengths[i] < 0 || lengths[i] > n_remaining) return -1;
+    n_remaining -= lengths[i];
+    n_ends += lengths[i] / max_words + (lengths[i] % max_words != 0);
   }
-  if (left || n_values + ends != n_entries) return -1;
+  if (n_remaining || n_values + n_ends != n_entries) return -1;
   constexpr int64_t kAhead = 16;  // slots are prefetched, because many are not in the processor's cache
-  int64_t at = 0;
+  int64_t w = 0;                  // index of a word
   for (int64_t i = 0; i < n_sentences; ++i) {
-    for (const int64_t stop = at + lengths[i]; at < stop;) {
-      const int64_t end = std::min(at + max_words, stop);
-      for (; at < end; ++at) {
-        if (at + kAhead < n_values) __builtin_prefetch(&slots_[home(values[at + kAhead])]);
-        *entries++ = grows ? add(values[at]) : find(values[at]);
+    for (const int64_t stop = w + lengths[i]; w < stop;) {
+      const int64_t part_stop = std::min(w + max_words, stop);
+      for (; w < part_stop; ++w) {
+        if (w + kAhead < n_values) __builtin_prefetch(&slots_[home(values[w + kAhead])]);
+        *entries++ = grows ? add(values[w]) : find(values[w]);
       }
       *entries++ = kEnd;
     }
@@ -76,7 +76,7 @@ tfw2v::Integers& integers(void* pointer) { return *static_cast<tfw2v::Integers*>
 
 extern "C" {
 
-// Without memory, functions that return a pointer return null, and those that return a number return kFailed.
+// If memory is short, functions that return a pointer return null, and those that return a number kFailed.
 TFW2V_EXPORT void* tfw2v_integers_new(void) {
   return tfw2v::guarded<void*>(nullptr, [] { return new tfw2v::Integers; });
 }

@@ -28,7 +28,7 @@ struct Object;  // Python's PyObject
   X(Object*, PyErr_NoMemory, (void))
 // clang-format on
 
-// Functions of the C API, then the function of the method str.isascii, and objects.
+// Addresses that Python passes: functions of the C API, the function of the method str.isascii, and objects.
 struct Python {
 #define TFW2V_POINTER(result, name, arguments) result(*name) arguments;
   TFW2V_PYTHON(TFW2V_POINTER)
@@ -41,7 +41,7 @@ struct Python {
 
  private:
   bool is(Object* result, Object* expected) const {
-    Py_DecRef(result);  // both live on: a type, or a bool
+    Py_DecRef(result);  // the object, a type or a bool, has further references, so it is not freed
     return result == expected;
   }
 };
@@ -62,7 +62,7 @@ class Strings {
     return n >= 0;
   }
 
-  // Appends the strings that still wait.
+  // Appends the strings that were deferred, but not appended yet.
   bool finish() {
     for (int i = 0; i < kAhead; ++i)
       if (!defer(nullptr)) return false;
@@ -72,27 +72,28 @@ class Strings {
   Object* bytes() const { return python_.PyBytes_FromStringAndSize(text_.data(), size_); }
 
  private:
-  // Appends the string that has waited longest, and lets `word` wait. Strings are scattered over the memory, so
-  // each is prefetched kAhead strings before it is used: its header, and its bytes behind.
+  // Prefetches `word` and stores it in the queue, in place of the string that was stored kAhead calls before,
+  // which is appended now. Strings are scattered over the memory: by then the prefetch is complete.
   bool defer(Object* word) {
-    __builtin_prefetch(word);
-    __builtin_prefetch(reinterpret_cast<const char*>(word) + 48);
-    Object*& waiting = waiting_[next_++ % kAhead];
-    const bool is_string = !waiting || append(waiting);
-    waiting = word;
-    return is_string;
+    __builtin_prefetch(word);                                      // the string's header
+    __builtin_prefetch(reinterpret_cast<const char*>(word) + 48);  // the bytes behind the header
+    Object*& deferred = queue_[next_++ % kAhead];
+    const bool is_valid = !deferred || append(deferred);
+    deferred = word;
+    return is_valid;
   }
 
   bool append(Object* word) {
     if (!python_.is_exactly(word, python_.str)) return python_.PyErr_BadArgument();
     if (!python_.is_ascii(word)) return append_points(word);
     int64_t size;
-    const char* const from = python_.PyUnicode_AsUTF8AndSize(word, &size);  // its own bytes, not a copy
+    const char* const from = python_.PyUnicode_AsUTF8AndSize(word, &size);  // ASCII: the string's bytes, no copy
     if (!from) return false;
     char* const to = room(size + 16);
     if (size < 16) {
-      // The string's header precedes its bytes. So the 16 bytes that end with its zero byte can be read, and
-      // no branch depends on the size.
+      // Reads the 16 bytes that end with the string's zero byte, shifts out the bytes before the string, and
+      // writes all 16, so that no branch depends on the size. The bytes before a short string can be read: they
+      // are a part of its header.
       unsigned __int128 bytes;
       std::memcpy(&bytes, from + size - 15, 16);
       bytes >>= 8 * (15 - size);
@@ -104,8 +105,8 @@ class Strings {
     return true;
   }
 
-  // Appends a string that is not ASCII. PyUnicode_AsUTF8AndSize would store a copy in the string, and refuses
-  // surrogates.
+  // Appends a string that is not ASCII. PyUnicode_AsUTF8AndSize is not used here, because it would store a copy in
+  // the string, and it refuses surrogates.
   bool append_points(Object* word) {
     const int64_t n = python_.PyUnicode_GetLength(word);
     if (n > static_cast<int64_t>(points_.size())) points_.resize(n);
@@ -136,7 +137,7 @@ class Strings {
     return true;
   }
 
-  // Returns the end of the text, behind which `n` bytes can be written.
+  // Returns the end of text_. Grows text_, if necessary, so that `n` bytes can be written there.
   char* room(int64_t n) {
     if (n > static_cast<int64_t>(text_.size()) - size_) text_.resize(2 * (size_ + n));
     return text_.data() + size_;
@@ -144,11 +145,11 @@ class Strings {
 
   static constexpr int kAhead = 32;
   const Python& python_;
-  Object* waiting_[kAhead] = {};
-  unsigned next_ = 0;
-  std::vector<char> text_;
+  Object* queue_[kAhead] = {};  // circular queue of deferred strings; null: none
+  unsigned next_ = 0;           // number of calls of defer()
+  std::vector<char> text_;      // the first size_ bytes are in use
   int64_t size_ = 0;
-  std::vector<uint32_t> points_;
+  std::vector<uint32_t> points_;  // buffer for the code points of a string
 };
 
 }  // namespace
@@ -157,7 +158,7 @@ class Strings {
 
 extern "C" {
 
-// Returns the names of the functions that `Python` begins with, each followed by a blank.
+// Returns the names of the C API's functions, with which the struct Python begins, each followed by a blank.
 TFW2V_EXPORT const char* tfw2v_python_names(void) noexcept {
 #define TFW2V_PYTHON_NAME(result, name, arguments) #name " "
   return TFW2V_PYTHON(TFW2V_PYTHON_NAME);
@@ -174,7 +175,7 @@ TFW2V_EXPORT void* tfw2v_join_strings(const void* functions, void* sentences) no
     for (int64_t i = 0; i < n; ++i)
       if (!strings.read(python.PyList_GetItem(list, i))) return nullptr;
     return n >= 0 && strings.finish() ? strings.bytes() : nullptr;
-  } catch (...) {  // only memory can be short
+  } catch (...) {  // the only possible exception is a lack of memory
     return python.PyErr_NoMemory();
   }
 }

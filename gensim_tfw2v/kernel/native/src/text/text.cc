@@ -30,24 +30,24 @@ bool is_space(uint32_t point) {
          point == 0x202F || point == 0x205F || point == 0x3000;
 }
 
-// Writes a file, or appends to it. Returns 0 or an errno.
+// Writes data to a new file, or appends them to a file. Returns 0 or an errno.
 int64_t save(const std::string& path, const void* data, int64_t size, bool appends = false) {
-  const int how = O_WRONLY | O_CREAT | O_CLOEXEC | (appends ? O_APPEND : O_TRUNC);
-  const int file = open(path.c_str(), how, 0666);
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appends ? O_APPEND : O_TRUNC);
+  const int file = open(path.c_str(), flags, 0666);
   if (file < 0) return errno;
   const auto* from = static_cast<const char*>(data);
   int64_t error = 0;
   while (size && !error) {
-    const ssize_t wrote = write(file, from, size);
-    if (wrote < 0 && errno != EINTR) error = errno;
-    if (wrote > 0) from += wrote, size -= wrote;
+    const ssize_t n_written = write(file, from, size);
+    if (n_written < 0 && errno != EINTR) error = errno;
+    if (n_written > 0) from += n_written, size -= n_written;
   }
   if (close(file) && !error) error = errno;
   return error;
 }
 
-// Decodes the multi-byte character at `p`. Returns its length in bytes; 0 if it is invalid UTF-8 for
-// Python's strict decoder, -1 if `end` truncates it.
+// Decodes the multi-byte character at `p` to `point`. Returns the character's length in bytes; 0 if it is invalid
+// UTF-8 for Python's strict decoder; -1 if it is cut at `end`.
 int decode(const uint8_t* p, const uint8_t* end, uint32_t* point) {
   const uint8_t first = *p;
   const int size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
@@ -55,7 +55,7 @@ int decode(const uint8_t* p, const uint8_t* end, uint32_t* point) {
   *point = first & (0xFF >> (size + 1));
   for (int i = 1; i < size; ++i) {
     if (p + i == end) return -1;
-    // excludes overlong forms, surrogates, and code points above U+10FFFF
+    // the range of the second byte excludes overlong forms, surrogates, and code points above U+10FFFF
     const uint8_t min_byte = i > 1 ? 0x80 : first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
     const uint8_t max_byte = i > 1 ? 0xBF : first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
     if (p[i] < min_byte || p[i] > max_byte) return 0;
@@ -97,13 +97,13 @@ int32_t Words::count(Key key, const uint8_t* word, int64_t size, int64_t times) 
     counts_[slot.index] += times;
     return slot.index;
   }
-  // All that may fail for lack of memory precedes the first change.
+  // Everything that may fail for lack of memory precedes the first change.
   for (auto* column : {&starts_, &counts_})
     if (column->size() == column->capacity()) column->reserve(2 * column->size() + 1);
   if (static_cast<size_t>(size) >= text_.capacity() - text_.size()) text_.reserve(2 * text_.size() + size + 1);
   if (2 * (counts_.size() + 1) > slots_.size()) {
     grow();
-    return count(key, word, size, times);  // its slot has moved
+    return count(key, word, size, times);  // the word's slot has moved
   }
   const auto index = static_cast<int32_t>(counts_.size());
   slot = {key.head, key.length, index};
@@ -129,7 +129,7 @@ void Words::add(const uint8_t* text, int64_t size, const int64_t* counts, int32_
   const uint8_t* const end = text + size;
   for (int64_t i = 0; text < end; ++i) {
     const auto* stop = static_cast<const uint8_t*>(std::memchr(text, '\n', end - text));
-    if (!stop || stop == text) return;  // empty word, or no '\n' at the end: `text()` has neither
+    if (!stop || stop == text) return;  // no '\n' at the end, or an empty word; the result of text() has neither
     const int32_t index = count(key_of(text, stop - text, end), text, stop - text, counts ? counts[i] : 0);
     if (indices) indices[i] = index;
     text = stop + 1;
@@ -163,7 +163,7 @@ int64_t Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool g
                       int32_t* places) {
   const uint8_t* const end = text + size;
   if (std::count(text, end, 0) != n_words || (size && end[-1])) return -1;
-  const int64_t before = counts_.size();
+  const int64_t n_before = counts_.size();
   Group group;
   for (int64_t i = 0; i < n_words; ++i) {
     const auto* stop = static_cast<const uint8_t*>(std::memchr(text, 0, end - text)) + 1;
@@ -176,10 +176,10 @@ int64_t Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool g
     }
     text = stop;
   }
-  int64_t added = 0;
+  int64_t n_new = 0;
   for (int64_t i = 0; i < n_words; ++i)
-    if (indices[i] == before + added) places[added++] = static_cast<int32_t>(i);
-  return added;
+    if (indices[i] == n_before + n_new) places[n_new++] = static_cast<int32_t>(i);
+  return n_new;
 }
 
 int64_t renumber(int32_t* ids, int64_t size, const int32_t* new_ids, int64_t limit) {
@@ -226,9 +226,9 @@ bool unpack(const uint8_t* bytes, int64_t size, std::vector<int32_t>& entries) {
 }
 
 int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
-  const int64_t done = split(text, size, is_last);
+  const int64_t n_scanned = split(text, size, is_last);
   look_up();
-  return done;
+  return n_scanned;
 }
 
 int64_t Scanner::split(const uint8_t* text, int64_t size, bool is_last) {
@@ -241,11 +241,11 @@ int64_t Scanner::split(const uint8_t* text, int64_t size, bool is_last) {
     }
     const uint8_t* const word = p;
     in_line_ |= p < end;
-    int space = 0;  // bytes of the multi-byte space that ends the word, if any
+    int space_size = 0;  // bytes of the space that ends the word, if it has several bytes
     while (p < end) {
-      // Skips to the first byte that is at most 0x20 or at least 0x80, 8 bytes at a time. Subtracting
-      // 0x21 sets the top bits of bytes that are at most 0x20. Borrows can set top bits of wrong bytes,
-      // too, but only after the first right one.
+      // Skips to the first byte that is at most 0x20 or at least 0x80, 8 bytes at a time. Subtracting 0x21 from
+      // each byte sets the top bit of bytes that are at most 0x20. Borrows may also set the top bits of larger
+      // bytes, but only behind the first byte that is sought.
       if (end - p >= 8) {
         const uint64_t bytes = load(p, end);
         const uint64_t special = ((bytes - 0x21 * kOnes) | bytes) & kTops;
@@ -268,49 +268,50 @@ int64_t Scanner::split(const uint8_t* text, int64_t size, bool is_last) {
         return word - text;
       }
       if (is_space(point)) {
-        space = bytes;
+        space_size = bytes;
         break;
       }
       p += bytes;
     }
     if (p == end && !is_last) return word - text;
-    if (p > word) take(word, p - word, end);
-    p += space;
+    if (p > word) add_word(word, p - word, end);
+    p += space_size;
     if (p == end && is_last) break;
   }
   if (in_line_) end_line();
   return size;
 }
 
-void Scanner::take(const uint8_t* word, int64_t size, const uint8_t* end) {
-  if (tagged_ && !in_sentence_) ids_.push_back(static_cast<int32_t>(kFirstTag - state_.sentences));
-  const bool is_full = (known_ ? *known_ : own_).defer(group_, word, size, end, ids_.size());
-  ids_.push_back(kUnknown);  // until it is looked up
+void Scanner::add_word(const uint8_t* word, int64_t size, const uint8_t* end) {
+  if (tagged_ && !n_sentence_words_) ids_.push_back(static_cast<int32_t>(kFirstTag - state_.sentences));
+  const Words& words = vocabulary_ ? *vocabulary_ : counted_words_;
+  const bool is_full = words.defer(group_, word, size, end, ids_.size());
+  ids_.push_back(kUnknown);  // look_up() will replace this entry
   if (is_full) look_up();
-  if (++in_sentence_ == max_words_) end_sentence();
+  if (++n_sentence_words_ == max_words_) end_sentence();
 }
 
 void Scanner::end_sentence() {
-  if (!in_sentence_) return;
+  if (!n_sentence_words_) return;
   ids_.push_back(kEnd);
-  if (in_shard_ + static_cast<int64_t>(ids_.size()) > max_entries_ && in_shard_ + ended_) {
-    write(ended_);
+  if (n_shard_entries_ + static_cast<int64_t>(ids_.size()) > max_entries_ && n_shard_entries_ + n_complete_) {
+    write(n_complete_);
     end_shard();
   }
-  if (ended_ >= kPiece) write(ended_);
-  ended_ = ids_.size();
-  ++sentences_;
+  if (n_complete_ >= kPiece) write(n_complete_);
+  n_complete_ = ids_.size();
+  ++n_sentences_;
   state_.sentences += !tagged_;
-  state_.raw_words += in_sentence_;
-  in_sentence_ = 0;
+  state_.raw_words += n_sentence_words_;
+  n_sentence_words_ = 0;
 }
 
 void Scanner::look_up() {
-  if (known_)
-    known_->find(group_, ids_.data());
+  if (vocabulary_)
+    vocabulary_->find(group_, ids_.data());
   else
-    own_.count(group_, ids_.data());
-  state_.types = own_.counts().size();
+    counted_words_.count(group_, ids_.data());
+  state_.types = counted_words_.counts().size();
 }
 
 void Scanner::end_line() {
@@ -321,27 +322,27 @@ void Scanner::end_line() {
 
 void Scanner::write(int64_t size) {
   look_up();
-  in_shard_ += size;
-  now_.raw_words += size - (1 + tagged_) * sentences_;
-  now_.sentences += sentences_;
-  int64_t kept = size;
-  if (known_) kept = renumber(ids_.data(), size, known_ids_, known_->counts().size());
-  if (kept && !state_.error) {
+  n_shard_entries_ += size;
+  shard_.raw_words += size - (1 + tagged_) * n_sentences_;
+  shard_.sentences += n_sentences_;
+  int64_t n_kept = size;
+  if (vocabulary_) n_kept = renumber(ids_.data(), size, vocabulary_ids_, vocabulary_->counts().size());
+  if (n_kept && !state_.error) {
     char name[16];
     std::snprintf(name, sizeof name, "%05d.int32", static_cast<int>(shards_.size()));
-    state_.error = save(prefix_ + name, ids_.data(), kept * sizeof(int32_t), now_.entries);
-    now_.entries += kept;
-    for (int64_t i = 0; i < kept; ++i) now_.tokens += ids_[i] >= 0;
+    state_.error = save(prefix_ + name, ids_.data(), n_kept * sizeof(int32_t), shard_.entries);
+    shard_.entries += n_kept;
+    for (int64_t i = 0; i < n_kept; ++i) shard_.tokens += ids_[i] >= 0;
   }
   ids_.erase(ids_.begin(), ids_.begin() + size);
-  ended_ = sentences_ = 0;
+  n_complete_ = n_sentences_ = 0;
 }
 
 void Scanner::end_shard() {
-  if (now_.entries) shards_.push_back(now_);
+  if (shard_.entries) shards_.push_back(shard_);
   state_.shards = shards_.size();
-  now_ = {};
-  in_shard_ = 0;
+  shard_ = {};
+  n_shard_entries_ = 0;
 }
 
 namespace {
@@ -354,20 +355,22 @@ struct OpenFile {
   }
 };
 
-int64_t scan_file(Scanner& scanner, int file, int64_t at, int64_t stop) {
+// Scans the bytes [start, stop) of an open file. Returns 0, kUndecodable, or an errno.
+int64_t scan_file(Scanner& scanner, int file, int64_t start, int64_t stop) {
   std::vector<uint8_t> buffer(1 << 18);
-  for (int64_t filled = 0, got = 1; got;) {
-    if (filled == static_cast<int64_t>(buffer.size())) buffer.resize(2 * buffer.size());
-    const int64_t room = buffer.size() - filled;
-    got = pread(file, &buffer[filled], room < stop - at ? room : stop - at, at);
-    if (got < 0) return errno;
-    at += got;
-    filled += got;
-    const int64_t done = scanner.scan(buffer.data(), filled, !got);
+  // n_unscanned: bytes in the buffer that are not scanned yet; n_read: bytes of the last read, 0 at the end
+  for (int64_t n_unscanned = 0, n_read = 1; n_read;) {
+    if (n_unscanned == static_cast<int64_t>(buffer.size())) buffer.resize(2 * buffer.size());
+    const int64_t room = buffer.size() - n_unscanned;
+    n_read = pread(file, &buffer[n_unscanned], room < stop - start ? room : stop - start, start);
+    if (n_read < 0) return errno;
+    start += n_read;
+    n_unscanned += n_read;
+    const int64_t n_scanned = scanner.scan(buffer.data(), n_unscanned, !n_read);
     if (scanner.state().bad >= 0) return kUndecodable;
     if (scanner.state().error) return scanner.state().error;
-    filled -= done;
-    std::memmove(buffer.data(), buffer.data() + done, filled);
+    n_unscanned -= n_scanned;
+    std::memmove(buffer.data(), buffer.data() + n_scanned, n_unscanned);
   }
   return 0;
 }
@@ -399,7 +402,7 @@ tfw2v::Scanner& scanner(void* pointer) { return *static_cast<tfw2v::Scanner*>(po
 
 extern "C" {
 
-// Without memory, functions that return a pointer return null, and those that return a number return kFailed.
+// If memory is short, functions that return a pointer return null, and those that return a number kFailed.
 TFW2V_EXPORT void* tfw2v_words_new(void) {
   return tfw2v::guarded<void*>(nullptr, [] { return new tfw2v::Words; });
 }
