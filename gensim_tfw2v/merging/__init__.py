@@ -134,7 +134,7 @@ class Merged(NamedTuple):
 
 def merge(
     sub_models: Sequence[SubModel],
-    rows: int,
+    n_rows: int,
     method: str = "alir",
     vector_size: int | None = None,
     seed: int = 1,
@@ -148,7 +148,7 @@ def merge(
     ----------
     sub_models : sequence of SubModel
         One or more sub-models.
-    rows : int
+    n_rows : int
         Number of words V of the vocabulary.
     method : {"alir", "pca", "concat"}
         See `gensim_tfw2v.merge_models`.
@@ -173,7 +173,9 @@ def merge(
     merging_class = merging_named(method)
     if not len(sub_models):
         raise ValueError("no sub-models to merge: pass one or more")
-    row_of = [_rows_of_words(index, sub_model, rows) for index, sub_model in enumerate(sub_models)]
+    row_of = [
+        _rows_of_words(index, sub_model, n_rows) for index, sub_model in enumerate(sub_models)
+    ]
     inputs = _table("inputs", sub_models, row_of)
     merging = merging_class(inputs, vector_size, seed)
 
@@ -194,20 +196,20 @@ def _apply(to_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> 
     return merged
 
 
-def _rows_of_words(index: int, sub_model: SubModel, rows: int) -> np.ndarray:
+def _rows_of_words(index: int, sub_model: SubModel, n_rows: int) -> np.ndarray:
     """Return the row of each word in a sub-model's arrays, or -1 for missing words: [V], int32."""
     words = np.asarray(sub_model.words)
     if words.ndim != 1 or not len(words) or words.dtype.kind not in "iu":
         raise ValueError(f"sub-model {index}: words must be a list of one or more word indices")
-    if words.min() < 0 or words.max() >= rows:
-        raise ValueError(f"sub-model {index}: words must be from 0 to {rows - 1}")
+    if words.min() < 0 or words.max() >= n_rows:
+        raise ValueError(f"sub-model {index}: words must be from 0 to {n_rows - 1}")
     in_order = len(sub_model.inputs) == len(words)
-    if not in_order and len(sub_model.inputs) != rows:
+    if not in_order and len(sub_model.inputs) != n_rows:
         raise ValueError(
             f"sub-model {index} has {len(sub_model.inputs)} rows: pass one row for each of its "
-            f"{len(words)} words, or one for each of all {rows} words"
+            f"{len(words)} words, or one for each of all {n_rows} words"
         )
-    row_of = np.full(rows, -1, np.int32)
+    row_of = np.full(n_rows, -1, np.int32)
     row_of[words] = np.arange(len(words)) if in_order else words
     if np.count_nonzero(row_of >= 0) < len(words):
         raise ValueError(f"sub-model {index}: words contains duplicates")

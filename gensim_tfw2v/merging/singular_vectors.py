@@ -20,7 +20,7 @@ OVERSAMPLING = 20
 PASSES = 8
 
 
-def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
+def gram(pieces: Callable[[], Iterator[np.ndarray]], n_columns: int) -> Any:
     """Return AᵀA of a matrix A [V, C], as a matrix or as an operator on matrices [C, k].
 
     Parameters
@@ -28,15 +28,15 @@ def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
     pieces : callable
         Returns an iterator over all rows of A, in order, as arrays [p, C] of float32; called once
         per pass over A.
-    columns : int
+    n_columns : int
         Number of columns C.
 
     Returns
     -------
     ndarray or LinearOperator [C, C], float64
     """
-    if columns <= LARGEST_MATRIX:
-        matrix = np.zeros((columns, columns))
+    if n_columns <= LARGEST_MATRIX:
+        matrix = np.zeros((n_columns, n_columns))
         for piece in pieces():
             matrix += piece.T @ piece
         return matrix
@@ -48,7 +48,7 @@ def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
             summed += piece.T @ (piece @ factor)
         return summed
 
-    return LinearOperator((columns, columns), matvec=product, matmat=product, dtype=np.float64)
+    return LinearOperator((n_columns, n_columns), matvec=product, matmat=product, dtype=np.float64)
 
 
 def right_singular_vectors(gram: Any, n_vectors: int, seed: int = 0) -> np.ndarray:
