@@ -81,9 +81,9 @@ def strict_json(text: bytes) -> dict[str, Any]:
         If the text is not a JSON object, repeats a key, or contains a number that is not finite.
     """
 
-    def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        values = dict(pairs)
-        if len(values) < len(pairs):
+    def build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(items)
+        if len(values) < len(items):
             raise ValueError("has a key twice")
         return values
 

@@ -136,14 +136,14 @@ def check_paths(tasks: Sequence[Task]) -> None:
 
     ps_tasks = [task for task in tasks if task.role == "ps"]
     worker_tasks = [task for task in tasks if task.role == "worker"]
-    pairs = list(itertools.product(worker_tasks, ps_tasks))
+    task_pairs = list(itertools.product(worker_tasks, ps_tasks))
     with ThreadPoolExecutor(PATH_THREADS) as pool:
         for _ in range(2):  # a task may have restarted during the first check
-            blocked = pool.map(is_blocked, pairs, itertools.repeat(PATH_SECONDS))
-            pairs = list(itertools.compress(pairs, blocked))
-    if pairs:
-        wait_for_tasks({task for pair in pairs for task in pair}, PATH_SECONDS)
-        names = ", ".join(f"{worker} and {ps}" for worker, ps in pairs)
+            blocked = pool.map(is_blocked, task_pairs, itertools.repeat(PATH_SECONDS))
+            task_pairs = list(itertools.compress(task_pairs, blocked))
+    if task_pairs:
+        wait_for_tasks({task for pair in task_pairs for task in pair}, PATH_SECONDS)
+        names = ", ".join(f"{worker} and {ps}" for worker, ps in task_pairs)
         raise BlockedPaths(
             f"these tasks run but cannot reach each other: {names}. Check that each host resolves "
             "the other's address, and that no firewall blocks them"

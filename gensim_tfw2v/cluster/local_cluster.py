@@ -38,7 +38,7 @@ class LocalCluster(StartedCluster):
 
     Parameters
     ----------
-    ps, workers : int
+    n_ps, n_workers : int
         Number of tasks of each role; a `ClusterError` is raised if one is below 1.
     ready_seconds : float
         Time limit for the tasks to start.
@@ -57,16 +57,16 @@ class LocalCluster(StartedCluster):
 
     def __init__(
         self,
-        ps: int = 1,
-        workers: int = 1,
+        n_ps: int = 1,
+        n_workers: int = 1,
         ready_seconds: float = READY_SECONDS,
         process_launcher: ProcessLauncher | None = None,
         tensorboard_dir: str | None = None,
     ) -> None:
-        ps = max(0, ps)
-        workers = max(0, workers)
-        addresses = [f"127.0.0.1:{port}" for port in free_ports(ps + workers)]
-        super().__init__(Cluster(tuple(addresses[:ps]), tuple(addresses[ps:])), ready_seconds)
+        n_ps = max(0, n_ps)
+        n_workers = max(0, n_workers)
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(n_ps + n_workers)]
+        super().__init__(Cluster(tuple(addresses[:n_ps]), tuple(addresses[n_ps:])), ready_seconds)
         self._launcher = process_launcher or ProcessLauncher()
         self._owns_launcher = process_launcher is None
         #: Runs a module of this package in the network of the tasks; see `children.start_module`.
@@ -169,7 +169,7 @@ def _start(
 ) -> Iterator[LocalCluster]:
     """Start a local cluster; retry with new ports if one was taken before its task had bound it."""
     for attempt in range(1, MAX_STARTS + 1):
-        local = LocalCluster(tasks.ps, tasks.workers, seconds, process_launcher, log_dir)
+        local = LocalCluster(tasks.n_ps, tasks.n_workers, seconds, process_launcher, log_dir)
         try:
             local.__enter__()
             break

@@ -206,8 +206,8 @@ class Cluster:
 class LocalTasks(NamedTuple):
     """Numbers of tasks of a cluster on this machine, which is started for a training only."""
 
-    ps: int
-    workers: int
+    n_ps: int
+    n_workers: int
 
 
 def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
@@ -342,13 +342,13 @@ def _parse(path: Path) -> Any:
         raise ClusterError(f"is not YAML ({error})") from error
 
 
-def _make_mapping(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+def _make_mapping(items: list[tuple[Any, Any]]) -> dict[Any, Any]:
     """Make a mapping from pairs of keys and values; raise a ClusterError if a key occurs twice."""
-    keys = [key for key, _ in pairs]
+    keys = [key for key, _ in items]
     for key in keys:
         if keys.count(key) > 1:
             raise ClusterError(f"has {quoted(key)} twice: write one list of addresses for it")
-    return dict(pairs)
+    return dict(items)
 
 
 def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:

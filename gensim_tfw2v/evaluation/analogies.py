@@ -193,7 +193,7 @@ def evaluate_analogies(
 
 
 def _answer(
-    vectors: KeyedVectors, words: Sequence[str], questions: Sequence[Question]
+    vectors: KeyedVectors, words: Sequence[str], folded_questions: Sequence[Question]
 ) -> Iterator[str | None]:
     """Yield gensim's answer to each question.
 
@@ -219,8 +219,8 @@ def _answer(
     margin = 3 * 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
     block_size = max(1, BLOCK_BYTES // (4 * max(1, len(words))))
-    for start in range(0, len(questions), block_size):
-        block = questions[start : start + block_size]
+    for start in range(0, len(folded_questions), block_size):
+        block = folded_questions[start : start + block_size]
         a, b, c = np.array([[rows[word][0] for word in question[:3]] for question in block]).T
         scores = (unit[b] + unit[c] - unit[a]) @ unit.T  # [questions, words]
         scores[:, norms == 0] = -np.inf

@@ -82,7 +82,7 @@ def read_pairs(path: Path) -> list[Pair]:
     OSError
         If the file cannot be read.
     """
-    pairs: list[Pair] = []
+    rated_pairs: list[Pair] = []
     for index, (line_number, line) in enumerate(_lines(path)):
         fields = _split_fields(line)
         has_column_names = index == 0 and len(fields) >= 3 and not _is_number(fields[2])
@@ -90,15 +90,15 @@ def read_pairs(path: Path) -> list[Pair]:
             continue
         try:
             first, second, rating = fields[:3]
-            pairs.append((first, second, messages.number(rating)))
+            rated_pairs.append((first, second, messages.number(rating)))
         except ValueError:
             raise EvaluationFileError(
                 f"{path}, line {line_number}: expected two words and a finite number, got "
                 f"{line[:80]!r}"
             ) from None
-    if not pairs:
+    if not rated_pairs:
         raise EvaluationFileError(f"{path}: contains column names but no pair of words")
-    return pairs
+    return rated_pairs
 
 
 def read_questions(path: Path) -> dict[str, list[Question]]:

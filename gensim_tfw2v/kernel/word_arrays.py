@@ -10,7 +10,7 @@ import numpy as np
 from gensim_tfw2v.kernel.tables import Tables
 
 
-def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
+def alias_table(weights: np.ndarray, n_shards: int = 1) -> np.ndarray:
     """Build an alias table: words are drawn in proportion to their weights, in constant time.
 
     Each word has a bucket of the same size. A word lighter than a bucket leaves room in it, which
@@ -24,7 +24,7 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
     ----------
     weights : ndarray [V]
         Weights of the words, 0 or more.
-    shards : int
+    n_shards : int
         Number S of shards; word r is in shard r mod S. Both words of a bucket are of one shard.
 
     Returns
@@ -37,17 +37,17 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
     ValueError
         If a shard's weights are all 0.
     """
-    if shards > 1:
-        empty = [shard for shard in range(shards) if not weights[shard::shards].sum() > 0]
+    if n_shards > 1:
+        empty = [shard for shard in range(n_shards) if not weights[shard::n_shards].sum() > 0]
         if empty:
             raise ValueError(
-                f"no negatives can be drawn in {len(empty)} of {shards} shards, whose words "
+                f"no negatives can be drawn in {len(empty)} of {n_shards} shards, whose words "
                 "all have weight 0: use fewer negative_shards"
             )
         table = np.empty((len(weights), 2), np.int32)
-        for shard in range(shards):
-            table[shard::shards] = alias_table(weights[shard::shards])
-            table[shard::shards, 1] = shard + shards * table[shard::shards, 1]
+        for shard in range(n_shards):
+            table[shard::n_shards] = alias_table(weights[shard::n_shards])
+            table[shard::n_shards, 1] = shard + n_shards * table[shard::n_shards, 1]
         return table
     size = weights * (len(weights) / weights.sum())
     is_heavy = size >= min(1.0, size.max())  # by rounding, even the maximum may be below 1
@@ -144,13 +144,13 @@ class WordArrays(NamedTuple):
         )
 
 
-def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.ndarray:
+def noise_shares(noise: np.ndarray, frequency: np.ndarray, n_shards: int) -> np.ndarray:
     """Return the probability of each word as a negative of a random target: [V].
 
     Negatives are drawn in proportion to `noise` [V] from the target's shard. Targets occur in
     proportion to `frequency` [V].
     """
-    shard = np.arange(len(noise)) % shards
+    shard = np.arange(len(noise)) % n_shards
     target_sums, noise_sums = (np.bincount(shard, x)[shard] for x in (frequency, noise))
     return noise / noise_sums * target_sums / frequency.sum()
 

@@ -29,7 +29,7 @@ def gram(pieces: Callable[[], Iterator[np.ndarray]], n_columns: int) -> Any:
         Function that returns an iterator over all rows of A, in order, as arrays [p, C] of float32.
         It is called once per pass over A.
     n_columns : int
-        Number of n_columns C.
+        Number of columns C.
 
     Returns
     -------

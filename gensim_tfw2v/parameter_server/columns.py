@@ -31,9 +31,9 @@ class ColumnLayout(Layout):
 
     Parameters
     ----------
-    rows, size : int
+    n_rows, size : int
         Number of rows V, and of columns D.
-    shards : int
+    n_shards : int
         Number of shards S, at most D.
     shard_ops : ShardOps, optional
         See `Layout`.
@@ -45,16 +45,16 @@ class ColumnLayout(Layout):
     """
 
     def __init__(
-        self, rows: int, size: int, shards: int, shard_ops: ShardOps | None = None
+        self, n_rows: int, size: int, n_shards: int, shard_ops: ShardOps | None = None
     ) -> None:
-        if shards > size:
+        if n_shards > size:
             raise ValueError(
-                f"layout='columns' cannot distribute vector_size={size} columns to {shards} ps "
+                f"layout='columns' cannot distribute vector_size={size} columns to {n_shards} ps "
                 "tasks: use at most one ps task per column"
             )
-        self._edges = np.linspace(0, size, shards + 1).astype(int).tolist()
-        shapes = [(rows, int(width)) for width in np.diff(self._edges)]
-        super().__init__(rows, size, shapes, shard_ops)
+        self._edges = np.linspace(0, size, n_shards + 1).astype(int).tolist()
+        shapes = [(n_rows, int(width)) for width in np.diff(self._edges)]
+        super().__init__(n_rows, size, shapes, shard_ops)
 
     def link(self, wire: tf.DType) -> Link:
         """Return a link to the shards' devices, for all tables that are on the same ps tasks."""

@@ -207,11 +207,13 @@ def directions(
         # A prediction is of an input row and an output row. So rows of an output table are
         # predicted with inputs only, and inputs with each output table, in proportion to its rate.
         partners = {"inputs": total} if name in output_rates else output_rates
-        pairs = [
+        row_pairs = [
             (tf.math.divide_no_nan(rate, total), samples[partner])
             for partner, rate in partners.items()
         ]
-        table_directions[name] = Directions.of(curvature(samples[name], pairs) / mean_rows, workers)
+        table_directions[name] = Directions.of(
+            curvature(samples[name], row_pairs) / mean_rows, workers
+        )
     return table_directions
 
 

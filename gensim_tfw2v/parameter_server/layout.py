@@ -21,7 +21,7 @@ class Layout:
 
     Parameters
     ----------
-    rows, size : int
+    n_rows, size : int
         Number of rows V, and of columns D.
     shapes : sequence of (int, int)
         Shape of each shard.
@@ -33,13 +33,13 @@ class Layout:
 
     def __init__(
         self,
-        rows: int,
+        n_rows: int,
         size: int,
         shapes: Sequence[tuple[int, int]],
         shard_ops: ShardOps | None = None,
         devices: Sequence[str] = (),
     ) -> None:
-        self.rows = rows
+        self.n_rows = n_rows
         self.size = size
         self.shard_ops = shard_ops or TensorFlowShardOps()
         self.shards = []
@@ -101,7 +101,7 @@ class Layout:
             return self.shard_ops.read(shard, tf.constant(rows), tf.float32)
 
 
-def pieces_of(rows: int) -> Iterator[range]:
+def pieces_of(n_rows: int) -> Iterator[range]:
     """Split the rows of a shard into ranges of at most `ROWS_AT_A_TIME`."""
-    for start in range(0, rows, ROWS_AT_A_TIME):
-        yield range(start, min(rows, start + ROWS_AT_A_TIME))
+    for start in range(0, n_rows, ROWS_AT_A_TIME):
+        yield range(start, min(n_rows, start + ROWS_AT_A_TIME))

@@ -49,9 +49,9 @@ class RowLayout(Layout):
 
     Parameters
     ----------
-    rows, size : int
+    n_rows, size : int
         Number of rows V, and of columns D.
-    shards : int
+    n_shards : int
         Number of shards P.
     shard_ops, devices
         See `Layout`.
@@ -59,18 +59,18 @@ class RowLayout(Layout):
 
     def __init__(
         self,
-        rows: int,
+        n_rows: int,
         size: int,
-        shards: int,
+        n_shards: int,
         shard_ops: ShardOps | None = None,
         devices: Sequence[str] = (),
     ) -> None:
-        shapes = [(len(range(shard, rows, shards)), size) for shard in range(shards)]
-        super().__init__(rows, size, shapes, shard_ops, devices)
+        shapes = [(len(range(shard, n_rows, n_shards)), size) for shard in range(n_shards)]
+        super().__init__(n_rows, size, shapes, shard_ops, devices)
         # Names of TensorFlow's maps of staged changes. Each shard has its own, since several shards
         # may be on one device.
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
-        self._stages = [f"{stage}-{shard}" for shard in range(shards)]
+        self._stages = [f"{stage}-{shard}" for shard in range(n_shards)]
 
     def split(self, ids: tf.Tensor, n_parts: int = 1) -> Split:
         """Split ids into `n_parts` parts per shard, and locate their rows in the shards."""
@@ -205,7 +205,7 @@ def adder_of_staged(
 
     @tf.function(autograph=False)  # traced once per length of `numbers`; only few lengths occur
     def add_staged(numbers):  # type: ignore[no-untyped-def]
-        additions = [t.add_staged(numbers, dtype, combine, drop_others) for t in tables if t.rows]
+        additions = [t.add_staged(numbers, dtype, combine, drop_others) for t in tables if t.n_rows]
         with tf.control_dependencies(additions):
             return tf.size(numbers)
 

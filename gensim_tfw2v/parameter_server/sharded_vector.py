@@ -28,7 +28,7 @@ class ShardedVector:
 
     def __init__(self, tables: Sequence[RowLayout]) -> None:
         self.tables = tuple(tables)
-        self._shards = [shard for table in tables if table.rows for shard in table.shards]
+        self._shards = [shard for table in tables if table.n_rows for shard in table.shards]
         self._devices = tuple(shard.device for shard in self._shards)
 
     def like(self, size: int | None = None) -> ShardedVector:
@@ -41,7 +41,9 @@ class ShardedVector:
             # Set the devices explicitly: the scope of a strategy would place shards round-robin, on
             # different devices.
             devices = [shard.device for shard in table.shards]
-            tables.append(RowLayout(table.rows, size or table.size, len(devices), devices=devices))
+            tables.append(
+                RowLayout(table.n_rows, size or table.size, len(devices), devices=devices)
+            )
         return ShardedVector(tables)
 
     def dot(self, vector: ShardedVector, /) -> float:

@@ -34,13 +34,13 @@ class SubModelTask(NamedTuple):
         Number of the sub-model, from 0.
     sampling : Sampling
         Selects the sub-model's sample of the corpus.
-    epochs : sequence of sequences of UnitTask
+    epoch_tasks : sequence of sequences of UnitTask
         For each epoch, the units of the whole corpus, in the order of training.
     """
 
     number: int
     sampling: Sampling
-    epochs: Sequence[Sequence[UnitTask]]
+    epoch_tasks: Sequence[Sequence[UnitTask]]
 
     def jobs(
         self, config: JobConfig, seed: int, seen: np.ndarray
@@ -68,7 +68,7 @@ class SubModelTask(NamedTuple):
         number = self.number
         sampling = self.sampling
         has_units = False
-        for epoch, tasks in enumerate(self.epochs):
+        for epoch, tasks in enumerate(self.epoch_tasks):
             total = len(tasks)
             sampled_tasks = [
                 task for task in tasks if sampling.has_unit(number, task.unit.index, total)
@@ -282,15 +282,17 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
 
 def _copy(layout, table: Scratch) -> tf.Operation:  # type: ignore[no-untyped-def]
     """Copy the rows of a layout on the ps tasks to the worker's variable `table`, in chunks."""
-    zeros = table.allocate(layout.rows)
+    zeros = table.allocate(layout.n_rows)
 
     def copy(first: tf.Tensor) -> tf.Tensor:
-        ids = tf.range(first, tf.minimum(layout.rows, first + ROWS_AT_A_TIME))
+        ids = tf.range(first, tf.minimum(layout.n_rows, first + ROWS_AT_A_TIME))
         rows = layout.fetch(layout.split(ids), tf.float32)
         with tf.control_dependencies([table.write_part(first, rows)]):
             return first + ROWS_AT_A_TIME
 
     with tf.control_dependencies([zeros]):
         begin = tf.constant(0)
-    (end,) = tf.while_loop(lambda first: first < layout.rows, copy, [begin], parallel_iterations=1)
+    (end,) = tf.while_loop(
+        lambda first: first < layout.n_rows, copy, [begin], parallel_iterations=1
+    )
     return end

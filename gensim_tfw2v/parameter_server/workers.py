@@ -33,7 +33,7 @@ class ClusterWorkers:
     ----------
     number : int
         Number of workers N.
-    shards : int
+    n_shards : int
         Number P of ps tasks, over which rows are distributed.
     are_threads : bool
         Whether the workers are threads of this process.
@@ -45,7 +45,7 @@ class ClusterWorkers:
 
     def __init__(self, coordinator: Any, tasks: Sequence[Task], liveness: Liveness) -> None:
         self.number = sum(task.role == "worker" for task in tasks)
-        self.shards = sum(task.role == "ps" for task in tasks)
+        self.n_shards = sum(task.role == "ps" for task in tasks)
         self._coordinator = coordinator
         self.liveness = liveness
 
@@ -102,7 +102,7 @@ class LocalWorkers:
     """
 
     are_threads = True
-    shards = 1
+    n_shards = 1
 
     def __init__(self, number: int) -> None:
         # Jobs run in parallel, so one thread per op is enough. After its first op, TensorFlow does

@@ -202,8 +202,8 @@ def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
     return rows_per_token * fetched_size, rows_per_token * pushed_size
 
 
-def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
-    """Return the bytes per token, fetched and pushed, if `shards` ps tasks multiply columns."""
+def column_bytes(work: Workload, n_shards: int) -> tuple[float, float]:
+    """Return the bytes per token, fetched and pushed, if `n_shards` ps tasks multiply columns."""
     shape = work.shape
     n_rows = sum(distinct_rows(work, shape.tokens))
     n_indices = shape.blocks * (shape.inputs + shape.columns)
@@ -219,4 +219,4 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
         + 3 * INDEX_BYTES * n_indices
         + 4 * n_windows
     )
-    return shards * fetched / shape.tokens, shards * pushed / shape.tokens
+    return n_shards * fetched / shape.tokens, n_shards * pushed / shape.tokens

@@ -127,7 +127,7 @@ class ReplicaJob(WorkerJob):
             {
                 name: ReplicaTable(layout, dtype, server.worker_variables)
                 for name, layout in layouts._asdict().items()
-                if layout and layout.rows
+                if layout and layout.n_rows
             }
             for layouts, dtype in (
                 (server.tables, self.wire),
@@ -342,7 +342,7 @@ class DownpourRegime(AsynchronousRegime):
         if options.adagrad:
             with workers.scope():
                 self.squares = Tables(
-                    *(RowLayout(n_rows, 1, workers.shards) for n_rows in setup.n_rows)
+                    *(RowLayout(n_rows, 1, workers.n_shards) for n_rows in setup.n_rows)
                 )
 
     def _make_job(self) -> ReplicaJob:

@@ -87,9 +87,9 @@ class ParameterServerRegime:
         make = layout_class(self.config.layout)
         engine = self.config.engine
         size = self.config.vector_size
-        shards = self.workers.shards
+        n_shards = self.workers.n_shards
         tables = Tables(
-            *(make(n_rows, size, shards, shard_ops=engine.shard_ops()) for n_rows in setup.n_rows)
+            *(make(n_rows, size, n_shards, shard_ops=engine.shard_ops()) for n_rows in setup.n_rows)
         )
         words, rates = tf.nest.map_structure(
             lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)

@@ -96,7 +96,7 @@ class GradientJob(WorkerJob):
             {
                 name: Scratch(server.worker_variables, name, config.vector_size)
                 for name, table in self._point.items()
-                if table.rows
+                if table.n_rows
             }
             for _ in range(config.threads)
         ]
@@ -287,6 +287,6 @@ def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:
     """
     weights = point.like(1)
     for table, rate in zip(weights.tables, rates, strict=True):
-        if table.rows:
+        if table.n_rows:
             table.load(1.0 / np.maximum(rate / rate.mean(), MIN_RATE)[:, None])
     return weights

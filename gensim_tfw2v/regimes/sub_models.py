@@ -211,11 +211,11 @@ class SubModelsRegime(ParameterServerRegime):
         size = self.config.vector_size
         for name, layout in self.server.tables._asdict().items():
             path = file_of(self._folder, number, name)
-            if not layout.rows:
+            if not layout.n_rows:
                 continue
-            rows = new_array(path, (layout.rows, size))
+            rows = new_array(path, (layout.n_rows, size))
             first = 0
-            while first < layout.rows:
+            while first < layout.n_rows:
                 if must_stop():
                     return False
                 part = self._read(name, attempt, first)

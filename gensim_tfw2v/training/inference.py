@@ -44,7 +44,7 @@ class Frozen:
         if frozen is None or frozen.key[: len(key)] != key:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
-            options = Plan(config, vocabulary, corpus=None, entries=0).kernel_options
+            options = Plan(config, vocabulary, corpus=None, n_entries=0).kernel_options
             # the arrays are kept, so that their ids are not reused
             key += [arrays]
             frozen = cls(key, vocabulary.words(1), options)

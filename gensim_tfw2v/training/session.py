@@ -130,13 +130,13 @@ class Training:
             #: Close everything: free the tables, remove the encoded corpus.
             self.close = resources.pop_all().close
 
-    def _plan(self, entries: int | None = None) -> Plan:
+    def _plan(self, n_entries: int | None = None) -> Plan:
         """Read the model's vocabulary and weights, and plan their training."""
         vocabulary = Vocabulary.of(self._model)
         self.weights = Weights(self._model, vocabulary.subwords)
         logged_every = 0 if self.config.log is None else LOGGED_EVERY
         loss_every = 1 if self._model.compute_loss else logged_every
-        return Plan(self.config, vocabulary, self.corpus, loss_every, entries, self._kernel)
+        return Plan(self.config, vocabulary, self.corpus, loss_every, n_entries, self._kernel)
 
     def _open(self) -> None:
         """Open the regime."""

@@ -44,15 +44,14 @@ def read_embeddings(folder: Path) -> KeyedVectors:
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     if not isinstance(vocabulary, dict) or model.get("type") != "WordLevel":
         raise ValueError(f"the tokens in {TOKENIZER} are not whole words (WordLevel)")
-    token_list = sorted(vocabulary, key=vocabulary.__getitem__)
-    if [vocabulary[token] for token in token_list] != list(range(len(rows))) or token_list[
-        0
-    ] != UNKNOWN:
+    token_strings = sorted(vocabulary, key=vocabulary.__getitem__)
+    ids = [vocabulary[token] for token in token_strings]
+    if ids != list(range(len(rows))) or token_strings[0] != UNKNOWN:
         raise ValueError(
-            f"{TOKENIZER} has {len(token_list)} tokens, and the vectors {len(rows)} rows"
+            f"{TOKENIZER} has {len(token_strings)} tokens, and the vectors {len(rows)} rows"
         )
     own_part = read_config(folder).get("gensim_tfw2v", {})
-    words = read_words(token_list, own_part.get("integer_words", ()))
+    words = read_words(token_strings, own_part.get("integer_words", ()))
     return keyed(words, np.ascontiguousarray(rows[1:], np.float32))
 
 

@@ -47,7 +47,7 @@ class Plan:
         None for inference, whose documents are not encoded.
     loss_every : int
         Interval, in blocks, at which the loss is computed; see `Problem`.
-    entries : int, optional
+    n_entries : int, optional
         Maximum entries of existing work units; by default, `max_entries` chooses.
     kernel : str
         Name of the kernel to use; "" for the default. See `Problem`.
@@ -57,7 +57,7 @@ class Plan:
     vocabulary: Vocabulary
     corpus: EncodedCorpus | None
     loss_every: int = 0
-    entries: int | None = None
+    n_entries: int | None = None
     kernel: str = ""
 
     @cached_property
@@ -170,15 +170,15 @@ class Plan:
         if options.cluster is None:
             return options.workers, 1
         if isinstance(options.cluster, LocalTasks):
-            workers = options.cluster.workers
+            workers = options.cluster.n_workers
             return workers, min(options.workers, cores_per_process(workers))
         return len(options.cluster.worker), options.workers
 
     @cached_property
     def max_entries(self) -> int:
         """Maximum entries of a work unit."""
-        if self.entries is not None:
-            return self.entries
+        if self.n_entries is not None:
+            return self.n_entries
         options = self.options
         shape = self.shape
         limit = max(sizes.MIN_ENTRIES, sizes.MAX_UNIT_NEGATIVES * shape.block // shape.shared)
@@ -275,12 +275,12 @@ class Plan:
 
 def open_regime(
     plan: Plan,
-    units: int,
+    n_units: int,
     seed: int,
     opened: contextlib.ExitStack,
     process_launcher: ProcessLauncher | None = None,
 ) -> Regime:
-    """Open the regime, which trains `units` work units per epoch.
+    """Open the regime, which trains `n_units` work units per epoch.
 
     The stack `opened` closes the regime, and the tasks that were started for it. The launcher
     starts the tasks of a local cluster. If this process cannot run workers (see `why_elsewhere`), a
@@ -306,7 +306,7 @@ def open_regime(
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)
         rows = vocabulary.count_rows()
-        setup = Setup(plan.job_config, words, rates, rows, units, seed, plan.corpus.folder)
+        setup = Setup(plan.job_config, words, rates, rows, n_units, seed, plan.corpus.folder)
         regime = _open_workers(plan, setup, opened, process_launcher)
     opened.callback(regime.close)
     return regime
@@ -349,4 +349,6 @@ def describe_setup(cluster: Cluster | LocalTasks) -> str:
     if isinstance(cluster, Cluster):
         verb = "waiting for"
         cluster = LocalTasks(len(cluster.ps), len(cluster.worker))
-    return f"{verb} {cluster.ps} ps and {cluster.workers} worker{'s' * (cluster.workers != 1)}"
+    return (
+        f"{verb} {cluster.n_ps} ps and {cluster.n_workers} worker{'s' * (cluster.n_workers != 1)}"
+    )

@@ -85,7 +85,7 @@ def test_strategy_uses_tasks_that_exit_with_their_killed_parent():
 def test_killed_task_is_named_and_can_be_restarted(shared_forks, caplog):
     caplog.set_level(logging.INFO, "gensim_tfw2v.cluster")
     launcher = shared_forks(isolated=False)
-    with LocalCluster(ps=1, workers=1, process_launcher=launcher) as local:
+    with LocalCluster(n_ps=1, n_workers=1, process_launcher=launcher) as local:
         local.check()
         worker = local.cluster.task("worker", 0)
         os.kill(local.pid(worker), signal.SIGKILL)
@@ -178,6 +178,6 @@ def test_workers_share_cores_evenly_unless_configured(monkeypatch):
 
 def test_cluster_without_ps_or_workers_is_rejected():
     with pytest.raises(ClusterError, match="no ps"):
-        LocalCluster(ps=0)
+        LocalCluster(n_ps=0)
     with pytest.raises(ClusterError, match="no worker"):
-        LocalCluster(workers=-1)
+        LocalCluster(n_workers=-1)

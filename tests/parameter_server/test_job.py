@@ -109,7 +109,7 @@ def job(*units, places=None, folder=None, replicas=1.0, alpha=0.05):
 
 
 def exported(tables):
-    arrays = [np.empty((table.rows, SIZE), np.float32) for table in tables]
+    arrays = [np.empty((table.n_rows, SIZE), np.float32) for table in tables]
     for table, array in zip(tables, arrays, strict=True):
         table.export(array)
     return arrays

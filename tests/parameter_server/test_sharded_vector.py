@@ -17,7 +17,7 @@ def vector(rows, shards):
 
 def load(one, seed):
     rng = np.random.default_rng(seed)
-    arrays = [rng.normal(size=(table.rows, SIZE)).astype(np.float32) for table in one.tables]
+    arrays = [rng.normal(size=(table.n_rows, SIZE)).astype(np.float32) for table in one.tables]
     for table, array in zip(one.tables, arrays, strict=True):
         table.load(array)
     return flat(arrays)
@@ -28,7 +28,7 @@ def flat(arrays):
 
 
 def values(one):
-    arrays = [np.empty((table.rows, SIZE), np.float32) for table in one.tables]
+    arrays = [np.empty((table.n_rows, SIZE), np.float32) for table in one.tables]
     for table, array in zip(one.tables, arrays, strict=True):
         table.export(array)
     return flat(arrays)
@@ -61,7 +61,7 @@ def test_like_makes_an_independent_zero_vector():
     one = vector([5, 0, 4], 2)
     x = load(one, 0)
     other = one.like()
-    assert [table.rows for table in other.tables] == [5, 0, 4]
+    assert [table.n_rows for table in other.tables] == [5, 0, 4]
     assert not values(other).any()
     for table, like in zip(one.tables, other.tables, strict=True):
         assert [s.device for s in table.shards] == [s.device for s in like.shards]
@@ -75,7 +75,7 @@ def test_weigh_multiplies_each_row_by_its_weight():
     one = vector([5, 0, 4], 2)
     x, weights = load(one, 0), one.like(1)
     for table, row in zip(weights.tables, (1, 1, 6), strict=True):
-        table.load(np.arange(row, row + table.rows, dtype=np.float32)[:, None])
+        table.load(np.arange(row, row + table.n_rows, dtype=np.float32)[:, None])
     one.weigh(weights)
     np.testing.assert_allclose(values(one), x * np.repeat(np.arange(1, 10), SIZE), rtol=1e-6)
 

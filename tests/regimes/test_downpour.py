@@ -56,7 +56,7 @@ def short_units():
 
 
 def make(trial, n_fetch, n_push, shards=1, **options):
-    trial.workers.shards = shards
+    trial.workers.n_shards = shards
     return DownpourRegime(trial.setup, trial.workers, Downpour(n_fetch, n_push, **options))
 
 

@@ -40,9 +40,9 @@ def units():
 
 
 def make(trial, units, shards=1, workers=None, **options):
-    trial.workers.shards = shards
+    trial.workers.n_shards = shards
     if workers is not None:
-        workers.shards = shards
+        workers.n_shards = shards
     setup = trial.setup._replace(n_units=len(units))
     return SandblasterRegime(setup, workers or trial.workers, Sandblaster(**options))
 
@@ -54,7 +54,7 @@ def epoch(regime, units, number=0, stop=lambda: False):
     assert len({report.unit.index for report in reports}) == len(reports)
     arrays = []
     for table in regime._gradient.tables:
-        arrays.append(np.empty((table.rows, SIZE), np.float32))
+        arrays.append(np.empty((table.n_rows, SIZE), np.float32))
         table.export(arrays[-1])
     return sum(report.loss for report in reports), flat(arrays), reports
 

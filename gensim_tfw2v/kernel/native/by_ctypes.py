@@ -268,9 +268,9 @@ class KernelTables:
             run.round_blocks = pool.round_blocks
             run.pool = pool.address
         arrays = CUnit()
-        columns = {"reaches": 2, "negatives": options.shared}
+        widths = {"reaches": 2, "negatives": options.shared}
         for name, value in zip(Unit._fields, unit, strict=True):
-            setattr(arrays, name, _checked(name, value, INT32, columns.get(name)))
+            setattr(arrays, name, _checked(name, value, INT32, widths.get(name)))
         structs = map(ctypes.byref, (COptions(*options), arrays, self._tables, run))
         with contextlib.ExitStack() as in_use:
             for memory in self._memories:
@@ -303,21 +303,21 @@ def _noise_table(words: WordArrays) -> Any:
     )
 
 
-def _checked(name: str, array: np.ndarray, dtype: str = INT32, columns: int | None = None) -> Any:
-    """Return an array as a C struct, if it has this dtype, [n] or [n, columns], in C order."""
-    _check(name, array, dtype, columns)
+def _checked(name: str, array: np.ndarray, dtype: str = INT32, n_columns: int | None = None) -> Any:
+    """Return an array as a C struct, if it has this dtype, [n] or [n, n_columns], in C order."""
+    _check(name, array, dtype, n_columns)
     struct = Floats if dtype == FLOAT32 else Ints
     return struct(array.ctypes.data, array.size)
 
 
 def _check(
-    name: str, array: np.ndarray, dtype: str, columns: int | None, any_order: bool = False
+    name: str, array: np.ndarray, dtype: str, n_columns: int | None, any_order: bool = False
 ) -> None:
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         raise TypeError(
             f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"
         )
-    shape = (len(array),) if columns is None else (len(array), columns)
+    shape = (len(array),) if n_columns is None else (len(array), n_columns)
     if array.shape != shape or not (any_order or array.flags.c_contiguous):
         raise ValueError(
             f"{name} must be in C order, with shape {shape}, not {array.shape} with strides "
