@@ -128,8 +128,8 @@ def _tensors(
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
     """Return a copy of `unit` for the reports of a sub-model.
 
-    If several sub-models sample sentences of the unit, each reports an equal share of its counts, so
-    that the shares of all sub-models add up to the counts of `unit`.
+    If several sub-models sample sentences of the unit, each reports an equal share of its counts,
+    so that the shares of all sub-models add up to the counts of `unit`.
     """
     parts = {}
     if sampling.kind != "equal":
