@@ -66,7 +66,7 @@ def train(trial, given, workers=None, stop=lambda: False):
 def by_hand(trial, given, number):
     """Return the rows of a sub-model, and how often it has trained each word."""
     given, tables, seen = given[number], None, Counter()
-    for epoch, order in enumerate(given.epochs):
+    for epoch, order in enumerate(given.epoch_tasks):
         for unit in (task.unit for task in order):
             if not given.sampling.has_unit(number, unit.index, len(order)):
                 continue
