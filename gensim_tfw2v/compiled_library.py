@@ -18,10 +18,11 @@ POINTER = ctypes.c_void_p
 NUMBER = ctypes.c_int64
 TEXT = ctypes.c_char_p
 
-#: Error message of the library's functions, and result of those that return a number, if they find
-#: too little memory: kNoMemory and kFailed in ``guard.h``. Functions that return a pointer then
-#: return a null pointer.
+#: Error message of a function that finds too little memory: kNoMemory in ``guard.h``.
 NO_MEMORY = b"out of memory"
+
+#: Result of a function that returns a number, if it finds too little memory: kFailed in
+#: ``guard.h``. Functions that return a pointer then return a null pointer.
 FAILED = -2
 
 

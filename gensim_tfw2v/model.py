@@ -353,7 +353,7 @@ class TFWord2Vec(StoredWord2Vec):
         self._check_folders()
         if self._overrides:
             check_overrides(self, self._overrides)  # raises before a corpus is read
-        self._state.corpus_reader.trains_at_once = True
+        self._state.corpus_reader.keeps_scan = True
         try:
             super().__init__(**arguments)
         finally:
@@ -656,7 +656,7 @@ class TFWord2Vec(StoredWord2Vec):
         rates: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
         alpha = rates["alpha"] if alpha is None else alpha
         try:
-            self._state.corpus_reader.trains_at_once = True
+            self._state.corpus_reader.keeps_scan = True
             self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
             return self.train(
                 corpus_iterable,

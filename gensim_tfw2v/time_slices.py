@@ -195,7 +195,7 @@ def train_slice(
     model.learn_hidden = False
     compute_loss = model.compute_loss
     try:
-        model._state.corpus_reader.trains_at_once = True
+        model._state.corpus_reader.keeps_scan = True
         model.build_vocab(sentences, corpus_file, trim_rule=_make_trim_rule(compass.wv))
         if not len(model.wv):
             raise ValueError(

@@ -29,11 +29,11 @@ def find_refusal(path: str | os.PathLike[str], command: str = "") -> str:
     head = read_head(path)
     if kind := find_kind(head):
         return _describe(kind, path, command)
-    if table := find_table(head):
-        return _describe_table(table, path, command)
-    if table := find_table(b"", path):
+    if table_format := find_table(head):
+        return _describe_table(table_format, path, command)
+    if table_format := find_table(b"", path):
         advice = "if each of its lines is a sentence, let its name end in .txt"
-        return f"{_describe_table(table, path, command)}; {advice}"
+        return f"{_describe_table(table_format, path, command)}; {advice}"
     if encoding := ascii_encoding(head):
         return f"is not UTF-8 text. {conversion_advice(encoding)}"
     return _describe(BINARY, path, command) if BINARY.is_content(head) else ""

@@ -90,7 +90,7 @@ def check_shards(shards: Iterable[Shard]) -> None:
 
 
 def without_unknown(entries: Ids) -> Ids:
-    """Return the entries of whole sentences without unknown words.
+    """Remove unknown words from the entries of whole sentences, and return the rest.
 
     Sentences that contain no known words are dropped, with their tags.
     """

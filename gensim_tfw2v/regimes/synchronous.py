@@ -227,9 +227,9 @@ class SynchronousRegime(ScheduledRegime):
         self, setup: Setup, workers: Workers, options: Synchronous | Deterministic
     ) -> None:
         super().__init__(setup, workers, options)
-        wire = tf.as_dtype(self.config.wire_dtype)
+        wire_dtype = tf.as_dtype(self.config.wire_dtype)
         combine = adasum if options.combining == "adasum" else None
-        self._add_staged = adder_of_staged(self.server.tables, wire, combine)
+        self._add_staged = adder_of_staged(self.server.tables, wire_dtype, combine)
 
     def _make_job(self) -> StagedJob:
         job = StagedJob(self.config, self.server)

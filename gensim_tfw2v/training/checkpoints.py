@@ -143,7 +143,7 @@ class Checkpoints:
             self._writer.join()
             self._writer = None
 
-    def latest(self, take: Callable[[dict[str, np.ndarray], Any], T]) -> T | None:
+    def load_latest(self, take: Callable[[dict[str, np.ndarray], Any], T]) -> T | None:
         """Return the result of `take` for the last valid checkpoint; None if there is none.
 
         Parameters
@@ -218,8 +218,10 @@ class Checkpoints:
     def _list_paths(self, suffix: str = "") -> list[Path]:
         """Return all paths that are named like a checkpoint, with this suffix."""
         paths = self.folder.glob(f"{_PREFIX}*{suffix}")
-        names = [(path, path.name.removeprefix(_PREFIX).removesuffix(suffix)) for path in paths]
-        return [path for path, name in names if name.isdecimal()]
+        named_paths = [
+            (path, path.name.removeprefix(_PREFIX).removesuffix(suffix)) for path in paths
+        ]
+        return [path for path, name in named_paths if name.isdecimal()]
 
     def _list_folders(self) -> list[Path]:
         """Return the folders of all checkpoints, the oldest first."""

@@ -64,12 +64,12 @@ class CorpusReader:
 
     Attributes
     ----------
-    trains_at_once : bool
+    keeps_scan : bool
         Whether training on the counted corpus follows immediately. Only then is the result for an
         iterable kept, because it may later yield different sentences.
     """
 
-    trains_at_once = False
+    keeps_scan = False
     #: Last scan, with the tags of its documents and the identity of its source.
     _kept_scan: "tuple[Scan, Tags | None, object] | None" = None
 
@@ -100,7 +100,7 @@ class CorpusReader:
         if tags is not None and corpus.has_line_tags:
             tags.n_integers = scan.corpus_count
         # an iterable may later yield a different corpus: keep its scan only if training follows now
-        if isinstance(source, Path) or self.trains_at_once:
+        if isinstance(source, Path) or self.keeps_scan:
             self._kept_scan = scan, tags, identity
         else:
             scan.close()

@@ -398,7 +398,7 @@ class Training:
             kernel = state.pop("kernel", "")
             return Tables(**arrays), Position.of(state), kernel
 
-        checkpoint = self._checkpoints.latest(take)
+        checkpoint = self._checkpoints.load_latest(take)
         if checkpoint is None:
             return False
         tables, position, kernel = checkpoint

@@ -42,7 +42,7 @@ class SubModelTraining(Training):
         super().__init__(model, *args)
         assert isinstance(self.config.regime, SubModels)
         self._options = self.config.regime
-        self._trained_ids: set[int] = set()  # indices of the trained sub-models
+        self._trained_indices: set[int] = set()  # indices of the trained sub-models
 
     def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
         """Train all epochs in the first call; return the counts of one epoch."""
@@ -75,10 +75,10 @@ class SubModelTraining(Training):
             [task._replace(alphas=sub_model_alphas(task.alphas, alpha, n_models)) for task in tasks]
             for tasks in epoch_tasks
         ]
-        self._trained_ids.update(
+        self._trained_indices.update(
             index
             for index in range(n_models)
-            if index not in self._trained_ids and self._restore(index)
+            if index not in self._trained_indices and self._restore(index)
         )
         pending_checkpoints: list[Checkpoints] = []
 
@@ -87,7 +87,7 @@ class SubModelTraining(Training):
                 report(result)
                 return
             (index,) = result
-            self._trained_ids.add(index)
+            self._trained_indices.add(index)
             logger.info("sub-model %i of %i is trained", index + 1, n_models)
             if (checkpoints := self._checkpoints_of(index)) is not None:
                 checkpoints.save(_map_arrays(folder, index), {}, is_last=True)
@@ -95,7 +95,7 @@ class SubModelTraining(Training):
 
         regime: Any = self.regime  # typed as Any, because its tasks are sub-models, not units
         samples = options.samples(self.seed)
-        while remaining := sorted({*range(n_models)} - self._trained_ids):
+        while remaining := sorted({*range(n_models)} - self._trained_indices):
             self.weights.regime_is_ahead = True
             # A signal stops the workers after their running jobs; see `Training._train`.
             with defer_interrupts():
@@ -106,11 +106,11 @@ class SubModelTraining(Training):
                 finally:
                     for checkpoints in pending_checkpoints:
                         checkpoints.wait()
-            if self._trained_ids.issuperset(remaining):
+            if self._trained_indices.issuperset(remaining):
                 break
             if not has_stopped:
                 raise RuntimeError(
-                    f"{len({*remaining} - self._trained_ids)} sub-models were not trained"
+                    f"{len({*remaining} - self._trained_indices)} sub-models were not trained"
                 )
         _merge(self._model, self.weights, options, folder)
 
@@ -137,7 +137,10 @@ class SubModelTraining(Training):
     def _restore(self, index: int) -> bool:
         """Write the files of a sub-model from its checkpoint, and return whether there was one."""
         checkpoints = self._checkpoints_of(index)
-        if checkpoints is None or (arrays := checkpoints.latest(lambda arrays, _: arrays)) is None:
+        if (
+            checkpoints is None
+            or (arrays := checkpoints.load_latest(lambda arrays, _: arrays)) is None
+        ):
             return False
         for name, array in arrays.items():
             save_array(file_of(self.corpus.folder, index, name), array)

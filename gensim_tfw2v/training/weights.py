@@ -234,7 +234,10 @@ class RowsInPlace:
         return cls(model, Tables(*tables))
 
     def move_apart(self) -> None:
-        """Move the rows apart, and replace the model's arrays by views of them."""
+        """Insert the kernels' padding between the rows, and replace the model's arrays by views.
+
+        See `RowMemory.move_apart`.
+        """
         if self._views:
             return
         with defer_interrupts():

@@ -133,7 +133,7 @@ def test_machines_of_workers_read_the_corpus(
 def test_corpus_encoded_by_workers_equals_the_text(cluster, shards, tmp_path):
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     reader = model._state.corpus_reader
-    reader.trains_at_once = True
+    reader.keeps_scan = True
     model.build_vocab(sentences := PathLineSentences(shards))
     known_words, config = model.wv.key_to_index, model._current_config()
     expected = line_sentences(LEE, known_words)

@@ -54,7 +54,7 @@ def assert_same_keys(vectors, other):
 class Reader(CorpusReader):
     """Reader that encodes with the tags of `dv`."""
 
-    trains_at_once = True
+    keeps_scan = True
     dv: KeyedVectors
 
     def encoded(self, source, key_to_index):

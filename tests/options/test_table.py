@@ -18,7 +18,7 @@ from gensim.test.utils import common_texts
 import gensim_tfw2v.options
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.cli.train import train
-from gensim_tfw2v.cli.training_options import NEEDED
+from gensim_tfw2v.cli.training_options import NEEDED_OPTIONS
 from gensim_tfw2v.options import config
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.option import Use
@@ -166,7 +166,7 @@ def test_every_option_is_one_of_the_command(option):
     is_option = option.name in inspect.signature(train).parameters
     assert is_option == (option.name not in PYTHON_ONLY)
     if is_option and option.class_name:  # refused unless the command trains this class
-        assert NEEDED[option.name] == (option.class_name.lower(),)
+        assert NEEDED_OPTIONS[option.name] == (option.class_name.lower(),)
 
 
 @pytest.mark.parametrize("kind", CLASSES)

@@ -39,7 +39,7 @@ def written(folder, states, training=None):
 
 def test_latest_checkpoint_is_loaded_and_two_are_kept(tmp_path):
     checkpoints = written(tmp_path / "new" / "folder", [1, 2, 3])
-    arrays, state = checkpoints.latest(both)
+    arrays, state = checkpoints.load_latest(both)
     assert state == {"at": 3}
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(arrays[name], array + 3)
@@ -48,8 +48,8 @@ def test_latest_checkpoint_is_loaded_and_two_are_kept(tmp_path):
         "checkpoint-000003",
     ]
     again = written(checkpoints.folder, [4])
-    assert again.latest(both)[1] == {"at": 4}
-    assert Checkpoints(tmp_path / "other", {}).latest(both) is None
+    assert again.load_latest(both)[1] == {"at": 4}
+    assert Checkpoints(tmp_path / "other", {}).load_latest(both) is None
 
 
 @pytest.mark.parametrize("file", ["inputs.npy", DESCRIPTION])
@@ -64,7 +64,7 @@ def test_damaged_checkpoint_gives_way_to_the_previous_one(tmp_path, caplog, file
         path.write_bytes(content[:-5])
     else:
         path.write_bytes(content[:-5] + b"\x07" + content[-4:])
-    arrays, state = checkpoints.latest(both)
+    arrays, state = checkpoints.load_latest(both)
     assert state == {"at": 1}
     np.testing.assert_array_equal(arrays["inputs"], ARRAYS["inputs"] + 1)
     assert "checkpoint-000002" in caplog.text and "using the previous one" in caplog.text
@@ -73,7 +73,7 @@ def test_damaged_checkpoint_gives_way_to_the_previous_one(tmp_path, caplog, file
 def test_checkpoint_of_another_training_raises(tmp_path):
     written(tmp_path, [1], {"vector_size": 3, "words": "ab12"})
     with pytest.raises(CheckpointError, match="has words='ab12', this one has words='cd34'"):
-        Checkpoints(tmp_path, {"vector_size": 3, "words": "cd34"}).latest(both)
+        Checkpoints(tmp_path, {"vector_size": 3, "words": "cd34"}).load_latest(both)
 
 
 def test_checkpoint_of_another_format_raises(tmp_path):
@@ -84,7 +84,7 @@ def test_checkpoint_of_another_format_raises(tmp_path):
     path.write_text(json.dumps(content | {"checksum": _checksum(content)}))
     message = f"has format {FORMAT + 1}, of a different version.*reads .* {FORMAT}"
     with pytest.raises(CheckpointError, match=message):
-        Checkpoints(tmp_path, {"vector_size": 3}).latest(both)
+        Checkpoints(tmp_path, {"vector_size": 3}).load_latest(both)
 
 
 FULL = """
@@ -100,7 +100,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 checkpoints.save({"inputs": np.ones((1000, 10))}, {"at": 2})
 checkpoints.wait()
-print(checkpoints.latest(lambda arrays, state: state))
+print(checkpoints.load_latest(lambda arrays, state: state))
 """
 
 
@@ -121,7 +121,7 @@ def test_unfinished_checkpoint_is_removed(tmp_path, caplog):
     unfinished.mkdir()
     (unfinished / "inputs.npy").write_bytes(b"half")
     with caplog.at_level(logging.ERROR):
-        assert Checkpoints(tmp_path, {"vector_size": 3}).latest(both)[1] == {"at": 1}
+        assert Checkpoints(tmp_path, {"vector_size": 3}).load_latest(both)[1] == {"at": 1}
     assert not unfinished.exists() and not caplog.text
 
 
@@ -136,7 +136,7 @@ def test_damaged_checkpoint_is_kept_aside_until_the_training_has_finished(tmp_pa
     written(tmp_path, [1, 2])
     (tmp_path / "checkpoint-000002" / "inputs.npy").unlink()
     checkpoints = Checkpoints(tmp_path, {"vector_size": 3})
-    assert checkpoints.latest(both)[1] == {"at": 1}
+    assert checkpoints.load_latest(both)[1] == {"at": 1}
     whole = ["checkpoint-000001", "checkpoint-000003"]
     for is_last in False, True:
         checkpoints.save(ARRAYS, {"at": 3}, is_last)
@@ -162,9 +162,9 @@ def test_read_error_is_raised_and_changes_nothing(tmp_path, monkeypatch, file, n
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", failing)
         with pytest.raises(OSError, match=re.escape(os.strerror(number))):
-            Checkpoints(tmp_path, {"vector_size": 3}).latest(both)
+            Checkpoints(tmp_path, {"vector_size": 3}).load_latest(both)
     assert sorted(tmp_path.rglob("*")) == before
-    assert Checkpoints(tmp_path, {"vector_size": 3}).latest(both)[1] == {"at": 2}
+    assert Checkpoints(tmp_path, {"vector_size": 3}).load_latest(both)[1] == {"at": 2}
 
 
 HOLD = """

@@ -99,7 +99,7 @@ class FeatherTable(_BinaryTable):
 
     @cached_property
     def schema(self) -> Any:
-        """Error with the advice to convert the file."""
+        """Raise a ValueError that advises to convert the file."""
         raise ValueError(
             "is a file of Feather 1, which pyarrow no longer supports; write it again as Parquet, "
             "with pandas: pandas.read_feather(path).to_parquet(new_path)"

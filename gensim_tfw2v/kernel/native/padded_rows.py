@@ -116,9 +116,9 @@ class RowMemory:
         n_rows, size = self.shape
         packed = self._packed
         memory = np.asarray(self).reshape(n_rows, self.stride)
-        at_a_time = self._rows_at_a_time
-        for end in range(n_rows, 0, -at_a_time) if size < self.stride else ():
-            rows = slice(max(0, end - at_a_time), end)
+        n_rows_at_a_time = self._rows_at_a_time
+        for end in range(n_rows, 0, -n_rows_at_a_time) if size < self.stride else ():
+            rows = slice(max(0, end - n_rows_at_a_time), end)
             memory[rows, :size] = packed[rows]  # NumPy copies them first if they overlap
             memory[rows, size:] = 0
         self.is_apart = True
@@ -133,9 +133,9 @@ class RowMemory:
         self.is_apart = False  # from now on, no thread starts to train
         while self._trainers - {threading.get_ident()}:
             time.sleep(LOOK_SECONDS)
-        at_a_time = self._rows_at_a_time
-        for first in range(0, n_rows, at_a_time) if size < self.stride else ():
-            rows = slice(first, first + at_a_time)
+        n_rows_at_a_time = self._rows_at_a_time
+        for first in range(0, n_rows, n_rows_at_a_time) if size < self.stride else ():
+            rows = slice(first, first + n_rows_at_a_time)
             packed[rows] = padded[rows]
 
     @property

@@ -3,9 +3,9 @@
 // kernels/vector.h.
 //
 //   X(name, base, flags, supported)
-//   base       instruction set, or processor architecture of cpu.h, that X extends
+//   base       instruction set, or processor architecture of cpu.h, that `name` extends
 //   flags      compiler flags, in addition to those of the base
-//   supported  whether the processor and the operating system support X, provided that they support the base
+//   supported  whether the processor and the operating system support `name`, provided that they support the base
 #pragma once
 
 #include "cpu.h"

@@ -11,8 +11,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Trains the pairs of a block in groups of kGroup, which share negatives and are scored from the same rows.
-// Groups with scores out of range are trained pair by pair.
+// Trains the pairs of a block in groups of kGroup. The pairs of a group share negatives, and all are scored before
+// any row is updated. Groups with scores out of range are trained pair by pair.
 class TagPairs : Trainer {
  public:
   TagPairs(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)

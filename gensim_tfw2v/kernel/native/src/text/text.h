@@ -55,8 +55,8 @@ class Words {
 
   // Looks up n_words words, each followed by a zero byte. The zero byte is stored as the word's last byte, so
   // that words may be empty. With `grows`, words are counted, and new ones are added. `indices` receives the
-  // index of each word, and `places` the number, from 0 to n_words - 1, of each new word. Returns the number of
-  // new words. If the text has more or fewer zero bytes than n_words, returns -1 and looks up no word.
+  // index of each word, and `places` the position in `text`, counted in words from 0, at which each new word first
+  // occurs. Returns the number of new words. If the text has more or fewer zero bytes than n_words, returns -1 and looks up no word.
   int64_t encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices, int32_t* places);
 
   // All words in the order of their indices, each followed by '\n'.
@@ -172,7 +172,7 @@ class Scanner {
   int64_t n_sentence_words_ = 0;  // words of the current sentence
   int64_t n_complete_ = 0;        // entries of complete sentences in ids_
   int64_t n_sentences_ = 0;       // complete sentences in ids_
-  Shard shard_ = {};              // counts of the current shard, of what is written
+  Shard shard_ = {};              // counts of the part of the current shard that is already written
   int64_t n_shard_entries_ = 0;   // entries passed to write() for the current shard, including unknown words
   ScannerState state_ = {};
 };
