@@ -218,10 +218,11 @@ class Checkpoints:
     def _list_paths(self, suffix: str = "") -> list[Path]:
         """Return all paths that are named like a checkpoint, with this suffix."""
         paths = self.folder.glob(f"{_PREFIX}*{suffix}")
-        named_paths = [
-            (path, path.name.removeprefix(_PREFIX).removesuffix(suffix)) for path in paths
+        return [
+            path
+            for path in paths
+            if path.name.removeprefix(_PREFIX).removesuffix(suffix).isdecimal()
         ]
-        return [path for path, name in named_paths if name.isdecimal()]
 
     def _list_folders(self) -> list[Path]:
         """Return the folders of all checkpoints, the oldest first."""

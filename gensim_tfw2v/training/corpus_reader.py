@@ -65,8 +65,8 @@ class CorpusReader:
     Attributes
     ----------
     keeps_scan : bool
-        Whether training on the counted corpus follows immediately. Only then is the result for an
-        iterable kept, because it may later yield different sentences.
+        Whether the result for an iterable is kept, too. It is if training on the counted corpus
+        follows immediately; later, the iterable may yield different sentences.
     """
 
     keeps_scan = False

@@ -137,10 +137,10 @@ class SubModelTraining(Training):
     def _restore(self, index: int) -> bool:
         """Write the files of a sub-model from its checkpoint, and return whether there was one."""
         checkpoints = self._checkpoints_of(index)
-        if (
-            checkpoints is None
-            or (arrays := checkpoints.load_latest(lambda arrays, _: arrays)) is None
-        ):
+        if checkpoints is None:
+            return False
+        arrays = checkpoints.load_latest(lambda arrays, _: arrays)
+        if arrays is None:
             return False
         for name, array in arrays.items():
             save_array(file_of(self.corpus.folder, index, name), array)

@@ -134,8 +134,8 @@ class RowMemory:
         while self._trainers - {threading.get_ident()}:
             time.sleep(LOOK_SECONDS)
         n_rows_at_a_time = self._rows_at_a_time
-        for first in range(0, n_rows, n_rows_at_a_time) if size < self.stride else ():
-            rows = slice(first, first + n_rows_at_a_time)
+        for start in range(0, n_rows, n_rows_at_a_time) if size < self.stride else ():
+            rows = slice(start, start + n_rows_at_a_time)
             packed[rows] = padded[rows]
 
     @property
