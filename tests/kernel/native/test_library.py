@@ -14,6 +14,7 @@ import pytest
 import gensim_tfw2v
 from gensim_tfw2v import TFFastText, TFWord2Vec, compiled_library
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus import scanner
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.ops import library
 from tests.kernel.native.sanitizer_build import build_script
@@ -129,6 +130,7 @@ def ops(tmp_path, monkeypatch):
     monkeypatch.setattr(compiled_library, "KERNELS", tmp_path / "kernels.so")
     monkeypatch.setattr(compiled_library, "load", compiled_library.load.__wrapped__)
     monkeypatch.setattr(by_ctypes, "_library", by_ctypes._library.__wrapped__)
+    monkeypatch.setattr(scanner, "library", scanner.library.__wrapped__)
     return library.OPS
 
 
