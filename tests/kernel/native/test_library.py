@@ -130,8 +130,9 @@ def ops(tmp_path, monkeypatch):
     monkeypatch.setattr(compiled_library, "KERNELS", tmp_path / "kernels.so")
     monkeypatch.setattr(compiled_library, "load", compiled_library.load.__wrapped__)
     monkeypatch.setattr(by_ctypes, "_library", by_ctypes._library.__wrapped__)
-    monkeypatch.setattr(scanner, "library", scanner.library.__wrapped__)
-    return library.OPS
+    scanner.library.cache_clear()  # several modules have imported the function itself
+    yield library.OPS
+    scanner.library.cache_clear()
 
 
 def test_missing_library_logs_that_a_compiler_is_needed(ops, caplog):
