@@ -188,5 +188,5 @@ def test_unfinished_training_rejects_different_epochs(tmp_path):
     checkpoints.save({}, {"epoch": 3})
     checkpoints.wait()
     with pytest.raises(CheckpointError, match="has epochs=5, this one has epochs=10"):
-        Checkpoints(tmp_path, {"epochs": 10}).latest(lambda arrays, state: state)
-    assert checkpoints.latest(lambda arrays, state: state) == {"epoch": 3}
+        Checkpoints(tmp_path, {"epochs": 10}).load_latest(lambda arrays, state: state)
+    assert checkpoints.load_latest(lambda arrays, state: state) == {"epoch": 3}

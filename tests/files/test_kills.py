@@ -228,7 +228,7 @@ def check_kills_of_checkpoints(folder: Path) -> None:
         Checkpoints(folder, {"seed": 1}).save(arrays, {"epoch": number})
 
     def load(folder: Path) -> Any:
-        return Checkpoints(folder, {"seed": 1}).latest(
+        return Checkpoints(folder, {"seed": 1}).load_latest(
             lambda arrays, state: (state["epoch"], {name: x.tolist() for name, x in arrays.items()})
         )
 

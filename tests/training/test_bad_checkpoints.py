@@ -163,7 +163,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_checkpoint_gives_way_to_the_previous_one(folder, caplog, damage):
     damage(folder / "checkpoint-000002")
-    arrays, found = Checkpoints(folder, TRAINING).latest(take)
+    arrays, found = Checkpoints(folder, TRAINING).load_latest(take)
     assert found == STATES[0]
     for name, shape in SHAPES.items():
         np.testing.assert_array_equal(arrays[name], np.zeros(shape, np.float32))
@@ -181,7 +181,7 @@ def test_damaged_checkpoint_gives_way_to_the_previous_one(folder, caplog, damage
 def test_two_damaged_checkpoints_return_none(folder, caplog, damage):
     for checkpoint in folder.iterdir():
         DAMAGES[damage](checkpoint)
-    assert Checkpoints(folder, TRAINING).latest(take) is None
+    assert Checkpoints(folder, TRAINING).load_latest(take) is None
     first, second = (record.getMessage() for record in caplog.records)
     assert "checkpoint-000002 is damaged" in first and "using the previous one" in first
     assert "checkpoint-000001 is damaged" in second
@@ -197,16 +197,16 @@ def test_checkpoint_that_is_no_folder_is_skipped(folder, caplog, what):
     else:
         path.symlink_to(folder / "nothing")
     checkpoints = Checkpoints(folder, TRAINING)
-    assert checkpoints.latest(take)[1] == STATES[0]
+    assert checkpoints.load_latest(take)[1] == STATES[0]
     arrays = {name: np.ones(shape, np.float32) for name, shape in SHAPES.items()}
     checkpoints.save(arrays, STATES[1].state())
-    assert checkpoints.latest(take)[1] == STATES[1]
+    assert checkpoints.load_latest(take)[1] == STATES[1]
     if what == "a file":
         assert path.is_file() and not caplog.text
 
 
 def test_intact_checkpoint_is_loaded(folder, caplog):
-    arrays, found = Checkpoints(folder, TRAINING).latest(take)
+    arrays, found = Checkpoints(folder, TRAINING).load_latest(take)
     assert found == STATES[1]
     assert arrays["inputs"][0, 0] == 1 and not caplog.text
 
