@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from gensim_tfw2v.files.atomic import final_name
+from gensim_tfw2v.files.atomic import HiddenName
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
@@ -27,7 +27,8 @@ def write_gensim(saved: Any, file: str | BinaryIO) -> None:
     if not isinstance(file, str):
         saved.save(file)
         return
-    saved.add_lifecycle_event("saving", fname_or_handle=final_name(file))
+    final_name = file.final if isinstance(file, HiddenName) else file
+    saved.add_lifecycle_event("saving", fname_or_handle=final_name)
     saved._smart_save(file)
 
 

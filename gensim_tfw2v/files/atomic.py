@@ -20,8 +20,17 @@ Write = Callable[[str | IO[bytes]], object]
 #: File descriptor of standard output.
 STDOUT = 1
 
-#: Paths as the callers of running saves named them, by the names of the files in hidden folders.
-_final_names: dict[str, str] = {}
+
+class HiddenName(str):
+    """Name of a new file in a hidden folder.
+
+    Attributes
+    ----------
+    final : str
+        Path that the file will have after the save, as the caller of the save named it.
+    """
+
+    final: str
 
 
 def save_atomically(path: Path, write: Write) -> list[Path]:
@@ -65,9 +74,8 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
             gensim_logger = logging.getLogger("gensim.utils")
             gensim_logger.addFilter(edit_log)
             stack.callback(gensim_logger.removeFilter, edit_log)
-            new_name = str(new_files / path.name)
-            _final_names[new_name] = str(path)
-            stack.callback(_final_names.pop, new_name)
+            new_name = HiddenName(new_files / path.name)
+            new_name.final = str(path)
             write(new_name)
             # The sort key is True only for the main file, so the main file is last.
             names = sorted((file.name for file in new_files.iterdir()), key=path.name.__eq__)
@@ -79,15 +87,6 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
             is_named = hidden_folder and isinstance(error.filename, str)
             error.filename = name_final_files(error.filename if is_named else str(path))
         raise
-
-
-def final_name(name: str) -> str:
-    """Return the path that a file will have after a save, as the caller of the save named it.
-
-    `name` is the argument of the function that `save_atomically` calls. Other names are returned
-    unchanged.
-    """
-    return _final_names.get(name, name)
 
 
 def save_local(name: object, write: Callable[..., object]) -> None:

@@ -48,11 +48,8 @@ class ParquetTable(_BinaryTable):
         with parquet.ParquetFile(self.path, buffer_size=1 << 20) as file:
             groups = map(file.metadata.row_group, range(file.num_row_groups))
             size = sum(group.total_byte_size for group in groups)
-            n_rows = min(
-                table_streams.BATCH_ROWS,
-                table_streams.BLOCK_BYTES * file.metadata.num_rows // max(1, size),
-            )
-            for batch in file.iter_batches(max(1, n_rows), columns=[column]):
+            n_rows = _batch_rows(file.metadata.num_rows, size)
+            for batch in file.iter_batches(n_rows, columns=[column]):
                 yield batch.column(column)
 
 
@@ -127,13 +124,7 @@ class OrcTable(_BinaryTable):
 
 def _cut(column: Any) -> Iterator[Any]:
     """Yield an array in slices of at most about `BLOCK_BYTES` bytes and `BATCH_ROWS` rows."""
-    n_rows = max(
-        1,
-        min(
-            table_streams.BATCH_ROWS,
-            table_streams.BLOCK_BYTES * len(column) // max(1, column.nbytes),
-        ),
-    )
+    n_rows = _batch_rows(len(column), column.nbytes)
     for start in range(0, len(column), n_rows):
         yield column.slice(start, n_rows)
 
