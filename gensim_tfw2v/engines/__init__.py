@@ -23,15 +23,13 @@ ENGINES: tuple[str, ...] = (
 
 
 def choose_engine(problem: Problem) -> Engine:
-    """Return the first of the `ENGINES` that can train.
+    """Return the first of the `ENGINES` that can train. The last one always can.
 
     Raises
     ------
     RuntimeError
         If the training needs the compiled kernels, and they are not available.
     """
-    for name in ENGINES:
-        engine: type[Engine] = pkgutil.resolve_name(name)
-        if engine.can_train(problem):
-            return engine.from_problem(problem)
-    raise RuntimeError("no engine can train with these options")
+    engines = (pkgutil.resolve_name(name) for name in ENGINES)
+    engine: type[Engine] = next(engine for engine in engines if engine.can_train(problem))
+    return engine.from_problem(problem)

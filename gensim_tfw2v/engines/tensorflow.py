@@ -14,7 +14,7 @@ from gensim_tfw2v.graph.step_shape import (
     StepShape,
     choose_max_norm,
     choose_product_dtype,
-    choose_step_shape,
+    problem_step_shape,
 )
 from gensim_tfw2v.graph.steps import PreparedUnit
 from gensim_tfw2v.graph.updates import whole_rows
@@ -56,15 +56,7 @@ class TensorFlowEngine(Engine):
         objective = options.objective
         step_options = StepOptions(
             objective,
-            choose_step_shape(
-                objective,
-                tokens=problem.tokens,
-                window=problem.window,
-                pairs=problem.pairs,
-                alpha=options.alpha,
-                vector_size=options.vector_size,
-                negative_shards=options.negative_shards,
-            ),
+            problem_step_shape(problem),
             id_bits=max(2, (problem.n_words - 1).bit_length()),
             shrink_windows=options.shrink_windows,
             max_window=options.window if options.shrink_windows else None,

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -151,6 +151,20 @@ def choose_step_shape(
     has_input_halo = not objective.skipgram or objective.hierarchical
     halo_side: Literal["inputs", "centres"] = "inputs" if has_input_halo else "centres"
     return StepShape(step_tokens, BLOCK, window, max(shared, min_shared), halo_side)
+
+
+def problem_step_shape(problem: Any) -> StepShape:
+    """Choose the sizes of a step for a `gensim_tfw2v.engines.problem.Problem`."""
+    options = problem.options
+    return choose_step_shape(
+        options.objective,
+        tokens=problem.tokens,
+        window=problem.window,
+        pairs=problem.pairs,
+        alpha=options.alpha,
+        vector_size=options.vector_size,
+        negative_shards=options.negative_shards,
+    )
 
 
 def choose_max_norm(objective: Objective) -> float:

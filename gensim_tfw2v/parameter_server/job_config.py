@@ -18,7 +18,8 @@ class JobConfig:
     objective : Objective
     vector_size : int
     window : int
-        gensim's `window`. The engine's windows are smaller if the longest sentence is shorter.
+        Maximum size of a window, for messages: gensim's `window`, or with ``shrink_windows=False``
+        the engine's, which is smaller if all sentences are shorter.
     max_entries : int
         Maximum number of entries of a unit: tokens, and ends of sentences.
     rows_per_mean : float

@@ -136,6 +136,10 @@ class Scratch:
         Part of the variable's name.
     size : int
         Number of columns D.
+    row_size : int, optional
+        Number of floats of a row in memory, if rows are padded; D by default.
+    device : str, optional
+        Device of the variable, if workers are threads; see `WorkerVariables.own`.
 
     Attributes
     ----------
@@ -143,13 +147,20 @@ class Scratch:
         Returns a new handle of the variable.
     """
 
-    def __init__(self, variables: WorkerVariables, name: str, size: int) -> None:
+    def __init__(
+        self,
+        variables: WorkerVariables,
+        name: str,
+        size: int,
+        row_size: int | None = None,
+        device: str | None = None,
+    ) -> None:
         self._size = size
-        self._shape = tf.TensorShape([None, size])
-        self.make_handle = variables.own(name, [*self._shape])
+        self._shape = tf.TensorShape([None, row_size or size])
+        self.make_handle = variables.own(name, [*self._shape], device=device)
 
     def assign(self, rows: tf.Tensor) -> tf.Operation:
-        """Set the rows [n, D]."""
+        """Set the rows [n, D]; not for rows with padding."""
         return tf.raw_ops.AssignVariableOp(resource=self.make_handle(), value=rows)
 
     def read(self) -> tf.Tensor:
@@ -218,9 +229,7 @@ class PaddedScratch(Scratch):
     """
 
     def __init__(self, variables: WorkerVariables, name: str, size: int) -> None:
-        self._size = size
-        self._shape = tf.TensorShape([None, stride(size)])
-        self.make_handle = variables.own(name, [*self._shape], device="CPU")
+        super().__init__(variables, name, size, row_size=stride(size), device="CPU")
 
     def place(self, indices: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
         """Set the rows [n, D]; see `Scratch.place`."""

@@ -242,8 +242,8 @@ def _ignore(report: UnitReport) -> None:
 
 
 def _are_equal(array: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether arrays of the same shape are equal, comparing a few rows at a time."""
-    return all(
+    """Return whether arrays are equal, comparing a few rows at a time."""
+    return array.shape == rows.shape and all(
         np.array_equal(
             array[start : start + N_COMPARED_ROWS], rows[start : start + N_COMPARED_ROWS]
         )

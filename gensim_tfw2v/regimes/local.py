@@ -56,10 +56,11 @@ class LocalRegime:
         with self._record_units(tasks, report) as records:
 
             def train(index: int, end_event: threading.Event) -> int:
-                """Draw a unit, train it unless training is to stop, and return its index."""
-                unit = self._draw(tasks[index])
+                """Draw and train a unit, unless training is to stop, and return its index."""
                 if not (end_event.is_set() or stop()):
-                    records.train(index, unit)
+                    unit = self._draw(tasks[index])
+                    if not (end_event.is_set() or stop()):
+                        records.train(index, unit)
                 return index
 
             indices = range(len(tasks))

@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.merging import SUBWORDS, SubModel, merge
 from gensim_tfw2v.options.regimes import SubModels
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
-from gensim_tfw2v.processes.threads import defer_interrupts, interrupt_is_pending
+from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.epoch import EpochLog, Expected
 from gensim_tfw2v.training.model_arrays import renew_norms
@@ -98,11 +98,11 @@ class SubModelTraining(Training):
         while remaining := sorted({*range(n_models)} - self._trained_indices):
             self.weights.regime_is_ahead = True
             # A signal stops the workers after their running jobs; see `Training._train`.
-            with defer_interrupts():
+            with defer_interrupts() as signals:
                 try:
                     tasks = [SubModelTask(index, samples, scaled_tasks) for index in remaining]
-                    regime.train_epoch(tasks, handle_result, interrupt_is_pending)
-                    has_stopped = interrupt_is_pending()
+                    regime.train_epoch(tasks, handle_result, lambda: bool(signals))
+                    has_stopped = bool(signals)
                 finally:
                     for checkpoints in pending_checkpoints:
                         checkpoints.wait()

@@ -142,20 +142,10 @@ class Plan:
 
     def step_tokens(self) -> float:
         """Return the number of tokens, before subsampling, per step of the TensorFlow fallback."""
-        from gensim_tfw2v.graph.step_shape import choose_step_shape
+        from gensim_tfw2v.graph.step_shape import problem_step_shape
 
-        problem = self.problem
-        options = self.options
-        shape = choose_step_shape(
-            options.objective,
-            tokens=problem.tokens,
-            window=problem.window,
-            pairs=problem.pairs,
-            alpha=options.alpha,
-            vector_size=options.vector_size,
-            negative_shards=options.negative_shards,
-        )
-        return shape.tokens / max(1e-9, self.vocabulary.kept_share)
+        tokens = problem_step_shape(self.problem).tokens
+        return tokens / max(1e-9, self.vocabulary.kept_share)
 
     @cached_property
     def workers_and_threads(self) -> tuple[int, int]:
