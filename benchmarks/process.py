@@ -1,7 +1,7 @@
 """Commands in separate processes, with the time and memory that they and their descendants use.
 
 The system reports a process's resource usage to the process that waits for it. Descendants whose
-parent exits root are normally inherited by the init process, and their usage would be lost. On
+parent exits first are normally inherited by the init process, and their usage would be lost. On
 Linux, this process inherits them instead.
 """
 

@@ -57,9 +57,8 @@ def computed_speed(speeds: Mapping[int, float], threads: int) -> float:
     """
     max_threads = max(speeds)
     seconds_alone = 1 / speeds[1]
-    shared_seconds = max(0.0, max_threads / speeds[max_threads] - seconds_alone) / (
-        1 - 1 / max_threads
-    )
+    shared_seconds = max(0.0, max_threads / speeds[max_threads] - seconds_alone)
+    shared_seconds /= 1 - 1 / max_threads
     return threads / (seconds_alone + shared_seconds * (1 - 1 / threads))
 
 

@@ -742,8 +742,8 @@ class TFWord2Vec(StoredWord2Vec):
         config = self._current_config()
         self._check_folders()
         complete_added_words(self)
-        check_learns(self)
         check_state(self, config)
+        check_learns(self)
         return config
 
     def _check_corpus_sanity(

@@ -94,7 +94,7 @@ def isolated_forks(kept_forks, monkeypatch):
 @pytest.fixture
 def own_forks(kept_forks, monkeypatch):
     """Let each cluster of this machine have a fork server of its own, without an import."""
-    _launch_by(functools.partial(forks.OwnLauncher, isolated=False), monkeypatch)
+    _launch_by(forks.OwnLauncher, monkeypatch)
 
 
 def _launch_by(launcher, monkeypatch):

@@ -531,6 +531,13 @@ def test_a_subset_cannot_be_saved(index, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_first_vectors_are_all_found_though_threads_build_the_index():
+    vectors = keyed(range(5000), np.random.default_rng(0).standard_normal((5000, 16)))
+    index = NeighbourIndex(vectors, "float32", workers=4)
+    keys, _ = index.search(vectors.vectors, 1)
+    assert [key for (key,) in keys] == list(range(5000))
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_vectors_of_any_length_are_found(dtype):

@@ -97,7 +97,7 @@ def list_omissions(
         option = "tfw2v convert --documents" if documents is None else "--documents"
         yield f"only the vectors of words are written; {option} writes those of documents"
     elif not documents and not formats.keeps_ngrams(form, getattr(saved, "wv", saved)):
-        names = [able.name for able in formats.FORMATS if able.keeps_ngrams or able.model_class]
+        names = [other.name for other in formats.FORMATS if other.keeps_ngrams or other.model_class]
         yield (
             "only the vectors of whole words are written, and none of n-grams, from which FastText "
             f"makes those of unknown words; formats that hold both: {', '.join(names)}"

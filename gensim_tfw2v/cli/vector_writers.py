@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from gensim_tfw2v.files.atomic import HiddenName
+from gensim_tfw2v.files.atomic import HiddenPath
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
@@ -22,13 +22,19 @@ def write_gensim(saved: Any, file: str | BinaryIO) -> None:
     """Write a model or vectors in gensim's own format.
 
     gensim's `save` would record the file's temporary name in `lifecycle_events`, so its two steps
-    are called here, with the final name in the event.
+    are called here, with its default arguments and the final name in the event.
     """
     if not isinstance(file, str):
         saved.save(file)
         return
-    final_name = file.final if isinstance(file, HiddenName) else file
-    saved.add_lifecycle_event("saving", fname_or_handle=final_name)
+    final_name = file.final if isinstance(file, HiddenPath) else file
+    saved.add_lifecycle_event(
+        "saving",
+        fname_or_handle=final_name,
+        separately="None",
+        sep_limit=10 * 1024**2,
+        ignore=frozenset(),
+    )
     saved._smart_save(file)
 
 

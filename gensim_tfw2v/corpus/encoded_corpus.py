@@ -11,15 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shard_files
-from gensim_tfw2v.corpus.shard_files import (
-    END,
-    FIRST_TAG,
-    ID,
-    EncodedPart,
-    Ids,
-    Shard,
-    write_error,
-)
+from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, ID, EncodedPart, Ids, Shard, write_error
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 PIECE_ENTRIES = 1 << 16  # entries per read of a shard

@@ -45,7 +45,7 @@ class IntegerBatch(NamedTuple):
         return np.minimum(starts + ordinals * max_words, np.repeat(stops, n_parts))
 
 
-#: Last batch of every corpus, so that an empty corpus has a batch, too.
+#: Last batch of a corpus whose words are all integers, so that an empty corpus has a batch, too.
 NO_WORDS = IntegerBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 
 
@@ -113,9 +113,8 @@ def _to_words(item: Any, keeps_items: bool) -> Any:
 
 def is_tensor(value: Any) -> bool:
     """Return whether a value is a tensor, which converts itself to an array."""
-    return type(value).__module__.partition(".")[0] in TENSOR_PACKAGES and hasattr(
-        value, "__array__"
-    )
+    package = type(value).__module__.partition(".")[0]
+    return package in TENSOR_PACKAGES and hasattr(value, "__array__")
 
 
 def to_list(item: Any) -> list[Any]:

@@ -18,14 +18,7 @@ from gensim_tfw2v.corpus.integer_sentences import (
 )
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.sentences import Batch, batch_objects
-from gensim_tfw2v.corpus.shard_files import (
-    END,
-    FIRST_TAG,
-    EncodedPart,
-    Ids,
-    Progress,
-    Shard,
-)
+from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, EncodedPart, Ids, Progress, Shard
 from gensim_tfw2v.corpus.word_ids import KnownWordIds, WordIds
 from gensim_tfw2v.processes.threads import in_threads
 

@@ -21,13 +21,13 @@ Write = Callable[[str | IO[bytes]], object]
 STDOUT = 1
 
 
-class HiddenName(str):
-    """Name of a new file in a hidden folder.
+class HiddenPath(str):
+    """Path of a new file in a hidden folder.
 
     Attributes
     ----------
     final : str
-        Path that the file will have after the save, as the caller of the save named it.
+        The argument `path` of `save_atomically`: where the file will be after the save.
     """
 
     final: str
@@ -74,7 +74,7 @@ def save_atomically(path: Path, write: Write) -> list[Path]:
             gensim_logger = logging.getLogger("gensim.utils")
             gensim_logger.addFilter(edit_log)
             stack.callback(gensim_logger.removeFilter, edit_log)
-            new_name = HiddenName(new_files / path.name)
+            new_name = HiddenPath(new_files / path.name)
             new_name.final = str(path)
             write(new_name)
             # The sort key is True only for the main file, so the main file is last.

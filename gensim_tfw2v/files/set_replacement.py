@@ -116,9 +116,8 @@ def finish_replacements(folder: Path) -> dict[Path, str]:
                             (hidden / NEW / name).exists() or (path.parent / name).exists()
                             for name in names
                         )
-                        if (
-                            not is_complete
-                        ):  # new files were removed, so the replacement cannot be finished
+                        if not is_complete:
+                            # new files were removed, so the replacement cannot be finished
                             del missing[path.resolve()]
                             continue
                         error = _exchange(_stage(hidden, path, names, stack))

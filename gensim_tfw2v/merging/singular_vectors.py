@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-#: Maximum number of n_columns C for which AᵀA is kept as a matrix (128 MiB).
+#: Maximum number of columns C for which AᵀA is kept as a matrix (128 MiB).
 MAX_MATRIX_COLUMNS = 4096
 
-#: Number of additional n_columns in the randomised method.
+#: Number of additional columns in the randomised method.
 OVERSAMPLING = 20
 
 #: Number of passes over A in the randomised method.
@@ -71,7 +71,7 @@ def right_singular_vectors(gram: Any, n_vectors: int, seed: int = 0) -> np.ndarr
     Returns
     -------
     ndarray [C, k], float64
-        Orthonormal n_columns, by descending singular value.
+        Orthonormal columns, by descending singular value.
     """
     if isinstance(gram, np.ndarray):
         return _leading_eigenvectors(gram, n_vectors)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Number of elements of the vectors, V * D, up to which 64 candidates are enough: see
 #: docs/index-of-neighbours.md.
-MANY_ELEMENTS = 30_000_000
+MAX_FEW_ELEMENTS = 30_000_000
 
 #: Number of queries that are searched at a time. Ctrl-C has no effect until their search is done.
 QUERIES_AT_A_TIME = 256
@@ -115,7 +115,7 @@ class NeighbourIndex:
         OneOf(tuple(TYPES))("dtype", dtype)
         _WHOLE("expansion_add", expansion_add)
         if expansion_search is None:
-            expansion_search = 64 if array.size <= MANY_ELEMENTS else 384
+            expansion_search = 64 if array.size <= MAX_FEW_ELEMENTS else 384
             if dtype == "binary":
                 expansion_search *= 8
         options = {

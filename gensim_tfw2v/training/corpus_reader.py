@@ -15,11 +15,11 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.protocol import Corpus
 from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
-from gensim_tfw2v.corpus.text_corpus import Source, TextCorpus, open_paths
+from gensim_tfw2v.corpus.text_corpus import Source, open_paths, text_paths
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 
-if TYPE_CHECKING:  # only models of documents import this module
+if TYPE_CHECKING:  # only models of documents import training.documents
     from gensim_tfw2v.training.documents import KnownTags, Tags
 
 logger = logging.getLogger(__name__)
@@ -42,18 +42,18 @@ def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None)
         See `find_readers`.
     """
     tagged = tags is not None
+    if isinstance(config.cluster, Cluster) and (paths := text_paths(source, tagged)):
+        from gensim_tfw2v.cluster.readers import find_readers
+
+        with phase("waiting for workers that read the corpus", config.progress):
+            remote_readers = find_readers(config.cluster, paths, config.encoded_dir)
+        # after the wait, in which the files may grow
+        return open_paths(paths, tagged, remote_readers)
     for kind in KINDS:
         corpus = kind.opener(source, tagged)
         if corpus is not None:
             break
     assert corpus is not None  # the last kind opens any iterable
-    if isinstance(corpus, TextCorpus) and corpus.paths and isinstance(config.cluster, Cluster):
-        from gensim_tfw2v.cluster.readers import find_readers
-
-        with phase("waiting for workers that read the corpus", config.progress):
-            remote_readers = find_readers(config.cluster, corpus.paths, config.encoded_dir)
-        # the files may have grown during the wait
-        corpus = open_paths(corpus.paths, tagged, remote_readers)
     if isinstance(corpus, SentenceCorpus) and tags is not None:
         corpus.sentences = tags.encoded(corpus.sentences)
     return corpus

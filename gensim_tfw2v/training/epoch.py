@@ -103,7 +103,7 @@ def unit_tasks(
     """
     threads = None  # number of threads with which gensim reads a file in parts; None: no file
     if expected.is_file and not config.deterministic:
-        # a sub-model counts as one thread, and so does a worker of a regime in this process
+        # one thread for a sub-model, and for a regime in this process, however many workers it has
         is_single = config.cluster is None or config.regime_of_workers.trains_apart
         threads = 1 if config.regime is not None and is_single else config.workers
     n_all_words = max(1, corpus.total_raw_words)

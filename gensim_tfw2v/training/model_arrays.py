@@ -206,10 +206,19 @@ def _init_vectors(keyed: KeyedVectors, seed: Any, vectors: np.ndarray) -> None:
 def extended_outputs(model: Any) -> Iterator[None]:
     """Add the rows that the output layer lacks after gensim's code has added or counted words.
 
-    gensim adds rows to its own arrays only.
+    gensim adds rows to its own arrays only. Arrays with a wrong number of rows before remain wrong,
+    because their rows do not match the words: `check_state` refuses them.
     """
+    n_words = len(model.wv.vectors)
+    complete = {
+        array
+        for array, rows in trained_outputs(model).items()
+        if rows is None or len(rows) == n_words
+    }
     yield
     for array, rows in trained_outputs(model).items():
+        if array not in complete:
+            continue
         if rows is None:
             rows = np.zeros((0, model.layer1_size), np.float32)
         if len(rows) < len(model.wv):

@@ -317,8 +317,8 @@ class Training:
         """Copy the trained vectors to the model's arrays, if they are finite, with their position.
 
         If copying fails, the recorded position of the arrays does not change: vectors that were
-        copied incompletely do not count as trained. The caller defers interrupts, after which the
-        copies would be incomplete.
+        copied incompletely do not count as trained. The caller must defer interrupts, because an
+        interrupt would leave the copies incomplete.
 
         Raises
         ------

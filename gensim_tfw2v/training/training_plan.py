@@ -91,7 +91,14 @@ class Plan:
 
     @cached_property
     def problem(self) -> Problem:
-        """Description of the training, from which an engine chooses its options."""
+        """Description of the training, from which an engine chooses its options.
+
+        Raises
+        ------
+        ValueError
+            If `negative_shards` exceeds the number of words.
+        """
+        self._check_shards()
         vocabulary = self.vocabulary
         subwords = vocabulary.subwords
         return Problem(
@@ -115,11 +122,10 @@ class Plan:
         Raises
         ------
         ValueError
-            If `negative_shards` exceeds the number of words.
+            See `problem`.
         RuntimeError
             If the compiled kernels are not available.
         """
-        self._check_shards()
         if not self.shares_rows:
             self.engine.check()  # without kernels, this raises an error with advice
         return sizes.choose_kernel_options(self.problem)
@@ -217,7 +223,6 @@ class Plan:
         from gensim_tfw2v.parameter_server.combining import rows_per_mean
         from gensim_tfw2v.parameter_server.job_config import JobConfig
 
-        self._check_shards()
         options = self.options
         objective = options.objective
         workers, threads = self.workers_and_threads
@@ -287,11 +292,13 @@ def open_regime(
     if plan.shares_rows:
         logger.info("compiled kernels train, in threads of this process")
         arguments = plan.kernel_options, words, options.workers, plan.loss_every
-        regime: Regime = LocalRegime(*arguments)
+        regime: Regime
         if options.deterministic:
             from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 
             regime = DeterministicRegime(*arguments, plan.round_blocks)
+        else:
+            regime = LocalRegime(*arguments)
     else:
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)

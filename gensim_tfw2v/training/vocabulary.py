@@ -16,7 +16,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares, pair_rates
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.training.model_arrays import trained_outputs
+from gensim_tfw2v.training.model_arrays import keyed_vectors, trained_outputs
 from gensim_tfw2v.weight_tables import WeightArray
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ class Vocabulary:
             subwords = Subwords.of(model.wv, counts * keep)
             lock = subwords.lock
         else:
-            holders = [model.wv, model.dv] if model.has_documents else [model.wv]
-            factors = [np.ravel(getattr(keyed, "vectors_lockf", 1.0)) for keyed in holders]
+            factors = [
+                np.ravel(getattr(keyed, "vectors_lockf", 1.0)) for keyed in keyed_vectors(model)
+            ]
             lock = np.concatenate(factors)
             if np.any(lock != 1.0):  # otherwise no array of V + N factors is needed
                 n_factors = len(counts), n_tags

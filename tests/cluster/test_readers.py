@@ -234,7 +234,8 @@ def test_parts_of_a_lost_machine_are_read_elsewhere(how, launcher, tmp_path, mon
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
     monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 1 << 18)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
-    monkeypatch.setattr(sessions, "OPERATION_SECONDS", 5.0)
+    # the default of the argument `operation_seconds`
+    monkeypatch.setattr(sessions.session.__wrapped__, "__defaults__", (None, 5.0))
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
     monkeypatch.setattr(readers, "ANSWER_SECONDS", 2.0)
     run_op, wait = readers.RemoteReader._run, readers.wait_for_tasks

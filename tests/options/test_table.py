@@ -223,3 +223,8 @@ def test_floats_are_refused_where_gensim_needs_an_integer(class_, name):
     """gensim would fail later, when the number is a shape or the end of a range."""
     with pytest.raises(TypeError, match=f"{name} must be a whole number"):
         class_(**{name: 1.0})
+
+
+@pytest.mark.parametrize("use", Use)
+def test_every_use_is_of_some_option(use):
+    assert any(use in option.uses for option in TABLE)

@@ -56,8 +56,9 @@ def test_kernels_train_rows_and_whole_units():
         assert isinstance(engines.choose_engine(problem(**options)), TensorFlowEngine)
 
 
+@compiled
 def test_engines_are_tried_in_the_order_of_the_table(monkeypatch):
-    train_by_graph(monkeypatch)
+    monkeypatch.setattr(engines, "ENGINES", engines.ENGINES[::-1])
     assert isinstance(engines.choose_engine(problem(regime="asynchronous")), TensorFlowEngine)
 
 

@@ -230,7 +230,7 @@ def test_units_read_from_files_train_as_units_sent(tmp_path):
         (Objective(False, 0, mean=True, hierarchical=True), 4, 4),
     ],
 )
-def test_rows_per_mean_depend_on_objective_and_window(objective, pairs, rows):
+def test_rows_per_mean_depend_on_objective_pairs_and_documents(objective, pairs, rows):
     assert rows_per_mean(objective, pairs, documents=False) == rows
     assert rows_per_mean(objective, pairs, documents=True) == rows + objective.mean
 

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -49,9 +50,14 @@ def test_private_state_is_one_object_that_nothing_keeps(class_, tmp_path):
         assert copied._state.training is copied._state.frozen is copied._state.config is None
 
 
-def test_state_is_created_once_by_concurrent_threads():
+def test_state_is_created_once_by_concurrent_threads(monkeypatch):
+    def make_slowly():
+        time.sleep(0.01)
+        return ModelState()
+
     model = TFWord2Vec()
     del model._state
+    monkeypatch.setattr("gensim_tfw2v.model.ModelState", make_slowly)
     with ThreadPoolExecutor(8) as pool:
         states = list(pool.map(lambda _: model._state, range(100)))
     assert {id(state) for state in states} == {id(model._state)}

@@ -130,9 +130,8 @@ class JsonLinesTable(_JsonTable):
 
         def parse(block: bytes, is_first: bool) -> Any:
             read_options = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
-            batch = json.read_json(pa.BufferReader(block), read_options, parse_options).column(
-                column
-            )
+            table = json.read_json(pa.BufferReader(block), read_options, parse_options)
+            batch = table.column(column)
             batch.validate(full=True)  # pyarrow's parser doesn't check UTF-8
             return batch
 

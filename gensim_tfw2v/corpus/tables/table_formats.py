@@ -80,7 +80,7 @@ FORMATS = (
 )
 
 #: Suffixes of all formats.
-SUFFIXES = tuple(suffix for table in FORMATS for suffix in table.suffixes)
+SUFFIXES = tuple(suffix for table_format in FORMATS for suffix in table_format.suffixes)
 
 
 def find_format(path: str | os.PathLike[str]) -> TableFormat | None:
@@ -100,7 +100,7 @@ def find_format(path: str | os.PathLike[str]) -> TableFormat | None:
 
 def format_of_content(head: bytes) -> TableFormat | None:
     """Return the format of a file whose decompressed content starts with `head`, or None."""
-    return next((table for table in FORMATS if table.is_content(head)), None)
+    return next((table_format for table_format in FORMATS if table_format.is_content(head)), None)
 
 
 def format_of_name(path: str | os.PathLike[str]) -> TableFormat | None:
@@ -108,4 +108,4 @@ def format_of_name(path: str | os.PathLike[str]) -> TableFormat | None:
     path = Path(path)
     is_compressed = path.suffix.lower() in COMPRESSED
     suffix = Path(path.stem if is_compressed else path.name).suffix.lower()
-    return next((table for table in FORMATS if suffix in table.suffixes), None)
+    return next((table_format for table_format in FORMATS if suffix in table_format.suffixes), None)

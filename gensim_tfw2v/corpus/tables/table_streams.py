@@ -9,10 +9,11 @@ from typing import Any
 from gensim_tfw2v.corpus.decompression import HEAD_BYTES, open_bytes
 from gensim_tfw2v.messages import MAGIC, quoted, wide_encoding
 
-BLOCK_BYTES = (
-    4 << 20
-)  # maximum bytes of a block of text, so also of a row, and approximately of a batch
-BATCH_ROWS = 4096  # maximum number of rows of a batch
+#: Maximum bytes of a block of text, and so of a row. A batch has about as many at most.
+BLOCK_BYTES = 4 << 20
+
+#: Maximum number of rows of a batch.
+BATCH_ROWS = 4096
 
 
 class Utf8Stream(io.RawIOBase):
