@@ -90,7 +90,7 @@ def _struct(name: str, **fields: Any) -> Any:
 FloatPointer = type("float*", (POINTER,), {})
 Ints = _struct("Tfw2vInts", data=POINTER, size=NUMBER)
 Floats = _struct("Tfw2vFloats", data=POINTER, size=NUMBER)
-CLists = _struct("Tfw2vLists", first=Ints, entries=Ints)
+CLists = _struct("Tfw2vLists", offsets=Ints, entries=Ints)
 COptions = _struct("Tfw2vOptions", **dict.fromkeys(Options._fields, ctypes.c_int32))
 NoiseTable = _struct("Tfw2vNoiseTable", keep=Floats, noise=Ints)
 CUnit = _struct("Tfw2vUnit", **dict.fromkeys(Unit._fields, Ints))
@@ -111,8 +111,8 @@ CTables = _struct(
 Run = _struct(
     "Tfw2vRun",
     alphas=Floats,
-    first=NUMBER,
-    last=NUMBER,
+    begin=NUMBER,
+    end=NUMBER,
     loss_every=NUMBER,
     round_blocks=NUMBER,
     pool=POINTER,
@@ -158,7 +158,7 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "words_add": (NUMBER, [POINTER, TEXT, NUMBER, POINTER, POINTER]),
     "words_encode": (
         NUMBER,
-        [POINTER, TEXT, NUMBER, NUMBER, ctypes.c_int32, POINTER, POINTER],
+        [POINTER, TEXT, NUMBER, NUMBER, ctypes.c_int32, POINTER],
     ),
     "words_number": (NUMBER, [POINTER]),
     "words_size": (NUMBER, [POINTER]),

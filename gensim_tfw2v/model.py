@@ -857,7 +857,7 @@ class TFWord2Vec(StoredWord2Vec):
             # `train` has checked the model, but callbacks may have changed it since
             is_checked = state.user == TRAINING and not callbacks
             config = self._current_config() if is_checked else self._check({})
-            corpus = state.corpus_reader.encoded(
+            corpus = state.corpus_reader.encode(
                 source, self.wv.key_to_index, config, self._known_tags
             )
             class_: type[Training] = Training

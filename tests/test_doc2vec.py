@@ -166,7 +166,7 @@ def test_inference_in_another_process_gives_the_same_vector(tmp_path):
 
 @of_all
 def test_deterministic_gives_the_same_bits_for_any_workers(options, monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 1024)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 1024)
     models = []
     for workers in (1, 3):
         model = built(lee(30), **options)

@@ -129,7 +129,7 @@ def test_rows_with_equal_updates_are_merged(bucket):
     assert len(rows) <= len(wv) + len(subwords.buckets)
     assert subwords.weights.sum() == len(wv) + len(subwords.buckets)
     for word, vector in enumerate(wv.vectors):
-        first, end = subwords.lists.first[word : word + 2]
+        first, end = subwords.lists.offsets[word : word + 2]
         own = subwords.lists.entries[first:end]
         np.testing.assert_allclose(
             rows[own].sum(0) / (1 + len(wv.buckets_word[word])), vector, rtol=0, atol=1e-6
@@ -137,7 +137,7 @@ def test_rows_with_equal_updates_are_merged(bucket):
         assert subwords.weights[own].sum() == 1 + len(wv.buckets_word[word])
     vocab, ngrams = wv.vectors_vocab.copy(), wv.vectors_ngrams.copy()
     updates = np.random.default_rng(0).normal(size=rows.shape).astype(np.float32)
-    merged = subwords.merged(wv, rows)
+    merged = subwords.merge_rows(wv, rows)
     trained_rows = rows + subwords.weights[:, None] * updates
     assert not subwords.are_in(wv, trained_rows, merged)
     subwords.scatter(wv, trained_rows, merged)

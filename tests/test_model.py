@@ -25,14 +25,14 @@ from hypothesis import strategies as st
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.graph.step_shape import choose_step_shape
 from gensim_tfw2v.kernel.objective import Objective
-from gensim_tfw2v.kernel.sizes import (
-    choose_kernel_shape,
+from gensim_tfw2v.kernel.sizes import choose_kernel_shape
+from gensim_tfw2v.kernel.tables import Divergence, UnitReport
+from gensim_tfw2v.regimes.local import LocalRegime
+from gensim_tfw2v.unit_sizes import (
     choose_max_growth,
     choose_unit_entries,
     choose_warm_units,
 )
-from gensim_tfw2v.kernel.tables import Divergence, UnitReport
-from gensim_tfw2v.regimes.local import LocalRegime
 from tests.engines import train_by_graph
 
 LEE = datapath("lee_background.cor")
@@ -416,7 +416,7 @@ def test_each_epoch_trains_all_units_in_a_new_order(monkeypatch):
         original(self, tasks, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 64)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 64)
     TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, batch_words=1)
     assert orders == [list(range(len(orders[0])))] * 2  # a small corpus is trained in text order
     orders.clear()

@@ -53,7 +53,7 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     server = ParameterServer(tables, *constants, push_counter, WorkerVariables())
     function = PROGRAMS[layout](config, server).function
-    result = JobResult.unpacked(function(*job(entries)).numpy())
+    result = JobResult.unpack(function(*job(entries)).numpy())
     return np.array([result.fetched_bytes, result.pushed_bytes]) / result.units.kept[0]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scaling.simulation import Work
-from gensim_tfw2v.kernel.sizes import choose_unit_entries
 from gensim_tfw2v.planning.workload import Frequencies, Workload, distinct_rows, row_sizes
+from gensim_tfw2v.unit_sizes import choose_unit_entries
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def ssh(
         print(shlex.join(["tfw2v", "train", *arguments, "--hosts", str(hosts)]))
         return
     config = {"TF_CONFIG": cluster.tf_config("chief", 0)}
-    with checkpointed(arguments, values) as training, tasks, tasks.restarting():
+    with checkpoint_arguments(arguments, values) as training, tasks, tasks.restarting():
         supervise([*training, "--cluster", "TF_CONFIG"], config)
 
 
@@ -130,7 +130,7 @@ def local(
     Starts, watches and stops the tasks. A killed worker is restarted. If a ps, the coordinator or
     the command itself is killed, training resumes from the last checkpoint.
     """
-    with checkpointed(*parse_training(context)) as command:
+    with checkpoint_arguments(*parse_training(context)) as command:
         supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
 
 
@@ -239,7 +239,9 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterator[list[str]]:
+def checkpoint_arguments(
+    arguments: Sequence[str], values: Mapping[str, Any]
+) -> Iterator[list[str]]:
     """Yield the arguments of ``tfw2v`` for a training that writes checkpoints.
 
     Without ``--checkpoint-dir``, checkpoints are written to a temporary folder.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
 
 
-def continue_model(
+def continue_training(
     path: Path,
     sentences: Any = None,
     corpus_file: str | None = None,

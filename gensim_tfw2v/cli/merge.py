@@ -42,9 +42,9 @@ def merge(
     The merged model has the words of all models and can be trained further. If a MODEL is only
     vectors, the output layer starts from 0.
     """
-    from gensim_tfw2v.merging.methods import merging_named
+    from gensim_tfw2v.merging.methods import find_method
 
-    merging_named(method)
+    find_method(method)
     formats.check_model_name(output)
     model_files.check_outputs(
         output, vectors, binary, dict.fromkeys(models, "is one of the inputs")

@@ -269,7 +269,10 @@ def info(
 
 
 def _to_json(content: Any) -> str:
-    """Return `content` as JSON; words of NumPy's types become integers, words of others strings."""
+    """Return `content` as JSON.
+
+    NumPy integers become integers; words of any other type that JSON lacks become strings.
+    """
     from gensim_tfw2v.typed_words import is_integer
 
     def plain_word(word: Any) -> int | str:

@@ -60,7 +60,8 @@ def _make_printing_safe() -> None:
     for name, title in {"stdout": "standard output", "stderr": "standard error"}.items():
         stream = getattr(sys, name) or open(os.devnull, "w")  # noqa: SIM115
         errors = stream.errors
-        # Python's default in the C locale. It writes the bytes of undecodable file names unchanged.
+        # In the C locale, Python's default error handler of standard output is `surrogateescape`,
+        # which writes the bytes of undecodable file names unchanged.
         is_escaped = errors == "surrogateescape"
         if errors == "strict" or (is_escaped and stream.encoding.lower() != "utf-8"):
             errors = "backslashreplace"

@@ -15,7 +15,7 @@ import typer
 from gensim_tfw2v.cli import common, dialect_options, formats, model_files, model_training
 from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, find_user_options, one_line, option
-from gensim_tfw2v.cli.continuing import continue_model
+from gensim_tfw2v.cli.continuing import continue_training
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
 from gensim_tfw2v.cli.option_wording import name_options
 from gensim_tfw2v.cli.training_options import COMMAND_OPTIONS, check_combination
@@ -297,7 +297,7 @@ def train(
     inputs = {corpus: "is the corpus"}
     make: Callable[..., TFWord2Vec] = model_training.new_model
     if init is not None:
-        make = partial(continue_model, init)
+        make = partial(continue_training, init)
         inputs[init] = "is the model to continue"
     if compass is not None:
         make = partial(train_by_compass, compass)

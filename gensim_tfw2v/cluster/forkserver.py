@@ -42,7 +42,7 @@ def main() -> None:
     with without_collection():
         for module in PRELOADED_MODULES:
             importlib.import_module(module)
-        # TensorFlow is imported when an attribute is read: here, and so not again in each fork.
+        # Reading an attribute imports TensorFlow now, so that forks do not have to.
         importlib.import_module("gensim_tfw2v._tensorflow").tf.float32  # noqa: B018
         gc.freeze()  # otherwise garbage collection in a fork would write to memory that is shared
     pipes_by_pid: dict[int, Connection] = {}

@@ -252,25 +252,27 @@ class StartedCluster(abc.ABC):
     def close(self) -> None:
         """Stop all tasks: close their input, send SIGTERM to those still running, then SIGKILL."""
         # after an interrupt, a thread may still be restarting a task, which changes the dictionary
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.close_input()
-        self._wait_and_send(tasks, CLOSING_SECONDS, signal.SIGTERM)
-        self._wait_and_send(tasks, GRACE_SECONDS, signal.SIGKILL)
-        for task in tasks:
-            task.close()
+        started_tasks = list(self._tasks.values())
+        for started_task in started_tasks:
+            started_task.close_input()
+        self._wait_and_send(started_tasks, CLOSING_SECONDS, signal.SIGTERM)
+        self._wait_and_send(started_tasks, GRACE_SECONDS, signal.SIGKILL)
+        for started_task in started_tasks:
+            started_task.close()
         self._tasks.clear()
         self._logs.close()
 
     @staticmethod
-    def _wait_and_send(tasks: Sequence["_StartedTask"], seconds: float, signal_number: int) -> None:
+    def _wait_and_send(
+        started_tasks: Sequence["_StartedTask"], seconds: float, signal_number: int
+    ) -> None:
         """Wait up to `seconds` for all tasks to exit; send a signal to those that have not."""
         deadline = time.monotonic() + seconds
-        for task in tasks:
+        for started_task in started_tasks:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                task.process.wait(max(0.0, deadline - time.monotonic()))
-        for task in tasks:
-            task.send(signal_number)
+                started_task.process.wait(max(0.0, deadline - time.monotonic()))
+        for started_task in started_tasks:
+            started_task.send(signal_number)
 
 
 class _StartedTask:

@@ -56,24 +56,24 @@ def _compressed_kind(magic: bytes, suffix: str, name: str) -> FileKind:
     return FileKind(f"holds {name} data", begins_with(mark), advice, stream_advice="decompress it")
 
 
-_SAVE_AS_TEXT = "save its text in UTF-8, with a sentence per line"
-_SAVE_AS_CSV = (
+_SAVE_AS_TEXT_ADVICE = "save its text in UTF-8, with a sentence per line"
+_SAVE_AS_CSV_ADVICE = (
     "save it as CSV, and pass TableSentences(path, column)",
     "save it as CSV, and name the column of the texts with --column NAME",
 )
-_UNPACK = (
+_UNPACK_ADVICE = (
     "unpack it, and pass the folder of its files, as in: PathLineSentences(folder)",
     "unpack it, and give the folder of its files",
 )
-_LOAD = (
+_LOAD_ADVICE = (
     "load it, and pass the sentences in it, each a list of words",
     "write the sentences in it to a text, one per line",
 )
-_TRAIN_FURTHER = (
+_TRAIN_FURTHER_ADVICE = (
     f"{TEXT_ADVICE}; to train vectors further, load them (see TFWord2Vec.from_vectors)",
     f"{TEXT_ADVICE}; to train vectors further, give them as --init FILE",
 )
-_EXPORT = "export the texts in it with the program that wrote it, with a sentence per line"
+_EXPORT_ADVICE = "export the texts in it with the program that wrote it, with a sentence per line"
 
 _OFFICE = rb"\[Content_Types\]\.xml|_rels/|docProps/"
 
@@ -87,23 +87,23 @@ KINDS = (
     FileKind("is an archive of NumPy arrays", zip_with(rb"[^/\0]{1,99}\.npy"),
              "pass the sentences in one of its arrays, as in: numpy.load({path})[NAME].tolist()",
              "write the rows of one of its arrays as lines, with numpy.savetxt"),
-    FileKind("is an Excel workbook", zip_with(rb"(?:.*PK\x03\x04.{26})?xl/"), *_SAVE_AS_CSV),
-    FileKind("is an Office document", zip_with(_OFFICE + rb"|word/|ppt/"), _SAVE_AS_TEXT),
+    FileKind("is an Excel workbook", zip_with(rb"(?:.*PK\x03\x04.{26})?xl/"), *_SAVE_AS_CSV_ADVICE),
+    FileKind("is an Office document", zip_with(_OFFICE + rb"|word/|ppt/"), _SAVE_AS_TEXT_ADVICE),
     FileKind("is an OpenDocument file", zip_with(rb"mimetypeapplication/vnd\.oasis"),
-             _SAVE_AS_TEXT),
-    FileKind("is an EPUB book", zip_with(rb"mimetypeapplication/epub"), _SAVE_AS_TEXT),
+             _SAVE_AS_TEXT_ADVICE),
+    FileKind("is an EPUB book", zip_with(rb"mimetypeapplication/epub"), _SAVE_AS_TEXT_ADVICE),
     FileKind("is a PyTorch file", zip_with(rb"[^/\0]+/(?:data\.pkl|\.format_version|byteorder)"),
-             *_LOAD),
+             *_LOAD_ADVICE),
     FileKind("is an Office document", begins_with(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-             _SAVE_AS_TEXT),
-    FileKind("is an RTF document", begins_with(rb"\{\\rtf1"), _SAVE_AS_TEXT),
+             _SAVE_AS_TEXT_ADVICE),
+    FileKind("is an RTF document", begins_with(rb"\{\\rtf1"), _SAVE_AS_TEXT_ADVICE),
     FileKind("is a PDF document", begins_with(rb"%PDF-\d\.\d\s*[\r\n].{0,4000}\d+ \d+ obj\b"),
              "extract its text first, for example with: pdftotext {path} corpus.txt"),
     FileKind("is a PostScript document", begins_with(rb"%!PS-Adobe-\d"),
              "extract its text first, for example with: ps2ascii {path} corpus.txt"),
-    FileKind("is a tar archive", begins_with(rb".{257}ustar[\0 ]"), *_UNPACK),
-    FileKind("is a 7z archive", begins_with(rb"7z\xbc\xaf\x27\x1c"), *_UNPACK),
-    FileKind("is a RAR archive", begins_with(rb"Rar!\x1a\x07"), *_UNPACK),
+    FileKind("is a tar archive", begins_with(rb".{257}ustar[\0 ]"), *_UNPACK_ADVICE),
+    FileKind("is a 7z archive", begins_with(rb"7z\xbc\xaf\x27\x1c"), *_UNPACK_ADVICE),
+    FileKind("is a RAR archive", begins_with(rb"Rar!\x1a\x07"), *_UNPACK_ADVICE),
     FileKind("holds zip data", begins_with(rb"PK\x03\x04|PK\x05\x06\0"),
              "decompress it, and pass the text in it; for a folder: PathLineSentences(folder)",
              "decompress it, and give the text or the folder in it"),
@@ -126,23 +126,26 @@ KINDS = (
     FileKind("is a matrix in Matrix Market format, such as gensim's bags of words",
              begins_with(rb"%%MatrixMarket\s+matrix\s"),
              "the order of words is lost in it; use the text from which it was made"),
-    FileKind("is a safetensors file", begins_with(rb".{5}\0\0\0\{\s*\""), *_TRAIN_FURTHER),
+    FileKind("is a safetensors file", begins_with(rb".{5}\0\0\0\{\s*\""), *_TRAIN_FURTHER_ADVICE),
     FileKind("is a GGUF file", begins_with(rb"GGUF[\1-\x09]\0"), TEXT_ADVICE),
-    FileKind("is a model of fastText", begins_with(rb"\xba\x16O/"), *_TRAIN_FURTHER),
+    FileKind("is a model of fastText", begins_with(rb"\xba\x16O/"), *_TRAIN_FURTHER_ADVICE),
     FileKind("is a model or vectors of gensim", begins_with(rb"\x80[\x02-\x05].{0,500}gensim"),
-             *_TRAIN_FURTHER),
-    FileKind("is a PyTorch file", begins_with(rb"\x80\x02\x8a\nl\xfc\x9cF"), *_LOAD),
-    FileKind("is a pickle", begins_with(rb"\x80[\x02-\x05]|\([dl]p\d+\r?\n"), *_LOAD),
-    FileKind("is a MATLAB file", begins_with(rb"MATLAB 5\.0 MAT-file.{107}(?:IM|MI)"), *_LOAD),
-    FileKind("holds vectors in word2vec's binary format", is_binary_vectors, *_TRAIN_FURTHER),
-    FileKind("holds vectors in word2vec's or GloVe's text format", is_vectors, *_TRAIN_FURTHER),
+             *_TRAIN_FURTHER_ADVICE),
+    FileKind("is a PyTorch file", begins_with(rb"\x80\x02\x8a\nl\xfc\x9cF"), *_LOAD_ADVICE),
+    FileKind("is a pickle", begins_with(rb"\x80[\x02-\x05]|\([dl]p\d+\r?\n"), *_LOAD_ADVICE),
+    FileKind("is a MATLAB file", begins_with(rb"MATLAB 5\.0 MAT-file.{107}(?:IM|MI)"),
+             *_LOAD_ADVICE),
+    FileKind("holds vectors in word2vec's binary format", is_binary_vectors,
+             *_TRAIN_FURTHER_ADVICE),
+    FileKind("holds vectors in word2vec's or GloVe's text format", is_vectors,
+             *_TRAIN_FURTHER_ADVICE),
     FileKind("is an SQLite database", begins_with(rb"SQLite format 3\0"),
              "write the texts in it to a file, for example with: sqlite3 {path} \"select text from "
              "texts\" > corpus.txt"),
     FileKind("is an HDF5 file", begins_with(rb"\x89HDF\r\n\x1a\n"),
              "read the texts with h5py or pandas, and pass lists of words",
              "write the texts in it to a file, a sentence per line"),
-    FileKind("is an Avro file", begins_with(rb"Obj\x01"), _EXPORT),
+    FileKind("is an Avro file", begins_with(rb"Obj\x01"), _EXPORT_ADVICE),
     FileKind("is an image", begins_with(
         rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a.{0,6}\0|RIFF.{4}WEBP|II\*\0|MM\0\*|BM.{4}\0{4}"),
         TEXT_ADVICE),

@@ -20,7 +20,7 @@ class LineCorpus(SentenceCorpus):
 
     def __init__(self, runs: Iterable[Iterable[FileRange]], tagged: bool) -> None:
         super().__init__(self._sentences(), tagged)
-        self._texts = chain.from_iterable(runs)
+        self._ranges = chain.from_iterable(runs)
         self.bytes_read = 0
 
     def _sentences(self) -> Iterator[Any]:
@@ -33,7 +33,7 @@ class LineCorpus(SentenceCorpus):
                 yield words[start : start + shard_files.MAX_SENTENCE]
 
     def _lines(self) -> Iterator[list[str]]:
-        for text in self._texts:
+        for text in self._ranges:
             bytes_before = self.bytes_read
             offset = text.start
             with text.open() as stream:

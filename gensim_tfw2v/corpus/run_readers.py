@@ -165,17 +165,23 @@ def read_runs(
     remote_readers: Sequence[RunReader] = (),
     progress: Progress | None = None,
 ) -> Generator[EncodedPart, None, None]:
-    """Read the runs of a text in threads; yield their parts in the order of the runs.
+    """Read the runs of a text in threads; yield a part for each run, in the order of the runs.
+
+    A part consists of the shards of a run, and of its counts; see `EncodedPart`. Without a
+    `vocabulary`, each part has its own ids of words, from 0 on. `TextCorpus.count` maps these to
+    ids that are the same in all parts. Reading starts when the first part is requested.
 
     Parameters
     ----------
     runs : sequence of runs
     folder : Path
-        Folder for the shards.
+        Folder for the shards. A vocabulary is saved there, too, if there are remote readers, which
+        load it from there.
     vocabulary : KnownWords, optional
-        Existing vocabulary; by default words are counted and numbered.
+        Existing vocabulary, whose ids the shards contain; by default words are counted and
+        numbered.
     tagged : bool
-        Whether each line is a document, whose tag is the number of the line.
+        Whether each line is a document, whose tag is the number of the line in its run.
     remote_readers : sequence of RunReader
         Readers besides the cores of this machine.
     progress : callable, optional

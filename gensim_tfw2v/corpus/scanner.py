@@ -117,8 +117,7 @@ class WordCounter:
         words, so words that the method `add` has added are not found.
         """
         indices = np.empty(n_words, np.int32)
-        new_words = np.empty(n_words, np.int32)  # scratch space for the compiled function
-        n_new = call(
+        are_encoded = call(
             library().tfw2v_words_encode,
             self.pointer,
             text,
@@ -126,9 +125,8 @@ class WordCounter:
             n_words,
             add,
             indices.ctypes.data,
-            new_words.ctypes.data,
         )
-        return None if n_new < 0 else indices
+        return indices if are_encoded else None
 
     def encoded_words(self) -> list[str]:
         """Return the words that `encode` has added.

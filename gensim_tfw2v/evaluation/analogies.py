@@ -214,8 +214,10 @@ def _answer(
     # gensim's code answers the question.
     with np.errstate(invalid="ignore"):
         unit = (vectors.vectors[: len(words)] / norms[:, None]).astype(np.float32)
-    # The bound on rounding errors of a score is 64 eps for a unit vector. It is multiplied by 3,
-    # because b - a + c has a norm of up to 3.
+    # Two scores whose difference exceeds this margin are in the same order in gensim's code. The
+    # margin was chosen, not derived: 64 eps for unit vectors, times 3, because b - a + c has a norm
+    # of up to 3. The rounding errors of a score are much smaller, about 6 eps in random vectors of
+    # 100 to 1,000 floats.
     margin = 3 * 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
     block_size = max(1, BLOCK_BYTES // (4 * max(1, len(words))))

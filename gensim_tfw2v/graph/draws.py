@@ -91,16 +91,16 @@ def draw(options: StepOptions, words: WordArrays, entries: tf.Tensor, key: tf.Te
 
 def in_blocks(x: tf.Tensor, shape: StepShape, n_blocks: tf.Tensor) -> tf.Tensor:
     """Cut values of tokens [n] into blocks [n_blocks, B], padded with 0."""
-    return tf.reshape(_padded(x, shape, n_blocks, n_padding=0), [-1, shape.block])
+    return tf.reshape(_pad(x, shape, n_blocks, n_padding=0), [-1, shape.block])
 
 
 def in_halos(x: tf.Tensor, shape: StepShape, n_blocks: tf.Tensor) -> tf.Tensor:
     """Cut values of tokens [n] into the blocks' overlapping halos [n_blocks, H], padded with 0."""
-    padded = _padded(x, shape, n_blocks + -(-shape.halo // shape.block), n_padding=shape.window)
+    padded = _pad(x, shape, n_blocks + -(-shape.halo // shape.block), n_padding=shape.window)
     return tf.signal.frame(padded, shape.halo, shape.block)[:n_blocks]
 
 
-def _padded(x: tf.Tensor, shape: StepShape, n_blocks: tf.Tensor, n_padding: int) -> tf.Tensor:
+def _pad(x: tf.Tensor, shape: StepShape, n_blocks: tf.Tensor, n_padding: int) -> tf.Tensor:
     return tf.pad(x, [[n_padding, n_blocks * shape.block - n_padding - tf.size(x)]])
 
 

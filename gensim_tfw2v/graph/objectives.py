@@ -377,12 +377,12 @@ def _predict_samples(
     # updates of the hidden and output rows, as multiples of the opposite rows
     g = coefficients(scores, 0.5)
     noise_g = tf.cast(coefficients(noise_scores, 0.5 * noise_weights), step.dtype)
-    d_hidden = targets.scaled(g) + negatives.matmul(noise_g, transposed=True).cast(tf.float32)
+    d_hidden = targets.scale(g) + negatives.matmul(noise_g, transposed=True).cast(tf.float32)
     layer_loss = tf.constant(0.0)
     if has_context is not None:
         counted_weights = tf.transpose(has_context, [0, 2, 1]) * noise_weights
         layer_loss = loss(scores, has_context) + loss(noise_scores, counted_weights)
-    outputs = [hidden_float32.scaled(g), hidden.matmul(noise_g).cast(tf.float32)]
+    outputs = [hidden_float32.scale(g), hidden.matmul(noise_g).cast(tf.float32)]
     return Layer(d_hidden, outputs, layer_loss)
 
 

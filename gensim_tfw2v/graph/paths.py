@@ -13,7 +13,7 @@ def look_up_paths(words: tf.Tensor, tree: Lists) -> tuple[tf.Tensor, tf.Tensor]:
     ``2 * node + code``. The sign of a node is 1 for the code 0 and -1 for the code 1. Past the end
     of a path, nodes and signs are 0.
     """
-    paths = tf.RaggedTensor.from_row_splits(tree.entries, tree.first, validate=False)
+    paths = tf.RaggedTensor.from_row_splits(tree.entries, tree.offsets, validate=False)
     entries = tf.gather(paths, tf.reshape(words, [-1])).to_tensor(-1)
     # Pad to P = 1 at least: if the vocabulary is a single word, its path has no nodes.
     entries = tf.pad(

@@ -207,7 +207,7 @@ class Slices:
         packed = self.total(lambda y, x: encoding.pack(tf.matmul(y, x, transpose_b=True)), operand)
         return encoding.unpack(packed)
 
-    def scaled(self, factors: tf.Tensor) -> Slices:
+    def scale(self, factors: tf.Tensor) -> Slices:
         """Multiply each row by its factor [..., 1]."""
         return self.map(tf.multiply, tensors=[factors])
 

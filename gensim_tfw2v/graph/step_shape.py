@@ -29,7 +29,7 @@ MAX_FLOATS = 1 << 18
 MIN_EPOCH_STEPS = 512
 
 #: Number of positions in a block.
-BLOCK = 32
+BLOCK_SIZE = 32
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def choose_step_shape(
     if objective.negative and update_size > sizes.MAX_INPUT_STEP:
         # Train fewer positions per step. Otherwise updates are so large that clipping them would
         # distort rows.
-        block = BLOCK
+        block = BLOCK_SIZE
         while block > 1 and block * alpha > sizes.MAX_INPUT_STEP:
             block //= 2
         turns = math.ceil(min(update_size / sizes.MAX_INPUT_STEP, 2 * window + 1))
@@ -150,7 +150,7 @@ def choose_step_shape(
     # softmax, H centres would need more rows than H inputs.
     has_input_halo = not objective.skipgram or objective.hierarchical
     halo_side: Literal["inputs", "centres"] = "inputs" if has_input_halo else "centres"
-    return StepShape(step_tokens, BLOCK, window, max(shared, min_shared), halo_side)
+    return StepShape(step_tokens, BLOCK_SIZE, window, max(shared, min_shared), halo_side)
 
 
 def problem_step_shape(problem: Any) -> StepShape:

@@ -18,7 +18,7 @@ from gensim_tfw2v.graph.step_options import StepOptions
 from gensim_tfw2v.graph.updates import (
     adagrad,
     add_rows,
-    clipped,
+    clip_changes,
     group_rows,
     read_rows,
     sum_rows,
@@ -219,7 +219,7 @@ def train_step(
             table_squares = getattr(squares, name)
             alphas, growth = adagrad(row_sums, read_rows(table_squares, row_ids), plan.alpha)
             add_rows(table_squares, row_ids, growth)
-        changes, table_magnitude = clipped(row_sums, alphas, options.max_norm)
+        changes, table_magnitude = clip_changes(row_sums, alphas, options.max_norm)
         is_locked = options.locked and name == "inputs"
         getattr(tables, name).add(row_ids, changes, words.lock if is_locked else None)
         magnitude += table_magnitude

@@ -78,7 +78,7 @@ def group_rows(
     shape = tf.shape(ids)
     n_rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # R, static if possible
     first_row = (tf.range(shape[0]) * n_rows)[:, None]
-    order, in_order = _sorted(
+    order, in_order = _sort_ids(
         tf.reshape(ids, [shape[0], n_rows]),
         (id_bits, (max_steps - 1).bit_length(), max(1, (max_rows - 1).bit_length())),
     )
@@ -104,7 +104,7 @@ def group_rows(
     return groups, tf.gather(tf.reshape(in_order, [-1]), tf.squeeze(tf.where(is_first), 1))
 
 
-def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.Tensor]:
+def _sort_ids(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.Tensor]:
     """Sort each step's ids [steps, R]; return their former positions and the ids: [steps, R] each.
 
     A radix sort of the whole unit, by three stable partitions, costs about half as much as sorting
@@ -159,7 +159,9 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     return part.map(sum_part, *parts, tensors=[as_uint16(groups.rank), as_uint16(groups.segment)])
 
 
-def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
+def clip_changes(
+    sums: Slices, alpha: tf.Tensor | float, max_norm: float
+) -> tuple[Slices, tf.Tensor]:
     """Return row changes: summed updates times the learning rate, with norms of at most `max_norm`.
 
     `alpha` is the learning rate, or the learning rates of the rows [U, 1]. Also returns the sum of

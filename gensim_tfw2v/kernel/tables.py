@@ -27,13 +27,6 @@ class Tables(NamedTuple):
     outputs: Any
     nodes: Any
 
-    def read_only(self) -> Tables:
-        """Return read-only views of the arrays, so that a regime trains copies of them."""
-        views = [array.view() for array in self]
-        for view in views:
-            view.flags.writeable = False
-        return Tables(*views)
-
 
 class UnitTask(NamedTuple):
     """Unit to train.

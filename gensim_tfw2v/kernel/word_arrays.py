@@ -56,7 +56,8 @@ def alias_table(weights: np.ndarray, n_shards: int = 1) -> np.ndarray:
     prob = np.ones(len(size))
     alias = np.arange(len(size))
     if len(light):
-        # [light + 1], element i is the total room of the first i light words
+        # room[i] is the total free space in the buckets of the first i light words; the shape is
+        # [len(light) + 1]
         room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])
         excess = np.cumsum(size[heavy] - 1.0)
         prob[light] = size[light]
@@ -74,7 +75,7 @@ def alias_table(weights: np.ndarray, n_shards: int = 1) -> np.ndarray:
 class Lists(NamedTuple):
     """One list of integers per word: two int32 arrays or tensors, both empty if unused."""
 
-    first: Any  # [V + 1], offset of each word's list in `entries`
+    offsets: Any  # [V + 1], start of each word's list in `entries`, and end of the last one
     entries: Any  # all lists, concatenated
 
     @classmethod
@@ -82,8 +83,8 @@ class Lists(NamedTuple):
         """Concatenate lists of integers."""
         if not len(lists):
             return cls(np.zeros(0, np.int32), np.zeros(0, np.int32))
-        first = np.cumsum([0, *map(len, lists)])
-        return cls(first.astype(np.int32), np.concatenate(lists).astype(np.int32))
+        offsets = np.cumsum([0, *map(len, lists)])
+        return cls(offsets.astype(np.int32), np.concatenate(lists).astype(np.int32))
 
 
 class WordArrays(NamedTuple):
@@ -212,4 +213,4 @@ def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] 
     """Return `WordArrays.tree` from gensim's ``point`` and ``code`` of each word."""
     nodes = Lists.of(points)
     bits = Lists.of(codes)
-    return Lists(nodes.first, 2 * nodes.entries + bits.entries)
+    return Lists(nodes.offsets, 2 * nodes.entries + bits.entries)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v.merging.concatenated_rows import Piece, Table
-from gensim_tfw2v.merging.methods import METHODS, Merging, merging_named
+from gensim_tfw2v.merging.methods import METHODS, Merging, find_method
 from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 __all__ = ["METHODS", "MergeReport", "Merged", "Merging", "SubModel", "merge"]
@@ -174,7 +174,7 @@ def merge(
         finite; if the method is unknown, or cannot produce this size; with ``"alir"``, if
         sub-models have no words in common.
     """
-    merging_class = merging_named(method)
+    merging_class = find_method(method)
     if not len(sub_models):
         raise ValueError("no sub-models to merge: pass one or more")
     row_of = [_find_rows(index, sub_model, n_words) for index, sub_model in enumerate(sub_models)]
@@ -195,7 +195,7 @@ def _apply(merge_piece: Callable[[Piece], np.ndarray], table: Table, size: int) 
     """Return the merged rows [V, D] of a table, which `merge_piece` computes piece by piece."""
     merged = np.empty((table.n_rows, size), np.float32)
     for piece in table.pieces():
-        merged[piece.first : piece.first + len(piece.rows)] = merge_piece(piece)
+        merged[piece.begin : piece.begin + len(piece.rows)] = merge_piece(piece)
     return merged
 
 

@@ -16,7 +16,7 @@ class Piece(NamedTuple):
 
     Attributes
     ----------
-    first : int
+    begin : int
         Index of the first row.
     rows : ndarray [p, C], float32
         Rows of all sub-models, concatenated. C is the sum of the sub-models' sizes. Where a
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
         Columns of each sub-model in `rows`.
     """
 
-    first: int
+    begin: int
     rows: np.ndarray
     are_present: np.ndarray
     parts: Sequence[slice]

@@ -17,7 +17,8 @@ from gensim_tfw2v.merging.concatenated_rows import Piece, Table
 from gensim_tfw2v.merging.singular_vectors import gram, right_singular_vectors
 from gensim_tfw2v.messages import quoted
 
-#: Iterations of ALiR, as in the paper. Each updates the maps and the merged rows.
+#: Iterations of ALiR, as in Anand et al. 2019 (see `ALiR`). Each updates the maps and the merged
+#: rows.
 N_ITERATIONS = 3
 
 logger = logging.getLogger(__name__)
@@ -163,7 +164,7 @@ METHODS: dict[str, Method] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
 """Methods of merging by name."""
 
 
-def merging_named(method: str) -> Method:
+def find_method(method: str) -> Method:
     """Return the method with this name; raise a ValueError if there is none."""
     if method not in METHODS:
         *names, last = METHODS

@@ -5,12 +5,12 @@ could run it.
 
 Shapes are strings of letters, one letter per dimension:
 
-- b: predictions, each from one hidden row;
+- b: elements of the batch, each with one hidden row, from which output rows are predicted;
 - w: words of a window;
 - n: n-grams of a word;
 - d: elements of a vector;
-- c: centre words of a prediction, always one;
-- s: negative samples, which all predictions share;
+- c: centre words of an element, always one; TensorFlow's candidate sampler needs this dimension;
+- s: negative samples, which all elements of the batch share;
 - p: nodes of a path in the Huffman tree.
 """
 
@@ -110,14 +110,15 @@ def objective_graph(
     n_words, n_rows, vector_size : int
         Vocabulary size V, number of input rows (more than V with n-grams), and vector size D.
     n_shared : int
-        Number of negative samples that the predictions share.
+        Number of negative samples that all elements of the batch share.
     ns_exponent : float
         gensim's `ns_exponent`: the power of word counts that negative samples are drawn by.
     """
     graph = GraphBuilder({"d": vector_size, "c": 1, "s": n_shared})
     pools = []
     if not objective.skipgram:
-        # gensim divides the updates of sums, the loss's gradient those of means: see `Objective`
+        # gensim divides the updates of the words of a sum, but not those of a mean. The gradient of
+        # the loss (`corrected`) is the other way round: it divides only those of a mean.
         divides_updates = objective.mean == objective.corrected
         pools.append(Pool("w", "hidden/window", objective.mean, divides_updates))
     if n_rows > n_words:

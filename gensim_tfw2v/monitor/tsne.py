@@ -90,11 +90,10 @@ def _initial_positions(rows: np.ndarray) -> np.ndarray:
 
     The shape is [2, V]. The larger of the two standard deviations is 1e-4.
     """
-    centred = np.pad(
-        rows - rows.mean(axis=0), ((0, 0), (0, 1))
-    )  # at least two columns, even if D is 1
-    _, axes = np.linalg.eigh(centred.T @ centred)
-    positions = axes[:, -2:].T.astype(float) @ centred.T
+    # a column of zeros is added, so that there are at least two columns, even if D is 1
+    centred_rows = np.pad(rows - rows.mean(axis=0), ((0, 0), (0, 1)))
+    _, axes = np.linalg.eigh(centred_rows.T @ centred_rows)
+    positions = axes[:, -2:].T.astype(float) @ centred_rows.T
     return positions * (1e-4 / max(1e-12, positions.std(axis=1).max()))
 
 

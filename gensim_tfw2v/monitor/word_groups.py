@@ -30,7 +30,7 @@ N_ITERATIONS = 10
 
 
 def order_by_frequency(vectors: KeyedVectors) -> np.ndarray:
-    """Return the rows [V] from the most frequent word to the rarest.
+    """Return the indices [V] of the rows, from that of the most frequent word to the rarest.
 
     Words with equal counts, and all words if there are no counts, keep their order.
     """

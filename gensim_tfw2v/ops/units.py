@@ -7,11 +7,11 @@ from typing import NamedTuple
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.compiled_library import Options, Unit
 from gensim_tfw2v.kernel.native.padded_rows import stride
-from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.ops.variables import table_memory
+from gensim_tfw2v.unit_sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 
 
 class CompiledUnit(NamedTuple):
@@ -94,7 +94,7 @@ def train_unit(
 
 def gather_lists(lists: Lists, words: tf.Tensor) -> Lists:
     """Return the lists of the words with these ids [n], as tensors."""
-    ragged = tf.gather(tf.RaggedTensor.from_row_splits(lists.entries, lists.first), words)
+    ragged = tf.gather(tf.RaggedTensor.from_row_splits(lists.entries, lists.offsets), words)
     return Lists(tf.cast(ragged.row_splits, tf.int32), ragged.flat_values)
 
 
@@ -137,7 +137,7 @@ def number_rows(
         lists = gather_lists(words.subwords, target_ids)
         limit = 1 + tf.reduce_max(words.subwords.entries)
         input_ids, (entries,) = _renumber([lists.entries], limit)
-        words = words._replace(subwords=Lists(lists.first, entries))
+        words = words._replace(subwords=Lists(lists.offsets, entries))
     # With documents, the input rows differ from the targets: they include the rows of tags.
     if draws[0].inputs is not draws[0].targets or tags[0].shape[0] != 0:
         parts = [*(unit.inputs for unit in draws), *tags]
@@ -151,16 +151,16 @@ def number_rows(
         ids["outputs"], (target_rows, *negatives) = _renumber([target_ids, *negatives], n_words)
         targets = [tf.gather(target_rows, rows) for rows in targets]
     if words.tree.entries.shape[0] != 0:
-        first, paths = gather_lists(words.tree, target_ids)
+        offsets, paths = gather_lists(words.tree, target_ids)
         ids["nodes"], (nodes,) = _renumber([paths // 2], n_words)
         # The number of a target is now that of its row in outputs, so paths need an element per row
         # of outputs. The path of an output that is not a target is empty.
         if "outputs" in ids:
             lengths = tf.scatter_nd(
-                target_rows[:, None], first[1:] - first[:-1], [tf.size(ids["outputs"])]
+                target_rows[:, None], offsets[1:] - offsets[:-1], [tf.size(ids["outputs"])]
             )
-            first = tf.concat([[0], tf.cumsum(lengths)], 0)
-        words = words._replace(tree=Lists(first, 2 * nodes + paths % 2))
+            offsets = tf.concat([[0], tf.cumsum(lengths)], 0)
+        words = words._replace(tree=Lists(offsets, 2 * nodes + paths % 2))
     if words.lock.shape[0] != 0:
         words = words._replace(lock=tf.gather(words.lock, input_ids))
     if words.weights.shape[0] != 0:

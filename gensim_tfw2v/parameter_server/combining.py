@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.objective import Objective
-from gensim_tfw2v.parameter_server.wire import decoded
+from gensim_tfw2v.parameter_server.wire import decode_rows
 
 
 def rows_per_mean(objective: Objective, pairs: float, documents: bool) -> float:
@@ -229,7 +229,7 @@ def draw_rows(rows: tf.Tensor, rates: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         return tf.gather(rows, indices)
 
     shape = [SAMPLE_SIZE, rows.shape[1]]
-    return decoded(tf.cond(tf.size(rates) > 0, draw, lambda: tf.zeros(shape, rows.dtype)))
+    return decode_rows(tf.cond(tf.size(rates) > 0, draw, lambda: tf.zeros(shape, rows.dtype)))
 
 
 def curvature(rows: tf.Tensor, partners: list[tuple[tf.Tensor, tf.Tensor]]) -> tf.Tensor:

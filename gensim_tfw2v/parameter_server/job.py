@@ -211,9 +211,10 @@ class WorkerJob:
         replicas: tf.Tensor,
         number: tf.Tensor,
     ) -> Job:
-        """Draw and plan the units of a job, without fetching rows.
+        """Choose the training pairs of a job's units, and plan their steps, without fetching rows.
 
-        For the arguments, see `function`.
+        The pairs follow from random draws: subsampling, windows and negatives. The compiled kernels
+        have no steps to plan. For the arguments, see `function`.
         """
         config = self.config
         words = self.words()
@@ -277,7 +278,7 @@ class WorkerJob:
             *phases.traffic(),
             phases.staleness(n_other_units),
             tf.stack([start_time, fetched_at, trained_at, _after([push_count])]),
-        ).packed()
+        ).pack()
 
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:

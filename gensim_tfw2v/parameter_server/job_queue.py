@@ -173,7 +173,7 @@ class JobQueue:
         results = self._results.sparse_read(indices).numpy()
         return [(self._jobs[index], row[:-1]) for index, row in zip(indices, results, strict=True)]
 
-    def left(self) -> list[Sequence[UnitTask]]:
+    def remaining_jobs(self) -> list[Sequence[UnitTask]]:
         """Return the jobs that have not been collected."""
         return [tasks for index, tasks in enumerate(self._jobs) if index not in self._collected]
 
@@ -219,7 +219,7 @@ class JobQueue:
 
             def run_job(_, number, indices, *tensors):  # type: ignore[no-untyped-def]
                 next_number, next_indices, next_job = take(files, replicas)
-                packed = config.run(_restored(first_job, tensors), indices, tf.timestamp())
+                packed = config.run(_restore_job(first_job, tensors), indices, tf.timestamp())
                 report = tf.concat([packed, [tf.cast(number, tf.float64)]], 0)
                 with tf.control_dependencies([report]):
                     are_jobs, rows = look_up(tf.stack([number, next_number]))
@@ -264,7 +264,7 @@ def _tensors(job: Job) -> list[tf.Tensor]:
     return [leaf for leaf in tf.nest.flatten(job) if tf.is_tensor(leaf)]
 
 
-def _restored(like: Job, tensors: Sequence[tf.Tensor]) -> Job:
+def _restore_job(like: Job, tensors: Sequence[tf.Tensor]) -> Job:
     """Return a job with the structure of `like` and these tensors, the inverse of `_tensors`."""
     iterator = iter(tensors)
     leaves = [next(iterator) if tf.is_tensor(leaf) else leaf for leaf in tf.nest.flatten(like)]

@@ -40,14 +40,14 @@ class JobResult(NamedTuple):
     staleness: tf.Tensor
     times: tf.Tensor
 
-    def packed(self) -> tf.Tensor:
+    def pack(self) -> tf.Tensor:
         """Concatenate all fields, as float64: each tensor would cost a call to the worker."""
         return tf.concat(
             [tf.reshape(tf.cast(part, tf.float64), [-1]) for part in tf.nest.flatten(self)], 0
         )
 
     @classmethod
-    def unpacked(cls, packed: np.ndarray) -> JobResult:
+    def unpack(cls, packed: np.ndarray) -> JobResult:
         """Split a packed result into its fields, which are arrays."""
         n_fields = len(UnitResult._fields)
         *units, job_fields = np.split(

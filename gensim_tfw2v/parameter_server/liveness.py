@@ -161,16 +161,16 @@ def convert_task_errors() -> Iterator[None]:
     except tf.errors.OpError as error:
         if not isinstance(error, lost_errors()) and LOST_TENSOR_MESSAGE not in error.message:
             raise
-        raise _lost(error) from error
+        raise _as_cluster_lost(error) from error
     except AssertionError as error:
         # TensorFlow's coordinator fails an assertion about its count of closures if a ps task and a
         # worker exit simultaneously.
         if not isinstance(error.__context__, lost_errors()):
             raise
-        raise _lost(error.__context__) from error
+        raise _as_cluster_lost(error.__context__) from error
 
 
-def _lost(error: tf.errors.OpError) -> ClusterLost:
+def _as_cluster_lost(error: tf.errors.OpError) -> ClusterLost:
     """Convert an error of TensorFlow to `ClusterLost`, with the reason of the error."""
     # The first line of the message only contains the graph that failed, the last line the reason.
     lines = [line.strip() for line in error.message.splitlines() if line.strip()]

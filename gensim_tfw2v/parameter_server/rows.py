@@ -24,7 +24,7 @@ from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.layout import Layout, pieces_of
 from gensim_tfw2v.parameter_server.scratch import join_parts
 from gensim_tfw2v.parameter_server.shard_ops import ShardOps
-from gensim_tfw2v.parameter_server.wire import decoded
+from gensim_tfw2v.parameter_server.wire import decode_rows
 
 
 class Split(NamedTuple):
@@ -150,7 +150,7 @@ class RowLayout(Layout):
                 )
                 staged.append((tf.ensure_shape(rows, [None]), changes))
             addition = tf.no_op()
-            for rows, changes in [self._combined(staged, combine)] if combine else staged:
+            for rows, changes in [self._combine_staged(staged, combine)] if combine else staged:
                 with tf.control_dependencies([addition]):
                     addition = self.shard_ops.add(shard, rows, changes)
             if drop_others:
@@ -160,7 +160,7 @@ class RowLayout(Layout):
 
         return tf.group(self.on_shards(add_to_shard, self._stages))
 
-    def _combined(
+    def _combine_staged(
         self,
         staged: list[tuple[tf.Tensor, tf.Tensor]],
         combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
@@ -173,7 +173,7 @@ class RowLayout(Layout):
         staged_rows = tf.split(inverse, [tf.size(rows) for rows, _ in staged], num=len(staged))
         shape = [tf.size(distinct), self.size]
         changes = [
-            tf.scatter_nd(part[:, None], decoded(changes), shape)
+            tf.scatter_nd(part[:, None], decode_rows(changes), shape)
             for part, (_, changes) in zip(staged_rows, staged, strict=True)
         ]
         # Combine changes along a binary tree, so that each has a similar weight in the result.

@@ -51,7 +51,9 @@ class WorkerVariables:
         of their values.
         """
         names = [self.name("copy") for _ in tf.nest.flatten(sources)]
-        return lambda: tf.nest.pack_sequence_as(sources, cached(tf.nest.flatten(sources), names))
+        return lambda: tf.nest.pack_sequence_as(
+            sources, cached_values(tf.nest.flatten(sources), names)
+        )
 
     def own(
         self,
@@ -272,7 +274,7 @@ def join_parts(indices: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
     return parts[0] if len(parts) == 1 else tf.dynamic_stitch(indices, parts)
 
 
-def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tensor]:
+def cached_values(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tensor]:
     """Return the values of constant ps variables, which the worker caches under these names.
 
     The values are sent when a worker needs them for the first time, and again after a restart.

@@ -20,7 +20,7 @@ def columns(size: int, dtype: tf.DType) -> int:
     return size + SCALE_BYTES if dtype == tf.int8 else size
 
 
-def decoded(rows: tf.Tensor) -> tf.Tensor:
+def decode_rows(rows: tf.Tensor) -> tf.Tensor:
     """Convert received rows, of any of the types, to float32 [n, D]."""
     if rows.dtype != tf.int8:
         return tf.cast(rows, tf.float32)

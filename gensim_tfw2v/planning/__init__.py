@@ -6,7 +6,6 @@ estimates the speed of the machines, and `memory` the memory that they need.
 
 from typing import NamedTuple
 
-from gensim_tfw2v.kernel.sizes import choose_unit_entries
 from gensim_tfw2v.planning import memory
 from gensim_tfw2v.planning.checks import add_deprecated_names
 from gensim_tfw2v.planning.speed import (
@@ -27,6 +26,7 @@ from gensim_tfw2v.planning.workload import (
     distinct_rows,
     row_bytes,
 )
+from gensim_tfw2v.unit_sizes import choose_unit_entries
 
 __all__ = ["WORKER_FACTOR", "Choice", "Frequencies", "Machines", "Workload", "compare"]
 
@@ -156,11 +156,11 @@ def _in_rows(work: Workload, tokens: float, machines: Machines) -> Choice:
     threads = machines.threads
     job_tokens = choose_unit_entries(int(tokens), machines.workers * threads) * share * threads
     traffic = row_bytes(work, job_tokens)
-    trips, transfers = transfer_seconds(job_tokens * sum(traffic), machines)
+    latency_seconds, link_seconds = transfer_seconds(job_tokens * sum(traffic), machines)
     seconds = WordSeconds(
         cores=_computing_seconds(work, machines),
-        latency=trips * share / job_tokens,
-        network=transfers * share / job_tokens,
+        latency=latency_seconds * share / job_tokens,
+        network=link_seconds * share / job_tokens,
     )
     # a worker holds a job's rows three times: in float32, and as they are fetched and pushed
     row_size = (FLOAT_BYTES + 2 * ELEMENT_BYTES) * work.vector_size

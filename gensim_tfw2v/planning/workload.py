@@ -8,9 +8,9 @@ import numpy as np
 from gensim_tfw2v.graph.objectives import NearPairs
 from gensim_tfw2v.graph.step_shape import StepShape, choose_step_shape
 from gensim_tfw2v.kernel.objective import Objective
-from gensim_tfw2v.kernel.sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.parameter_server.wire import SCALE_BYTES
 from gensim_tfw2v.planning.checks import add_deprecated_names, check_finite, check_whole
+from gensim_tfw2v.unit_sizes import MIN_OTHER_NEGATIVES, NEGATIVE_USES
 from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 #: Mean occurrences of a word in passages that contain it (Church and Gale 1995, "Poisson

@@ -25,7 +25,7 @@ from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 logger = logging.getLogger(__name__)
 
 #: Seconds that running jobs may take to finish when training is interrupted.
-ENDING_SECONDS = 20.0
+GRACE_SECONDS = 20.0
 
 
 class AsynchronousRegime(ParameterServerRegime):
@@ -99,11 +99,11 @@ class AsynchronousRegime(ParameterServerRegime):
             with defer_interrupts():
                 files = self._queue.refill(jobs)
             try:
-                run_threads(work, n_replicas, "tfw2v-worker", process_results, ENDING_SECONDS, end)
+                run_threads(work, n_replicas, "tfw2v-worker", process_results, GRACE_SECONDS, end)
             finally:  # also after Ctrl-C: report the jobs that have finished meanwhile
                 process_results()
             # the remaining jobs have no result, but some of their changes may have been pushed
-            remaining_jobs = self._queue.left()
+            remaining_jobs = self._queue.remaining_jobs()
             if len(remaining_jobs) == len(jobs) and not stop():
                 raise ClusterLost(f"no worker could train any of the remaining jobs{failure}")
             jobs = remaining_jobs

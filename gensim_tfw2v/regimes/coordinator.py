@@ -54,7 +54,7 @@ class Coordinator:
         self._folder = setup.setup.folder
         self._regime: Any = None
         self._log: TaskLog | None = None
-        self._traffic_time = 0.0  # clock time of the last message with counts of the work
+        self._traffic_time = 0.0  # time.monotonic() of the last "traffic" message; first 0
         self._liveness = Liveness([] if setup.cluster is None else setup.cluster.servers())
         if setup.cluster is not None:
             # the user's program kills this process when it receives the error, even if a call hangs

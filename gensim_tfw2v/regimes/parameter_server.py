@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.sizes import choose_warm_units
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
 from gensim_tfw2v.parameter_server.job import (
@@ -24,6 +23,7 @@ from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes import Setup
+from gensim_tfw2v.unit_sizes import choose_warm_units
 
 #: Class of the tables, and class of the job that trains on them, for each value of the option
 #: `layout`. Their modules, in `gensim_tfw2v.parameter_server`, are imported when they are needed.
@@ -137,7 +137,7 @@ class ParameterServerRegime:
         Divergence
             If the job's training has diverged; see `UnitResult.magnitude`.
         """
-        result = JobResult.unpacked(packed)
+        result = JobResult.unpack(packed)
         if not np.isfinite(result.units.magnitude).all():
             subject = f"training in epoch {tasks[0].epoch}"
             raise Divergence.at(

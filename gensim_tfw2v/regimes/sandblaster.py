@@ -220,7 +220,7 @@ class SandblasterRegime(ScheduledRegime):
         alphas = self._search.step, self._search.step
         n_items = 0
         for item, attempt, packed, is_first in self._scheduler.run_batch(items, stop):
-            result = JobResult.unpacked(packed)
+            result = JobResult.unpack(packed)
             unit_reports = self.count_work(result, [task._replace(alphas=alphas) for task in item])
             if not is_first:
                 self.traffic.repeated += len(item)

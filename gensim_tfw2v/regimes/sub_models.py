@@ -30,7 +30,7 @@ from gensim_tfw2v.parameter_server.sub_model import (
 from gensim_tfw2v.parameter_server.workers import Job, Workers
 from gensim_tfw2v.processes.threads import run_threads
 from gensim_tfw2v.regimes import Setup, Stop, never
-from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
+from gensim_tfw2v.regimes.asynchronous import GRACE_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
 #: Number of retries, per worker of the cluster, to reach the worker that holds a sub-model. If all
@@ -109,7 +109,7 @@ class SubModelsRegime(ParameterServerRegime):
                     del self._current[task.number]
 
         n_threads = min(self.workers.number, len(tasks))
-        run_threads(work, n_threads, "tfw2v-sub-model", ending_seconds=ENDING_SECONDS)
+        run_threads(work, n_threads, "tfw2v-sub-model", ending_seconds=GRACE_SECONDS)
 
     def _train_model(
         self,
@@ -214,23 +214,23 @@ class SubModelsRegime(ParameterServerRegime):
             if not layout.n_rows:
                 continue
             rows = new_array(path, (layout.n_rows, size))
-            first = 0
-            while first < layout.n_rows:
+            n_read = 0
+            while n_read < layout.n_rows:
                 if must_stop():
                     return False
-                part = self._read(name, attempt, first)
-                rows[first : first + len(part)] = part
-                first += len(part)
+                part = self._read(name, attempt, n_read)
+                rows[n_read : n_read + len(part)] = part
+                n_read += len(part)
             rows.flush()
             with self._traffic_lock:
                 self.traffic.fetched_bytes += rows.nbytes
         save_array(file_of(self._folder, number, "seen"), word_counts)
         return True
 
-    def _read(self, name: str, attempt: int, first: int) -> np.ndarray:
-        """Fetch rows of a table of a sub-model, from the row `first` on, as many as are sent."""
+    def _read(self, name: str, attempt: int, begin: int) -> np.ndarray:
+        """Fetch rows of a table of a sub-model, from the row `begin` on, as many as are sent."""
         function = getattr(self._functions.read, name)
-        arguments = tf.constant(attempt, tf.int64), tf.constant(first, tf.int64)
+        arguments = tf.constant(attempt, tf.int64), tf.constant(begin, tf.int64)
         schedule = functools.partial(
             self.workers.schedule, function, *arguments, slot=self._local.slot
         )

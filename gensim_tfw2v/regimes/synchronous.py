@@ -23,7 +23,6 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.kernel.sizes import ROUND_POWER, ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
@@ -35,6 +34,7 @@ from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.threads import LOOK_SECONDS, defer_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
+from gensim_tfw2v.unit_sizes import ROUND_POWER, ROUND_TIMES
 
 #: Times are counted from the start of a batch. An item that has not finished after this multiple of
 #: the median time of the finished items is a straggler. A patient scheduler runs one copy of a
@@ -264,7 +264,7 @@ class SynchronousRegime(ScheduledRegime):
                 if is_first:
                     results[job[0].unit.index] = attempt, self.make_reports(packed, job)
                 else:
-                    self.count_work(JobResult.unpacked(packed), job)
+                    self.count_work(JobResult.unpack(packed), job)
             # sorted by job, because jobs finish in any order
             job_results = [results[job[0].unit.index] for job in round_jobs]
             with defer_interrupts():

@@ -30,7 +30,7 @@ class ClusterLosses:
         self._checkpoint_dir = checkpoint_dir
         self._n_losses = 0
 
-    def reopen(self, loss: ClusterLost, open_cluster: Callable[[], None]) -> None:
+    def reopen(self, error: ClusterLost, open_cluster: Callable[[], None]) -> None:
         """Reopen the cluster, with retries, because tasks may also fail while it starts.
 
         Raises a `ClusterLost` if `RETURN_SECONDS` have passed, or if the cluster was lost more than
@@ -40,13 +40,13 @@ class ClusterLosses:
         while True:
             self._n_losses += 1
             if self._n_losses > MAX_LOSSES or time.monotonic() > deadline:
-                raise ClusterLost(f"{loss}. {self._advice()}") from loss
-            logger.warning("%s; going back to the last checkpoint", loss)
+                raise ClusterLost(f"{error}. {self._advice()}") from error
+            logger.warning("%s; going back to the last checkpoint", error)
             try:
                 open_cluster()
                 return
-            except ConnectionError as error:
-                loss = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
+            except ConnectionError as failure:
+                error = failure if isinstance(failure, ClusterLost) else ClusterLost(str(failure))
 
     def _advice(self) -> str:
         folder = self._checkpoint_dir

@@ -55,7 +55,7 @@ def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None)
             break
     assert corpus is not None  # the last kind opens any iterable
     if isinstance(corpus, SentenceCorpus) and tags is not None:
-        corpus.sentences = tags.encoded(corpus.sentences)
+        corpus.sentences = tags.encode_documents(corpus.sentences)
     return corpus
 
 
@@ -113,7 +113,7 @@ class CorpusReader:
         )
         return scan
 
-    def encoded(
+    def encode(
         self,
         source: Source,
         key_to_index: Mapping[str, int],

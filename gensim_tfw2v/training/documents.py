@@ -56,7 +56,9 @@ class Tags:
             ]
         return tags
 
-    def encoded(self, documents: Iterable[Any]) -> Iterator[tuple[list[int], Iterable[Hashable]]]:
+    def encode_documents(
+        self, documents: Iterable[Any]
+    ) -> Iterator[tuple[list[int], Iterable[Hashable]]]:
         """Yield, per document, the entries that encode its tags, and its words; count the tags.
 
         As in gensim, a warning is logged if the words of the first document are a string.

@@ -164,7 +164,8 @@ class EarlyStopping(CallbackAny2Vec):
     def on_train_end(self, model: Any) -> None:
         """Restore the weights of the best epoch, and set the model's `history` and best score."""
         for attributes, arrays in self._best_weights:
-            # the arrays are replaced, because a thread may be writing the current ones
+            # The arrays are replaced, not overwritten, because a thread of the user may be reading
+            # the current ones, for example in a query.
             attributes.update(arrays)
         renew_norms(model)
         self._best_weights = []

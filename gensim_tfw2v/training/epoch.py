@@ -148,7 +148,10 @@ def unit_tasks(
 
 @dataclass
 class EpochLog:
-    """gensim's log lines, and duration, of an epoch or of several that are trained as one."""
+    """Logs an epoch, and times it, with the messages of gensim.
+
+    `n_epochs` epochs that a regime trains in one call are logged as one.
+    """
 
     model: Any
     epoch: int

@@ -60,7 +60,7 @@ def held_out_loss(model: Any, source: Source) -> float:
                     position.add(result)
                     bar.update(result.unit.raw_words)
 
-            regime.load(Weights(model, vocabulary.subwords).tables().read_only())
+            regime.load(Weights(model, vocabulary.subwords).tables())
             tasks = [UnitTask(unit, 0, unit_key(seed, 0, unit.index), (0.0, 0.0)) for unit in units]
             regime.train_epoch(tasks, report)
     if not (means := position.means()):

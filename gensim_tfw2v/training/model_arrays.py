@@ -33,8 +33,9 @@ def keyed_vectors(model: Any) -> list[KeyedVectors]:
 
 
 def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
-    """Return the attributes of a model and of each of its vectors, with the trained arrays.
+    """Return, for a model and each of its KeyedVectors, the attributes and the trained arrays.
 
+    The KeyedVectors are `wv` and, in Doc2Vec, `dv`.
     Each item is the object's ``__dict__`` and its arrays by name.
     """
     weights = []
@@ -228,19 +229,27 @@ def extended_outputs(model: Any) -> Iterator[None]:
 def complete_added_words(model: Any) -> None:
     """Complete the attributes of words that ``wv.add_vector`` has added, to train them.
 
-    These words are neither subsampled nor drawn as negatives, have empty paths in the Huffman tree,
-    and their output rows start from 0. In FastText, they also get n-grams and rows of their own.
-    Nothing changes if arrays do not fit the vocabulary for a different reason.
+    These words are neither subsampled nor drawn as negatives, and have empty paths in the Huffman
+    tree. `cum_table` and the output layer are extended; the new output rows start from 0. In
+    FastText, the words also get n-grams and rows of their own.
+
+    Nothing changes if arrays do not fit the vocabulary for a different reason: `cum_table` or an
+    array of the output layer is missing, these have different lengths or more rows than there are
+    words, ``wv.vectors`` has a different number of rows, or gensim has added the words itself,
+    when it counted a corpus.
     """
     n_words = len(model.wv)
     n_complete = _count_complete_words(model)
     if not 0 < n_complete < n_words or n_words != len(model.wv.vectors):
         return
     if any(np.ndim(path) for path in model.wv.expandos.get("point", ())[n_complete:]):
-        return  # added words with paths were counted in a corpus: the nodes have no rows yet
+        # The added words have paths, so gensim has counted them in a corpus and built a new tree.
+        # The output layer has not been extended to the nodes of that tree yet.
+        return
     _complete_attributes(model, n_complete)
     row_padding = (0, n_words - n_complete)
     if model.negative:
+        # equal cumulative values give the added words a probability of 0
         model.cum_table = np.pad(model.cum_table, row_padding, "edge")
     for array, rows in trained_outputs(model).items():
         setattr(model, array.name, np.pad(rows, (row_padding, (0, 0))))

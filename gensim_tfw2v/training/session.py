@@ -75,9 +75,10 @@ class Training:
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
         self._signals: Mapping[int, Any] = {}  # signals that wait for the regime to stop
-        self._cluster_losses: ClusterLosses | None = None  # None: no loss since the last export
+        # None if the cluster has not been lost since the last export
+        self._cluster_failures: ClusterLosses | None = None
         self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
-        self._fixed = FIXED
+        self._fixed_options = FIXED
         self._checkpoints: Checkpoints | None = None
         self._process_launcher = process_launcher
         self.log: RunLog | None = None
@@ -177,7 +178,7 @@ class Training:
         """
         settings = settings_of(self._model)
         changes = {name for name in settings if settings[name] != self._settings[name]}
-        if fixed_changes := changes & self._fixed:
+        if fixed_changes := changes & self._fixed_options:
             raise refusal(fixed_changes)
         if changes:
             config = self._model._check({})
@@ -248,7 +249,7 @@ class Training:
                     self.regime.train_epoch(remaining, report, self._must_stop)
                 has_stopped = self._must_stop()
                 self.export()
-            self._cluster_losses = None
+            self._cluster_failures = None
             remaining = [task for task in remaining if task.unit.index not in self.position.done]
             if remaining and not has_stopped:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
@@ -299,7 +300,7 @@ class Training:
                 position.total_loss += report.loss
                 model.running_training_loss += report.loss  # a callback may reset the sum
             if self.log is not None:
-                self.log.unit(report, self._reached)
+                self.log.unit(report, self._n_raw_words_trained)
             self.bar.update(report.unit.raw_words)
             log.progress(position)
             if time.monotonic() >= self._due:
@@ -366,7 +367,7 @@ class Training:
         if self._checkpoints is not None:
             self._checkpoints.wait()
 
-    def _reopen(self, loss: ClusterLost) -> None:
+    def _reopen(self, error: ClusterLost) -> None:
         """Reopen the cluster.
 
         Raises a `ClusterLost` after too many losses; see `ClusterLosses.reopen`.
@@ -376,18 +377,18 @@ class Training:
             self._traffic = traffic
         self.weights.regime_is_ahead = False
         self._regime_stack.close()
-        if self._cluster_losses is None:
+        if self._cluster_failures is None:
             from gensim_tfw2v.training.cluster_losses import ClusterLosses
 
-            self._cluster_losses = ClusterLosses(self.config.checkpoint_dir)
-        self._cluster_losses.reopen(loss, self._open)
+            self._cluster_failures = ClusterLosses(self.config.checkpoint_dir)
+        self._cluster_failures.reopen(error, self._open)
 
     def _go_back(self) -> None:
         """Reset the position and the loss to the state of the model's arrays."""
         lost_loss = self.position.total_loss - self._model_position.total_loss
         self._model.running_training_loss -= lost_loss
         self.position = copy.deepcopy(self._model_position)
-        self.bar.update(self._reached - self.bar.n)
+        self.bar.update(self._n_raw_words_trained - self.bar.n)
 
     def _resume(self) -> bool:
         """Restore the last checkpoint on disk, and return whether there was one."""
@@ -439,6 +440,6 @@ class Training:
             self.plan = self._plan(self.plan.max_entries)
 
     @property
-    def _reached(self) -> int:
+    def _n_raw_words_trained(self) -> int:
         """Number of raw words that have been trained on, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words

@@ -61,7 +61,7 @@ class SubModelTraining(Training):
         # Merging has changed some settings. Callbacks can change none any more, because all epochs
         # have been trained.
         self._settings = settings_of(model)
-        self._fixed = set(self._settings)
+        self._fixed_options = set(self._settings)
         return self._end_epochs(n_epochs, log)
 
     def _train_models(self, epoch_tasks: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
@@ -206,7 +206,7 @@ def _merge(model: Any, weights: Weights, options: SubModels, folder: Path) -> No
     if subwords is None:
         model.wv.vectors = rows
     else:
-        subwords.scatter(model.wv, rows, subwords.merged(model.wv, initial_rows))
+        subwords.scatter(model.wv, rows, subwords.merge_rows(model.wv, initial_rows))
     for array in OUTPUT_LAYER:
         if array.table in merged.tables:
             setattr(model, array.name, merged.tables[array.table])

@@ -120,7 +120,7 @@ class Subwords:
         rows[: len(vectors.vectors_vocab)] += vectors.vectors_vocab
         return np.asarray(rows)
 
-    def merged(self, vectors: Any, rows: np.ndarray) -> "MergedRows":
+    def merge_rows(self, vectors: Any, rows: np.ndarray) -> "MergedRows":
         """Return the present values of merged rows, to which `scatter` adds their changes.
 
         `rows` [R, D] are the gathered rows.
@@ -196,7 +196,7 @@ class Subwords:
     @property
     def _word_rows(self) -> sparse.csr_array:
         """[V, R], number of times that each word's list has each row."""
-        return _ones(self.lists.first, self.lists.entries, len(self.weights))
+        return _ones(self.lists.offsets, self.lists.entries, len(self.weights))
 
 
 def adjust_vectors(vectors: Any) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gensim_tfw2v import unit_sizes
 from gensim_tfw2v._tensorflow import why_elsewhere
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
 from gensim_tfw2v.compiled_library import Options
@@ -132,7 +133,7 @@ class Plan:
 
     @cached_property
     def engine(self) -> Engine:
-        """Engine of the workers, if threads of this process do not share the rows.
+        """Engine that trains on the workers of a regime. Unused if `shares_rows`.
 
         Raises
         ------
@@ -162,7 +163,7 @@ class Plan:
         """
         options = self.options
         if options.deterministic and not self.shares_rows:
-            return sizes.ROUND_JOBS, 1
+            return unit_sizes.ROUND_JOBS, 1
         if options.cluster is None:
             return options.workers, 1
         if isinstance(options.cluster, LocalTasks):
@@ -177,12 +178,16 @@ class Plan:
             return self.n_entries
         options = self.options
         shape = self.shape
-        limit = max(sizes.MIN_ENTRIES, sizes.MAX_UNIT_NEGATIVES * shape.block // shape.shared)
+        limit = max(
+            unit_sizes.MIN_ENTRIES, unit_sizes.MAX_UNIT_NEGATIVES * shape.block // shape.shared
+        )
         if self.shares_rows:
-            return min(limit, sizes.PAIRED_ENTRIES if options.dbow_words else sizes.UNIT_ENTRIES)
+            return min(
+                limit, unit_sizes.PAIRED_ENTRIES if options.dbow_words else unit_sizes.UNIT_ENTRIES
+            )
         regime = self.regime
         workers, threads = self.workers_and_threads
-        entries = sizes.choose_unit_entries(
+        entries = unit_sizes.choose_unit_entries(
             self.tokens,
             threads if regime.trains_apart else workers * threads,
             regime.combines_by_direction,
@@ -228,9 +233,9 @@ class Plan:
         workers, threads = self.workers_and_threads
         step = self.effective_step
         in_rounds = options.deterministic and not objective.skipgram
-        max_step = sizes.MAX_ROUND_STEP if in_rounds else sizes.MAX_CONCURRENT_STEP
+        max_step = unit_sizes.MAX_ROUND_STEP if in_rounds else unit_sizes.MAX_CONCURRENT_STEP
         overlaps = workers > 1 and self.regime.workers_overlap
-        takes_turns = overlaps and sizes.must_take_turns(self.tokens, step)
+        takes_turns = overlaps and unit_sizes.must_take_turns(self.tokens, step)
         if takes_turns:
             logger.info(
                 "%i workers train one at a time, no faster than one: on a corpus this small, "
@@ -253,7 +258,7 @@ class Plan:
             max_growth=(
                 1.0
                 if options.has_documents
-                else sizes.choose_max_growth(self.tokens, step, max_step)
+                else unit_sizes.choose_max_growth(self.tokens, step, max_step)
             ),
             one_at_a_time=takes_turns,
         )

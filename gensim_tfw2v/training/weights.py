@@ -65,17 +65,17 @@ class Weights:
         vectors = self.model.wv
         if self._subword_rows is None or not self.subwords.are_in(vectors, *self._subword_rows):
             rows = self.subwords.gather(vectors)
-            self._subword_rows = rows, self.subwords.merged(vectors, rows)
+            self._subword_rows = rows, self.subwords.merge_rows(vectors, rows)
         return as_tables(self.model, self._subword_rows[0])
 
     def load(self, is_local: bool = False) -> Tables:
-        """Return the tables to train on: read-only arrays to copy, or memories to train in place.
+        """Return the tables to train on: arrays to copy, or memories to train in place.
 
         A `LocalRegime` trains the model's arrays in place if the model was never trained and has
         no checkpoints, because it then has nothing to lose, or if memory is scarce.
         """
         in_place = self._choose_rows_in_place() if is_local else None
-        tables = self.tables().read_only() if in_place is None else in_place.tables
+        tables = self.tables() if in_place is None else in_place.tables
         self.rows_in_place = in_place
         self._arrays_at_load = weights_of(self.model)
         return tables

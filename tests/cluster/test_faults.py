@@ -24,8 +24,8 @@ OPTIONS = {"epochs": 6, "seed": 5}
 @pytest.fixture(scope="module", autouse=True)
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 4096)
-        patch.setattr("gensim_tfw2v.kernel.sizes.CLUSTER_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.unit_sizes.CLUSTER_ENTRIES", 4096)
         yield
 
 
@@ -236,8 +236,8 @@ def test_training_resumes_when_a_stopped_ps_continues(standing, undisturbed, cap
 RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.kernel import sizes
-sizes.UNIT_ENTRIES = sizes.CLUSTER_ENTRIES = 4096
+from gensim_tfw2v import unit_sizes
+unit_sizes.UNIT_ENTRIES = unit_sizes.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...

@@ -15,13 +15,13 @@ LEE = datapath("lee_background.cor")
 TRAIN = """
 import dataclasses, json, logging, sys, time
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.kernel import sizes
+from gensim_tfw2v import unit_sizes
 from gensim_tfw2v.training import training_plan
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):
-    sizes.UNIT_ENTRIES = sizes.CLUSTER_ENTRIES = told["entries"]
-    sizes.MIN_ENTRIES = told["entries"]
+    unit_sizes.UNIT_ENTRIES = unit_sizes.CLUSTER_ENTRIES = told["entries"]
+    unit_sizes.MIN_ENTRIES = told["entries"]
 training_plan.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):

@@ -137,9 +137,9 @@ def test_corpus_encoded_by_workers_equals_the_text(cluster, shards, tmp_path):
     model.build_vocab(sentences := PathLineSentences(shards))
     known_words, config = model.wv.key_to_index, model._current_config()
     expected = line_sentences(LEE, known_words)
-    counted = reader.encoded(sentences, known_words, config)
+    counted = reader.encode(sentences, known_words, config)
     assert sentences_of(counted, model) == expected
-    known = reader.encoded(sentences, known_words, config)  # reads the text again
+    known = reader.encode(sentences, known_words, config)  # reads the text again
     assert sentences_of(known, model) == expected
     assert known.total_raw_words == counted.total_raw_words == model.corpus_total_words
     for encoded in (counted, known):
@@ -333,6 +333,6 @@ def test_document_numbers_do_not_depend_on_the_machine(cluster, tmp_path):
         if words := line.split():
             expected += [FIRST_TAG - n, *map(known.get, words), -1]
     for _ in range(2):  # from the scan, and read again
-        with reader.encoded(path, known, config, tags) as corpus:
+        with reader.encode(path, known, config, tags) as corpus:
             entries = np.concatenate([unit.read() for unit in corpus.units(999)]).tolist()
         assert entries == expected

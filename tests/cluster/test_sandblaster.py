@@ -16,7 +16,7 @@ EPOCHS = 9
 
 @pytest.fixture(autouse=True)
 def short_units(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.CLUSTER_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.CLUSTER_ENTRIES", 4096)
 
 
 class Disturbance:

@@ -33,8 +33,8 @@ OPTIONS = {"vector_size": 24, "epochs": 5, "min_count": 2, "seed": 3, "alpha": 0
 @pytest.fixture(scope="module", autouse=True)
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 8192)
-        patch.setattr("gensim_tfw2v.kernel.sizes.CLUSTER_ENTRIES", 8192)
+        patch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 8192)
+        patch.setattr("gensim_tfw2v.unit_sizes.CLUSTER_ENTRIES", 8192)
         yield
 
 

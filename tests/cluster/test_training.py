@@ -25,8 +25,8 @@ LEE = datapath("lee_background.cor")
 @pytest.fixture(autouse=True)
 def same_units(monkeypatch):
     """Let local and cluster training use the same short units."""
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 4096)
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.CLUSTER_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.CLUSTER_ENTRIES", 4096)
 
 
 def servers():

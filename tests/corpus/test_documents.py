@@ -57,8 +57,8 @@ class Reader(CorpusReader):
     keeps_scan = True
     dv: KeyedVectors
 
-    def encoded(self, source, key_to_index):
-        return super().encoded(source, key_to_index, config(), KnownTags(self.dv))
+    def encode(self, source, key_to_index):
+        return super().encode(source, key_to_index, config(), KnownTags(self.dv))
 
 
 def scanned(source, update=None):
@@ -101,7 +101,7 @@ def assert_encoded(reader, scan, source, items, known=None):
     key_to_index = {word: place for place, word in enumerate(known)}
     should = expected(items, reader.dv, known)
     for _ in range(2):  # first from the scan's files, then read again
-        with reader.encoded(source, key_to_index) as corpus:
+        with reader.encode(source, key_to_index) as corpus:
             assert decoded(corpus, known) == should
             assert corpus.total_tokens == sum(len(words) for _, words in should)
             assert corpus.total_sentences == len(items)
@@ -180,7 +180,7 @@ def test_lines_without_rows_are_trained_without_tags(tmp_path, reader_kind):
     path.write_text("a\nb\na b\n")
     reader = Reader()
     reader.dv = KeyedVectors(4, count=2)
-    with reader.encoded(path, {"a": 0, "b": 1}) as corpus:
+    with reader.encode(path, {"a": 0, "b": 1}) as corpus:
         assert decoded(corpus, "ab") == [([0], ["a"]), ([1], ["b"]), ([], ["a", "b"])]
 
 
@@ -290,7 +290,7 @@ def test_units_hold_whole_documents(tmp_path, reader_kind):
     path.write_text("".join("w " * size + "\n" for size in generator.integers(0, 300, 200)))
     reader, scan = scanned(path)
     items = [([n], item.words) for n, item in enumerate(lines_of(path)) if item.words]
-    with reader.encoded(path, {"w": 0}) as corpus:
+    with reader.encode(path, {"w": 0}) as corpus:
         for size in (1, 50, 1000, 1 << 20):
             units = corpus.units(size)
             assert decoded(corpus, ["w"], size) == items
@@ -309,7 +309,7 @@ def test_unit_edges_do_not_cut_documents():
 def test_samples_hold_whole_documents():
     items = [TaggedDocument(["a", "b"], [number, "x"]) for number in range(50)]
     reader, _ = scanned(items)
-    with reader.encoded(items, {"a": 0, "b": 1}) as corpus:
+    with reader.encode(items, {"a": 0, "b": 1}) as corpus:
         (unit,) = corpus.units(1000)
         sample = Sampling("random", 2, 0.5, 1).select(unit.read(), 0, 0, 0).reshape(-1, 5)
     assert 10 < len(sample) < 40
@@ -320,7 +320,7 @@ def test_documents_trained_immediately_are_read_once():
     source = (item for item in MIXED)
     reader, scan = scanned(source)
     words = list(scan.raw_vocab)
-    with reader.encoded(source, {word: i for i, word in enumerate(words)}) as corpus:
+    with reader.encode(source, {word: i for i, word in enumerate(words)}) as corpus:
         assert decoded(corpus, words) == expected(MIXED, reader.dv, words)
 
 

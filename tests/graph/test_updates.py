@@ -13,7 +13,7 @@ from gensim_tfw2v.graph.updates import (
     RowGroups,
     adagrad,
     add_rows,
-    clipped,
+    clip_changes,
     group_rows,
     sum_rows,
 )
@@ -58,7 +58,7 @@ def test_duplicates_are_summed_then_clipped(alpha):
     groups, distinct = step_of(*group_rows(ids, 3, max_steps=2, max_rows=4), 1)
     updates = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / alpha / 10)
     parts = [Slices([updates[None, :1]]), Slices([updates[None, 1:]])]  # in two parts of one block
-    changes, magnitude = clipped(sum_rows(groups, parts), alpha, max_norm=1.5)
+    changes, magnitude = clip_changes(sum_rows(groups, parts), alpha, max_norm=1.5)
     add_rows(table.handle, distinct, changes.parts[0])
     expected = np.zeros((5, 3))
     expected[4] = alpha * (updates[0] + updates[2]).numpy()
@@ -77,13 +77,13 @@ def test_nonfinite_update_gives_nonfinite_magnitude(bad):
     updates = np.zeros((1, 2, 3), np.float32)
     updates[0, 1, 2] = bad
     sums = sum_rows(groups, [Slices([tf.constant(updates)])])
-    assert not np.isfinite(clipped(sums, 0.1, 0.5)[1])
+    assert not np.isfinite(clip_changes(sums, 0.1, 0.5)[1])
 
 
 def test_updates_are_scaled_by_the_learning_rate_and_clipped():
     rows = tf.constant([[0.3, 0.4], [3.0, 4.0], [0.0, 0.0]])
     np.testing.assert_allclose(
-        clipped(Slices([rows]), 0.5, 0.6)[0].parts[0],
+        clip_changes(Slices([rows]), 0.5, 0.6)[0].parts[0],
         [[0.15, 0.2], [0.36, 0.48], [0, 0]],
         rtol=1e-5,
     )
@@ -99,7 +99,7 @@ def test_adagrad_scales_each_row_by_its_squared_gradients():
         so_far = tf.gather(summed, ids)
         rows_given = Slices([tf.constant(sums, tf.float32)])
         sizes, growth = adagrad(rows_given, so_far, 0.2)
-        changes, _ = clipped(rows_given, sizes, max_norm=0.25)
+        changes, _ = clip_changes(rows_given, sizes, max_norm=0.25)
         ids_given = tf.constant(ids, tf.int32)
         add_rows(table.handle, ids_given, changes.parts[0])
         add_rows(summed.handle, ids_given, growth)
@@ -115,4 +115,4 @@ def test_adagrad_scales_each_row_by_its_squared_gradients():
 def test_nonfinite_update_with_adagrad_gives_nonfinite_magnitude(bad):
     sums = Slices([tf.constant([[1.0, 0.0], [bad, 0.0]])])
     sizes, _ = adagrad(sums, tf.zeros([2, 1]), 0.1)
-    assert not np.isfinite(clipped(sums, sizes, 0.5)[1])
+    assert not np.isfinite(clip_changes(sums, sizes, 0.5)[1])

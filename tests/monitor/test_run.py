@@ -28,7 +28,7 @@ def points_at_once(monkeypatch, short_layouts):
     """Write a point per unit, because these trainings are short."""
     monkeypatch.setattr(monitor_run, "MIN_INTERVAL", 0.0)
     monkeypatch.setattr(monitor_run, "N_CLOSE_POINTS", 10**9)
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 8192)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 8192)
 
 
 class Scores:

@@ -81,7 +81,7 @@ def make(
     )
 
     def function(*arguments):
-        return JobResult.unpacked(program_of_job.function(*arguments).numpy())
+        return JobResult.unpack(program_of_job.function(*arguments).numpy())
 
     return function, tables, push_counter, (engine, word_tensors(words), arrays)
 

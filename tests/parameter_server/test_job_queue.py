@@ -108,7 +108,7 @@ def test_each_job_is_drawn_once(jobs, of, workers, monkeypatch):
         found += queue.collect()
         assert sorted(packed[:8].tolist() for _, packed in found) == expected(queued)
         assert all(queued[int(packed[0])] is tasks for tasks, packed in found)
-        assert queue.left() == queue.collect() == []
+        assert queue.remaining_jobs() == queue.collect() == []
 
 
 def test_units_of_a_job_have_similar_lengths():
@@ -129,7 +129,7 @@ def test_closed_queue_gives_no_jobs(jobs):
     files = queue.refill(jobs)
     queue.close()
     work(files, 1.0)
-    assert queue.collect() == [] and queue.left() == jobs
+    assert queue.collect() == [] and queue.remaining_jobs() == jobs
 
 
 def test_jobs_drawn_by_a_failed_worker_are_left(jobs):
@@ -138,9 +138,9 @@ def test_jobs_drawn_by_a_failed_worker_are_left(jobs):
     with pytest.raises(tf.errors.InvalidArgumentError):
         queue.worker_function(reporting(config(), fails_at=2))(files, 1.0)
     queue.worker_function(reporting(config()))(files, 1.0)  # draws the remaining jobs
-    assert len(queue.collect()) == len(jobs) - len(queue.left())
+    assert len(queue.collect()) == len(jobs) - len(queue.remaining_jobs())
     # the failed job, and the job drawn ahead
-    assert jobs[2] in queue.left() and len(queue.left()) == 2
+    assert jobs[2] in queue.remaining_jobs() and len(queue.remaining_jobs()) == 2
 
 
 @pytest.mark.parametrize("comes_back", ["before", "after"])
@@ -161,7 +161,7 @@ def test_late_report_is_not_mistaken_for_a_newer_job(jobs, comes_back):
     assert holds.wait(60)
     work(files, 2.0)
     assert len(queue.collect()) == len(jobs) - 2  # without the job it holds and the job it prepared
-    left = queue.left()
+    left = queue.remaining_jobs()
     files = queue.refill(left)
     if comes_back == "after":
         work(files, 2.0)
@@ -170,4 +170,4 @@ def test_late_report_is_not_mistaken_for_a_newer_job(jobs, comes_back):
     if comes_back == "before":
         assert queue.collect() == []
         work(files, 2.0)
-    assert [tasks for tasks, _ in queue.collect()] == left and queue.left() == []
+    assert [tasks for tasks, _ in queue.collect()] == left and queue.remaining_jobs() == []

@@ -8,13 +8,13 @@ import pytest
 
 from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.sizes import ROUND_POWER, ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.options.regimes import Deterministic
 from gensim_tfw2v.parameter_server.combining import adasum, directions
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import synchronous
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
+from gensim_tfw2v.unit_sizes import ROUND_POWER, ROUND_TIMES
 from tests.regimes.trials import (
     ALPHA,
     ENTRIES,

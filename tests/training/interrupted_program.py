@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from gensim.models.doc2vec import TaggedDocument
 
-from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.kernel import sizes
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec, unit_sizes
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.training.session import Training
 
@@ -101,7 +100,7 @@ def train(case, folder, result, started):
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for name in ("UNIT_ENTRIES", "PAIRED_ENTRIES", "CLUSTER_ENTRIES", "MIN_ENTRIES"):
-        setattr(sizes, name, ENTRIES)
+        setattr(unit_sizes, name, ENTRIES)
     count = Training.count
     save = Training.save
     make_records = by_ctypes.new_records

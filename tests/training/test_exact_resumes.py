@@ -81,8 +81,8 @@ def test_killed_and_resumed_at_any_epoch_equals_uninterrupted(name, deterministi
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_killed_and_resumed_in_an_epoch_equals_uninterrupted(name, tmp_path, monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 1024)
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.PAIRED_ENTRIES", 1024)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 1024)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.PAIRED_ENTRIES", 1024)
     kind, corpus, options = CLASSES[name]
     options = OPTIONS | options
     expected = weights(kind(corpus, **options))

@@ -58,7 +58,7 @@ def test_unseen_and_shuffled_texts_have_higher_losses(options):
 
 
 def test_number_of_workers_does_not_change_the_loss(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 2048)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 2048)
     model = TFWord2Vec(corpus_file=LEE, vector_size=16, epochs=1, workers=1)
     alone, model.workers = model.held_out_loss(corpus_file=LEE), 4
     assert model.held_out_loss(corpus_file=LEE) == pytest.approx(alone, rel=1e-6)

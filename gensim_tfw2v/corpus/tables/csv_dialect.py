@@ -126,15 +126,15 @@ class StrictRows:
             yield line
 
     def _newline_message(self) -> str:
-        cures = "; ".join(
+        advice = "; ".join(
             [
                 "if cells contain newlines, pass newlines=True",
                 "if quotes are ordinary characters, pass quotechar=''",
             ]
         )
         if self._has_escapes():
-            cures = "quotes look escaped by backslashes: pass escapechar='\\\\'"
-        return f"a quoted cell contains a newline, in {quoted(self._line)}: {cures}"
+            advice = "quotes look escaped by backslashes: pass escapechar='\\\\'"
+        return f"a quoted cell contains a newline, in {quoted(self._line)}: {advice}"
 
     def _quote_message(self, error: csv.Error) -> str:
         if "limit" in str(error):
@@ -144,10 +144,10 @@ class StrictRows:
             fault = "text follows the closing quote of a cell"
         elif "end of data" in fault:
             fault = "a quoted cell is never closed"
-        cure = "if quotes are ordinary characters, pass quotechar=''"
+        advice = "if quotes are ordinary characters, pass quotechar=''"
         if self._has_escapes():
-            cure = "quotes look escaped by backslashes: pass escapechar='\\\\'"
-        return f"{fault}, in {quoted(self._line)}: {cure}"
+            advice = "quotes look escaped by backslashes: pass escapechar='\\\\'"
+        return f"{fault}, in {quoted(self._line)}: {advice}"
 
     def _has_escapes(self) -> bool:
         is_escaped = f"\\{self._dialect.quotechar}" in self._line

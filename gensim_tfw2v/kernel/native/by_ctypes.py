@@ -102,20 +102,20 @@ def draw(
     arguments = [
         COptions(*options),
         _noise_table(words),
-        _checked("entries", entries),
-        _checked("key", key),
+        _c_array("entries", entries),
+        _c_array("key", key),
     ]
     address = ctypes.byref(arrays)
     if wrong := _library().tfw2v_draw(*map(ctypes.byref, arguments), max_pairs, address):
         raise _error("tfw2v_draw", wrong, f"no unit can be drawn with {options}")
     # the next draw of this thread overwrites the original
-    unit = Unit(*(_copied(getattr(arrays, name)) for name in Unit._fields))
+    unit = Unit(*(_copy(getattr(arrays, name)) for name in Unit._fields))
     return unit._replace(
         reaches=unit.reaches.reshape(-1, 2), negatives=unit.negatives.reshape(-1, options.shared)
     )
 
 
-def _copied(array: Any) -> np.ndarray:
+def _copy(array: Any) -> np.ndarray:
     copy = np.empty(array.size, INT32)
     ctypes.memmove(copy.ctypes.data, array.data, copy.nbytes)
     return copy
@@ -140,19 +140,19 @@ def infer(
     hidden = size * max(1, options.concatenated)
     for name, table, width in zip(TABLES, tables, (size, hidden, hidden), strict=True):
         _check(name, table, FLOAT32, width)
-    vectors = np.empty((max(0, len(documents.first) - 1), size), np.float32)
+    vectors = np.empty((max(0, len(documents.offsets) - 1), size), np.float32)
     structs = (
         COptions(*options),
         _noise_table(words),
         CTables(
             *[Table(table.ctypes.data, len(table)) for table in tables],
-            paths=CLists(*map(_checked, Lists._fields, words.tree)),
+            paths=CLists(*map(_c_array, Lists._fields, words.tree)),
             stride=size,
             size=size,
         ),
         Inference(
-            CLists(*map(_checked, Lists._fields, documents)),
-            _checked("alphas", alphas, FLOAT32),
+            CLists(*map(_c_array, Lists._fields, documents)),
+            _c_array("alphas", alphas, FLOAT32),
             vectors.ctypes.data,
             seed,
         ),
@@ -205,19 +205,20 @@ class KernelTables:
         size = tables[0].shape[-1]
         self._memories: list[RowMemory] = []
         for name, table in zip(TABLES, tables, strict=True):
+            array = table.array if isinstance(table, RowMemory) else table
+            _check(name, array, FLOAT32, size, any_order=True)
             if isinstance(table, RowMemory):
                 memory = table
             else:
-                _check(name, table, FLOAT32, size, any_order=True)
-                memory = RowMemory(len(table), size, is_apart=True)
-                memory.array[:] = table
+                memory = RowMemory(len(array), size, is_apart=True)
+                memory.array[:] = array
             self._memories.append(memory)
         self._tables = CTables(
             *[Table(memory.address, memory.shape[0]) for memory in self._memories],
-            _checked("lock", words.lock, FLOAT32),
-            _checked("weights", words.weights, FLOAT32),
-            CLists(*map(_checked, Lists._fields, words.tree)),
-            CLists(*map(_checked, Lists._fields, words.subwords)),
+            _c_array("lock", words.lock, FLOAT32),
+            _c_array("weights", words.weights, FLOAT32),
+            CLists(*map(_c_array, Lists._fields, words.tree)),
+            CLists(*map(_c_array, Lists._fields, words.subwords)),
             self._memories[0].stride,
             size,
         )
@@ -233,13 +234,13 @@ class KernelTables:
         options: Options,
         unit: Unit,
         alphas: np.ndarray,
-        first: int = 0,
-        last: int | None = None,
+        begin: int = 0,
+        end: int | None = None,
         loss_every: int = 0,
         pool: ThreadPool | None = None,
         record: np.ndarray | None = None,
     ) -> Result:
-        """Train a unit, or its blocks of positions [first, last).
+        """Train a unit, or its blocks of positions [begin, end).
 
         `alphas` [2] are the learning rates at the unit's first position and after its last. The
         loss of every `loss_every`-th block is summed; 0 for no loss. Raises a TypeError or a
@@ -259,9 +260,9 @@ class KernelTables:
             (record,) = new_records(1)
         _check_record(record)
         run = Run(
-            _checked("alphas", alphas, FLOAT32),
-            first,
-            len(unit.inputs) if last is None else last,
+            _c_array("alphas", alphas, FLOAT32),
+            begin,
+            len(unit.inputs) if end is None else end,
             loss_every,
         )
         if pool is not None:
@@ -270,7 +271,7 @@ class KernelTables:
         arrays = CUnit()
         widths = {"reaches": 2, "negatives": options.shared}
         for name, value in zip(Unit._fields, unit, strict=True):
-            setattr(arrays, name, _checked(name, value, INT32, widths.get(name)))
+            setattr(arrays, name, _c_array(name, value, INT32, widths.get(name)))
         structs = map(ctypes.byref, (COptions(*options), arrays, self._tables, run))
         with contextlib.ExitStack() as in_use:
             for memory in self._memories:
@@ -299,11 +300,11 @@ def _check_record(record: np.ndarray) -> None:
 
 def _noise_table(words: WordArrays) -> Any:
     return NoiseTable(
-        _checked("keep", words.keep, FLOAT32), _checked("noise", words.noise, INT32, 2)
+        _c_array("keep", words.keep, FLOAT32), _c_array("noise", words.noise, INT32, 2)
     )
 
 
-def _checked(name: str, array: np.ndarray, dtype: str = INT32, n_columns: int | None = None) -> Any:
+def _c_array(name: str, array: np.ndarray, dtype: str = INT32, n_columns: int | None = None) -> Any:
     """Return an array as a C struct, if it has this dtype, [n] or [n, n_columns], in C order."""
     _check(name, array, dtype, n_columns)
     struct = Floats if dtype == FLOAT32 else Ints

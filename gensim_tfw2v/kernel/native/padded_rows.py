@@ -97,15 +97,15 @@ class RowMemory:
     @property
     def array(self) -> np.ndarray:
         """The rows as they are now, [n, D]: in C order, or apart."""
-        return self._padded if self.is_apart else self._packed
+        return self._rows_apart if self.is_apart else self._rows_together
 
     @property
-    def _packed(self) -> np.ndarray:
+    def _rows_together(self) -> np.ndarray:
         n_rows, size = self.shape
         return np.asarray(self)[: n_rows * size].reshape(self.shape)
 
     @property
-    def _padded(self) -> np.ndarray:
+    def _rows_apart(self) -> np.ndarray:
         n_rows, size = self.shape
         return np.asarray(self).reshape(n_rows, self.stride)[:, :size]
 
@@ -114,12 +114,12 @@ class RowMemory:
         if self.is_apart:
             return
         n_rows, size = self.shape
-        packed = self._packed
+        together = self._rows_together
         memory = np.asarray(self).reshape(n_rows, self.stride)
         n_rows_at_a_time = self._rows_at_a_time
         for end in range(n_rows, 0, -n_rows_at_a_time) if size < self.stride else ():
             rows = slice(max(0, end - n_rows_at_a_time), end)
-            memory[rows, :size] = packed[rows]  # NumPy copies them first if they overlap
+            memory[rows, :size] = together[rows]  # NumPy copies them first if they overlap
             memory[rows, size:] = 0
         self.is_apart = True
 
@@ -128,15 +128,15 @@ class RowMemory:
         if not self.is_apart:
             return
         n_rows, size = self.shape
-        padded = self._padded
-        packed = self._packed
+        apart = self._rows_apart
+        together = self._rows_together
         self.is_apart = False  # from now on, no thread starts to train
         while self._trainers - {threading.get_ident()}:
             time.sleep(LOOK_SECONDS)
         n_rows_at_a_time = self._rows_at_a_time
         for start in range(0, n_rows, n_rows_at_a_time) if size < self.stride else ():
             rows = slice(start, start + n_rows_at_a_time)
-            packed[rows] = padded[rows]
+            together[rows] = apart[rows]
 
     @property
     def _rows_at_a_time(self) -> int:

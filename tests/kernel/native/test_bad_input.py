@@ -210,9 +210,9 @@ def test_invalid_subwords_are_rejected(which, wrong):
     case = make_case(**BOTH, ngrams=5)
     lists, word = Lists.of(case.subwords), case.unit.inputs[7]
     if which == "entries":
-        lists.entries[lists.first[word]] = wrong
+        lists.entries[lists.offsets[word]] = wrong
     else:
-        lists.first[word] = lists.first[word + 1] if wrong == "the next" else wrong
+        lists.offsets[word] = lists.offsets[word + 1] if wrong == "the next" else wrong
     tables = by_ctypes.KernelTables(case.tables, case.words(subwords=lists))
     with pytest.raises(ValueError, match="subwords of each word must be"):
         tables.train(case.options, case.unit, case.alphas)

@@ -124,5 +124,5 @@ def test_tables_of_wrong_type_or_shape_are_rejected(place, table):
 
 def test_documents_of_wrong_dtype_are_rejected():
     model, documents = Model("DM"), Lists(np.array([0, 3]), np.arange(3, dtype=np.int32))
-    with pytest.raises(TypeError, match="first must be an array of int32"):
+    with pytest.raises(TypeError, match="offsets must be an array of int32"):
         by_ctypes.infer(model.options, model.tables, model.words, documents, ALPHAS, 1)

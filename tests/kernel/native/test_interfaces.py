@@ -27,9 +27,9 @@ def trained_by_ops(case, loss_every=0, **replaced):
         "weights": words.weights,
         "alphas": case.alphas,
         "loss_every": loss_every,
-        "path_starts": words.tree.first,
+        "path_starts": words.tree.offsets,
         "paths": words.tree.entries,
-        "subword_starts": words.subwords.first,
+        "subword_starts": words.subwords.offsets,
         "subwords": words.subwords.entries,
     } | replaced
     unit = [given.pop(name, array) for name, array in case.unit._asdict().items()]
@@ -138,7 +138,7 @@ def test_huffman_tree_encodes_gensims_points_and_codes():
     codes = [np.array([1]), np.array([0, 1]), np.array([0, 0])]
     points[0] = points[0][:1]
     tree = huffman_tree(points, codes)
-    np.testing.assert_array_equal(tree.first, [0, 1, 3, 5])
+    np.testing.assert_array_equal(tree.offsets, [0, 1, 3, 5])
     np.testing.assert_array_equal(tree.entries, [5, 4, 3, 4, 2])
 
 

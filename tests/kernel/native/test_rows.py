@@ -8,7 +8,7 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.parameter_server.shard_ops import CompiledShardOps
-from gensim_tfw2v.parameter_server.wire import decoded
+from gensim_tfw2v.parameter_server.wire import decode_rows
 
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="kernels were not compiled")
 
@@ -163,10 +163,10 @@ def test_int8_rows_are_fetched_with_rounding_to_nearest(sizes):
     assert fetched.shape == (rows, size + 4)
     own = values[ids, :size]
     scale = np.abs(own).max(1, keepdims=True) / 127
-    assert np.all(np.abs(decoded(fetched) - own) <= 0.501 * scale)
+    assert np.all(np.abs(decode_rows(fetched) - own) <= 0.501 * scale)
     largest = np.abs(own).argmax(1)[:, None]
     np.testing.assert_allclose(
-        np.take_along_axis(decoded(fetched).numpy(), largest, 1),
+        np.take_along_axis(decode_rows(fetched).numpy(), largest, 1),
         np.take_along_axis(own, largest, 1),
         rtol=1e-6,
     )
@@ -176,15 +176,15 @@ def test_int8_rows_are_fetched_with_rounding_to_nearest(sizes):
 def test_nonfinite_rows_are_fetched_as_nan_in_int8(odd):
     table = tf.constant([[1, 2, odd, 3], [1, 2, 3, 4]], tf.float32)
     fetched = load_ops().tfw2v_fetch(table, [0, 1], 4, dtype=tf.int8)
-    assert np.isnan(decoded(fetched)[0]).all()
-    np.testing.assert_allclose(decoded(fetched)[1], [1, 2, 3, 4], atol=0.02)
+    assert np.isnan(decode_rows(fetched)[0]).all()
+    np.testing.assert_allclose(decode_rows(fetched)[1], [1, 2, 3, 4], atol=0.02)
 
 
 @pytest.mark.parametrize("factor", [0.0, 1e-38, 1e-30, 1e-20, 1e38])
 def test_int8_rows_of_any_magnitude_are_fetched(factor):
     rows = np.float32(factor) * np.linspace(-3, 3, 40, dtype=np.float32).reshape(2, 20)
     fetched = load_ops().tfw2v_fetch(tf.constant(rows), [0, 1], 20, dtype=tf.int8)
-    np.testing.assert_allclose(decoded(fetched), rows, atol=max(3 * factor / 200, 1e-30))
+    np.testing.assert_allclose(decode_rows(fetched), rows, atol=max(3 * factor / 200, 1e-30))
 
 
 def test_int8_rows_are_scattered_and_added_without_error(sizes):
@@ -193,7 +193,7 @@ def test_int8_rows_are_scattered_and_added_without_error(sizes):
     ids = some_ids(rows, -(-rows // 2))
     new = int8_of(RANDOM.normal(size=(len(ids), size)).astype(np.float32))
     load_ops().tfw2v_scatter(table, ids, new)
-    values[ids] = np.pad(decoded(tf.constant(new)), ((0, 0), (0, stride - size)))
+    values[ids] = np.pad(decode_rows(tf.constant(new)), ((0, 0), (0, stride - size)))
     np.testing.assert_array_equal(table, values)
     load_ops().tfw2v_add(table, ids, new)
     values[ids] *= 2
@@ -204,14 +204,14 @@ def test_int8_changes_are_rounded_at_random_by_key_and_unbiased():
     table, values = table_of(40, 112)
     ids = some_ids(40, 40)
     known = int8_of(RANDOM.normal(size=(40, 100)).astype(np.float32))
-    whole = values[ids, :100] - decoded(tf.constant(known))
+    whole = values[ids, :100] - decode_rows(tf.constant(known))
 
     def changes(number):
         return load_ops().tfw2v_change(table, ids, known, *ALL, [number, 7])
 
     np.testing.assert_array_equal(changes(3), changes(3))
     assert np.mean(changes(3) != changes(4)) > 0.2
-    drawn = np.array([decoded(changes(number)) for number in range(400)])
+    drawn = np.array([decode_rows(changes(number)) for number in range(400)])
     scale = np.abs(whole).max(1, keepdims=True) / 127
     assert np.all(np.abs(drawn - whole) <= 1.001 * scale)
     # the variance of an element is at most a quarter of the square of the scale

@@ -122,7 +122,7 @@ def unit_of(**arrays):
 
 def with_tags(unit, lists):
     """Return the unit with a list of tags per document."""
-    return unit._replace(first_tags=lists.first, tags=lists.entries)
+    return unit._replace(first_tags=lists.offsets, tags=lists.entries)
 
 
 def make_case(

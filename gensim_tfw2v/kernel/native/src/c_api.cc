@@ -117,7 +117,7 @@ bool outside(Tfw2vInts integers, int64_t limit) {
 
 // Returns whether list i is within the entries, and its entries are in 0 .. limit - 1.
 bool is_list(const Tfw2vLists& lists, int64_t i, int64_t limit) {
-  const int32_t begin = lists.first[i], end = lists.first[i + 1];
+  const int32_t begin = lists.offsets[i], end = lists.offsets[i + 1];
   return begin >= 0 && begin <= end && end <= lists.entries.size &&
          !outside({lists.entries.data + begin, end - begin}, limit);
 }
@@ -127,9 +127,9 @@ bool is_list(const Tfw2vLists& lists, int64_t i, int64_t limit) {
 bool are_lists(const Tfw2vLists& lists, int64_t limit) {
   const int64_t n_lists = lists.n_lists();
   if (!n_lists) return true;
-  const int32_t begin = lists.first[0], end = lists.first[n_lists];
+  const int32_t begin = lists.offsets[0], end = lists.offsets[n_lists];
   bool ascend = begin >= 0 && end <= lists.entries.size;
-  for (int64_t i = 0; i < n_lists; ++i) ascend &= lists.first[i] <= lists.first[i + 1];
+  for (int64_t i = 0; i < n_lists; ++i) ascend &= lists.offsets[i] <= lists.offsets[i + 1];
   return ascend && !outside({lists.entries.data + begin, end - begin}, limit);
 }
 
@@ -145,8 +145,8 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
     return "array sizes do not match. With targets [n]: inputs [n], reaches [n, 2], counts [2], "
            "alphas [2], documents [n] or [0], and shards [n] with several shards of negatives, else [0]. "
            "With i rows of inputs: lock and weights [i] or [0]";
-  if (run.first < 0 || run.last > n || run.first > run.last || run.first % o.block ||
-      (run.last % o.block && run.last < n))
+  if (run.begin < 0 || run.end > n || run.begin > run.end || run.begin % o.block ||
+      (run.end % o.block && run.end < n))
     return "first and last must be multiples of block with 0 <= first <= last <= n; last may be n";
   const int64_t n_words = t.subwords.n_lists();
   if (outside(u.inputs, n_words ? n_words : t.inputs.n_rows))
@@ -155,7 +155,7 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
   for (int64_t a = 0; n_words && a < n; ++a) {
     if (has_rows[u.inputs[a]]) continue;
     has_rows[u.inputs[a]] = true;
-    if (t.subwords.first[u.inputs[a]] == t.subwords.first[u.inputs[a] + 1] ||
+    if (t.subwords.offsets[u.inputs[a]] == t.subwords.offsets[u.inputs[a] + 1] ||
         !is_list(t.subwords, u.inputs[a], t.inputs.n_rows))
       return "subwords of each word must be one or more rows of the table of inputs";
   }
@@ -191,7 +191,7 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
     if (!are_lists(t.paths, t.nodes.n_rows / hidden_rows * 2))
       return "ends of paths must ascend, and their nodes must be rows of the table of nodes";
   }
-  if (run.pool && (o.sequential || o.hierarchical || !o.negative || n_words || n_pairs || run.first || run.last < n))
+  if (run.pool && (o.sequential || o.hierarchical || !o.negative || n_words || n_pairs || run.begin || run.end < n))
     return "deterministic training by threads needs a whole unit in blocks, with negative sampling, and "
            "without hierarchical softmax, subwords and (tag, token) pairs";
   return nullptr;
@@ -209,7 +209,7 @@ const char* train_whole(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTa
 const char* check_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run) {
   const int64_t n = u.targets.size, V = t.noise.keep.size;
   const Tfw2vLists tags = {u.first_tags, u.tags};
-  if (!o.skipgram || !o.documents || run.pool || run.first || run.last != n || u.counts[4] < 1)
+  if (!o.skipgram || !o.documents || run.pool || run.begin || run.end != n || u.counts[4] < 1)
     return "a unit in pieces needs skip-gram of documents, and is trained whole, without a pool";
   if (o.negative && o.shards > 1 && !o.sequential) return "(tag, token) pairs in blocks need shards = 1";
   Tfw2vOptions no_negatives = o;
@@ -244,7 +244,7 @@ const char* train_pieces(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vT
     const Tfw2vUnit piece = pieces.unit();
     Tfw2vRun whole = run;
     whole.alphas = {alphas, 2};
-    whole.last = piece.targets.size;
+    whole.end = piece.targets.size;
     if (const char* wrong = train_whole(o, piece, t, whole, result)) return wrong;
   }
   return nullptr;

@@ -41,15 +41,15 @@ struct Tfw2vArray {
 using Tfw2vInts = Tfw2vArray<int32_t>;
 using Tfw2vFloats = Tfw2vArray<float>;
 
-// Lists of integers, concatenated. List i has the entries with indices [first[i], first[i + 1]).
+// Lists of integers, concatenated. List i has the entries with indices [offsets[i], offsets[i + 1]).
 // clang-format off
 #define TFW2V_LISTS(X)                                                                                               \
-  X(Tfw2vInts, first)  /* [n_lists() + 1] index in `entries` at which each list begins, and the last list ends */    \
+  X(Tfw2vInts, offsets)  /* [n_lists() + 1] index in `entries` at which each list begins, and the last list ends */  \
   X(Tfw2vInts, entries)
 // clang-format on
 struct Tfw2vLists {
   TFW2V_LISTS(TFW2V_FIELD)
-  int64_t n_lists() const { return first.size ? first.size - 1 : 0; }
+  int64_t n_lists() const { return offsets.size ? offsets.size - 1 : 0; }
 };
 
 // Options, equal for all units of a training run, in the order of `Options` in compiled_library.py. Flags are 0 or 1.
@@ -147,8 +147,8 @@ struct Tfw2vTables {
 // clang-format off
 #define TFW2V_RUN(X)                                                                                                 \
   X(Tfw2vFloats, alphas)    /* [2] learning rates at the unit's first position and after its last */                 \
-  X(int64_t, first)         /* first position to train, the first of a block */                                      \
-  X(int64_t, last)          /* end of the positions to train: n, or the first of a block */                          \
+  X(int64_t, begin)         /* first position to train, the first of a block */                                      \
+  X(int64_t, end)           /* end of the positions to train: n, or the first of a block */                          \
   X(int64_t, loss_every)    /* compute the loss of every `loss_every`-th block; 0: of none */                        \
   X(int64_t, round_blocks)  /* with a pool: blocks per round, all computed from the same rows */                     \
   X(void*, pool)            /* ThreadPool that trains the whole unit deterministically, or null */

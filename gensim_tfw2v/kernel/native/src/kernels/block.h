@@ -94,7 +94,7 @@ class BlockProducts {
  private:
 #endif
 
-  // Asserts that arguments of the methods are within their maxima.
+  // Asserts that m and Kn are at most max_m and max_Kn, and that ld is Kn rounded up to a multiple of W.
   void check_sizes([[maybe_unused]] int m, [[maybe_unused]] int Kn, [[maybe_unused]] int ld) const {
     TFW2V_ASSERT(m <= static_cast<int>(packed_x_.size()) && Kn <= static_cast<int>(packed_y_.size()));
     TFW2V_ASSERT(ld % W == 0 && ld >= Kn && ld < Kn + W);

@@ -1,9 +1,11 @@
 // Negative sampling for groups of positions, of CBOW or of (tag, token) pairs. The positions of a group, with
-// hidden layers h_i and targets y_t(i), share K negatives y_k, each drawn r_k times:
+// hidden layers h_i and targets y_t(i), share K negatives y_k, each drawn r_k times. Index K stands for the target:
 //   z_ik = h_i . y_k,  z_iK = h_i . y_t(i)
 //   g_ik = -alpha r_k sigmoid(z_ik),  g_iK = alpha sigmoid(-z_iK)
 //   dh_i = sum_k g_ik y_k + g_iK y_t(i),  v_i = backward_scale_i dh_i
 //   dy_k = sum_i g_ik h_i,  dy_t(i) = g_iK h_i
+// v_i is the update of the inputs of position i. For CBOW, it lacks the factors lock_j, and backward_scale is defined
+// in cbow_blocks.h. For a (tag, token) pair, backward_scale_i is the factor lock of the tag.
 // The caller computes g from z and `labels` (Trainer::coefficients). Without a ledger, rows are updated in place,
 // kChunk negatives at a time. If a negative is drawn again in a later chunk, its already updated row is added to dh.
 #pragma once

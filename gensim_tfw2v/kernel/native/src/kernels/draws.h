@@ -98,9 +98,9 @@ void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Rando
                 std::vector<int32_t>& drawn);
 
 // Replaces some of the negatives [n_negatives], so that they have fewer distinct rows. Negatives that occur in
-// `words` stay. Of the remaining ones, the first 1 / uses stay, but at least min_kept, and replace all later ones
-// cyclically. All come from the same distribution, so expectations stay the same. Each shard of the vocabulary is
-// treated separately. Returns false, and replaces nothing, if a word or negative is not in 0 .. V - 1.
+// `words` stay. Of the n others, the first max(min_kept, n / uses) stay, and are repeated cyclically in place of the
+// rest. All are from the same distribution, so expected updates are unchanged. Each shard of the vocabulary is treated
+// separately. Returns false, and replaces nothing, if a word or negative is not in 0 .. V - 1.
 bool reuse(Tfw2vInts words, int32_t V, int32_t shards, int32_t uses, int32_t min_kept, int32_t* negatives,
            int64_t n_negatives);
 

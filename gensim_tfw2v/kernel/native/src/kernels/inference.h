@@ -51,7 +51,7 @@ class Inference : Trainer {
     token_options_.documents = token_options_.negative = 0;  // negatives are drawn once for all documents
     int64_t max_path = 0;
     for (int64_t i = 0; i < documents.words.entries.size && o.hierarchical; ++i) {
-      const int32_t* path = &t.paths.first[documents.words.entries[i]];
+      const int32_t* path = &t.paths.offsets[documents.words.entries[i]];
       max_path = std::max<int64_t>(max_path, path[1] - path[0]);
     }
     max_outputs_ = static_cast<int>(rounded(K + 1 + max_path, 4));
@@ -128,7 +128,7 @@ class Inference : Trainer {
   void begin(Lane& lane, float* vector) {
     const int64_t document = next_++;
     uint64_t text = documents_.seed;
-    for (int64_t i = documents_.words.first[document]; i < documents_.words.first[document + 1]; ++i) {
+    for (int64_t i = documents_.words.offsets[document]; i < documents_.words.offsets[document + 1]; ++i) {
       text = (text ^ static_cast<uint32_t>(documents_.words.entries[i])) * 0x9E3779B97F4A7C15ull;
       text ^= text >> 32;
     }
@@ -143,7 +143,7 @@ class Inference : Trainer {
   bool has_word(Lane& lane) const {
     while (lane.at == static_cast<int64_t>(lane.drawn.targets.size())) {
       if (++lane.epoch == documents_.alphas.size) return false;
-      const int32_t* ends = &documents_.words.first[lane.document];
+      const int32_t* ends = &documents_.words.offsets[lane.document];
       const uint32_t one = static_cast<uint32_t>(lane.key[0]) + static_cast<uint32_t>(lane.epoch);
       const int32_t key[] = {static_cast<int32_t>(one), lane.key[1]};
       draw(token_options_, words_, {&documents_.words.entries[ends[0]], ends[1] - ends[0]}, {key, 2}, 0, lane.drawn);
@@ -208,7 +208,7 @@ class Inference : Trainer {
       if (token != &lane.drawn.targets.back()) prefetch<0>(outputs_[token[1]], hidden_size);
     }
     if (o.hierarchical)
-      for (int32_t k = t.paths.first[*token]; k < t.paths.first[*token + 1]; ++k) {
+      for (int32_t k = t.paths.offsets[*token]; k < t.paths.offsets[*token + 1]; ++k) {
         y[columns] = nodes_[t.paths.entries[k] / 2];
         labels[columns++] = t.paths.entries[k] % 2 ? -alpha : alpha;
       }

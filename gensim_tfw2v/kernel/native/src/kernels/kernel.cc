@@ -56,9 +56,9 @@ void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, cons
     if (windows) train_with(*windows);
     blocks.reset(), pairs.reset();  // the destructors add the trainers' sums to the result, in this order
   };
-  if (!t.subwords.n_lists()) return train_all(unit, [&](auto train) { train(run.first, run.last); });
+  if (!t.subwords.n_lists()) return train_all(unit, [&](auto train) { train(run.begin, run.end); });
   Subwords subwords(unit);
-  train_all(subwords.unit(), [&](auto train) { subwords.spans(run.first, run.last, train); });
+  train_all(subwords.unit(), [&](auto train) { subwords.spans(run.begin, run.end, train); });
 }
 
 void infer(const Tfw2vOptions& o, const Tfw2vNoiseTable& words, const Tfw2vTables& t,

@@ -25,7 +25,8 @@ template <int half> struct WithBit {
   static constexpr int at(int i) { return i & half ? W + i : i + half; }
 };
 
-// Transposes each aligned block of 2 half x 2 half elements of a W x W matrix, in place.
+// Transposes, in place, each aligned (2 * half) x (2 * half) block of a W x W matrix: swaps its off-diagonal quarters,
+// then recurses.
 template <int half>
 static inline void swap_halves(Vector v[W]) {
   for (int r = 0; r < W; ++r) {

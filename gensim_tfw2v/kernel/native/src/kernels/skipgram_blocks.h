@@ -4,9 +4,11 @@
 //   loss = sum over pairs (i, c) of softplus(-x_i . y_c) + (K / Kn) sum_k softplus(x_i . y_k)
 //   g_ic = alpha sigmoid(-x_i . y_c),  g_ik = -alpha (K / Kn) P_i sigmoid(x_i . y_k)
 //   dx_i = lock_i (sum_c g_ic y_c + sum_k g_ik y_k),  dy_c = sum_i g_ic x_i,  dy_k = sum_i g_ik x_i
-// g is 0 where abs(score) >= 6 (Trainer::coefficients). With skip_targets or shards, select() replaces
-// (K / Kn) P_i. All updates of a block are computed from the rows at its start, and are sums, not means. An
-// input that occurs often in a block would overshoot, so such a block is trained in parts.
+// g is 0 where abs(score) >= 6 (Trainer::coefficients). With several shards or skip_targets, select() replaces
+// (K / Kn) P_i by a sum over the pairs (i, c): K / m if y_k is one of the m negatives in the shard of c, else 0. With
+// skip_targets, the term is also 0 if y_k = y_c.
+// All updates of a block are computed from the rows at its start, and are sums, not means. An input that occurs often
+// in a block would overshoot, so such a block is trained in parts.
 #pragma once
 
 #include <cstring>

@@ -70,8 +70,8 @@ class Subwords : UnitRows {
         TFW2V_ASSERT(static_cast<int64_t>(words_.size()) < span_tables_.inputs.n_rows);
         words_.push_back(word);
         index_of_[word] = static_cast<int32_t>(words_.size()) - 1;
-        ids_.insert(ids_.end(), &t.subwords.entries[t.subwords.first[word]],
-                    &t.subwords.entries[t.subwords.first[word + 1]]);
+        ids_.insert(ids_.end(), &t.subwords.entries[t.subwords.offsets[word]],
+                    &t.subwords.entries[t.subwords.offsets[word + 1]]);
       }
       inputs_[a] = index_of_[word];
     }
@@ -91,7 +91,7 @@ class Subwords : UnitRows {
   void each_word(Use use) {
     const int32_t* ids = ids_.data();
     for (size_t w = 0; w < words_.size(); ++w) {
-      const int rows = t.subwords.first[words_[w] + 1] - t.subwords.first[words_[w]];
+      const int rows = t.subwords.offsets[words_[w] + 1] - t.subwords.offsets[words_[w]];
       use(w, span_tables_.inputs.rows + w * stride, rows, ids);
       ids += rows;
     }

@@ -33,8 +33,8 @@ class UnitRows {
   float* output(int64_t row) const { return t.outputs.rows + row * output_stride; }
   float* node(int64_t row) const { return t.nodes.rows + row * output_stride; }
   // The path of position a's target: entries [path_begin, path_end) of t.paths.
-  int32_t path_begin(int64_t a) const { return t.paths.first[u.targets[a]]; }
-  int32_t path_end(int64_t a) const { return t.paths.first[u.targets[a] + 1]; }
+  int32_t path_begin(int64_t a) const { return t.paths.offsets[u.targets[a]]; }
+  int32_t path_end(int64_t a) const { return t.paths.offsets[u.targets[a] + 1]; }
   // Writes the nodes of position a's path, and their labels: 1 for code 0, -1 for code 1. Returns the number of
   // nodes.
   int list_path(int64_t a, float** nodes, float* labels) const {
@@ -96,7 +96,7 @@ class UnitRows {
   const Tfw2vOptions& o;
   const Tfw2vUnit& u;
   const Tfw2vTables& t;
-  const int n_vectors;          // vectors that hold D floats
+  const int n_vectors;          // SIMD vectors per row: D / W, rounded up
   const int64_t stride;         // floats from a row to the next
   const int64_t output_stride;  // floats from an output or node to the next
 };

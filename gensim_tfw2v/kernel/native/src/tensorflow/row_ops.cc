@@ -82,7 +82,9 @@ void scatter(void* type, TF_OpKernelContext* context) {
 }
 
 // Tfw2vChange(table, ids [n], known [n, size], basis, shares, levels, key [2]) -> changes [n, size]:
-// table[ids] - known, reduced to the fractions that struct Share defines. Empty levels: not reduced.
+// table[ids] - known, where `known` are the rows as they were fetched, before the worker trained them. If `levels` is
+// not empty, only a fraction of each change is returned: see struct Share in rows.h. `key` seeds the random rounding to
+// int8.
 void change(void* type, TF_OpKernelContext* context) {
   const Input known(context, 2), basis(context, 3), shares(context, 4), levels(context, 5);
   const Input key(context, 6);

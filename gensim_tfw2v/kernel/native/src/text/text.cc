@@ -159,11 +159,9 @@ void Words::count(Group& group, int32_t* ids) {
   group.size = 0;
 }
 
-int64_t Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices,
-                      int32_t* places) {
+bool Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices) {
   const uint8_t* const end = text + size;
-  if (std::count(text, end, 0) != n_words || (size && end[-1])) return -1;
-  const int64_t n_before = counts_.size();
+  if (std::count(text, end, 0) != n_words || (size && end[-1])) return false;
   Group group;
   for (int64_t i = 0; i < n_words; ++i) {
     const auto* stop = static_cast<const uint8_t*>(std::memchr(text, 0, end - text)) + 1;
@@ -176,10 +174,7 @@ int64_t Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool g
     }
     text = stop;
   }
-  int64_t n_new = 0;
-  for (int64_t i = 0; i < n_words; ++i)
-    if (indices[i] == n_before + n_new) places[n_new++] = static_cast<int32_t>(i);
-  return n_new;
+  return true;
 }
 
 int64_t renumber(int32_t* ids, int64_t size, const int32_t* new_ids, int64_t limit) {
@@ -415,9 +410,9 @@ TFW2V_EXPORT int64_t tfw2v_words_add(void* pointer, const uint8_t* text, int64_t
   });
 }
 TFW2V_EXPORT int64_t tfw2v_words_encode(void* pointer, const uint8_t* text, int64_t size, int64_t n_words,
-                                        int32_t grows, int32_t* indices, int32_t* places) {
+                                        int32_t grows, int32_t* indices) {
   return tfw2v::guarded(tfw2v::kFailed,
-                        [=] { return words(pointer).encode(text, size, n_words, grows, indices, places); });
+                        [=] { return int64_t{words(pointer).encode(text, size, n_words, grows, indices)}; });
 }
 TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) noexcept { return words(pointer).counts().size(); }
 TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) noexcept { return words(pointer).text().size(); }

@@ -55,9 +55,9 @@ class Words {
 
   // Looks up n_words words, each followed by a zero byte. The zero byte is stored as the word's last byte, so
   // that words may be empty. With `grows`, words are counted, and new ones are added. `indices` receives the
-  // index of each word, and `places` the position in `text`, counted in words from 0, at which each new word first
-  // occurs. Returns the number of new words. If the text has more or fewer zero bytes than n_words, returns -1 and looks up no word.
-  int64_t encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices, int32_t* places);
+  // index of each word. Returns whether the text has n_words zero bytes. If it has more or fewer, no word is looked
+  // up.
+  bool encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices);
 
   // All words in the order of their indices, each followed by '\n'.
   const std::string& text() const { return text_; }
