@@ -100,15 +100,12 @@ class Pool:
         Whether the gradient of the hidden row is divided by the sum of the weights.
     excludes_own_row : bool
         Whether the sum of the weights excludes the word's own row, unless the word has no n-grams.
-    has_tags : bool
-        Whether tags of documents are among the rows.
     """
 
     shape: str
     is_mean: bool
     divides_updates: bool
     excludes_own_row: bool
-    has_tags: bool
 
     @property
     def weights(self) -> str:
@@ -137,7 +134,7 @@ class Pool:
         if self.weights == WEIGHTS:
             graph.feed(WEIGHTS, self.shape)
             graph.op(ARE_REAL, "Sign", (WEIGHTS,), self.shape)
-        elif self.has_tags:
+        elif "r" in self.shape:
             words = graph.feed("batch/are_real_words", "bw")
             tags = graph.feed("batch/are_real_tags", "bt")
             graph.concatenate(ARE_REAL, (tags, words), axis=1, shape=self.shape)
@@ -147,7 +144,7 @@ class Pool:
     def _add_share(self, graph: GraphBuilder) -> None:
         """Add 1 / (sum of the weights)."""
         one = graph.constant("hidden/one", 1.0)
-        divisor = graph.einsum("hidden/number", f"{self.shape}->b", self.weights)
+        divisor = graph.einsum("hidden/n_rows", f"{self.shape}->b", self.weights)
         if self.excludes_own_row:
             n_ngrams = graph.op("hidden/n_ngrams", "Sub", (divisor, one), "b")
             divisor = graph.op("hidden/divisor", "Maximum", (n_ngrams, one), "b")
@@ -174,7 +171,6 @@ def choose_combination(objective: Any, layer: InputLayer) -> SingleRow | Concate
         # the loss (`corrected`) is the other way round: it divides only those of a mean.
         divides_updates=not objective.skipgram and objective.mean == objective.corrected,
         excludes_own_row=objective.skipgram,
-        has_tags=layer.has_tags,
     )
 
 
