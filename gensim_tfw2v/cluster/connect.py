@@ -28,6 +28,9 @@ PATH_THREADS = 32
 #: Environment variables that set a proxy. gRPC would use it for addresses inside a cluster, too.
 PROXY_VARIABLES = ("grpc_proxy", "https_proxy", "http_proxy")
 
+#: Method that no task has. A gRPC server answers a call of it with the status UNIMPLEMENTED.
+UNKNOWN_METHOD = "/gensim_tfw2v/ping"
+
 #: gRPC options for the check whether tasks answer: at most a second between attempts (by default up
 #: to two minutes), no proxy, and no connection that is shared with a different channel.
 _CHANNEL_OPTIONS = (
@@ -75,21 +78,26 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
     import grpc  # a dependency of TensorFlow; imported here because it is slow
 
     deadline = time.monotonic() + seconds
+
+    def call(channel: Any) -> Any:
+        # `grpc.channel_ready_future` would take at least .2 s, because it polls the channel.
+        remaining = max(0.0, deadline - time.monotonic())
+        method = channel.unary_unary(UNKNOWN_METHOD)
+        return method.future(b"", timeout=remaining, wait_for_ready=True)
+
     missing = []
     with contextlib.ExitStack() as stack:
         channels = {
             task: stack.enter_context(grpc.insecure_channel(task.address, _CHANNEL_OPTIONS))
             for task in tasks
         }
-        ready_futures = {
-            task: grpc.channel_ready_future(channel) for task, channel in channels.items()
-        }
-        for task, future in ready_futures.items():
-            try:
-                future.result(timeout=max(0.0, deadline - time.monotonic()))
-            except grpc.FutureTimeoutError:
+        calls = {task: call(channel) for task, channel in channels.items()}
+        for task, channel in channels.items():
+            while calls[task].code() == grpc.StatusCode.UNAVAILABLE:  # the task exits: call again
+                time.sleep(0.1)
+                calls[task] = call(channel)
+            if calls[task].code() != grpc.StatusCode.UNIMPLEMENTED:
                 missing.append(task)
-                future.cancel()
     if missing:
         raise MissingTasks(missing, seconds)
 

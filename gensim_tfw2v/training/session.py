@@ -148,6 +148,7 @@ class Training:
 
     def _open_log(self, options: TensorBoardLog) -> RunLog:
         from gensim_tfw2v.monitor.graph import objective_graph
+        from gensim_tfw2v.monitor.graph_inputs import InputLayer
         from gensim_tfw2v.monitor.run import RunLog
         from gensim_tfw2v.options.hyperparameters import hyperparameters
 
@@ -159,9 +160,15 @@ class Training:
             options, run_options, lambda: self.traffic, model._state.logged_until, is_continued
         )
         config = self.config
-        rows = self.plan.vocabulary.count_rows().inputs
-        sizes = len(model.wv), rows, config.vector_size, self.plan.shape.shared
-        log.graph(lambda: objective_graph(config.objective, *sizes, model.ns_exponent))
+        input_layer = InputLayer(
+            self.plan.vocabulary.count_rows().inputs,
+            has_ngrams=config.has_subwords,
+            has_tags=config.has_documents,
+            trains_words=config.dbow_words,
+            n_concatenated=config.concatenated,
+        )
+        sizes = len(model.wv), config.vector_size, self.plan.shape.shared
+        log.graph(lambda: objective_graph(config.objective, input_layer, *sizes, model.ns_exponent))
         return log
 
     def renew(self) -> None:

@@ -14,11 +14,16 @@ from gensim_tfw2v.cluster import connect as connecting
 from gensim_tfw2v.cluster.connect import check_port, connect
 from gensim_tfw2v.cluster.local_cluster import free_ports
 
+#: Server that starts after a delay. With "exit", the first call makes it exit, and start again.
 SERVER = """
-import sys, time, grpc
+import os, sys, time, grpc
 from concurrent.futures import ThreadPoolExecutor
+class Exit(grpc.GenericRpcHandler):
+    def service(self, details):
+        os.execv(sys.executable, [*sys.orig_argv[:-1], "stay"])
 time.sleep(float(sys.argv[2]))
-server = grpc.server(ThreadPoolExecutor(1))
+handlers = [Exit()] if sys.argv[3] == "exit" else []
+server = grpc.server(ThreadPoolExecutor(1), handlers)
 server.add_insecure_port(f"127.0.0.1:{sys.argv[1]}")
 server.start()
 server.wait_for_termination(60)
@@ -36,9 +41,10 @@ def serve():
     """Return a function that starts a server process after a delay, and returns its address."""
     started = []
 
-    def start(delay=0.0):
+    def start(delay=0.0, mode="stay"):
         port = free_port()
-        started.append(subprocess.Popen([sys.executable, "-c", SERVER, str(port), str(delay)]))
+        command = [sys.executable, "-c", SERVER, str(port), str(delay), mode]
+        started.append(subprocess.Popen(command))
         return f"127.0.0.1:{port}"
 
     yield start
@@ -52,6 +58,24 @@ def test_tasks_that_start_late_are_awaited(serve):
     begin = time.monotonic()
     wait_for_tasks(tasks, seconds=30)
     assert time.monotonic() - begin > 1
+
+
+def test_running_tasks_are_recognized_in_less_time_than_a_poll_of_grpc_takes(serve):
+    tasks = [Task("ps", 0, serve()), Task("worker", 0, serve())]
+    wait_for_tasks(tasks, seconds=60)
+    seconds = []
+    for _ in range(10):
+        begin = time.monotonic()
+        wait_for_tasks(tasks, seconds=60)
+        seconds.append(time.monotonic() - begin)
+    assert min(seconds) < 0.15  # a poll takes 0.2 s
+
+
+def test_task_that_restarts_during_the_call_is_awaited(serve):
+    tasks = [Task("ps", 0, serve()), Task("worker", 0, serve(delay=0.5, mode="exit"))]
+    begin = time.monotonic()
+    wait_for_tasks(tasks, seconds=60)
+    assert time.monotonic() - begin > 1  # it has started twice
 
 
 def test_missing_tasks_are_named_within_the_timeout(serve):

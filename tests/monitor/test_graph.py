@@ -1,17 +1,26 @@
-"""The graph shown in TensorBoard: TensorFlow runs it and gets the results of a loop over pairs."""
+"""The graph shown in TensorBoard: TensorFlow runs it, and gets the results of loops and kernels."""
 
 import subprocess
 import sys
 from dataclasses import fields
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from gensim.models.doc2vec import TaggedDocument
+from gensim.test.utils import common_texts
 
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.monitor.graph import objective_graph
+from gensim_tfw2v.monitor.graph_inputs import InputLayer
+from tests.kernel.native.units import DEFAULTS, Case, unit_of
+from tests.monitor.runs import Runs
 
-V, ROWS, D, S, B, WINDOW, NGRAMS, PATH = 7, 12, 3, 4, 5, 3, 2, 3
+V, ROWS, D, S, B, PATH = 7, 12, 3, 4, 5, 3
+#: Maximum number of words of a window, of tags of a document, and of rows of a word.
+WINDOW, TAGS, WORD_ROWS = 4, 2, 3
 ALPHA = 0.1
 OBJECTIVES = {
     "skip-gram": Objective(True, 5),
@@ -22,6 +31,37 @@ OBJECTIVES = {
     "cbow, corrected": Objective(False, 5, mean=True, corrected=True),
     "cbow, corrected sum": Objective(False, 5, corrected=True),
 }
+LAYERS = {
+    "Word2Vec": InputLayer(V),
+    "FastText": InputLayer(ROWS, has_ngrams=True),
+    "Doc2Vec": InputLayer(ROWS, has_tags=True),
+    "Doc2Vec, dbow_words": InputLayer(ROWS, has_tags=True, trains_words=True),
+    "Doc2Vec, dm_concat": InputLayer(ROWS, has_tags=True, n_concatenated=TAGS + WINDOW),
+}
+CASES = [
+    (name, layer)
+    for name, objective in OBJECTIVES.items()
+    for layer in LAYERS
+    if layer != ("Doc2Vec, dm_concat" if objective.skipgram else "Doc2Vec, dbow_words")
+]
+#: Rows of each word of FastText: its own, and those of its n-grams. Word 0 has no n-grams.
+SUBWORDS = [[0], [1, 7], [2, 8, 9], [3, 7], [4, 10, 11], [5, 11, 11], [6, 9]]
+#: Number of gensim's rows that are merged into each row of FastText.
+WEIGHTS = np.array([1, 2, 1, 1, 3, 1, 1, 2, 1, 1, 3, 1], np.float32)
+
+
+class Element(NamedTuple):
+    """Element of the batch.
+
+    In skip-gram, its input is a word or, in PV-DBOW, a tag. In CBOW, it has a window of words and,
+    in PV-DM, tags.
+    """
+
+    words: list  # word ids
+    tags: list  # rows of tags
+    centre: int
+    path: np.ndarray  # [PATH] different nodes
+    turns: np.ndarray  # [PATH] 1 or -1; 0 for padding
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Objective)])
@@ -30,120 +70,321 @@ def test_each_field_of_an_objective_differs_between_cases(field):
     assert len({getattr(objective, field) for objective in OBJECTIVES.values()}) > 1
 
 
+@pytest.mark.parametrize("field", [field.name for field in fields(InputLayer)])
+def test_each_field_of_an_input_layer_differs_between_cases(field):
+    assert len({getattr(layer, field) for layer in LAYERS.values()}) > 1
+
+
+def draw_elements(objective, layer, rng):
+    """Draw the elements of a batch; with dbow_words, inputs of the first three are tags."""
+    elements = []
+    for index in range(B):
+        n_words, n_tags = rng.integers(1, WINDOW + 1), rng.integers(TAGS + 1) * layer.has_tags
+        if layer.n_concatenated:
+            n_words, n_tags = WINDOW, TAGS
+        elif objective.skipgram:
+            n_tags = int(layer.has_tags and (index < 3 or not layer.trains_words))
+            n_words = 1 - n_tags
+        words = rng.integers(V, size=n_words).tolist()
+        if index == 0 and words:
+            words[0] = 0  # without n-grams
+        tags = rng.integers(V, ROWS, size=n_tags).tolist()
+        turns = rng.choice(np.float32([-1, 0, 1]), size=PATH)
+        elements.append(Element(words, tags, rng.integers(V), rng.permutation(V)[:PATH], turns))
+    return elements
+
+
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def expected(objective, tables, batch, drawn):
+def input_rows(layer, element):
+    """Return the input rows of an element, and their weights."""
+    rows = [*element.tags, *element.words]
+    if not layer.has_ngrams:
+        return rows, np.ones(len(rows))
+    rows = [row for word in element.words for row in SUBWORDS[word]]
+    return rows, WEIGHTS[rows]
+
+
+def combine_in_loop(objective, layer, element, vectors):
+    """Return the hidden layer, and a function from its update to the updates of the input rows.
+
+    The means and divisions are gensim's, in fasttext_inner.pyx and doc2vec_inner.pyx.
+    """
+    rows, weights = input_rows(layer, element)
+    if layer.n_concatenated:
+        return vectors[rows].ravel(), lambda update: update.reshape(-1, D)
+    number = weights.sum()
+    if objective.skipgram:
+        divisor = max(1, number - 1) if layer.has_ngrams else 1
+        divides_updates = False
+    else:
+        divisor = number if objective.mean else 1
+        divides_updates = objective.mean == objective.corrected
+    scales = weights / (number if divides_updates else 1)
+    return vectors[rows].sum(0) / divisor, lambda update: np.outer(scales, update)
+
+
+def train_in_loop(objective, layer, tables, elements, negatives):
     """Return the loss and the tables after a step, by a loop over predictions."""
     vectors, syn1neg, syn1 = tables
     after, loss = [table.copy() for table in tables], 0.0
-    inputs = batch["inputs"].reshape(B, -1)
-    windows = batch.get("are_real_w", np.ones((B, 1)))
-    ngrams = batch.get("are_real_n", np.ones(batch["inputs"].shape + (1,)))
-    ngrams = ngrams.reshape(B, windows.shape[1], -1)
-    inputs = inputs.reshape(ngrams.shape)
-    is_cbow = not objective.skipgram
-    for b in range(B):
-        real = np.flatnonzero(windows[b])
-        number = len(real) if is_cbow and objective.mean else 1
-        hidden = sum(
-            vectors[inputs[b, w][ngrams[b, w] > 0]].mean(axis=0) for w in real
-        ) / number  # fmt: skip
+    for element in elements:
+        hidden, distribute = combine_in_loop(objective, layer, element, vectors)
         predicted = []
         if objective.negative:
-            predicted.append((1, syn1neg, batch["centres"][b, 0], 1, 1.0))
-            predicted += [(1, syn1neg, row, -1, objective.negative / S) for row in drawn]
+            weight = objective.negative / len(negatives)
+            predicted.append((1, syn1neg, element.centre, 1, 1.0))
+            predicted += [(1, syn1neg, row, -1, weight) for row in negatives]
         if objective.hierarchical:
-            path = zip(batch["path"][b], batch["turns"][b], strict=True)
+            path = zip(element.path, element.turns, strict=True)
             predicted += [(2, syn1, row, label, 1.0) for row, label in path if label]
-        update = np.zeros(D)
+        update = np.zeros_like(hidden)
         for table, rows, row, label, weight in predicted:
             score = label * hidden @ rows[row]
             loss -= weight * np.log(sigmoid(score))
             g = weight * label * sigmoid(-score)
             update += g * rows[row]
             after[table][row] += ALPHA * g * hidden
-        divided = is_cbow and objective.mean == objective.corrected
-        for w in real:
-            for row in inputs[b, w][ngrams[b, w] > 0]:
-                after[0][row] += ALPHA * update / (len(real) if divided else 1)
+        rows, _ = input_rows(layer, element)
+        np.add.at(after[0], rows, ALPHA * distribute(update))
     return loss, after
 
 
-def batch_of(objective, rows, rng):
-    letters = {"w": WINDOW} if not objective.skipgram else {}
-    letters |= {"n": NGRAMS} if rows > V else {}
-    shape, batch = (B,), {"alpha": np.float32(ALPHA)}
-    for letter, size in letters.items():
-        shape = (*shape, size)
-        batch[f"are_real_{letter}"] = (rng.random(shape) < 0.6).astype(np.float32)
-        batch[f"are_real_{letter}"][..., 0] = 1
-    if letters.keys() == {"w", "n"}:
-        batch["are_real_n"] *= batch["are_real_w"][..., None]
-    batch["inputs"] = rng.integers(rows, size=shape)
+def pad(lists, length):
+    """Return lists as an array [len(lists), length], padded with zeros."""
+    return np.array([[*items, *[0] * (length - len(items))] for items in lists])
+
+
+def feeds_of(objective, layer, elements):
+    """Return the values of the graph's placeholders, without the prefix of their names."""
+    feeds = {"alpha": ALPHA}
     if objective.negative:
-        batch["centres"] = rng.integers(V, size=(B, 1))
+        feeds["centres"] = [[element.centre] for element in elements]
     if objective.hierarchical:
-        batch["path"] = rng.integers(V, size=(B, PATH))
-        batch["turns"] = rng.choice(np.float32([-1, 0, 1]), size=(B, PATH))
-    return batch
+        feeds["path"] = [element.path for element in elements]
+        feeds["turns"] = [element.turns for element in elements]
+    words, tags = [e.words for e in elements], [e.tags for e in elements]
+    if layer.has_ngrams:
+        n_words = 1 if objective.skipgram else WINDOW
+        rows = [[SUBWORDS[word] for word in window] for window in words]
+        rows = [[*window, *[[]] * (n_words - len(window))] for window in rows]
+        weights = [[WEIGHTS[row] for row in window] for window in rows]
+        feeds["words_and_ngrams"] = np.array([pad(window, WORD_ROWS) for window in rows])
+        feeds["weights"] = np.array([pad(window, WORD_ROWS) for window in weights])
+        if objective.skipgram:
+            feeds |= {name: feeds[name][:, 0] for name in ("words_and_ngrams", "weights")}
+    elif objective.skipgram:
+        feeds["words"] = [word for window in words for word in window]
+        feeds["tags"] = [tag for document in tags for tag in document]
+    else:
+        feeds |= {"words": pad(words, WINDOW), "tags": pad(tags, TAGS)}
+        suffixes = ("_words", "_tags") if layer.has_tags else ("", "_tags")
+        for suffix, lists, length in zip(suffixes, (words, tags), (WINDOW, TAGS), strict=True):
+            feeds[f"are_real{suffix}"] = pad([[1] * len(items) for items in lists], length)
+    return feeds
 
 
-@pytest.mark.parametrize("rows", [V, ROWS], ids=["words", "n-grams"])
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_graph_run_by_tensorflow_equals_the_loop(name, rows):
-    objective, rng = OBJECTIVES[name], np.random.default_rng(3)
-    made = tf.compat.v1.GraphDef.FromString(objective_graph(objective, V, rows, D, S, 0.75))
-    for node in made.node:
+def run_by_tensorflow(objective, layer, tables, elements, negatives=None):
+    """Run the graph; return the negatives, the loss and the tables after the step.
+
+    The graph draws S negatives, unless they are passed.
+    """
+    n_shared = S if negatives is None else max(1, len(negatives))
+    serialized = objective_graph(objective, layer, V, D, n_shared, 0.75)
+    definition = tf.compat.v1.GraphDef.FromString(serialized)
+    for node in definition.node:
         if node.op == "FixedUnigramCandidateSampler":  # the shown graph omits the counts of words
             node.attr["unigrams"].list.f[:] = range(V, 0, -1)
-    sizes = {"wv.vectors": rows, "syn1neg": V, "syn1": V}
-    tables = [rng.normal(size=(size, D)) for size in sizes.values()]
-    batch = batch_of(objective, rows, rng)
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
-        tf.graph_util.import_graph_def(made, name="")
-        names = {op.name: op for op in graph.get_operations()}
+        tf.graph_util.import_graph_def(definition, name="")
+        ops = {op.name: op for op in graph.get_operations()}
         handles = {
-            place: names[table].outputs[0] for place, table in enumerate(sizes) if table in names
+            index: ops[name].outputs[0]
+            for index, name in enumerate((layer.table_name, "syn1neg", "syn1"))
+            if name in ops
         }
-        for place, handle in handles.items():
-            value = tf.constant(tables[place], tf.float32)
+        for index, handle in handles.items():
+            value = tf.constant(tables[index], tf.float32)
             session.run(tf.raw_ops.AssignVariableOp(resource=handle, value=value))
-        updates = [op for op in names.values() if op.type == "ResourceScatterAdd"]
-        drawn = ["negative_samples/sampled:0"] if objective.negative else []
-        fed = {f"batch/{key}:0": value for key, value in batch.items()}
-        loss, *samples, _ = session.run(["loss/sum:0", *drawn, updates], fed)
-        of_tables = {
-            place: tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
-            for place, handle in handles.items()
+        feeds = {
+            f"batch/{name}:0": value
+            for name, value in feeds_of(objective, layer, elements).items()
+            if f"batch/{name}" in ops
         }
-        after = session.run(of_tables)
-    want, changed = expected(objective, tables, batch, samples[0] if samples else [])
-    assert loss == pytest.approx(want, rel=1e-5)
-    for place, found in after.items():
-        np.testing.assert_allclose(found, changed[place], rtol=1e-4, atol=1e-6)
+        assert len(feeds) == sum(op.type == "Placeholder" for op in ops.values())
+        updates = [op for op in ops.values() if op.type == "ResourceScatterAdd"]
+        samples = ["negative_samples/sampled:0"] if objective.negative else []
+        if samples and negatives is not None:
+            feeds[samples[0]] = negatives
+        loss, drawn, _ = session.run(["loss/sum:0", samples, updates], feeds)
+        reads = {
+            index: tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+            for index, handle in handles.items()
+        }
+        return drawn[0] if drawn else [], loss, session.run(reads)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_graph_boxes_are_connected(name):
-    made = tf.compat.v1.GraphDef.FromString(objective_graph(OBJECTIVES[name], V, V, D, S, 0.75))
-    box = {node.name: node.name.partition("/")[0] for node in made.node}
+def draw_tables(layer, rng):
+    size = D * max(1, layer.n_concatenated)
+    shapes = (layer.n_rows, D), (V, size), (V, size)
+    return [rng.normal(scale=0.5, size=shape) for shape in shapes]
+
+
+def check(result, expected):
+    """Compare a loss, and the tables that a graph has trained, with expected ones."""
+    loss, tables = result
+    assert loss == pytest.approx(expected[0], rel=1e-5)
+    for index, table in tables.items():
+        np.testing.assert_allclose(table, expected[1][index], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "layer"), CASES)
+def test_graph_run_by_tensorflow_equals_the_loop(name, layer):
+    objective, layer, rng = OBJECTIVES[name], LAYERS[layer], np.random.default_rng(3)
+    tables = draw_tables(layer, rng)
+    elements = draw_elements(objective, layer, rng)
+    negatives, *result = run_by_tensorflow(objective, layer, tables, elements)
+    check(result, train_in_loop(objective, layer, tables, elements, negatives))
+    assert np.abs(result[1][0] - tables[0]).max() > 1e-3
+
+
+def train_by_kernel(objective, layer, tables, element, negatives):
+    """Return the loss and the tables after the compiled kernels have trained one element."""
+    is_pair = objective.skipgram and bool(element.tags)
+    n_before = 0 if objective.skipgram else len(element.words) // 2
+    n_after = len(element.words) - n_before
+    words = [*element.words[:n_before], 0, *element.words[n_before:]]
+    inputs = element.tags if is_pair else words
+    reaches = np.zeros((len(inputs), 2), np.int32)
+    reaches[n_before] = n_before, n_after
+    options = DEFAULTS._replace(
+        skipgram=int(objective.skipgram),
+        negative=objective.negative,
+        hierarchical=int(objective.hierarchical),
+        mean=int(objective.mean),
+        corrected=int(objective.corrected),
+        documents=int(layer.has_tags),
+        concatenated=layer.n_concatenated,
+        window=WINDOW // 2 if layer.n_concatenated else WINDOW,
+        shared=max(1, len(negatives)),
+        # the window of a single position is trained
+        sequential=1,
+        block=1,
+    )
+    arrays = {
+        "inputs": inputs,
+        "targets": [element.centre] * len(inputs),
+        "reaches": reaches,
+        "negatives": [negatives] * len(inputs) if objective.negative else np.zeros((0, 1)),
+        "counts": [int(is_pair), len(inputs) - is_pair],
+    }
+    if layer.has_tags and not objective.skipgram:
+        documents = {"documents": [0] * len(inputs), "first_tags": [0, len(element.tags)]}
+        arrays |= documents | {"tags": element.tags}
+    unit = unit_of(**{key: np.array(value, np.int32) for key, value in arrays.items()})
+    is_node = element.turns != 0
+    path = 2 * element.path[is_node] + (element.turns[is_node] < 0)
+    case = Case(
+        options,
+        unit,
+        tables=[table.reshape(-1, D).astype(np.float32) for table in tables],
+        lock=None,
+        paths=[path] * V,
+        subwords=SUBWORDS if layer.has_ngrams else [],
+        weights=WEIGHTS if layer.has_ngrams else None,
+        alphas=np.array([ALPHA, ALPHA], np.float32),
+    )
+    trained = case.trained()
+    result = trained.train(options, unit, case.alphas, n_before, n_before + 1, loss_every=1)
+    pairs = zip(trained.rows, tables, strict=True)
+    return result.loss, [rows.reshape(table.shape) for rows, table in pairs]
+
+
+@pytest.mark.parametrize(("name", "layer"), CASES)
+def test_graph_run_by_tensorflow_equals_the_kernels(name, layer):
+    objective, layer, rng = OBJECTIVES[name], LAYERS[layer], np.random.default_rng(4)
+    for element in draw_elements(objective, layer, rng):
+        tables = draw_tables(layer, rng)
+        # kernels change rows one after another, so no row may be predicted twice
+        other_words = rng.permutation([word for word in range(V) if word != element.centre])
+        negatives = other_words[: objective.negative]
+        _, *result = run_by_tensorflow(objective, layer, tables, [element], negatives)
+        check(result, train_by_kernel(objective, layer, tables, element, negatives))
+
+
+@pytest.mark.parametrize(("name", "layer"), CASES)
+def test_graph_boxes_are_connected(name, layer):
+    serialized = objective_graph(OBJECTIVES[name], LAYERS[layer], V, D, S, 0.75)
+    nodes = tf.compat.v1.GraphDef.FromString(serialized).node
+    box = {node.name: node.name.partition("/")[0] for node in nodes}
     assert {"batch", "embedding_lookup", "scores", "sigmoid", "loss", "gradients", "update"} <= set(
         box.values()
     )
     near = {name: {name} for name in box.values()}
-    for node in made.node:
-        for given in node.input:
-            other = box[given.lstrip("^").partition(":")[0]]
+    for node in nodes:
+        for operand in node.input:
+            other = box[operand.lstrip("^").partition(":")[0]]
             near[box[node.name]].add(other)
             near[other].add(box[node.name])
     seen = {"loss"}
     while (more := seen.union(*(near[name] for name in seen))) != seen:
         seen = more
     assert seen == set(box.values())
-    (lookup,) = (node for node in made.node if node.name == "embedding_lookup")
+    (lookup,) = (node for node in nodes if node.name == "embedding_lookup")
     assert [dim.size for dim in lookup.attr["_output_shapes"].list.shape[0].dim][-1] == D
+
+
+DOCUMENTS = [TaggedDocument(words, [index]) for index, words in enumerate(common_texts)]
+#: Nodes of the batch that the graph of a model must have.
+MODELS = {
+    "skip-gram": (TFWord2Vec, common_texts, {"sg": 1}, {"words"}),
+    "CBOW": (TFWord2Vec, common_texts, {}, {"words", "are_real"}),
+    "FastText": (
+        TFFastText,
+        common_texts,
+        {"bucket": 50},
+        {"words_and_ngrams", "weights", "are_real"},
+    ),
+    "PV-DBOW": (TFDoc2Vec, DOCUMENTS, {"dm": 0}, {"tags"}),
+    "PV-DBOW and words": (
+        TFDoc2Vec,
+        DOCUMENTS,
+        {"dm": 0, "dbow_words": 1},
+        {"tags", "words", "tags_and_words"},
+    ),
+    "PV-DM": (
+        TFDoc2Vec,
+        DOCUMENTS,
+        {"dm": 1},
+        {"tags", "words", "tags_and_words", "are_real_tags", "are_real_words", "are_real"},
+    ),
+    "PV-DM, concatenated": (
+        TFDoc2Vec,
+        DOCUMENTS,
+        {"dm": 1, "dm_concat": 1, "window": 2},
+        {"tags", "words", "tags_and_words"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_log_of_a_model_shows_its_own_kinds_of_inputs(name, tmp_path):
+    model_class, corpus, options, names = MODELS[name]
+    options = {"min_count": 1, "vector_size": D, "epochs": 1, **options}
+    model = model_class(corpus, log_dir=tmp_path, **options)
+    nodes = {node.name: node for node in Runs(tmp_path).graph(".").node}
+    batch = {name.split("/")[1] for name in nodes if name.startswith("batch/")}
+    assert batch - {"alpha", "centres"} == names
+    has_joint_table = model_class is not TFWord2Vec
+    table = nodes["inputs" if has_joint_table else "wv.vectors"].attr["shape"].shape
+    n_tags = len(DOCUMENTS) if corpus is DOCUMENTS else 0
+    n_rows, size = [dim.size for dim in table.dim]
+    assert size == D
+    if model_class is not TFFastText:
+        assert n_rows == len(model.wv) + n_tags
+    assert nodes["syn1neg"].attr["shape"].shape.dim[1].size == model.layer1_size
 
 
 def test_log_dir_needs_no_tensorflow(tmp_path):

@@ -181,7 +181,7 @@ def test_every_objective_logs_its_loss(tmp_path, options):
 def test_logged_graph_matches_the_objective(tmp_path, options):
     TFWord2Vec(**OPTIONS | {"epochs": 1} | options, log_dir=tmp_path)
     nodes = {node.name: node for node in Runs(tmp_path).graph(".").node}
-    assert ("hidden/window/mean" in nodes) == ("scores/nodes" in nodes) == (options != {})
+    assert ("hidden/mean" in nodes) == ("scores/nodes" in nodes) == (options != {})
     vectors = nodes["wv.vectors"].attr["shape"].shape
     assert [dim.size for dim in vectors.dim][1] == 24
     assert nodes["negative_samples/sampled"].attr["distortion"].f == 0.75
