@@ -276,8 +276,8 @@ def _parse_role(name: Any) -> Role:
         )
     if not isinstance(name, str) or name not in ROLES_BY_TYPE:
         raise ClusterError(
-            f"TF_CONFIG has a task of the type {quoted(name)}; it should be ps, worker or chief, as "
-            f"in {TF_CONFIG_EXAMPLE}"
+            f"TF_CONFIG has a task of the type {quoted(name)}; it should be ps, worker or chief, "
+            f"as in {TF_CONFIG_EXAMPLE}"
         )
     return ROLES_BY_TYPE[name]
 
