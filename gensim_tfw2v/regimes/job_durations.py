@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from gensim_tfw2v.parameter_server.liveness import PROBE_AFTER_SECONDS
 
-#: A job is late after this multiple of the typical duration. Without a slow worker, the durations of
-#: similar jobs rarely differ by more.
+#: A job is late after this multiple of the typical duration. Without a slow worker, the durations
+#: of similar jobs rarely differ by more.
 LATE_TIMES = 3.0
 
 #: Minimum number of seconds from the typical duration until a job is late. Busy machines stop

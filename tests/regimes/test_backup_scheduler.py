@@ -165,9 +165,9 @@ def test_hanging_worker_is_replaced_once_the_duration_is_known():
 
 
 def test_equal_workers_get_no_copies():
-    batch = Batch(3, Workers(0.02, 0.03, 0.04).run, is_patient=True)
-    seconds_of_rounds(batch, 20, 5)
-    assert len(batch.ran) == 100 and not batch.repeated
+    batch = Batch(3, Workers(0.2, 0.25, 0.3).run, is_patient=True)
+    seconds_of_rounds(batch, 6, 5)
+    assert len(batch.ran) == 30 and not batch.repeated
     batch.scheduler.close()
 
 
