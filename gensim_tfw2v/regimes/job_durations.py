@@ -35,8 +35,8 @@ MIN_JOBS = 2
 class JobDurations:
     """Durations of the recent jobs of all workers, and the duration from which a job is late.
 
-    The typical duration is the lower quartile: most jobs may be those of slow workers, as with two
-    workers of which one is slow.
+    The typical duration is the lower quartile, because up to half of the jobs are those of a slow
+    worker if there are two workers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Relay of workers of which one trains at a time: a slow worker hands over to the next one.
+"""Relay of workers that train one at a time: a slow worker hands over to the next one.
 
 A worker that trains alone takes jobs until the queue is closed. Its turn then ends with its current
 job. TensorFlow starts the next turn on the worker that has waited longest.

@@ -27,7 +27,7 @@ def fields(required=(), **properties):
 
 NAMES = {"type": "object", "additionalProperties": STRING}
 
-#: Name of a Service, of which the names of a TrainJob, its JobSet and its subdomain are examples.
+#: Name of a Service. The name of a TrainJob becomes one: that of its JobSet and its subdomain.
 LABEL = {"type": "string", "pattern": "^[a-z]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63}
 
 METADATA = fields(("name",), name=LABEL, labels=NAMES, annotations=NAMES)
