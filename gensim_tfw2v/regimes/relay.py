@@ -4,9 +4,12 @@ A worker that trains alone takes jobs until the queue is closed. Its turn then e
 job. TensorFlow starts the next turn on the worker that has waited longest.
 """
 
+import logging
 import math
 import time
 from collections.abc import Sequence
+
+logger = logging.getLogger(__name__)
 
 #: Number of jobs of the first turn. With two turns, the speeds of two workers are known.
 FIRST_JOBS = 2
@@ -64,4 +67,11 @@ class Relay:
         total_seconds = sum(self._durations)
         running_seconds = now - self._result_time  # time that the next job has taken at least
         mean = max(total_seconds / n_jobs, (total_seconds + running_seconds) / (n_jobs + 1))
-        return mean > max(SLOW_TIMES * self._fastest_mean, self._fastest_mean + MIN_EXCESS_SECONDS)
+        if mean < max(SLOW_TIMES * self._fastest_mean, self._fastest_mean + MIN_EXCESS_SECONDS):
+            return False
+        logger.info(
+            "a slow worker hands over: its jobs take %.2f s, those of a faster one %.2f s",
+            mean,
+            self._fastest_mean,
+        )
+        return True
