@@ -18,9 +18,9 @@ FIRST_JOBS = 2
 #: handover costs little, so the number may be low, but speeds differ from one job to the next.
 SLOW_TIMES = 2.0
 
-#: Minimum number of seconds by which the mean duration of jobs must exceed that of the fastest
-#: earlier turn. Busy machines stop their processes for about as long.
-MIN_EXCESS_SECONDS = 0.1
+#: Minimum number of seconds that a turn must have taken longer than the fastest earlier turn would
+#: have for the same number of jobs. Busy machines stop their processes for about as long.
+MIN_LOST_SECONDS = 0.3
 
 
 class Relay:
@@ -64,14 +64,18 @@ class Relay:
             return False
         if math.isinf(self._fastest_mean):
             return n_jobs >= FIRST_JOBS
-        total_seconds = sum(self._durations)
-        running_seconds = now - self._result_time  # time that the next job has taken at least
-        mean = max(total_seconds / n_jobs, (total_seconds + running_seconds) / (n_jobs + 1))
-        if mean < max(SLOW_TIMES * self._fastest_mean, self._fastest_mean + MIN_EXCESS_SECONDS):
+        seconds = sum(self._durations)
+        running_seconds = now - self._result_time  # minimum duration of the running job
+        if running_seconds > self._fastest_mean:
+            seconds += running_seconds
+            n_jobs += 1
+        fast_seconds = n_jobs * self._fastest_mean
+        if seconds < max(SLOW_TIMES * fast_seconds, fast_seconds + MIN_LOST_SECONDS):
             return False
         logger.info(
-            "a slow worker hands over: its jobs take %.2f s, those of a faster one %.2f s",
-            mean,
-            self._fastest_mean,
+            "a slow worker hands over: %d jobs took %.2f s, %.2f s on a faster one",
+            n_jobs,
+            seconds,
+            fast_seconds,
         )
         return True

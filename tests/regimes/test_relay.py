@@ -94,9 +94,11 @@ def test_first_job_of_a_turn_is_waited_for(clock):
     assert not relay.must_hand_over([])
 
 
-def test_noise_of_short_jobs_is_no_reason(clock):
+def test_noise_of_short_jobs_is_no_reason_but_their_sum_is(clock):
     relay = Relay(2)
     relay.begin_turn()
     assert relay.must_hand_over([0.01, 0.01])
     relay.begin_turn()
-    assert not relay.must_hand_over([0.05, 0.05])
+    assert not relay.must_hand_over([0.1, 0.1])
+    assert not relay.must_hand_over([0.01, 0.01])
+    assert relay.must_hand_over([0.1, 0.1, 0.1])
