@@ -37,7 +37,7 @@ class AsynchronousRegime(ParameterServerRegime):
         super().__init__(setup, workers, options)
         with workers.scope():
             self._queue = JobQueue(-(-setup.n_units // self.config.threads), self.config)
-        self._relay = Relay(workers.number)
+        self._relay = Relay(workers)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker failed; see `Regime`.
@@ -64,7 +64,7 @@ class AsynchronousRegime(ParameterServerRegime):
         Parameters
         ----------
         n_replicas : int
-            Number of workers that train. If 1, a slow worker hands over to the next one.
+            Number of workers that train. If 1, this is the fastest; see `Relay`.
         """
         is_alone = n_replicas == 1
         failure = ""  # error of the last worker that failed

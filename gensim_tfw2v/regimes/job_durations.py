@@ -18,8 +18,8 @@ LATE_TIMES = 3.0
 #: their processes for about as long. And a copy of a job costs some time itself.
 MIN_DELAY_SECONDS = 0.2
 
-#: Maximum number of seconds from the typical duration until a job is late, and the number if that
-#: duration is unknown. Half of the time after which `Liveness` probes the tasks remains for a copy
+#: Maximum number of seconds from the typical duration until a job is late, and the number for the
+#: first job. Half of the time after which `Liveness` probes the tasks remains for a copy
 #: of the job, so that a hanging worker does not end the training.
 MAX_DELAY_SECONDS = PROBE_AFTER_SECONDS / 2
 
@@ -28,7 +28,8 @@ MAX_DELAY_SECONDS = PROBE_AFTER_SECONDS / 2
 RECENT_JOBS = 8
 
 #: Minimum number of jobs per worker until the typical duration is known. The first job of each
-#: worker takes longer, because the worker loads the function.
+#: worker takes longer, because the worker loads the function. Until then, the longest duration
+#: counts as typical.
 MIN_JOBS = 2
 
 
@@ -65,9 +66,12 @@ class JobDurations:
         n_batch : int
             Number of jobs of the batch.
         """
+        n_jobs = len(self._seconds)
         typical_seconds = 0.0
-        if len(self._seconds) >= self._n_required:
-            typical_seconds = sorted(self._seconds)[len(self._seconds) // 4]
+        if n_jobs >= self._n_required:
+            typical_seconds = sorted(self._seconds)[n_jobs // 4]
+        elif n_jobs:
+            typical_seconds = max(self._seconds)
         if batch_seconds and 2 * len(batch_seconds) >= n_batch:
             typical_seconds = max(typical_seconds, statistics.median_low(batch_seconds))
         if not typical_seconds:

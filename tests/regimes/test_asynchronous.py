@@ -18,8 +18,8 @@ def units():
 class Turns(Relay):
     """Relay in which turns end after their first result."""
 
-    def __init__(self, n_workers):
-        super().__init__(n_workers)
+    def __init__(self, workers):
+        super().__init__(workers)
         self.jobs = []  # number of jobs of each turn
 
     def begin_turn(self):
@@ -37,7 +37,7 @@ def test_handovers_do_not_change_the_result(units, monkeypatch):
     trial = Trial(OBJECTIVES[0], workers=2, native=True)
     config = replace(trial.setup.config, one_at_a_time=True)
     regime = Asynchronous().make(trial.setup._replace(config=config), trial.workers)
-    regime._relay = turns = Turns(2)
+    regime._relay = turns = Turns(trial.workers)
     regime.load(trial.arrays)
     reports = []
     regime.train_epoch(tasks(units), reports.append)

@@ -19,12 +19,17 @@ def durations_of(*seconds, n_workers=2):
     return durations
 
 
-def test_unknown_duration_makes_only_hanging_jobs_late():
-    for n_jobs in range(4):  # both workers still load the function
-        assert durations_of(*[0.1] * n_jobs).late_seconds() == MAX_DELAY_SECONDS
-    assert durations_of(*[0.1] * 4).late_seconds() < 1
+def test_first_job_is_late_only_if_it_hangs():
+    assert durations_of().late_seconds() == MAX_DELAY_SECONDS
     # a copy can finish before the tasks are probed
     assert MAX_DELAY_SECONDS <= PROBE_AFTER_SECONDS / 2
+
+
+def test_first_jobs_may_take_as_long_as_the_longest():
+    for n_jobs in range(1, 4):  # both workers still load the function
+        first = durations_of(2.0, *[0.1] * (n_jobs - 1))
+        assert first.late_seconds() == pytest.approx(2 * LATE_TIMES)
+    assert durations_of(2.0, *[0.1] * 3).late_seconds() < 1
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,48 @@
-"""The worker that trains alone hands over if it is slow."""
+"""The fastest worker trains alone, until it is slow."""
 
-import itertools
+import threading
+import time
 
 import pytest
 
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.regimes import relay as relay_module
-from gensim_tfw2v.regimes.relay import FIRST_JOBS, Relay
+from gensim_tfw2v.regimes.relay import MIN_LOST_SECONDS, Relay, line_up
 
-FAST, SLOW = 0.3, 3.0
+FAST = 0.3
+
+
+class Workers:
+    """Workers whose functions take a number of seconds, or fail.
+
+    `order` lists the indices of workers by the time of their last result.
+    """
+
+    are_threads = False
+
+    def __init__(self, *seconds):
+        self.seconds = seconds
+        self.number = len(seconds)
+        self.order = []
+        self.n_scheduled = 0
+
+    def schedule(self, function):
+        assert function is relay_module._make_probe()
+        index = self.n_scheduled % self.number
+        self.n_scheduled += 1
+
+        class Job:
+            @staticmethod
+            def result():
+                if self.seconds[index] is None:
+                    raise ClusterLost("a worker is gone")
+                if isinstance(self.seconds[index], threading.Event):
+                    assert self.seconds[index].wait(60)
+                else:
+                    time.sleep(self.seconds[index])
+                self.order.append(index)
+
+        return Job()
 
 
 @pytest.fixture
@@ -25,80 +60,70 @@ def clock(monkeypatch):
     return clock
 
 
-def run(relay, clock, speeds, n_jobs):
-    """Train jobs with workers that take turns; return the number of jobs of each turn.
-
-    `speeds` are the durations of jobs on each of the workers. Results are looked for twice per
-    fast job.
-    """
-    turns = []
-    workers = itertools.cycle(speeds)
-    while n_jobs:
-        relay.begin_turn()
-        seconds, n_trained, must_end, job_end = next(workers), 0, False, None
-        job_end = clock.now + seconds
-        while n_jobs and not (must_end and n_trained):
-            clock.now += FAST / 2
-            is_done = clock.now >= job_end
-            must_end = relay.must_hand_over([seconds] if is_done else [])
-            if is_done:
-                n_trained, n_jobs, job_end = n_trained + 1, n_jobs - 1, clock.now + seconds
-            elif must_end:  # the worker finishes its job
-                clock.now = job_end
-                n_trained, n_jobs = n_trained + 1, n_jobs - 1
-        turns.append(n_trained)
-    return turns
-
-
-def test_equal_workers_hand_over_once(clock):
-    assert run(Relay(2), clock, [FAST, FAST], 20) == [FIRST_JOBS, 18]
-    assert run(Relay(3), clock, [FAST] * 3, 20) == [FIRST_JOBS, 18]
-
-
-def test_single_worker_never_hands_over(clock):
-    assert run(Relay(1), clock, [SLOW], 20) == [20]
-
-
-def test_slow_first_worker_trains_few_jobs(clock):
-    assert run(Relay(2), clock, [SLOW, FAST], 20) == [FIRST_JOBS, 18]
-
-
-def test_slow_second_worker_trains_few_jobs(clock):
-    first, second, third = run(Relay(2), clock, [FAST, SLOW], 20)
-    assert first == FIRST_JOBS and second <= 2 and third == 20 - first - second
-
-
-def test_comparison_lasts_for_later_trainings(clock):
-    relay = Relay(2)
-    run(relay, clock, [FAST, FAST], 20)
-    first, second = run(relay, clock, [SLOW, FAST], 20)
-    assert first <= 2 and second == 20 - first
-
-
-def test_worker_that_stops_between_jobs_is_slow(clock):
-    relay = Relay(2)
-    run(relay, clock, [FAST, FAST], 4)
+@pytest.fixture
+def relay(clock):
+    """Relay of two workers, the first of which has trained four jobs."""
+    relay = Relay(Workers(0, 0))
     relay.begin_turn()
-    assert not relay.must_hand_over([FAST])
-    clock.now += FAST
+    assert not relay.must_hand_over([FAST] * 4)
+    return relay
+
+
+def test_line_does_not_wait_for_slow_workers():
+    go = threading.Event()
+    workers = Workers(go, 0.01, go)
+    line_up(workers)
+    assert workers.order == [1] and workers.n_scheduled == 3
+    go.set()
+
+
+def test_lost_workers_do_not_head_the_line():
+    workers = Workers(None, 0.2)
+    line_up(workers)
+    assert workers.order == [1]
+    line_up(Workers(None, None))  # the next function reports the loss
+
+
+def test_single_worker_and_threads_never_hand_over():
+    single, threads = Workers(0), Workers(0, 0)
+    threads.are_threads = True
+    for workers in (single, threads):
+        relay = Relay(workers)
+        relay.begin_turn()
+        assert not relay.must_hand_over([0.1] * 4)
+        assert not relay.must_hand_over([100.0])
+        assert workers.n_scheduled == 0
+
+
+def test_equal_jobs_are_no_reason_to_hand_over(relay, clock):
+    for _ in range(20):
+        clock.now += FAST
+        assert not relay.must_hand_over([FAST])
+
+
+def test_worker_that_becomes_slow_hands_over(relay, clock):
+    assert not relay.must_hand_over([4 * FAST])
+    assert not relay.must_hand_over([5 * FAST])
+    assert relay.must_hand_over([12 * FAST])
+
+
+def test_running_job_counts(relay, clock):
+    clock.now += MIN_LOST_SECONDS
     assert not relay.must_hand_over([])
-    clock.now += 5 * FAST
+    clock.now += 10 * FAST
     assert relay.must_hand_over([])
 
 
-def test_first_job_of_a_turn_is_waited_for(clock):
-    relay = Relay(2)
-    run(relay, clock, [FAST, FAST], 4)
+def test_slow_next_worker_hands_over_after_its_first_result(relay, clock):
     relay.begin_turn()
-    clock.now += 100
+    clock.now += 100  # the first job of a turn is waited for
     assert not relay.must_hand_over([])
+    assert relay.must_hand_over([10 * FAST])
 
 
-def test_noise_of_short_jobs_is_no_reason_but_their_sum_is(clock):
-    relay = Relay(2)
+def test_noise_of_short_jobs_is_no_reason(clock):
+    relay = Relay(Workers(0, 0))
     relay.begin_turn()
-    assert relay.must_hand_over([0.01, 0.01])
-    relay.begin_turn()
-    assert not relay.must_hand_over([0.1, 0.1])
-    assert not relay.must_hand_over([0.01, 0.01])
-    assert relay.must_hand_over([0.1, 0.1, 0.1])
+    assert not relay.must_hand_over([0.01] * 8)
+    assert not relay.must_hand_over([1.0])
+    assert relay.must_hand_over([1.0, 1.0])
