@@ -62,7 +62,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def relay(clock):
-    """Relay of two workers, the first of which has trained four jobs."""
+    """Relay of two workers. The first one has trained four jobs."""
     relay = Relay(Workers(0, 0))
     relay.begin_turn()
     assert not relay.must_hand_over([FAST] * 4)
