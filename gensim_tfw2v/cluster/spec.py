@@ -2,8 +2,10 @@
 
 The format is TensorFlow's: ``TF_CONFIG`` contains the addresses of all tasks by type, and the type
 and index of this process's task (https://www.tensorflow.org/guide/distributed_training#tf_config).
+Operators such as TFJob and SageMaker write further types and keys into it.
 """
 
+import contextlib
 import ipaddress
 import json
 import os
@@ -13,16 +15,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from gensim_tfw2v.cluster.addresses import address_advice
 from gensim_tfw2v.messages import (
     conversion_advice,
     decode_error_message,
     quoted,
     require,
+    whole_number,
     wide_encoding,
 )
 
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
+
+#: Role of each type of task. SageMaker and TFJob write "master", TensorFlow 1's name of the chief.
+ROLES_BY_TYPE: dict[str, Role] = {role: role for role in ROLES} | {"master": "chief"}
+
+#: Type of tasks that evaluate models in other TensorFlow programs. Their addresses are ignored.
+EVALUATOR = "evaluator"
 
 #: Time limit in seconds for all tasks to start.
 READY_SECONDS = 30.0
@@ -36,9 +46,6 @@ TF_CONFIG_EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", 
 #: Errors of JSON and YAML parsers, for text that is invalid or nested too deeply, and for numbers
 #: with too many digits.
 PARSE_ERRORS = (ValueError, RecursionError)
-
-#: Pattern of ``host:port``. The host cannot begin with "-": ssh would read it as an option.
-ADDRESS = re.compile(r"(\[[\w:.%]+\]|\w[\w.-]*):[0-9]{1,5}")
 
 #: Pattern of the names of local clusters, such as "local:ps=2,worker=4".
 _LOCAL_NAME = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
@@ -142,16 +149,8 @@ class Cluster:
             problem = f"{task.role} {task.index} has the address {quoted(task.address)}: write"
             if not isinstance(task.address, str):
                 raise ClusterError(f"{problem} a string, host:port")
-            if user := task.address.rpartition("@")[0]:
-                raise ClusterError(
-                    f"{problem} host:port without a user, and log in as one with --ssh 'ssh -l "
-                    f"{user}'"
-                )
-            if not ADDRESS.fullmatch(task.address) or not 0 < task.port < 1 << 16:
-                raise ClusterError(
-                    f"{problem} host:port, with a host's name or address (IPv6 in brackets) and a "
-                    "port from 1 to 65535"
-                )
+            if advice := address_advice(task.address):
+                raise ClusterError(f"{problem} {advice}")
             tasks_by_address.setdefault(task.address, []).append(task)
         for tasks in tasks_by_address.values():
             if len(tasks) > 1:
@@ -264,16 +263,36 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
         if not isinstance(parts.get(name), dict):
             raise ClusterError(f"TF_CONFIG has no {name!r}; {advice}")
     cluster = _from_addresses(parts["cluster"], "TF_CONFIG")
-    role = parts["task"].get("type")
-    index = parts["task"].get("index", 0)
-    if role not in ROLES:
-        raise ClusterError(f"TF_CONFIG has a task of the type {quoted(role)}; {advice}")
+    role = _parse_role(parts["task"].get("type"))
+    return cluster, cluster.task(role, _parse_index(parts["task"].get("index", 0)))
+
+
+def _parse_role(name: Any) -> Role:
+    """Return the role of the task of ``TF_CONFIG``."""
+    if name == EVALUATOR:
+        raise ClusterError(
+            "TF_CONFIG makes this an evaluator, which a training does not use: start only the ps, "
+            "workers and chief"
+        )
+    if not isinstance(name, str) or name not in ROLES_BY_TYPE:
+        raise ClusterError(
+            f"TF_CONFIG has a task of the type {quoted(name)}; it should be ps, worker or chief, "
+            f"as in {TF_CONFIG_EXAMPLE}"
+        )
+    return ROLES_BY_TYPE[name]
+
+
+def _parse_index(index: Any) -> int:
+    """Return the index of the task of ``TF_CONFIG``; some operators write it in quotes."""
+    if isinstance(index, str):
+        with contextlib.suppress(ValueError):
+            return whole_number(index)
     if type(index) is not int:
         raise ClusterError(
-            f"TF_CONFIG has a task with the index {quoted(index)}, which must be a whole number, "
-            f"without quotes; {advice}"
+            f"TF_CONFIG has a task with the index {quoted(index)}; it should be a whole number "
+            f"from 0, as in {TF_CONFIG_EXAMPLE}"
         )
-    return cluster, cluster.task(role, index)
+    return index
 
 
 def read_hosts(path: Path) -> Cluster:
@@ -356,17 +375,25 @@ def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
 
     `source` is the subject of error messages, such as "TF_CONFIG".
     """
-    if unknown := set(addresses) - set(ROLES):
-        raise ClusterError(
-            f"{source} has tasks of the type {quoted(min(unknown, key=str))}; known are "
-            f"{', '.join(ROLES)}"
-        )
-    for role, hosts in addresses.items():
+    hosts_by_role: dict[Role, list[str]] = {role: [] for role in ROLES}
+    for name, hosts in addresses.items():
+        if name == EVALUATOR:
+            continue
+        if name not in ROLES_BY_TYPE:
+            raise ClusterError(
+                f"{source} has tasks of the type {quoted(name)}; known are {', '.join(ROLES)}"
+            )
         if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
             raise ClusterError(
-                f"{source} has {quoted(hosts)} for {role}: write a list of addresses"
+                f"{source} has {quoted(hosts)} for {name}: write a list of addresses"
             )
-    ps, worker, chiefs = (tuple(addresses.get(role, ())) for role in ROLES)
+        hosts_by_role[ROLES_BY_TYPE[name]] += hosts
+    chiefs = hosts_by_role["chief"]
     if len(chiefs) > 1:
-        raise ClusterError(f"{source} has {len(chiefs)} chiefs: at most one is allowed")
-    return Cluster(ps, worker, next(iter(chiefs), None))
+        raise ClusterError(
+            f"{source} has {len(chiefs)} chiefs ({quoted(chiefs)}): at most one is allowed, as "
+            "chief or as master"
+        )
+    return Cluster(
+        tuple(hosts_by_role["ps"]), tuple(hosts_by_role["worker"]), next(iter(chiefs), None)
+    )

@@ -124,9 +124,11 @@ def main() -> None:
     name_process("tfw2v-chief")
     prepare_environment()
     pipe = CoordinatorEnd()
-    # the user's program handles the log records of this process
+    # The user's program handles the log records of this process, and drops those below its level.
     record_queue = SimpleNamespace(put_nowait=functools.partial(pipe.send, "log"))
-    logging.getLogger("gensim_tfw2v").addHandler(QueueHandler(record_queue))
+    package_logger = logging.getLogger("gensim_tfw2v")
+    package_logger.setLevel(logging.INFO)
+    package_logger.addHandler(QueueHandler(record_queue))
     threading.Thread(target=send_heartbeats, args=(pipe,), daemon=True).start()
     request = pipe.next_request()
     coordinator = Coordinator(pipe, *request.arguments)

@@ -32,13 +32,27 @@ SLURM = FILES / "slurm/tfw2v.sbatch"
 LABELS = {"app.kubernetes.io/name": "gensim-tfw2v", "app.kubernetes.io/instance": "tfw2v"}
 BOARD = LABELS | {"app.kubernetes.io/instance": "tfw2v-tensorboard"}
 
+#: Kinds whose schemas are not those of Kubernetes; see `tests.cluster.test_trainjob`.
+CUSTOM_KINDS = ("JobSet", "ClusterTrainingRuntime", "TrainJob")
+
+#: Field from which tasks of a TrainJob read its name.
+JOB_SET_NAME = "metadata.labels['jobset.sigs.k8s.io/jobset-name']"
+
+
+def job_set_spec(one):
+    """Return the specification of the JobSet that an object is, or from which it is made."""
+    if one["kind"] == "ClusterTrainingRuntime":
+        return one["spec"]["template"]["spec"]
+    return one["spec"] if one["kind"] == "JobSet" else {}
+
 
 def objects(name):
     """Return the objects of a Kubernetes file, by kind and name, including a JobSet's Jobs."""
     found = {}
-    for one in yaml.safe_load((FILES / f"kubernetes/{name}.yaml").read_text())["items"]:
+    content = yaml.safe_load((FILES / f"kubernetes/{name}.yaml").read_text())
+    for one in content["items"] if content["kind"] == "List" else [content]:
         found[one["kind"], one["metadata"]["name"]] = one
-        for job in one["spec"]["replicatedJobs"] if one["kind"] == "JobSet" else ():
+        for job in job_set_spec(one).get("replicatedJobs", ()):
             spec, name = job["template"]["spec"], f"tfw2v-{job['name']}"
             found["Job", name] = {
                 "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec,
@@ -50,15 +64,16 @@ def pods(name):
     return {
         key[1].removeprefix("tfw2v-"): one["spec"]["template"]
         for key, one in objects(name).items()
-        if "template" in one.get("spec", {})
+        if key[0] not in CUSTOM_KINDS and "template" in one.get("spec", {})
     }
 
 
-def environment(container, index=0):
+def environment(container, index=0, job="wiki"):
     """Return a container's environment, with variables expanded as by Kubernetes."""
     found = {}
     for one in container["env"]:
-        value = one.get("value", str(index))
+        path = one.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+        value = one.get("value", job if path == JOB_SET_NAME else str(index))
         found[one["name"]] = re.sub(r"\$\((\w+)\)", lambda name: found[name[1]], value)
     return found
 
@@ -90,10 +105,10 @@ def stub(folder, name, lines):
 
 
 @pytest.mark.parametrize("version", ["1.29", "1.37"])
-@pytest.mark.parametrize("name", ["common", "statefulsets", "jobset"])
+@pytest.mark.parametrize("name", ["common", "statefulsets", "jobset", "runtime"])
 def test_kubernetes_schema_accepts_every_field(version, name):
     for one in objects(name).values():
-        if one["kind"] != "JobSet":
+        if one["kind"] not in CUSTOM_KINDS:
             kubernetes_validate.validate(one, version, strict=True)
 
 
@@ -146,12 +161,12 @@ def test_network_policy_admits_only_pods_of_the_cluster():
     (pod,) = pods("common").values()
     assert pod["metadata"]["labels"] == BOARD
     parsed(pod["spec"]["containers"][0]["command"])
-    for name in ("statefulsets", "jobset"):
+    for name in ("statefulsets", "jobset", "runtime"):
         for pod in pods(name).values():
             assert LABELS.items() <= pod["metadata"]["labels"].items()
 
 
-@pytest.mark.parametrize("name", ["common", "statefulsets", "jobset"])
+@pytest.mark.parametrize("name", ["common", "statefulsets", "jobset", "runtime"])
 def test_pods_are_restricted_and_log_to_one_volume(name):
     claims = {key[1] for key in objects("common") if key[0] == "PersistentVolumeClaim"}
     for pod in pods(name).values():
@@ -188,6 +203,28 @@ def test_coordinator_waits_for_corpus_and_tasks(tmp_path, name):
     lines = [f"waiting for {tmp_path}/corpus", "cluster status", "cluster status"]
     assert out.stdout.splitlines() == lines
     parsed(["tfw2v", "cluster", "status"])
+    # a wrong TF_CONFIG never becomes right
+    stub(tmp_path, "tfw2v", "exit 2")
+    wrong = subprocess.run(
+        [*waiting["command"][:-1], f"{tmp_path}/corpus"], check=False,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, timeout=300,
+    )  # fmt: skip
+    assert wrong.returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("name", "coordinator"),
+    [("statefulsets", "coordinator"), ("jobset", "coordinator"), ("runtime", "node")],
+)
+def test_evictions_do_not_count_among_the_attempts(name, coordinator):
+    spec = objects(name)["Job", f"tfw2v-{coordinator}"]["spec"]
+    (rule,) = spec["podFailurePolicy"]["rules"]
+    assert rule["action"] == "Ignore"
+    assert rule["onPodConditions"] == [{"type": "DisruptionTarget", "status": "True"}]
+    assert spec["backoffLimit"] == 10
+    # Kubernetes requires these two with a policy
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+    assert spec["podReplacementPolicy"] == "Failed"
 
 
 def test_compose_file_is_valid_and_restricted(tmp_path):

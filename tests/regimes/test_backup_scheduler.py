@@ -1,21 +1,23 @@
 """Each work item counts once, though workers are slow, hang or fail."""
 
+import collections
+import queue
 import threading
 import time
 
 import pytest
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.regimes.synchronous import BackupScheduler
+from gensim_tfw2v.regimes.backup_scheduler import BackupScheduler
 
 
 class Batch:
     """Records runs, accepted results and repeats; `before` may wait or raise."""
 
-    def __init__(self, workers, before=lambda what, number: None, stands=True):
+    def __init__(self, workers, before=lambda what, number: None, stands=True, is_patient=False):
         self.ran, self.taken, self.repeated = [], {}, []
         self.before = before
-        self.scheduler = BackupScheduler(workers, self.run, lambda: stands)
+        self.scheduler = BackupScheduler(workers, self.run, lambda: stands, is_patient)
 
     def run(self, what, number):
         self.ran.append((what, number))
@@ -110,4 +112,78 @@ def test_stop_waits_for_running_items():
     assert not batch.run_batch(range(4), lambda: next(asked, True))
     assert sorted(batch.taken) == [what for what, _ in batch.ran] == [0, 1]
     assert not batch.run_batch([7], lambda: True)
+    batch.scheduler.close()
+
+
+class Workers:
+    """Workers that wait for a number of seconds per item; a worker runs one item at a time."""
+
+    def __init__(self, *seconds):
+        self.free = queue.SimpleQueue()
+        for one in seconds:
+            self.free.put(one)
+
+    def run(self, *_):
+        seconds = self.free.get()
+        time.sleep(seconds)
+        self.free.put(seconds)
+
+
+def seconds_of_rounds(batch, n_rounds, n_items):
+    start = time.monotonic()
+    for _ in range(n_rounds):
+        batch.taken.clear()
+        assert batch.run_batch(range(n_items), never)
+    return time.monotonic() - start
+
+
+@pytest.mark.parametrize("n_items", [1, 2])
+def test_slow_worker_is_replaced_in_time(n_items):
+    batch = Batch(2, Workers(0.02, 2.0).run, is_patient=True)
+    seconds_of_rounds(batch, 4, n_items)  # while the typical duration is not known
+    n_slow, seconds = 5, seconds_of_rounds(batch, 40, n_items)
+    # without copies, the slow worker would take part in at least each second round
+    assert seconds < n_slow * 2.0
+    assert len(batch.ran) > 44 * n_items
+    batch.scheduler.close()
+
+
+def test_hanging_worker_is_replaced_once_the_duration_is_known():
+    go = threading.Event()
+
+    def before(what, number):
+        if number == 9:
+            go.wait(60)
+
+    batch = Batch(2, before, is_patient=True)
+    try:
+        assert seconds_of_rounds(batch, 10, 2) < 5
+        assert 9 not in batch.taken.values()
+    finally:
+        go.set()
+    batch.scheduler.close()
+
+
+def test_equal_workers_get_no_copies():
+    batch = Batch(3, Workers(0.2, 0.25, 0.3).run, is_patient=True)
+    seconds_of_rounds(batch, 6, 5)
+    assert len(batch.ran) == 30 and not batch.repeated
+    batch.scheduler.close()
+
+
+def test_item_gets_one_copy_at_a_time():
+    go, counts = threading.Event(), collections.Counter()
+
+    def before(what, number):
+        counts[what] += 1
+        if what == 7:
+            go.wait(60)
+
+    batch = Batch(4, before, is_patient=True)
+    seconds_of_rounds(batch, 8, 4)
+    thread = threading.Timer(1.5, go.set)
+    thread.start()
+    assert batch.run_batch([6, 7], never)
+    assert counts[7] == 2
+    thread.join()
     batch.scheduler.close()

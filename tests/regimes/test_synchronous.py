@@ -12,7 +12,8 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.options.regimes import Deterministic
 from gensim_tfw2v.parameter_server.combining import adasum, directions
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
-from gensim_tfw2v.regimes import synchronous
+from gensim_tfw2v.regimes.backup_scheduler import BackupScheduler
+from gensim_tfw2v.regimes.job_durations import JobDurations
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
 from gensim_tfw2v.unit_sizes import ROUND_POWER, ROUND_TIMES
 from tests.regimes.trials import (
@@ -32,7 +33,7 @@ from tests.regimes.trials import (
 def no_straggler():
     """Treat no job as a straggler, however busy the machine is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(synchronous, "STRAGGLER_SECONDS", np.inf)
+        patch.setattr(JobDurations, "late_seconds", lambda *_: np.inf)
         yield
 
 
@@ -166,16 +167,16 @@ def test_stopping_leaves_whole_rounds(units):
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
 def test_failed_or_hung_job_is_rerun_and_counts_once(units, undisturbed, kind, monkeypatch):
-    begin = synchronous.BackupScheduler._begin
+    begin = BackupScheduler._begin
 
     def only_once(scheduler, item):
         if item.n_attempts:
-            monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", np.inf)
+            monkeypatch.setattr(JobDurations, "late_seconds", lambda *_: np.inf)
         begin(scheduler, item)
 
-    monkeypatch.setattr(synchronous.BackupScheduler, "_begin", only_once)
+    monkeypatch.setattr(BackupScheduler, "_begin", only_once)
     if kind == "hangs":
-        monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.5)
+        monkeypatch.setattr(JobDurations, "late_seconds", lambda *_: 0.5)
     trial = Trial(OBJECTIVES[0], workers=3, native=True)
     workers = Flaky(3, 1, threading.Event() if kind == "hangs" else None)
     regime = SynchronousRegime(trial.setup, workers, ADASUM)

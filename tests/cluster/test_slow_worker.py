@@ -1,0 +1,99 @@
+"""One worker of two is stopped, for nine tenths of the time or for good."""
+
+import contextlib
+import os
+import signal
+import threading
+
+import pytest
+
+from gensim_tfw2v.cluster import local_cluster as local_module
+from tests.cluster.test_deterministic import assert_same
+from tests.cluster.test_faults import Killer
+from tests.cluster.test_training import servers, trained
+
+CLUSTER = "local:ps=1,worker=2"
+
+
+@contextlib.contextmanager
+def slow_worker(monkeypatch, index=1):
+    """Slow down a worker of each local cluster: stop it again and again."""
+    ended, threads = threading.Event(), []
+
+    def stop_repeatedly(pid):
+        with contextlib.suppress(ProcessLookupError):  # the cluster has been stopped
+            while not ended.is_set():
+                os.kill(pid, signal.SIGSTOP)
+                ended.wait(0.9)
+                os.kill(pid, signal.SIGCONT)
+                ended.wait(0.1)
+
+    start = local_module.LocalCluster.__enter__
+
+    def start_and_slow_down(cluster):
+        local = start(cluster)
+        pid = local.pid(local.cluster.task("worker", index))
+        threads.append(threading.Thread(target=stop_repeatedly, args=(pid,), daemon=True))
+        threads[-1].start()
+        return local
+
+    with monkeypatch.context() as patch:
+        patch.setattr(local_module.LocalCluster, "__enter__", start_and_slow_down)
+        try:
+            yield
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join(60)
+    assert threads and not any(thread.is_alive() for thread in threads)
+
+
+@pytest.fixture(autouse=True)
+def short_units(monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.CLUSTER_ENTRIES", 4096)
+
+
+@pytest.mark.usefixtures("shared_forks")
+def test_copies_of_its_jobs_do_not_change_a_deterministic_training(monkeypatch):
+    options = dict(deterministic=True, epochs=6)
+    undisturbed = trained(CLUSTER, **options)
+    with slow_worker(monkeypatch):
+        slowed = trained(CLUSTER, **options)
+    assert slowed.traffic.repeated > 0
+    assert_same(slowed, undisturbed)
+    assert not servers()
+
+
+class StopsWorker(Killer):
+    """Stops a worker between two epochs; notes its process, then and in the last epoch."""
+
+    def __init__(self, monkeypatch, index, n_epochs):
+        super().__init__(monkeypatch)
+        self.index, self.last_epoch, self.pids = index, n_epochs - 1, []
+
+    def on_epoch_begin(self, model):
+        training = model._state.training
+        if training is None or training.position.epoch not in (1, self.last_epoch):
+            return
+        self.pids.append(self.local.pid(self.local.cluster.task("worker", self.index)))
+        if len(self.pids) == 1:
+            os.kill(self.pids[0], signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("index", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.usefixtures("shared_forks")
+def test_stopped_worker_is_not_chosen_to_train_alone(monkeypatch, index):
+    # one worker at a time trains a small corpus with a step above this
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.MAX_CONCURRENT_STEP", 0.0)
+    stops = StopsWorker(monkeypatch, index, n_epochs=6)
+    try:
+        model = trained(CLUSTER, epochs=6, callbacks=[stops])
+    finally:
+        for pid in stops.pids[:1]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+    assert len(model.mean_losses) == 6
+    # training has not waited until the worker was lost and restarted
+    assert len(set(stops.pids)) == 1 and len(stops.pids) == 2
+    assert model.traffic.repeated == 0
