@@ -46,11 +46,6 @@ class JobResult(NamedTuple):
             [tf.reshape(tf.cast(part, tf.float64), [-1]) for part in tf.nest.flatten(self)], 0
         )
 
-    @property
-    def seconds(self) -> float:
-        """Duration of the job; requires that the fields are arrays, as `unpack` returns them."""
-        return float(self.times[-1] - self.times[0])
-
     @classmethod
     def unpack(cls, packed: np.ndarray) -> JobResult:
         """Split a packed result into its fields, which are arrays."""

@@ -16,13 +16,11 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of
-from gensim_tfw2v.parameter_server.job_result import JobResult
 from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.threads import defer_interrupts, run_threads
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
-from gensim_tfw2v.regimes.relay import Relay
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +35,6 @@ class AsynchronousRegime(ParameterServerRegime):
         super().__init__(setup, workers, options)
         with workers.scope():
             self._queue = JobQueue(-(-setup.n_units // self.config.threads), self.config)
-        self._relay = Relay(workers)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker failed; see `Regime`.
@@ -64,9 +61,8 @@ class AsynchronousRegime(ParameterServerRegime):
         Parameters
         ----------
         n_replicas : int
-            Number of workers that train. If 1, this is the fastest; see `Relay`.
+            Number of workers that train.
         """
-        is_alone = n_replicas == 1
         failure = ""  # error of the last worker that failed
         jobs = jobs_of(tasks, self.config.threads)
         files: tf.Tensor
@@ -86,8 +82,7 @@ class AsynchronousRegime(ParameterServerRegime):
         def process_results() -> None:
             with defer_interrupts():
                 results = self._queue.collect()
-                durations = [JobResult.unpack(packed).seconds for _, packed in results]
-                if stop() or (is_alone and self._relay.must_hand_over(durations)):
+                if stop():
                     self._queue.close()
                 self._queue.stage()
             if results:
@@ -101,8 +96,6 @@ class AsynchronousRegime(ParameterServerRegime):
                 self._queue.close()
 
         while jobs and not stop():
-            if is_alone:
-                self._relay.begin_turn()
             with defer_interrupts():
                 files = self._queue.refill(jobs)
             try:

@@ -1,4 +1,4 @@
-"""One worker of two is stopped, for nine tenths of the time or for good."""
+"""One worker of two is stopped for nine tenths of the time."""
 
 import contextlib
 import os
@@ -9,7 +9,6 @@ import pytest
 
 from gensim_tfw2v.cluster import local_cluster as local_module
 from tests.cluster.test_deterministic import assert_same
-from tests.cluster.test_faults import Killer
 from tests.cluster.test_training import servers, trained
 
 CLUSTER = "local:ps=1,worker=2"
@@ -63,37 +62,3 @@ def test_copies_of_its_jobs_do_not_change_a_deterministic_training(monkeypatch):
     assert slowed.traffic.repeated > 0
     assert_same(slowed, undisturbed)
     assert not servers()
-
-
-class StopsWorker(Killer):
-    """Stops a worker between two epochs; notes its process, then and in the last epoch."""
-
-    def __init__(self, monkeypatch, index, n_epochs):
-        super().__init__(monkeypatch)
-        self.index, self.last_epoch, self.pids = index, n_epochs - 1, []
-
-    def on_epoch_begin(self, model):
-        training = model._state.training
-        if training is None or training.position.epoch not in (1, self.last_epoch):
-            return
-        self.pids.append(self.local.pid(self.local.cluster.task("worker", self.index)))
-        if len(self.pids) == 1:
-            os.kill(self.pids[0], signal.SIGSTOP)
-
-
-@pytest.mark.parametrize("index", [0, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.usefixtures("shared_forks")
-def test_stopped_worker_is_not_chosen_to_train_alone(monkeypatch, index):
-    # one worker at a time trains a small corpus with a step above this
-    monkeypatch.setattr("gensim_tfw2v.unit_sizes.MAX_CONCURRENT_STEP", 0.0)
-    stops = StopsWorker(monkeypatch, index, n_epochs=6)
-    try:
-        model = trained(CLUSTER, epochs=6, callbacks=[stops])
-    finally:
-        for pid in stops.pids[:1]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
-    assert len(model.mean_losses) == 6
-    # training has not waited until the worker was lost and restarted
-    assert len(set(stops.pids)) == 1 and len(stops.pids) == 2
-    assert model.traffic.repeated == 0
