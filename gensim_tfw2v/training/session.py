@@ -377,7 +377,9 @@ class Training:
         is_last = position.epoch == self._model.epochs
         kernel = self._kernel or (by_ctypes.variant() if self.plan.shares_rows else "")
         epoch = self._units_of(position.epoch)
-        ranges = epoch.trained_ranges(self.corpus, position.done if self._has_partial_epochs else ())
+        ranges = epoch.trained_ranges(
+            self.corpus, position.done if self._has_partial_epochs else ()
+        )
         cut = SavedCut(epoch.describe(), ranges)
         state = position.state() | {"kernel": kernel, "cut": cut.state()}
         self._checkpoints.save(tables._asdict(), state, is_last)
