@@ -39,7 +39,7 @@ T = TypeVar("T")
 FORMAT = 5
 #: Formats that can be read, and the names that their identities of a training lack. Formats 3 and 4
 #: have a checksum of the work units in place of that of the corpus; see `_upgrade`.
-READABLE_FORMATS = {3: ("tree", "corpus"), 4: ("corpus",), FORMAT: ()}
+READABLE_FORMATS: dict[int, tuple[str, ...]] = {3: ("tree", "corpus"), 4: ("corpus",), FORMAT: ()}
 DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
 _PREFIX = "checkpoint-"
