@@ -258,7 +258,7 @@ class EncodedCorpus(OnDisk):
         for shard in self._shards:
             for start in range(0, shard.n_entries, PIECE_ENTRIES):
                 ids = read_ids(shard.path, start, min(start + PIECE_ENTRIES, shard.n_entries))
-                checksum = zlib.crc32(np.ascontiguousarray(ids, ID), checksum)
+                checksum = zlib.crc32(np.ascontiguousarray(ids, ID).data, checksum)
         return checksum
 
     @property

@@ -86,7 +86,7 @@ def resume_epoch(
 ) -> EpochUnits:
     """Return the units with which a checkpoint's epoch is completed, and adapt the position.
 
-    If the cuts are equal, these are the units of the whole epoch, some of which are done.
+    If the cuts are equal, these are the units of the whole epoch, and some of them are done.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class Position:
         self._clear_epoch()
 
     def restart_epoch(self) -> None:
-        """Reset the counts of the current epoch, all of which will be trained again."""
+        """Reset the counts of the current epoch, so that all of it is trained again."""
         if self.total_loss:  # otherwise the loss is computed for the log only
             self.total_loss -= sum(loss for loss, _ in self.losses)
         self._clear_epoch()

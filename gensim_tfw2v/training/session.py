@@ -387,7 +387,7 @@ class Training:
 
     @property
     def _has_partial_epochs(self) -> bool:
-        """Whether the model's arrays contain the training of the units of an unfinished epoch.
+        """Return whether the model's arrays contain units of an epoch that is not finished.
 
         Sub-models are merged after their last epoch. A batch method moves after a whole epoch.
         """

@@ -139,10 +139,12 @@ def draw_kills(n_cases, seed):
     """Draw cases: a class, ways, and when each program but the last one is killed."""
     draws = random.Random(seed)
     names = list(resumed_program.CLASSES)
+    cases = []
     for number in range(n_cases):
         ways = draws.sample(WAYS, draws.randint(2, 4))
         kills = [(draws.randint(1, 25), 0.1 * draws.random()) for _ in ways[1:]]
-        yield pytest.param(names[number % 3], ways, kills, id=f"{number}")
+        cases.append((names[number % 3], ways, kills))
+    return cases
 
 
 @pytest.mark.slow
