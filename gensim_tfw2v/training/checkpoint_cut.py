@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.entry_ranges import EntryRange
+from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.training.checkpoints import CheckpointError
 from gensim_tfw2v.training.epoch import EpochUnits, Position
 
@@ -76,41 +77,52 @@ def check_cut(cut: SavedCut, epoch: EpochUnits, deterministic: bool, folder: Pat
         )
 
 
+def has_partial_epochs(regime: RegimeOptions) -> bool:
+    """Return whether a model's arrays contain the trained units of an epoch that is not finished.
+
+    Sub-models are merged after their last epoch. A batch method makes a step after a whole epoch.
+    """
+    return not (regime.trains_apart or regime.is_batch)
+
+
 def resume_epoch(
     position: Position,
     cut: SavedCut,
     epoch: EpochUnits,
     corpus: EncodedCorpus,
     max_entries: int,
-    has_partial_epochs: bool,
+    regime: RegimeOptions,
 ) -> EpochUnits:
     """Return the units with which a checkpoint's epoch is completed, and adapt the position.
 
-    If the cuts are equal, these are the units of the whole epoch, and some of them are done.
+    If the cuts are equal, these are the units of the whole epoch, and some of them are done. The
+    epoch begins again if its trained units are in no arrays: see `has_partial_epochs`.
 
     Parameters
     ----------
     position : Position
-        Position of the checkpoint; changed in place if the cuts differ.
+        Position of the checkpoint, which this function changes unless its units are kept.
     cut : SavedCut
     epoch : EpochUnits
         Units of a whole epoch of this training.
     corpus : EncodedCorpus
     max_entries : int
         Maximum entries of a unit.
-    has_partial_epochs : bool
-        Whether the arrays contain the training of a part of an epoch. Otherwise the epoch begins
-        again, because units that were trained differently are not in the arrays.
+    regime : RegimeOptions
+        Regime of this training. It may differ from the one that has written the checkpoint.
     """
-    is_same_cut = cut.description == epoch.describe()
     if not position.n_units:
         return epoch
-    if is_same_cut and (cut.ranges is None or bool(cut.ranges) == has_partial_epochs):
-        return epoch
-    if not has_partial_epochs or not cut.ranges:
-        logger.info("epoch %i begins again: its vectors contain only whole epochs", position.epoch)
+    is_same_cut = cut.description == epoch.describe()
+    if cut.ranges == [] or not has_partial_epochs(regime):
+        if is_same_cut and regime.trains_apart and not cut.ranges:
+            return epoch  # the position counts units of sub-models, also of finished ones
+        logger.info("epoch %i begins again: the vectors contain no part of it", position.epoch)
         position.restart_epoch()
         return epoch
+    if is_same_cut:
+        return epoch
+    assert cut.ranges is not None  # see `check_cut`
     position.n_earlier_units = position.n_units
     position.done = set()
     units = corpus.units(max_entries, cut.ranges)

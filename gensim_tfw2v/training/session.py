@@ -370,29 +370,20 @@ class Training:
         """
         if self._checkpoints is None or self._model_position == self._saved_position:
             return
-        from gensim_tfw2v.training.checkpoint_cut import SavedCut
+        from gensim_tfw2v.training.checkpoint_cut import SavedCut, has_partial_epochs
 
         position = self._model_position
         tables = self.weights.tables()
         is_last = position.epoch == self._model.epochs
         kernel = self._kernel or (by_ctypes.variant() if self.plan.shares_rows else "")
         epoch = self._units_of(position.epoch)
-        ranges = epoch.trained_ranges(
-            self.corpus, position.done if self._has_partial_epochs else ()
-        )
+        ranges = []
+        if has_partial_epochs(self.config.regime_of_workers):
+            ranges = epoch.trained_ranges(self.corpus, position.done)
         cut = SavedCut(epoch.describe(), ranges)
         state = position.state() | {"kernel": kernel, "cut": cut.state()}
         self._checkpoints.save(tables._asdict(), state, is_last)
         self._saved_position = copy.deepcopy(position)
-
-    @property
-    def _has_partial_epochs(self) -> bool:
-        """Return whether the model's arrays contain units of an epoch that is not finished.
-
-        Sub-models are merged after their last epoch. A batch method moves after a whole epoch.
-        """
-        regime = self.config.regime_of_workers
-        return not (regime.trains_apart or regime.is_batch)
 
     def finish_writing(self) -> None:
         """Wait until the last checkpoint is written, so that the model's arrays may change."""
@@ -443,9 +434,13 @@ class Training:
         folder = self._checkpoints.folder
         check_cut(cut, self._whole_epoch, self.config.deterministic, folder)
         self._use_kernel(kernel)
-        max_entries = self.plan.max_entries
         epoch = resume_epoch(
-            position, cut, self._whole_epoch, self.corpus, max_entries, self._has_partial_epochs
+            position,
+            cut,
+            self._whole_epoch,
+            self.corpus,
+            self.plan.max_entries,
+            self.config.regime_of_workers,
         )
         self._resumed_epoch = {position.epoch: epoch}
         self.position = position

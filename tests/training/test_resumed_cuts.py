@@ -11,12 +11,16 @@ from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.options.regimes import parse_regime
 from gensim_tfw2v.training.checkpoint_cut import SavedCut, check_cut, resume_epoch
 from gensim_tfw2v.training.checkpoints import DESCRIPTION, CheckpointError, _checksum
 from gensim_tfw2v.training.epoch import EpochUnits, Position
 from gensim_tfw2v.training.session import Training
 from tests.corpus.test_entry_ranges import make_corpus
 
+ASYNCHRONOUS, SUB_MODELS, SANDBLASTER = map(
+    parse_regime, ("asynchronous", "submodels", "sandblaster")
+)
 LENGTHS = [[9] * 40]  # 400 entries, in sentences of 10
 SENTENCES = list(LineSentence(datapath("lee_background.cor")))
 DOCUMENTS = [TaggedDocument(words, [number]) for number, words in enumerate(SENTENCES)]
@@ -46,7 +50,7 @@ def partial_position(units, done):
     return position
 
 
-def resumed(corpus, old_size, new_size, done, has_partial_epochs=True, ranges="known"):
+def resumed(corpus, old_size, new_size, done, regime=ASYNCHRONOUS, ranges="known"):
     """Return the position and the units of an epoch that is resumed with a size of units."""
     old = EpochUnits(corpus.units(old_size), 7)
     position = partial_position(old.units, done)
@@ -54,7 +58,7 @@ def resumed(corpus, old_size, new_size, done, has_partial_epochs=True, ranges="k
     cut = SavedCut(old.describe(), saved_ranges if ranges in (None, "known") else ranges)
     cut = SavedCut.of(json.loads(json.dumps(cut.state())))
     epoch = EpochUnits(corpus.units(new_size), 7)
-    rest = resume_epoch(position, cut, epoch, corpus, new_size, has_partial_epochs)
+    rest = resume_epoch(position, cut, epoch, corpus, new_size, regime)
     return position, epoch, rest
 
 
@@ -84,23 +88,38 @@ def test_finished_epochs_need_no_equal_cut(corpus):
 
 
 @pytest.mark.parametrize("size", [50, 80])
-def test_regime_of_whole_epochs_begins_the_epoch_again_after_a_partial_one(corpus, size):
-    """Sub-models and Sandblaster, after another regime, or with another cut."""
-    position, epoch, rest = resumed(corpus, 50, size, {0, 3}, has_partial_epochs=False)
+@pytest.mark.parametrize("regime", [SUB_MODELS, SANDBLASTER])
+def test_regime_of_whole_epochs_begins_the_epoch_of_another_regime_again(corpus, size, regime):
+    position, epoch, rest = resumed(corpus, 50, size, {0, 3}, regime)
     assert rest is epoch
     assert position == Position(epoch=1, finished=[(1, 2, 3)], total_loss=5.0)
 
 
-@pytest.mark.parametrize("size", [50, 80])
-def test_epoch_begins_again_if_its_units_are_not_in_the_arrays(corpus, size):
-    """The checkpoint is one of sub-models or Sandblaster, the resumed training is not."""
-    position, epoch, rest = resumed(corpus, 50, size, {0, 3}, ranges=[])
+@pytest.mark.parametrize(
+    ("size", "regime"),
+    [
+        (50, ASYNCHRONOUS),
+        (80, ASYNCHRONOUS),
+        (50, SANDBLASTER),
+        (80, SANDBLASTER),
+        (80, SUB_MODELS),
+    ],
+)
+def test_epoch_begins_again_if_its_units_are_in_no_arrays(corpus, size, regime):
+    """The checkpoint is one of sub-models or of Sandblaster."""
+    position, epoch, rest = resumed(corpus, 50, size, {0, 3}, regime, ranges=[])
     assert rest is epoch
     assert (position.n_units, position.raw_words, position.losses) == (0, 0, [])
 
 
-def test_regime_of_whole_epochs_keeps_its_position_with_an_equal_cut(corpus):
-    position, _, _ = resumed(corpus, 50, 50, {0, 3}, has_partial_epochs=False, ranges=[])
+def test_sub_models_keep_their_counts_with_an_equal_cut(corpus):
+    position, _, _ = resumed(corpus, 50, 50, {0, 3}, SUB_MODELS, ranges=[])
+    assert position.done == {0, 3}
+
+
+@pytest.mark.parametrize("regime", [ASYNCHRONOUS, SUB_MODELS])
+def test_checkpoint_of_an_earlier_version_keeps_its_position_with_an_equal_cut(corpus, regime):
+    position, _, _ = resumed(corpus, 50, 50, {0, 3}, regime, ranges=None)
     assert position.done == {0, 3}
 
 

@@ -18,6 +18,11 @@ OPTIONS = {"vector_size": 8, "sg": 1, "min_count": 1, "seed": 3, "epochs": 3, "w
 ENTRIES = "gensim_tfw2v.unit_sizes.MIN_ENTRIES"
 
 
+@pytest.fixture(autouse=True)
+def short_units(monkeypatch):
+    monkeypatch.setattr(ENTRIES, 500)
+
+
 class Ended(Exception):
     """Stands for the end of the user's program."""
 
@@ -26,8 +31,10 @@ def read_state(folder):
     return json.loads((max(folder.glob("checkpoint-*")) / DESCRIPTION).read_text())["state"]
 
 
-def test_sandblaster_begins_an_epoch_again_if_its_cut_has_changed(tmp_path, monkeypatch, caplog):
-    options = OPTIONS | {"regime": "sandblaster", "checkpoint_dir": tmp_path}
+@pytest.mark.parametrize("n_units", [8, 5])
+def test_sandblaster_begins_an_epoch_again(n_units, tmp_path, monkeypatch, caplog):
+    """Its step follows from all units, and the gradients of earlier ones are lost."""
+    options = OPTIONS | {"regime": "sandblaster", "checkpoint_dir": tmp_path, "compute_loss": True}
     save = Training.save
     count = Training.count
     trained = []
@@ -41,23 +48,24 @@ def test_sandblaster_begins_an_epoch_again_if_its_cut_has_changed(tmp_path, monk
         trained.append((training.position.epoch, *training.corpus.unit_ranges([report.unit])))
         count(training, log, report)
 
-    monkeypatch.setattr(ENTRIES, 1000)
     with monkeypatch.context() as patch, pytest.raises(Ended):
         patch.setattr(Training, "save", save_and_end)
         TFWord2Vec(SENTENCES, **options, checkpoint_minutes=1e-9)
     state = read_state(tmp_path)
     assert state["epoch"] == 1 and state["done"] and state["cut"]["ranges"] == []
-    monkeypatch.setattr(ENTRIES, 1500)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNITS_PER_THREAD", n_units)
     monkeypatch.setattr(Training, "count", count_and_note)
     with caplog.at_level(logging.INFO):
         model = TFWord2Vec(SENTENCES, **options)
     assert "epoch 1 begins again" in caplog.text
+    has_changed = read_state(tmp_path)["cut"]["units"] != state["cut"]["units"]
+    assert has_changed == (n_units != 8)
     for epoch in 1, 2:
         stops = sorted(entries for number, entries in trained if number == epoch)
         assert stops[0][0] == 0
         assert all(stop == start for (_, stop), (start, _) in zip(stops, stops[1:], strict=False))
     assert [raw_words for _, raw_words, _ in read_state(tmp_path)["finished"]] == [N_WORDS] * 3
-    assert np.isfinite(model.wv.vectors).all()
+    assert model.mean_losses[2] < model.mean_losses[1]  # a step was made after epoch 1
 
 
 def test_finished_sub_models_are_kept_if_the_cut_has_changed(tmp_path, monkeypatch, caplog):
@@ -65,6 +73,7 @@ def test_finished_sub_models_are_kept_if_the_cut_has_changed(tmp_path, monkeypat
     save = Checkpoints.save
     count = Training.count
     n_saved = []
+    n_units = set()
 
     def save_and_note(checkpoints, arrays, state, is_last=False):
         save(checkpoints, arrays, state, is_last)
@@ -74,16 +83,22 @@ def test_finished_sub_models_are_kept_if_the_cut_has_changed(tmp_path, monkeypat
     def count_or_end(training, log, report):
         if n_saved:
             raise Ended
+        count_and_note(training, log, report)
+
+    def count_and_note(training, log, report):
+        n_units.add(len(training.units))
         count(training, log, report)
 
-    monkeypatch.setattr(ENTRIES, 500)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNITS_PER_THREAD", 12)
     with monkeypatch.context() as patch, pytest.raises(Ended):
         patch.setattr(Checkpoints, "save", save_and_note)
         patch.setattr(Training, "count", count_or_end)
         TFWord2Vec(SENTENCES, **options)
-    monkeypatch.setattr(ENTRIES, 900)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNITS_PER_THREAD", 5)
+    monkeypatch.setattr(Training, "count", count_and_note)
     with caplog.at_level(logging.INFO):
         model = TFWord2Vec(SENTENCES, **options)
+    assert len(n_units) == 2  # the cut has changed
     assert caplog.text.count("is restored from its checkpoint") == 1
     assert model.wv.vectors.any(axis=1).all()
 
