@@ -141,6 +141,18 @@ def test_different_cut_of_a_deterministic_training_raises(corpus):
     check_cut(cut, epoch, False, Path("folder"))
 
 
+def test_deterministic_training_is_not_resumed_with_a_different_cut(tmp_path, monkeypatch):
+    case = CLASSES["CBOW"]
+    options = {"deterministic": True}
+    train_in_parts(case, tmp_path, [2000], monkeypatch, [], is_complete=False, **options)
+    log = []
+    with pytest.raises(CheckpointError, match=f"{tmp_path} has a checkpoint of a deterministic"):
+        train_in_parts(case, tmp_path, [3100], monkeypatch, log, **options)
+    assert not log
+    train_in_parts(case, tmp_path, [2000], monkeypatch, log, **options)
+    assert log
+
+
 def test_rates_of_the_rest_continue_where_the_trained_units_ended(tmp_path, monkeypatch):
     """With one thread, the trained units are the first ones, so rates fall without a gap."""
     whole_log, log = [], []
@@ -169,11 +181,11 @@ class Ended(Exception):
     """Stands for the end of the user's program."""
 
 
-def train_in_parts(case, folder, sizes, monkeypatch, log, n_units=5, **options):
+def train_in_parts(case, folder, sizes, monkeypatch, log, is_complete=True, n_units=5, **options):
     """Train with work units of each size in turn; return the model.
 
-    Each program but the last one ends when it has trained `n_units` units. The list `log` gets the
-    epoch, the report and the entries of each unit.
+    Each program ends when it has trained `n_units` units, except for the last one if the training
+    `is_complete`. The list `log` gets the epoch, the report and the entries of each unit.
     """
     class_, corpus, class_options = case
     options = OPTIONS | class_options | options | {"checkpoint_dir": folder}
@@ -192,7 +204,7 @@ def train_in_parts(case, folder, sizes, monkeypatch, log, n_units=5, **options):
             raise Ended
 
     for size in sizes:
-        is_last = size is sizes[-1]
+        is_last = is_complete and size is sizes[-1]
         n_trained = []
         with monkeypatch.context() as patch:
             patch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", size)
