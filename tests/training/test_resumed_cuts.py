@@ -113,8 +113,8 @@ def test_epoch_begins_again_if_its_units_are_in_no_arrays(corpus, size, regime):
 
 
 def test_sub_models_keep_their_counts_with_an_equal_cut(corpus):
-    position, _, _ = resumed(corpus, 50, 50, {0, 3}, SUB_MODELS, ranges=[])
-    assert position.done == {0, 3}
+    position, epoch, rest = resumed(corpus, 50, 50, {0, 3}, SUB_MODELS, ranges=[])
+    assert position.done == {0, 3} and rest is epoch
 
 
 @pytest.mark.parametrize("regime", [ASYNCHRONOUS, SUB_MODELS])

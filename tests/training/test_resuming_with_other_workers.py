@@ -124,7 +124,14 @@ def check(name, ways, kills, folder, undisturbed):
     np.testing.assert_allclose(losses, undisturbed(name, ways[-1]), rtol=0.01)
 
 
-@pytest.mark.parametrize("name", resumed_program.CLASSES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("word2vec", marks=pytest.mark.slow),
+        pytest.param("fasttext", marks=pytest.mark.slow),
+        "doc2vec",
+    ],
+)
 def test_killed_training_resumes_with_other_numbers_of_workers(name, tmp_path, undisturbed):
     ways = [Way(1), Way(3, regime="asynchronous"), Way(1, regime="asynchronous"), Way(2)]
     check(name, ways, [(7, 0.01), (9, 0.03), (5, 0.0)], tmp_path, undisturbed)
