@@ -115,7 +115,7 @@ def test_stored_checkpoint_resumes(folder, entry, tmp_path, caplog):
 
 
 def test_stored_checkpoint_of_numbered_units_needs_equal_units(tmp_path, monkeypatch):
-    """Version 0.1.0 stores the numbers of trained work units, not their entries."""
+    """Format 4 has the numbers of trained work units, not their entries."""
     folder = FOLDER / "0.1.0"
     (entry,) = [
         entry for entry in read_manifest(folder) if entry["path"] == "checkpoints-TFWord2Vec"

@@ -252,8 +252,8 @@ def test_counts_of_a_resumed_epoch_are_those_of_the_whole_epoch(tmp_path, monkey
     assert "resumed from" in caplog.text and "of epoch 0 is cut into" in caplog.text
 
 
-def test_stored_units_of_version_0_1_0_are_resumed_only_with_an_equal_cut(tmp_path, monkeypatch):
-    """A checkpoint in the middle of an epoch, in the format of that version."""
+def test_checkpoint_of_an_earlier_format_is_resumed_only_with_an_equal_cut(tmp_path, monkeypatch):
+    """A checkpoint in the middle of an epoch, in format 4, which has the numbers of units."""
     case = CLASSES["CBOW"]
     log = []
     with monkeypatch.context() as patch:
@@ -286,7 +286,7 @@ def train_and_end(case, folder, patch):
 
 
 def write_as_format_4(folder):
-    """Change the description of a checkpoint to what version 0.1.0 writes."""
+    """Change the description of a checkpoint to format 4."""
     path = folder / DESCRIPTION
     content = json.loads(path.read_text())
     del content["checksum"], content["state"]["n_earlier_units"]
