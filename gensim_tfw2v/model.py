@@ -230,7 +230,8 @@ class TFWord2Vec(StoredWord2Vec):
     checkpoint_dir : str, optional
         Folder for checkpoints. If it contains a checkpoint of the same training (corpus,
         vocabulary and options are compared), `train` resumes from it: after a crash, run the
-        program again.
+        program again. The numbers of workers, threads and ps tasks may differ, unless training is
+        deterministic. Then both runs must be on a cluster, or both without one.
     checkpoint_minutes : float
         Minutes between checkpoints, above 0; further checkpoints are made after each epoch. Even
         without a folder, checkpoints are kept in memory: if a cluster loses its parameters,

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import gensim_tfw2v
-from gensim_tfw2v import NeighbourIndex
+from gensim_tfw2v import NeighbourIndex, TFWord2Vec
+from gensim_tfw2v.training.checkpoints import CheckpointError
 from tests.stored import make
 from tests.stored.contents import ARRAYS, describe_contents, find_neighbours, read_attribute
 from tests.stored.manifest import FOLDER, list_versions, load, read_corpus, read_manifest
@@ -111,6 +112,19 @@ def test_stored_checkpoint_resumes(folder, entry, tmp_path, caplog):
     assert f"resumed from {checkpoints}: {entry['epochs']} of {epochs} epochs" in caplog.text
     uninterrupted = class_.load(str(folder / entry["model"] / "whole"))
     np.testing.assert_allclose(model.wv.vectors, uninterrupted.wv.vectors, atol=1e-4)
+
+
+def test_stored_checkpoint_of_numbered_units_needs_equal_units(tmp_path, monkeypatch):
+    """Format 4 has the numbers of trained work units, not their entries."""
+    folder = FOLDER / "0.1.0"
+    (entry,) = [
+        entry for entry in read_manifest(folder) if entry["path"] == "checkpoints-TFWord2Vec"
+    ]
+    checkpoints = shutil.copytree(folder / entry["path"], tmp_path / "checkpoints")
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 100)
+    corpus = read_corpus(folder, entry["corpus"])
+    with pytest.raises(CheckpointError, match="it has 1 units, .*, this one has 6 units"):
+        TFWord2Vec(corpus, **entry["options"], checkpoint_dir=checkpoints)
 
 
 @pytest.mark.parametrize(

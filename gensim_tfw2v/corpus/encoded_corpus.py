@@ -2,15 +2,17 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus.entry_ranges import EntryRange, gaps_between, join_ranges
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, ID, EncodedPart, Ids, Shard, write_error
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
@@ -165,8 +167,8 @@ class EncodedCorpus(OnDisk):
             for index, shard in enumerate(shards)
         ]
 
-    def units(self, size: int) -> list[WorkUnit]:
-        """Cut the corpus into work units of about equal size.
+    def units(self, size: int, trained: Sequence[EntryRange] = ()) -> list[WorkUnit]:
+        """Cut the corpus, or what is left of it, into work units of about equal size.
 
         Parameters
         ----------
@@ -174,6 +176,10 @@ class EncodedCorpus(OnDisk):
             Maximum number of entries (words, and the -1 after sentences) of a unit. Units end at
             the end of a sentence if one is near. A sentence that is cut has no -1 at the cut.
             Documents are not cut, even if that makes a unit longer.
+        trained : sequence of EntryRange
+            Entries that are left out: ranges of earlier units, from `unit_ranges`. By default, the
+            units contain all entries. The counts of the earlier units and of the new ones add up to
+            the corpus's totals.
 
         Returns
         -------
@@ -183,17 +189,41 @@ class EncodedCorpus(OnDisk):
         if size < 1:
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
-        for shard in self._shards:
+        for shard, gaps in self._find_gaps(trained):
             sentence_stops, non_words = _find_ends(shard)
-            edges = unit_edges(sentence_stops, shard.n_entries, size, self._whole)
-            n_stops = np.searchsorted(sentence_stops, edges, "right").tolist()
-            n_tokens = (np.diff(edges) - np.diff(np.searchsorted(non_words, edges))).tolist()
-            n_raw_words = shares(shard.n_raw_words, edges)
-            n_sentences = shares(shard.n_sentences, n_stops)
-            slices = zip(edges, edges[1:], n_tokens, n_raw_words, n_sentences, strict=False)
-            for start, stop, *counts in slices:
-                units.append(WorkUnit(len(units), shard.path, start, stop, *counts))
+            for first, last in gaps:
+                edges = unit_edges(sentence_stops, last, size, self._whole, first)
+                n_stops = np.searchsorted(sentence_stops, edges, "right").tolist()
+                n_tokens = (np.diff(edges) - np.diff(np.searchsorted(non_words, edges))).tolist()
+                n_raw_words = shares(shard.n_raw_words, edges, shard.n_entries)
+                n_sentences = shares(shard.n_sentences, n_stops, len(sentence_stops))
+                slices = zip(edges, edges[1:], n_tokens, n_raw_words, n_sentences, strict=False)
+                for start, stop, *counts in slices:
+                    units.append(WorkUnit(len(units), shard.path, start, stop, *counts))
         return units
+
+    def _find_gaps(
+        self, ranges: Sequence[EntryRange]
+    ) -> Iterator[tuple[Shard, list[tuple[int, int]]]]:
+        """Yield the shards with entries outside of ranges, and the slices with these entries."""
+        shard_start = 0  # number of entries in earlier shards
+        for shard in self._shards:
+            shard_stop = shard_start + shard.n_entries
+            gaps = [(shard_start, shard_stop)]
+            if ranges:
+                gaps = gaps_between(ranges, shard_start, shard_stop)
+            if gaps:
+                yield shard, [(start - shard_start, stop - shard_start) for start, stop in gaps]
+            shard_start = shard_stop
+
+    def unit_ranges(self, units: Iterable[WorkUnit]) -> list[EntryRange]:
+        """Return the ranges of entries that units contain, counted over all shards, joined."""
+        shard_starts = accumulate((shard.n_entries for shard in self._shards), initial=0)
+        paths = (shard.path for shard in self._shards)
+        starts = dict(zip(paths, shard_starts, strict=False))
+        return join_ranges(
+            (starts[unit.path] + unit.start, starts[unit.path] + unit.stop) for unit in units
+        )
 
     def recut(self) -> None:
         """Cut the corpus into new shards of `SHARD_ENTRIES`, however its text was read.
@@ -220,6 +250,16 @@ class EncodedCorpus(OnDisk):
             new_shards.append(save_shard(path, [shard_entries], 0, 0))
             edges.append(edges[-1] + len(shard_entries))
         self._distribute_totals(new_shards, edges, edges)
+
+    @property
+    def checksum(self) -> int:
+        """CRC-32 of all entries, whatever the shards."""
+        checksum = 0
+        for shard in self._shards:
+            for start in range(0, shard.n_entries, PIECE_ENTRIES):
+                ids = read_ids(shard.path, start, min(start + PIECE_ENTRIES, shard.n_entries))
+                checksum = zlib.crc32(np.ascontiguousarray(ids, ID).data, checksum)
+        return checksum
 
     @property
     def longest_sentence(self) -> int:
@@ -259,32 +299,39 @@ def _find_ends(shard: Shard) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def unit_edges(
-    sentence_stops: NDArray[np.int64], n_entries: int, size: int, whole: bool = False
+    sentence_stops: NDArray[np.int64], last: int, size: int, whole: bool = False, first: int = 0
 ) -> list[int]:
-    """Return the indices at which a shard is cut into units: 0, …, n_entries.
+    """Return the indices at which the entries [first, last) of a shard are cut into units.
 
     Units are about equal and have at most `size` entries. A cut is moved back to the end of a
     sentence unless that would halve the unit. With `whole`, every cut is at the end of a sentence.
     If none ends within a unit, the unit extends to the next end, and may be longer than `size`.
     """
-    edges = [0]
-    while (start := edges[-1]) < n_entries:
-        n_units = -(-(n_entries - start) // size)
-        stop = start + -(-(n_entries - start) // n_units)
-        last = int(np.searchsorted(sentence_stops, stop, "right")) - 1
-        if last >= 0 and sentence_stops[last] - start > (0 if whole else (stop - start) // 2):
-            stop = int(sentence_stops[last])
+    edges = [first]
+    while (start := edges[-1]) < last:
+        n_units = -(-(last - start) // size)
+        stop = start + -(-(last - start) // n_units)
+        n_stops = int(np.searchsorted(sentence_stops, stop, "right"))
+        last_stop = int(sentence_stops[n_stops - 1]) if n_stops else 0
+        if last_stop - start > (0 if whole else (stop - start) // 2):
+            stop = last_stop
         elif whole:
-            stop = int(sentence_stops[last + 1])
+            stop = int(sentence_stops[n_stops])
         edges.append(stop)
     return edges
 
 
-def shares(total: int, edges: list[int]) -> list[int]:
-    """Split an integer in proportion to the gaps between edges; the parts add up to it.
+def shares(total: int, edges: list[int], end: int | None = None) -> list[int]:
+    """Split an integer in proportion to the gaps between edges.
+
+    The integer belongs to the range [0, end), by default up to the last edge. If the edges cover
+    that range, the parts add up to the integer, wherever the edges between are.
 
     >>> shares(10, [0, 1, 2, 3])
     [3, 3, 4]
+    >>> shares(10, [1, 3], 3)
+    [7]
     """
-    cumulative_shares = [total * edge // max(edges[-1], 1) for edge in edges]
+    end = edges[-1] if end is None else end
+    cumulative_shares = [total * edge // max(end, 1) for edge in edges]
     return [stop - start for start, stop in pairwise(cumulative_shares)]

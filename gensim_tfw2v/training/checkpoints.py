@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.files.temporary import try_lock
 from gensim_tfw2v.messages import quoted
@@ -36,9 +36,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 #: Version of the format in which checkpoints are written.
-FORMAT = 4
-#: Formats that can be read. Format 3 lacks the kernel and the checksum of the tree.
-READABLE_FORMATS = (3, FORMAT)
+FORMAT = 5
+#: Formats that can be read, and the names that their identities of a training lack. Formats 3 and 4
+#: have a checksum of the work units in place of that of the corpus; see `_upgrade`.
+READABLE_FORMATS: dict[int, tuple[str, ...]] = {3: ("tree", "corpus"), 4: ("corpus",), FORMAT: ()}
 DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
 _PREFIX = "checkpoint-"
@@ -198,10 +199,12 @@ class Checkpoints:
                 f"this package; this one reads format {FORMAT}: finish that training with the "
                 "version that started it, or use a different checkpoint_dir to start from scratch"
             )
+        missing_names = READABLE_FORMATS[description["format"]]
+        _upgrade(description)
         training = description["training"]
         for name, value in self.training.items():
             saved_value = training.get(name)
-            if saved_value is None and name == "tree" and description["format"] != FORMAT:
+            if saved_value is None and name in missing_names:
                 continue
             is_finished = saved_value == description["state"].get("epoch")
             if name == "epochs" and is_finished and saved_value < value:
@@ -281,6 +284,12 @@ def _set_aside(path: Path) -> Path:
     return damaged_path
 
 
+def _upgrade(description: dict[str, Any]) -> None:
+    """Move the checksum of the work units of an earlier format to where this format has it."""
+    if description["format"] != FORMAT:
+        description["state"]["cut"] = {"units": description["training"].pop("corpus")}
+
+
 def _checksum(content: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps(content, sort_keys=True).encode())
 
@@ -317,7 +326,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
+def description_of(model: Any, corpus: EncodedCorpus, seed: int) -> dict[str, Any]:
     """Return the identity of a training, for `Checkpoints`."""
     description = {
         "vocabulary": _describe_keys(model.wv, "words"),
@@ -336,9 +345,9 @@ def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, An
             name: getattr(model, name) for name in option_names(Use.IDENTITY, "Doc2Vec")
         }
         description["tags"] = _describe_keys(model.dv, "tags")
-    # last, because units depend on the options: a changed option is reported first
-    corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
-    description["corpus"] = f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}"
+    # last, because the ids of the corpus depend on the vocabulary: its changes are reported first
+    counts = f"{corpus.total_raw_words} words, {corpus.total_sentences} sentences"
+    description["corpus"] = f"{counts}, {corpus.checksum:08x}"
     return description
 
 

@@ -2,12 +2,14 @@
 
 import logging
 import queue
-from collections.abc import Sequence
+import zlib
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from timeit import default_timer
 from typing import Any, NamedTuple
 
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, WorkUnit, unit_key
+from gensim_tfw2v.corpus.entry_ranges import EntryRange, join_ranges
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.options.config import TrainingConfig
 
@@ -26,15 +28,50 @@ class Expected(NamedTuple):
     is_file: bool  # True if gensim's threads would read the corpus from a file
 
 
+@dataclass(frozen=True)
+class EpochUnits:
+    """Work units of an epoch, or those that are left of an epoch that is resumed.
+
+    Attributes
+    ----------
+    units : list of WorkUnit
+        In the order of the text, numbered from 0.
+    seed : int
+        Seed of the units' order and of their random draws.
+    earlier_ranges : list of EntryRange
+        Entries of the epoch that were trained in earlier units, which a checkpoint contains.
+    n_earlier_words : int
+        Raw words of the earlier units.
+    """
+
+    units: list[WorkUnit]
+    seed: int
+    earlier_ranges: Sequence[EntryRange] = ()
+    n_earlier_words: int = 0
+
+    def describe(self) -> str:
+        """Describe the cut of the corpus into units, by their number and a checksum."""
+        cut = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in self.units]
+        return f"{len(self.units)} units, {zlib.crc32(repr(cut).encode()):08x}"
+
+    def trained_ranges(self, corpus: EncodedCorpus, indices: Collection[int]) -> list[EntryRange]:
+        """Return the epoch's trained entries: earlier ones, and those of units at `indices`."""
+        units = [unit for unit in self.units if unit.index in indices]
+        return join_ranges([*self.earlier_ranges, *corpus.unit_ranges(units)])
+
+
 @dataclass
 class Position:
-    """Progress of a training: its epoch, and the trained part of that epoch."""
+    """Progress of a training: its epoch, and the trained part of that epoch.
+
+    The counts of sentences and words include those of `n_earlier_units`.
+    """
 
     epoch: int = 0  # index of the current epoch
     done: set[int] = field(default_factory=set)  # indices of the epoch's trained units
-    sentences: int = 0  # number of sentences in the units `done`
-    trained: int = 0  # number of words in the units `done`, after subsampling
-    raw_words: int = 0  # number of raw words in the units `done`
+    sentences: int = 0  # number of sentences in the trained units
+    trained: int = 0  # number of words in the trained units, after subsampling
+    raw_words: int = 0  # number of raw words in the trained units
     #: For each epoch that is being trained: summed loss of the units, number of predictions.
     losses: list[list[float]] = field(default_factory=list)
     #: For each finished epoch: words after subsampling, raw words, units.
@@ -42,6 +79,13 @@ class Position:
     #: Mean loss per prediction of each finished epoch.
     mean_losses: list[float] = field(default_factory=list)
     total_loss: float = 0.0  # gensim's `running_training_loss`
+    #: Number of the epoch's units that were trained before a checkpoint, from a different cut.
+    n_earlier_units: int = 0
+
+    @property
+    def n_units(self) -> int:
+        """Number of the epoch's trained units."""
+        return self.n_earlier_units + len(self.done)
 
     def add(self, report: UnitReport) -> None:
         """Count a trained unit."""
@@ -64,14 +108,24 @@ class Position:
         `raw_words` is the number of raw words in the text, including any that are in no unit.
         """
         trained = self.trained
-        n_units = len(self.done)
+        n_units = self.n_units
         self.finished += [
             (trained * (epoch + 1) // n_epochs - trained * epoch // n_epochs, raw_words, n_units)
             for epoch in range(n_epochs)
         ]
         self.mean_losses += self.means()
         self.epoch = self.epoch + n_epochs
+        self._clear_epoch()
+
+    def restart_epoch(self) -> None:
+        """Reset the counts of the current epoch, so that all of it is trained again."""
+        if self.total_loss:  # otherwise the loss is computed for the log only
+            self.total_loss -= sum(loss for loss, _ in self.losses)
+        self._clear_epoch()
+
+    def _clear_epoch(self) -> None:
         self.done = set()
+        self.n_earlier_units = 0
         self.sentences = 0
         self.trained = 0
         self.raw_words = 0
@@ -96,8 +150,13 @@ def unit_tasks(
     seed: int,
     epoch: int,
     expected: Expected,
+    n_earlier_words: int = 0,
 ) -> list[UnitTask]:
     """Make the tasks of an epoch's units, in order, with their learning rates.
+
+    In a resumed epoch, `n_earlier_words` raw words were trained in earlier units. Rates fall from
+    there to the epoch's end. This is exact if the earlier units were the first ones in order. With
+    several workers, up to one unit per thread was not, so rates differ by as many units' decay.
 
     The model's `min_alpha_yet_reached` is updated as in gensim.
     """
@@ -118,9 +177,9 @@ def unit_tasks(
     n_batch_words = max(n_batch_words, n_all_words // max(1, corpus.total_sentences))
     last_start = 1 - min(n_batch_words, n_all_words) / n_all_words  # progress at the last batch
     lowest_rate = model.min_alpha_yet_reached
-    n_words = 0
-    last_rate = float(model._get_next_alpha(0.0, epoch))
-    progress = 0.0
+    n_words = n_earlier_words
+    progress = last_start * n_words / n_all_words * (ratio / (threads or 1))
+    last_rate = float(model._get_next_alpha(progress, epoch))
     end_progress = model.epochs - epoch  # progress of this epoch at which alpha is min_alpha
     tasks = []
     for unit in units:

@@ -23,7 +23,7 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
+from gensim_tfw2v.training.epoch import EpochLog, EpochUnits, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
     FIXED,
@@ -99,6 +99,9 @@ class Training:
             # a different seed for each call of `train`, or all would have the same draws
             self.seed = seed_of(model) + 1_000_003 * model.train_count
             self.units = corpus.units(self.plan.max_entries)
+            self._whole_epoch = EpochUnits(self.units, self.seed)
+            # units left of the epoch in which training has resumed, by the index of the epoch
+            self._resumed_epoch: dict[int, EpochUnits] = {}
             if config.checkpoint_dir is not None:
                 from gensim_tfw2v.training.checkpoints import (
                     Checkpoints,
@@ -107,7 +110,7 @@ class Training:
                 )
 
                 resources.callback(lock_folder(config.checkpoint_dir).close)
-                description = description_of(model, self.units, self.seed)
+                description = description_of(model, corpus, self.seed)
                 self._checkpoints = Checkpoints(config.checkpoint_dir, description)
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
@@ -141,8 +144,10 @@ class Training:
 
     def _open(self) -> None:
         """Open the regime."""
+        epochs = [self._whole_epoch, *self._resumed_epoch.values()]
+        n_units = max(len(epoch.units) for epoch in epochs)
         self.regime = open_regime(
-            self.plan, len(self.units), self.seed, self._regime_stack, self._process_launcher
+            self.plan, n_units, self.seed, self._regime_stack, self._process_launcher
         )
         release_memory()
 
@@ -155,7 +160,8 @@ class Training:
         model = self._model
         run_options = hyperparameters(model, self.corpus.total_raw_words)
         # the run continues an earlier one in the log, of this model or of a resumed training
-        is_continued = any((*model._state.logged_until, self.position.epoch, self.position.done))
+        progress = *model._state.logged_until, self.position.epoch, self.position.n_units
+        is_continued = any(progress)
         log = RunLog(
             options, run_options, lambda: self.traffic, model._state.logged_until, is_continued
         )
@@ -221,12 +227,21 @@ class Training:
         Skip-gram shuffles them on a large corpus, which makes analogies a little better. For CBOW,
         the order of the text is as good, and results are closer to gensim's.
         """
-        units = self.units
+        epoch_units = self._units_of(epoch)
+        units = epoch_units.units
+        seed = epoch_units.seed
         config = self.config
         if config.objective.skipgram and self.corpus.total_tokens >= SMALL_CORPUS:
-            order = np.random.default_rng([self.seed, epoch]).permutation(len(units))
+            order = np.random.default_rng([seed, epoch]).permutation(len(units))
             units = [units[index] for index in order]
-        return unit_tasks(self._model, config, self.corpus, units, self.seed, epoch, expected)
+        n_earlier_words = epoch_units.n_earlier_words
+        return unit_tasks(
+            self._model, config, self.corpus, units, seed, epoch, expected, n_earlier_words
+        )
+
+    def _units_of(self, epoch: int) -> EpochUnits:
+        """Return the units of an epoch, or those that are left of it if training has resumed."""
+        return self._resumed_epoch.get(epoch, self._whole_epoch)
 
     def _train(self, tasks: Sequence[UnitTask], report: Reporter) -> None:
         """Train the remaining units of an epoch, starting from the model's vectors.
@@ -362,12 +377,20 @@ class Training:
         """
         if self._checkpoints is None or self._model_position == self._saved_position:
             return
+        from gensim_tfw2v.training.checkpoint_cut import SavedCut, has_partial_epochs
+
+        position = self._model_position
         tables = self.weights.tables()
-        is_last = self._model_position.epoch == self._model.epochs
+        is_last = position.epoch == self._model.epochs
         kernel = self._kernel or (by_ctypes.variant() if self.plan.shares_rows else "")
-        state = self._model_position.state() | {"kernel": kernel}
+        epoch = self._units_of(position.epoch)
+        ranges = []
+        if has_partial_epochs(self.config.regime_of_workers):
+            ranges = epoch.trained_ranges(self.corpus, position.done)
+        cut = SavedCut(epoch.describe(), ranges)
+        state = position.state() | {"kernel": kernel, "cut": cut.state()}
         self._checkpoints.save(tables._asdict(), state, is_last)
-        self._saved_position = copy.deepcopy(self._model_position)
+        self._saved_position = copy.deepcopy(position)
 
     def finish_writing(self) -> None:
         """Wait until the last checkpoint is written, so that the model's arrays may change."""
@@ -402,15 +425,31 @@ class Training:
         assert self._checkpoints is not None
         model = self._model
 
-        def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position, str]:
+        from gensim_tfw2v.training.checkpoint_cut import SavedCut, check_cut, resume_epoch
+
+        def take(
+            arrays: dict[str, np.ndarray], state: Any
+        ) -> tuple[Tables, Position, str, SavedCut]:
             kernel = state.pop("kernel", "")
-            return Tables(**arrays), Position.of(state), kernel
+            cut = SavedCut.of(state.pop("cut"))
+            return Tables(**arrays), Position.of(state), kernel, cut
 
         checkpoint = self._checkpoints.load_latest(take)
         if checkpoint is None:
             return False
-        tables, position, kernel = checkpoint
+        tables, position, kernel, cut = checkpoint
+        folder = self._checkpoints.folder
+        check_cut(cut, self._whole_epoch, self.config.deterministic, folder)
         self._use_kernel(kernel)
+        epoch = resume_epoch(
+            position,
+            cut,
+            self._whole_epoch,
+            self.corpus,
+            self.plan.max_entries,
+            self.config.regime_of_workers,
+        )
+        self._resumed_epoch = {position.epoch: epoch}
         self.position = position
 
         def fill(arrays: Tables) -> None:
@@ -425,9 +464,9 @@ class Training:
         finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained
-        n_done = len(self.position.done)
-        folder = self._checkpoints.folder
-        units = f" and {n_done} of {len(self.units)} work units of the next" if n_done else ""
+        n_done = position.n_units
+        n_units = position.n_earlier_units + len(epoch.units)
+        units = f" and {n_done} of {n_units} work units of the next" if n_done else ""
         epochs = f"{self.position.epoch} of {model.epochs} epochs"
         logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
         return True

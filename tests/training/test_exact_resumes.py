@@ -79,12 +79,17 @@ def test_killed_and_resumed_at_any_epoch_equals_uninterrupted(name, deterministi
     assert_same(kind(corpus, **options), expected)  # a finished training, run again
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_killed_and_resumed_in_an_epoch_equals_uninterrupted(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "deterministic"), [*((name, False) for name in CLASSES), ("skip-gram", True)]
+)
+def test_killed_and_resumed_in_an_epoch_equals_uninterrupted(
+    name, deterministic, tmp_path, monkeypatch
+):
+    """A deterministic training is resumed with other numbers of threads."""
     monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 1024)
     monkeypatch.setattr("gensim_tfw2v.unit_sizes.PAIRED_ENTRIES", 1024)
     kind, corpus, options = CLASSES[name]
-    options = OPTIONS | options
+    options = OPTIONS | options | {"deterministic": deterministic}
     expected = weights(kind(corpus, **options))
     save = Training.save
     n_units = []
@@ -99,6 +104,7 @@ def test_killed_and_resumed_in_an_epoch_equals_uninterrupted(name, tmp_path, mon
     with monkeypatch.context() as patch:
         patch.setattr(Training, "save", save_and_end)
         for _ in range(3):
+            options["workers"] += deterministic
             with pytest.raises(Ended):
                 kind(corpus, **options)
     assert len(n_units) == len(set(n_units)) == 3 and n_units == sorted(n_units)

@@ -105,7 +105,7 @@ def checkpoints_in(folder):
     """Return the inputs and the position of each checkpoint, the oldest first."""
     for path in sorted(folder.glob("checkpoint-*[0-9]")):
         state = json.loads((path / DESCRIPTION).read_text())["state"]
-        state.pop("kernel")
+        del state["kernel"], state["cut"]
         yield np.load(path / "inputs.npy"), Position.of(state)
 
 
