@@ -176,7 +176,7 @@ def test_failed_or_hung_job_is_rerun_and_counts_once(units, undisturbed, kind, m
 
     monkeypatch.setattr(BackupScheduler, "_begin", only_once)
     if kind == "hangs":
-        monkeypatch.setattr(JobDurations, "late_seconds", lambda *_: 0.5)
+        monkeypatch.setattr(JobDurations, "late_seconds", lambda *_: 2.0)
     trial = Trial(OBJECTIVES[0], workers=3, native=True)
     workers = Flaky(3, 1, threading.Event() if kind == "hangs" else None)
     regime = SynchronousRegime(trial.setup, workers, ADASUM)
