@@ -112,7 +112,7 @@ def ssh(
 
 
 def _show(task: Task, line: str) -> None:
-    from gensim_tfw2v.cluster.started_cluster import prefix_line
+    from gensim_tfw2v.cluster.started_task import prefix_line
 
     sys.stderr.write(f"{prefix_line(task, line)}\n")  # one call per line: several threads write
     sys.stderr.flush()
@@ -198,8 +198,8 @@ def task(
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
     has no authentication: anyone who can reach its port can run programs on this machine.
     """
-    from gensim_tfw2v.cluster.server import serve, watch
     from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
+    from gensim_tfw2v.cluster.supervisor import run_task, run_task_of_parent
 
     if hosts is None:
         cluster, own_task = from_tf_config(os.environ)
@@ -212,8 +212,8 @@ def task(
     os.environ["TF_CONFIG"] = cluster.tf_config(own_task.role, own_task.index)
     os.environ[LOG_DIR] = log_dir or ""
     if with_parent:
-        watch()
-    serve()
+        run_task_of_parent()
+    run_task(own_task)
 
 
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:

@@ -8,10 +8,13 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.processes.connections import keep_alive, port_user
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.presence import Presence
 
 #: Seconds to wait for a port: an earlier task, which is being killed, may still use it.
 PORT_SECONDS = 5.0
@@ -174,12 +177,14 @@ def bypass_proxies(tasks: Iterable[Task]) -> None:
     os.environ["no_grpc_proxy"] = ",".join(dict.fromkeys(hosts))
 
 
-def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
+def connect(cluster: Cluster, presence: "Presence", seconds: float = READY_SECONDS) -> Any:
     """Connect this process, as the coordinator, to the tasks of a cluster.
 
     Parameters
     ----------
     cluster : Cluster
+    presence : Presence
+        Mark of this process at the tasks, which begins before anything is sent to them.
     seconds : float
         Time limit for the tasks to start.
 
@@ -199,13 +204,12 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     """
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import check_versions
-    from gensim_tfw2v.cluster.presence import hold_presence
 
     if cluster.chief:
         check_port(cluster.task("chief", 0))
     wait_for_tasks(cluster.servers(), seconds)
     prepare_connections(cluster.servers())
-    if missing := hold_presence(cluster.servers(), seconds):
+    if missing := presence.begin(seconds):
         raise MissingTasks(missing, seconds)
 
     # If the chief has no address, TensorFlow picks a free port for it.
