@@ -8,6 +8,7 @@ cannot be read for a reason that may pass, such as a disk that does not respond,
 """
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -163,7 +164,7 @@ class Checkpoints:
         self.wait()
         if not self.is_exclusive:
             self._next = self._next_number()
-        path = self.folder / f"{_PREFIX}{self._next:06}"
+        path = self._path(self._next)
         self._next += 1
         description = {"format": FORMAT, "training": self.training, "state": state}
         arguments = path, dict(arrays), json.dumps(description), is_last
@@ -250,6 +251,9 @@ class Checkpoints:
                 )
         return description
 
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{_PREFIX}{number:06}"
+
     def _next_number(self) -> int:
         """Return the first number after those of all checkpoints in the folder."""
         paths = [*self._list_paths(), *self._list_paths(_DAMAGED)]
@@ -281,7 +285,7 @@ class Checkpoints:
                 json.dumps(content | {"checksum": _checksum(content)}), "utf-8"
             )
             _sync(description_path)
-            os.replace(unfinished, path)
+            path = self._rename(unfinished, path)
             _sync(self.folder)
         except OSError as error:
             logger.error(
@@ -300,6 +304,18 @@ class Checkpoints:
         for obsolete_path in obsolete_paths:
             self._remove(obsolete_path)
         del self._written[:-2]
+
+    def _rename(self, unfinished: Path, path: Path) -> Path:
+        """Give a checkpoint its final name, or the next one that is free; return its path."""
+        while True:
+            try:
+                os.replace(unfinished, path)
+                return path
+            except OSError as error:
+                is_taken = error.errno in (errno.ENOTEMPTY, errno.EEXIST)
+                if self.is_exclusive or not is_taken:
+                    raise
+            path = self._path(self._next_number())
 
     def _remove(self, path: Path) -> None:
         """Remove a checkpoint.
