@@ -13,12 +13,12 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.sessions import graph_of, session
-from gensim_tfw2v.cluster.spec import Task
+from gensim_tfw2v.cluster.spec import ROLES, Role, Task
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Presence:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._arrivals = {task: threading.Event() for task in tasks}
         self._losses: dict[Task, int] = {}  # number of losses of each task that was lost
-        self._has_loss = threading.Event()
+        self._new_loss = threading.Condition()
 
     def begin(self, seconds: float) -> list[Task]:
         """Mark this process as present.
@@ -66,15 +66,20 @@ class Presence:
             if not arrival.wait(max(0.0, deadline - time.monotonic()))
         ]
 
-    def lost_tasks(self, seconds: float) -> list[Task]:
-        """Return the tasks that were lost at least once since this process was present at them.
+    def lost_tasks(self, seconds: float, roles: Collection[Role] = ROLES) -> list[Task]:
+        """Return the tasks of these roles that were lost since this process was present at them.
 
         Their process has exited, or the connection to it was closed. What this process had sent to
-        them may be gone, even if they answer again. If no loss has been noticed yet, wait up to
-        `seconds` for the first one.
+        them may be gone, even if they answer again. If no such loss has been noticed yet, wait up
+        to `seconds` for the first one.
         """
-        self._has_loss.wait(seconds)
-        return list(self._losses)
+
+        def find() -> list[Task]:
+            return [task for task in self._losses if task.role in roles]
+
+        with self._new_loss:
+            self._new_loss.wait_for(find, seconds)
+            return find()
 
     def _stay_at(self, task: Task, name: str) -> None:
         """Mark this process as present at a task, again after each loss of the task; never return.
@@ -105,9 +110,13 @@ class Presence:
                         run(await_arrival, seconds=ANNOUNCEMENT_SECONDS)
                         self._arrivals[task].set()
                         call.join()
-                        self._losses[task] = self._losses.get(task, 0) + 1
-                        self._has_loss.set()
+                        self._note_loss(task)
             time.sleep(RETRY_SECONDS)
+
+    def _note_loss(self, task: Task) -> None:
+        with self._new_loss:
+            self._losses[task] = self._losses.get(task, 0) + 1
+            self._new_loss.notify_all()
 
 
 @contextlib.contextmanager

@@ -7,12 +7,12 @@ import functools
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import MissingTasks, check_paths, wait_for_tasks
 from gensim_tfw2v.cluster.presence import Presence
-from gensim_tfw2v.cluster.spec import ClusterLost, Task
+from gensim_tfw2v.cluster.spec import ROLES, ClusterLost, Role, Task
 from gensim_tfw2v.parameter_server.layout import Layout
 
 #: Seconds without a newly trained unit after which all tasks are probed.
@@ -187,19 +187,20 @@ class Liveness:
                 raise
             raise self._as_cluster_lost(error.__context__) from error
 
-    def _lost_tasks(self) -> list[Task]:
-        return self.presence.lost_tasks(NOTICE_SECONDS if self._tasks else 0.0)
+    def _lost_tasks(self, roles: Collection[Role] = ROLES) -> list[Task]:
+        return self.presence.lost_tasks(NOTICE_SECONDS if self._tasks else 0.0, roles)
 
     def _as_cluster_lost(self, error: tf.errors.OpError) -> ClusterLost:
         """Convert an error of TensorFlow to `ClusterLost`, with the tasks and the reason."""
-        event = "was lost"
-        tasks = [task for task in self._lost_tasks() if task.role == "ps"]
         if isinstance(error, tf.errors.ResourceExhaustedError):
-            event = "ran out of memory"
             devices = DEVICE.findall(error.message)
             tasks = [task for task in self._tasks if (task.role, str(task.index)) in devices]
-        elif not tasks:
-            event = "was lost, or lost its parameters"
+            event = "ran out of memory"
+        else:
+            tasks = self._lost_tasks(("ps",))
+            event = "were lost" if len(tasks) > 1 else "was lost"
+            if not tasks:
+                event = "was lost, or lost its parameters"
         names = ", ".join(map(str, tasks)) or "a task"
         return ClusterLost(f"{names} {event} ({shorten_reason(error)})", tasks)
 

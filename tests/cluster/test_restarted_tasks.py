@@ -193,7 +193,7 @@ def error_of(folder):
 def test_trainings_end_well_although_all_tasks_are_killed_at_once(tmp_path, number, seed):
     with Tasks(tmp_path, new_cluster(2, 2)) as tasks:
         wait_for_cluster(tasks.cluster)
-        with training(tmp_path, tasks.cluster, "--epochs", "200") as process:
+        with training(tmp_path, tasks.cluster, "--epochs", "60") as process:
             time.sleep(random.Random(seed).random())
             assert process.poll() is None, error_of(tmp_path)
             start = time.monotonic()

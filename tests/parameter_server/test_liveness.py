@@ -22,8 +22,7 @@ def monitor(monkeypatch):
 
 def lose(monitor, task):
     """Let the presence notice the loss of a task."""
-    monitor.presence._losses[task] = 1
-    monitor.presence._has_loss.set()
+    monitor.presence._note_loss(task)
 
 
 @pytest.mark.parametrize("kind", sorted(lost_errors(), key=str))
