@@ -13,12 +13,12 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.sessions import graph_of, session
-from gensim_tfw2v.cluster.spec import ROLES, Role, Task
+from gensim_tfw2v.cluster.spec import Task
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Presence:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._arrivals = {task: threading.Event() for task in tasks}
         self._losses: dict[Task, int] = {}  # number of losses of each task that was lost
-        self._new_loss = threading.Condition()
+        self._has_loss = threading.Event()
 
     def begin(self, seconds: float) -> list[Task]:
         """Mark this process as present.
@@ -66,20 +66,15 @@ class Presence:
             if not arrival.wait(max(0.0, deadline - time.monotonic()))
         ]
 
-    def lost_tasks(self, seconds: float, roles: Collection[Role] = ROLES) -> list[Task]:
-        """Return the tasks of these roles that were lost since this process was present at them.
+    def lost_tasks(self, seconds: float = 0.0) -> list[Task]:
+        """Return the tasks that have restarted since this process was present at them.
 
-        Their process has exited, or the connection to it was closed. What this process had sent to
-        them may be gone, even if they answer again. If no such loss has been noticed yet, wait up
-        to `seconds` for the first one.
+        Tasks to which the connection was closed count, too: what this process had sent to them may
+        be gone. Losses are noticed when the task answers again. If none has been noticed yet, wait
+        up to `seconds` for the first one.
         """
-
-        def find() -> list[Task]:
-            return [task for task in self._losses if task.role in roles]
-
-        with self._new_loss:
-            self._new_loss.wait_for(find, seconds)
-            return find()
+        self._has_loss.wait(seconds)
+        return list(self._losses)
 
     def _stay_at(self, task: Task, name: str) -> None:
         """Mark this process as present at a task, again after each loss of the task; never return.
@@ -114,9 +109,8 @@ class Presence:
             time.sleep(RETRY_SECONDS)
 
     def _note_loss(self, task: Task) -> None:
-        with self._new_loss:
-            self._losses[task] = self._losses.get(task, 0) + 1
-            self._new_loss.notify_all()
+        self._losses[task] = self._losses.get(task, 0) + 1
+        self._has_loss.set()
 
 
 @contextlib.contextmanager

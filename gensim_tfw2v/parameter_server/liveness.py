@@ -7,12 +7,12 @@ import functools
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import MissingTasks, check_paths, wait_for_tasks
 from gensim_tfw2v.cluster.presence import Presence
-from gensim_tfw2v.cluster.spec import ROLES, ClusterLost, Role, Task
+from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server.layout import Layout
 
 #: Seconds without a newly trained unit after which all tasks are probed.
@@ -27,12 +27,15 @@ ANSWER_SECONDS = 5.0
 #: Seconds between two checks of the monitoring thread.
 PAUSE_SECONDS = 1.0
 
-#: Maximum time in seconds from an error of a call to a lost task until the loss is noticed by the
-#: presence at that task. Both see the same connection close, in different threads.
+#: Maximum time in seconds from an error of a call to a task that has restarted until the restart is
+#: noticed, in a different thread.
 NOTICE_SECONDS = 1.0
 
 #: Maximum length of TensorFlow's reason in an error message.
 MAX_REASON = 300
+
+#: Part of the message of an error that does not name the lost tasks.
+UNNAMED_LOSS = "a task was lost, or lost its parameters"
 
 #: TensorFlow's name of a task's devices, in its error messages.
 DEVICE = re.compile(r"/job:(ps|worker)/replica:\d+/task:(\d+)")
@@ -177,7 +180,8 @@ class Liveness:
         try:
             yield
         except tf.errors.OpError as error:
-            if not isinstance(error, lost_errors()) and not self._lost_tasks():
+            seconds = NOTICE_SECONDS if self._tasks else 0.0
+            if not isinstance(error, lost_errors()) and not self.presence.lost_tasks(seconds):
                 raise
             raise self._as_cluster_lost(error) from error
         except AssertionError as error:
@@ -187,22 +191,37 @@ class Liveness:
                 raise
             raise self._as_cluster_lost(error.__context__) from error
 
-    def _lost_tasks(self, roles: Collection[Role] = ROLES) -> list[Task]:
-        return self.presence.lost_tasks(NOTICE_SECONDS if self._tasks else 0.0, roles)
-
     def _as_cluster_lost(self, error: tf.errors.OpError) -> ClusterLost:
-        """Convert an error of TensorFlow to `ClusterLost`, with the tasks and the reason."""
-        if isinstance(error, tf.errors.ResourceExhaustedError):
-            devices = DEVICE.findall(error.message)
-            tasks = [task for task in self._tasks if (task.role, str(task.index)) in devices]
-            event = "ran out of memory"
-        else:
-            tasks = self._lost_tasks(("ps",))
-            event = "were lost" if len(tasks) > 1 else "was lost"
-            if not tasks:
-                event = "was lost, or lost its parameters"
+        """Convert an error of TensorFlow to `ClusterLost`, with the reason."""
+        reason = shorten_reason(error)
+        if not isinstance(error, tf.errors.ResourceExhaustedError):
+            return ClusterLost(f"{UNNAMED_LOSS} ({reason})")
+        devices = DEVICE.findall(error.message)
+        tasks = [task for task in self._tasks if (task.role, str(task.index)) in devices]
         names = ", ".join(map(str, tasks)) or "a task"
-        return ClusterLost(f"{names} {event} ({shorten_reason(error)})", tasks)
+        return ClusterLost(f"{names} ran out of memory ({reason})", tasks)
+
+    def name_lost_tasks(self, error: ClusterLost) -> ClusterLost:
+        """Return an error with the names of the ps tasks that were lost.
+
+        These are tasks that have restarted or do not answer. If there are none, or the error
+        already names tasks, it is returned unchanged.
+        """
+        if error.tasks:
+            return error
+        ps_tasks = [task for task in self._tasks if task.role == "ps"]
+        lost_tasks = set(self.presence.lost_tasks())
+        if not lost_tasks.intersection(ps_tasks):
+            try:
+                wait_for_tasks(ps_tasks, NOTICE_SECONDS)
+            except MissingTasks as missing:
+                lost_tasks.update(missing.tasks)
+        lost_ps_tasks = [task for task in ps_tasks if task in lost_tasks]
+        if not lost_ps_tasks:
+            return error
+        verb = "was" if len(lost_ps_tasks) == 1 else "were"
+        loss = f"{', '.join(map(str, lost_ps_tasks))} {verb} lost"
+        return ClusterLost(str(error).replace(UNNAMED_LOSS, loss), lost_ps_tasks)
 
 
 def shorten_reason(error: Exception) -> str:

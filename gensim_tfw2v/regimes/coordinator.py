@@ -73,7 +73,9 @@ class Coordinator:
             with self._liveness.busy(), self._liveness.convert_errors():
                 methods[request.method](*request.arguments)
             self._pipe.send("done", getattr(self._regime, "traffic", None))
-        except (ClusterLost, Divergence) as error:
+        except ClusterLost as error:
+            self._pipe.send("error", self._liveness.name_lost_tasks(error))
+        except Divergence as error:
             self._pipe.send("error", error)
         except ConnectionError as error:
             # a cluster that cannot be used, such as one with a different version

@@ -48,10 +48,21 @@ def test_errors_of_lost_tasks_become_cluster_lost(monitor, kind):
 )
 def test_any_error_after_the_loss_of_a_task_is_cluster_lost(monitor, message):
     lose(monitor, PS)
-    named = r"^ps 0 \(10\.0\.0\.2:2222\) was lost \("
-    with pytest.raises(ClusterLost, match=named) as raised, monitor.convert_errors():
+    with pytest.raises(ClusterLost) as raised, monitor.convert_errors():
         raise tf.errors.InvalidArgumentError(None, None, message)
-    assert raised.value.tasks == (PS,)
+    error = monitor.name_lost_tasks(raised.value)
+    assert str(error) == f"ps 0 (10.0.0.2:2222) was lost ({message})" and error.tasks == (PS,)
+    assert monitor.name_lost_tasks(error) is error
+
+
+def test_task_that_does_not_answer_is_named(monitor):
+    (port,) = free_ports(1)
+    monitor._tasks = [Task("ps", 0, f"127.0.0.1:{port}")]
+    with pytest.raises(ClusterLost) as raised, monitor.convert_errors():
+        raise tf.errors.UnavailableError(None, None, "Socket closed")
+    error = monitor.name_lost_tasks(raised.value)
+    assert str(error) == f"ps 0 (127.0.0.1:{port}) was lost (Socket closed)"
+    assert error.tasks == tuple(monitor._tasks)
 
 
 def test_task_without_memory_is_named(monitor):
