@@ -123,24 +123,24 @@ class Tasks:
                 "CUDA_VISIBLE_DEVICES": "",
             }
             name = f"{task.role} {task.index}"
-            self._loops[task] = subprocess.Popen(
+            self._loops[task] = psutil.Popen(
                 ["bash", "-c", LOOP, name, *TFW2V, "task"],
                 env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
             )  # fmt: skip
         return self
 
     def __exit__(self, *_):
-        for loop in self._loops.values():
-            loop.kill()
         for task, loop in self._loops.items():
+            loop.suspend()  # it must not restart the task before it is killed
             self.send(task, signal.SIGKILL)
+            loop.kill()
             loop.wait()
         self._log.close()
 
     def processes(self, task):
         """Return the process of ``tfw2v task``, then that of its server, as far as they run."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            return psutil.Process(self._loops[task].pid).children(recursive=True)
+            return self._loops[task].children(recursive=True)
         return []
 
     def send(self, task, number):
