@@ -40,8 +40,8 @@ def run_task(task: Task) -> NoReturn:
     The exit status is that of the task, or 137 (128 + SIGKILL) if it was killed because it hung.
     """
     signals: list[int] = []
-    for signal_number in EXIT_SIGNALS:
-        signal.signal(signal_number, lambda number, _: signals.append(number))
+    for exit_signal in EXIT_SIGNALS:
+        signal.signal(exit_signal, lambda number, _: signals.append(number))
     process = start_module(
         "gensim_tfw2v.cluster.server", WITH_PARENT, STANDING, stdout=subprocess.PIPE
     )

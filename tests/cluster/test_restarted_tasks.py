@@ -43,7 +43,7 @@ def new_cluster(n_ps, n_workers):
 
 
 class ForkedTasks:
-    """Tasks as forks, each of which a thread starts again when it exits."""
+    """Forked tasks. A thread per task restarts it when it exits."""
 
     def __init__(self, launcher, cluster):
         self._launcher, self._ended, self.processes = launcher, False, {}
