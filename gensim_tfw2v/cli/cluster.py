@@ -20,7 +20,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from gensim_tfw2v.cli import started
-from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
+from gensim_tfw2v.cli.common import (
+    BadInput,
+    Hosts,
+    PsTasks,
+    Terminated,
+    Verbose,
+    WorkerTasks,
+    fail,
+    fail_stopped,
+    option,
+)
 from gensim_tfw2v.cli.corpus_argument import is_stream
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.cli.usage import HELP, Command, Group
@@ -269,6 +279,8 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
             status = _stop(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
             if status > 0:
                 raise typer.Exit(status) from error  # the training has printed its checkpoints
+            if isinstance(error, KeyboardInterrupt | Terminated):
+                fail_stopped(error, "; nothing was saved")  # as the training prints
             raise
         finally:
             assert process.stdin is not None
