@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config
-from gensim_tfw2v.processes.children import exec_module, name_process
+from gensim_tfw2v.processes.children import exec_module, exit_with_parent, name_process
 from gensim_tfw2v.processes.connections import keep_alive
 from gensim_tfw2v.processes.process_guards import prepare_environment
 
@@ -91,6 +91,8 @@ def serve(with_parent: bool = False, is_standing: bool = False) -> NoReturn:
         signal.signal(signal_number, end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, EXIT_SIGNALS)  # a restart blocks them, see below
     if with_parent:
+        if sys.platform == "linux":
+            exit_with_parent()  # a stopped task would not notice that its input has closed
         for run in wait_for_parent, beat:
             threading.Thread(target=run, daemon=True).start()
     check_port(task)  # TensorFlow's own error names neither the port nor the process that uses it
