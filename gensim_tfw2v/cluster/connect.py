@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from gensim_tfw2v.cluster.incarnations import CHANNEL_OPTIONS
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.processes.connections import keep_alive, port_user
 
@@ -30,16 +31,6 @@ PATH_THREADS = 32
 
 #: Environment variables that set a proxy. gRPC would use it for addresses inside a cluster, too.
 PROXY_VARIABLES = ("grpc_proxy", "https_proxy", "http_proxy")
-
-#: gRPC options for the check whether tasks answer: at most a second between attempts (by default up
-#: to two minutes), no proxy, and no connection that is shared with a different channel.
-_CHANNEL_OPTIONS = (
-    ("grpc.initial_reconnect_backoff_ms", 200),
-    ("grpc.min_reconnect_backoff_ms", 200),
-    ("grpc.max_reconnect_backoff_ms", 1000),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),
-)
 
 
 class MissingTasks(ConnectionError):
@@ -81,7 +72,7 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
     missing = []
     with contextlib.ExitStack() as stack:
         channels = {
-            task: stack.enter_context(grpc.insecure_channel(task.address, _CHANNEL_OPTIONS))
+            task: stack.enter_context(grpc.insecure_channel(task.address, CHANNEL_OPTIONS))
             for task in tasks
         }
         ready_futures = {

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.incarnations import read_incarnations
 from gensim_tfw2v.cluster.sessions import graph_of, session
 from gensim_tfw2v.cluster.spec import Task
 
@@ -45,8 +46,7 @@ class Presence:
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._arrivals = {task: threading.Event() for task in tasks}
-        self._losses: dict[Task, int] = {}  # number of losses of each task that was lost
-        self._has_loss = threading.Event()
+        self._incarnations: dict[Task, bytes] = {}
 
     def begin(self, seconds: float) -> list[Task]:
         """Mark this process as present.
@@ -60,26 +60,32 @@ class Presence:
         for task in self._arrivals:
             threading.Thread(target=self._stay_at, args=(task, name), daemon=True).start()
         deadline = time.monotonic() + seconds
-        return [
+        missing = [
             task
             for task, arrival in self._arrivals.items()
             if not arrival.wait(max(0.0, deadline - time.monotonic()))
         ]
+        if not missing:
+            self._incarnations = read_incarnations(list(self._arrivals), seconds)
+            missing = [task for task in self._arrivals if task not in self._incarnations]
+        return missing
 
-    def lost_tasks(self, seconds: float = 0.0) -> list[Task]:
-        """Return the tasks that have restarted since this process was present at them.
+    def lost_tasks(self, seconds: float) -> list[Task]:
+        """Return the tasks that have restarted since `begin`, or do not answer within `seconds`.
 
-        Tasks to which the connection was closed count, too: what this process had sent to them may
-        be gone. Losses are noticed when the task answers again. If none has been noticed yet, wait
-        up to `seconds` for the first one.
+        What this process had sent to them is gone.
         """
-        self._has_loss.wait(seconds)
-        return list(self._losses)
+        incarnations = read_incarnations(list(self._incarnations), seconds)
+        return [
+            task
+            for task, incarnation in self._incarnations.items()
+            if incarnations.get(task) != incarnation
+        ]
 
     def _stay_at(self, task: Task, name: str) -> None:
         """Mark this process as present at a task, again after each loss of the task; never return.
 
-        Set the event in `_arrivals` when the process is present, and count each loss after that.
+        Set the event in `_arrivals` when the process is present.
         """
         # `stay` locks a mutex, announces the training to the task and then to this process, and
         # waits forever for an element of an empty queue. `await_arrival` waits for the second
@@ -105,12 +111,7 @@ class Presence:
                         run(await_arrival, seconds=ANNOUNCEMENT_SECONDS)
                         self._arrivals[task].set()
                         call.join()
-                        self._note_loss(task)
             time.sleep(RETRY_SECONDS)
-
-    def _note_loss(self, task: Task) -> None:
-        self._losses[task] = self._losses.get(task, 0) + 1
-        self._has_loss.set()
 
 
 @contextlib.contextmanager

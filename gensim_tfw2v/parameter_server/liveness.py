@@ -27,10 +27,6 @@ ANSWER_SECONDS = 5.0
 #: Seconds between two checks of the monitoring thread.
 PAUSE_SECONDS = 1.0
 
-#: Maximum time in seconds from an error of a call to a task that has restarted until the restart is
-#: noticed, in a different thread.
-NOTICE_SECONDS = 1.0
-
 #: Maximum length of TensorFlow's reason in an error message.
 MAX_REASON = 300
 
@@ -169,9 +165,8 @@ class Liveness:
     def convert_errors(self) -> Iterator[None]:
         """Convert TensorFlow's errors about lost tasks to `ClusterLost`.
 
-        These are `lost_errors`. After the loss of a task, TensorFlow may raise errors of any type:
-        a task that has restarted, or that was unreachable, lacks what was sent to it before. So any
-        error counts if `Presence` has noticed a loss.
+        These are `lost_errors`. A task that has restarted lacks what was sent to it before, so
+        TensorFlow may raise errors of any type then. Any error counts if a task was lost.
 
         Raises
         ------
@@ -180,9 +175,9 @@ class Liveness:
         try:
             yield
         except tf.errors.OpError as error:
-            seconds = NOTICE_SECONDS if self._tasks else 0.0
-            if not isinstance(error, lost_errors()) and not self.presence.lost_tasks(seconds):
-                raise
+            if not isinstance(error, lost_errors()):
+                if not self.presence.lost_tasks(ANSWER_SECONDS):
+                    raise
             raise self._as_cluster_lost(error) from error
         except AssertionError as error:
             # TensorFlow's coordinator fails an assertion about its count of closures if a ps task
@@ -209,14 +204,8 @@ class Liveness:
         """
         if error.tasks:
             return error
-        ps_tasks = [task for task in self._tasks if task.role == "ps"]
-        lost_tasks = set(self.presence.lost_tasks())
-        if not lost_tasks.intersection(ps_tasks):
-            try:
-                wait_for_tasks(ps_tasks, NOTICE_SECONDS)
-            except MissingTasks as missing:
-                lost_tasks.update(missing.tasks)
-        lost_ps_tasks = [task for task in ps_tasks if task in lost_tasks]
+        lost_tasks = self.presence.lost_tasks(ANSWER_SECONDS)
+        lost_ps_tasks = [task for task in lost_tasks if task.role == "ps"]
         if not lost_ps_tasks:
             return error
         verb = "was" if len(lost_ps_tasks) == 1 else "were"

@@ -15,14 +15,14 @@ PS = Task("ps", 0, "10.0.0.2:2222")
 
 @pytest.fixture
 def monitor(monkeypatch):
-    """Monitor of two tasks, whose presence notices no loss by itself."""
-    monkeypatch.setattr(liveness, "NOTICE_SECONDS", 0.01)
+    """Monitor of two tasks."""
+    monkeypatch.setattr(liveness, "ANSWER_SECONDS", 0.3)
     return Liveness([PS, Task("worker", 0, "10.0.0.3:2222")])
 
 
 def lose(monitor, task):
-    """Let the presence notice the loss of a task."""
-    monitor.presence._note_loss(task)
+    """Let a task be one that does not answer."""
+    monitor.presence._incarnations = {task: b"1"}
 
 
 @pytest.mark.parametrize("kind", sorted(lost_errors(), key=str))
@@ -47,22 +47,24 @@ def test_errors_of_lost_tasks_become_cluster_lost(monitor, kind):
     ],
 )
 def test_any_error_after_the_loss_of_a_task_is_cluster_lost(monitor, message):
-    lose(monitor, PS)
+    (port,) = free_ports(1)
+    ps = Task("ps", 0, f"127.0.0.1:{port}")
+    lose(monitor, ps)
     with pytest.raises(ClusterLost) as raised, monitor.convert_errors():
         raise tf.errors.InvalidArgumentError(None, None, message)
     error = monitor.name_lost_tasks(raised.value)
-    assert str(error) == f"ps 0 (10.0.0.2:2222) was lost ({message})" and error.tasks == (PS,)
+    assert str(error) == f"{ps} was lost ({message})" and error.tasks == (ps,)
     assert monitor.name_lost_tasks(error) is error
 
 
 def test_task_that_does_not_answer_is_named(monitor):
     (port,) = free_ports(1)
-    monitor._tasks = [Task("ps", 0, f"127.0.0.1:{port}")]
+    ps = Task("ps", 0, f"127.0.0.1:{port}")
+    lose(monitor, ps)
     with pytest.raises(ClusterLost) as raised, monitor.convert_errors():
         raise tf.errors.UnavailableError(None, None, "Socket closed")
     error = monitor.name_lost_tasks(raised.value)
-    assert str(error) == f"ps 0 (127.0.0.1:{port}) was lost (Socket closed)"
-    assert error.tasks == tuple(monitor._tasks)
+    assert str(error) == f"{ps} was lost (Socket closed)" and error.tasks == (ps,)
 
 
 def test_task_without_memory_is_named(monitor):
