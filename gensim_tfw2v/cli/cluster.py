@@ -20,7 +20,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from gensim_tfw2v.cli import started
-from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
+from gensim_tfw2v.cli.common import (
+    BadInput,
+    Hosts,
+    PsTasks,
+    Terminated,
+    Verbose,
+    WorkerTasks,
+    fail,
+    fail_stopped,
+    option,
+)
 from gensim_tfw2v.cli.corpus_argument import is_stream
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.cli.usage import HELP, Command, Group
@@ -112,7 +122,7 @@ def ssh(
 
 
 def _show(task: Task, line: str) -> None:
-    from gensim_tfw2v.cluster.started_cluster import prefix_line
+    from gensim_tfw2v.cluster.started_task import prefix_line
 
     sys.stderr.write(f"{prefix_line(task, line)}\n")  # one call per line: several threads write
     sys.stderr.flush()
@@ -198,8 +208,8 @@ def task(
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
     has no authentication: anyone who can reach its port can run programs on this machine.
     """
-    from gensim_tfw2v.cluster.server import serve, watch
     from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
+    from gensim_tfw2v.cluster.supervisor import run_task, run_task_of_parent
 
     if hosts is None:
         cluster, own_task = from_tf_config(os.environ)
@@ -212,8 +222,8 @@ def task(
     os.environ["TF_CONFIG"] = cluster.tf_config(own_task.role, own_task.index)
     os.environ[LOG_DIR] = log_dir or ""
     if with_parent:
-        watch()
-    serve()
+        run_task_of_parent()
+    run_task(own_task)
 
 
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
@@ -269,6 +279,8 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
             status = _stop(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
             if status > 0:
                 raise typer.Exit(status) from error  # the training has printed its checkpoints
+            if isinstance(error, KeyboardInterrupt | Terminated):
+                fail_stopped(error, "; nothing was saved")  # as the training prints
             raise
         finally:
             assert process.stdin is not None

@@ -95,7 +95,8 @@ class CommandsWithClearFailures(Group):
             sys.stdout.flush()  # a failure to write is reported below, not ignored at exit
             return result
         except (KeyboardInterrupt, common.Terminated) as error:
-            common.fail_stopped(error)
+            is_training = ctx.invoked_subcommand == "train"
+            common.fail_stopped(error, "; nothing was saved" if is_training else "")
         except (typer.Exit, typer.Abort):  # Typer exits by raising these RuntimeErrors
             raise
         except MemoryError as error:

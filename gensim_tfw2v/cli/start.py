@@ -13,15 +13,18 @@ import threading
 from gensim_tfw2v.processes.threads import defer_interrupts
 
 
-def main() -> None:
-    """Run the tool; Ctrl-C exits with one line and status 130, even during imports."""
+def main(stopped_result: str = "") -> None:
+    """Run the tool; Ctrl-C exits with one line and status 130, even during imports.
+
+    `stopped_result` is appended to that line if the command has not started yet.
+    """
     _make_printing_safe()
     try:
         with defer_interrupts():
             from gensim_tfw2v.cli.main import main as start
         start()
     except KeyboardInterrupt:
-        print("tfw2v: interrupted", file=sys.stderr)
+        print(f"tfw2v: interrupted{stopped_result}", file=sys.stderr)
         sys.exit(130)
 
 
@@ -87,4 +90,4 @@ def exit_when_input_closes() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=exit_when_input_closes, name="tfw2v-parent", daemon=True).start()
-    main()
+    main("; nothing was saved")  # as a training prints if it is stopped later

@@ -40,7 +40,7 @@ def logs(
     verbose: Verbose = False,
 ) -> None:
     """Print the output of a cluster's tasks; each line is preceded by the task's name."""
-    from gensim_tfw2v.cluster.started_cluster import is_noise
+    from gensim_tfw2v.cluster.started_task import is_noise
 
     folder = _select(name)[1]
     if not (paths := sorted(folder.glob(f"{task}.log"))):

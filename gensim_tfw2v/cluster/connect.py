@@ -8,10 +8,14 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gensim_tfw2v.cluster.incarnations import CHANNEL_OPTIONS
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.processes.connections import keep_alive, port_user
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.presence import Presence
 
 #: Seconds to wait for a port: an earlier task, which is being killed, may still use it.
 PORT_SECONDS = 5.0
@@ -30,16 +34,6 @@ PROXY_VARIABLES = ("grpc_proxy", "https_proxy", "http_proxy")
 
 #: Method that no task has. A gRPC server answers a call of it with the status UNIMPLEMENTED.
 UNKNOWN_METHOD = "/gensim_tfw2v/ping"
-
-#: gRPC options for the check whether tasks answer: at most a second between attempts (by default up
-#: to two minutes), no proxy, and no connection that is shared with a different channel.
-_CHANNEL_OPTIONS = (
-    ("grpc.initial_reconnect_backoff_ms", 200),
-    ("grpc.min_reconnect_backoff_ms", 200),
-    ("grpc.max_reconnect_backoff_ms", 1000),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),
-)
 
 
 class MissingTasks(ConnectionError):
@@ -88,7 +82,7 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
     missing = []
     with contextlib.ExitStack() as stack:
         channels = {
-            task: stack.enter_context(grpc.insecure_channel(task.address, _CHANNEL_OPTIONS))
+            task: stack.enter_context(grpc.insecure_channel(task.address, CHANNEL_OPTIONS))
             for task in tasks
         }
         calls = {task: call(channel) for task, channel in channels.items()}
@@ -182,12 +176,14 @@ def bypass_proxies(tasks: Iterable[Task]) -> None:
     os.environ["no_grpc_proxy"] = ",".join(dict.fromkeys(hosts))
 
 
-def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
+def connect(cluster: Cluster, presence: "Presence", seconds: float = READY_SECONDS) -> Any:
     """Connect this process, as the coordinator, to the tasks of a cluster.
 
     Parameters
     ----------
     cluster : Cluster
+    presence : Presence
+        Mark of this process at the tasks, which begins before anything is sent to them.
     seconds : float
         Time limit for the tasks to start.
 
@@ -207,13 +203,12 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     """
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import check_versions
-    from gensim_tfw2v.cluster.presence import hold_presence
 
     if cluster.chief:
         check_port(cluster.task("chief", 0))
     wait_for_tasks(cluster.servers(), seconds)
     prepare_connections(cluster.servers())
-    if missing := hold_presence(cluster.servers(), seconds):
+    if missing := presence.begin(seconds):
         raise MissingTasks(missing, seconds)
 
     # If the chief has no address, TensorFlow picks a free port for it.

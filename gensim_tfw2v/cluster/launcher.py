@@ -26,6 +26,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
 
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.children import last_lines, python, start_module
 
@@ -119,8 +120,14 @@ class ForkServer:
         """Run ``main()`` of a module of this package in a fork; see `children.start_module`.
 
         `environment` contains variables in addition to those that this process had when the server
-        was started. `stdout` and `stderr` are as for ``Popen``. ConnectionError is raised if the
-        server has exited.
+        was started. `stdout` and `stderr` are as for ``Popen``.
+
+        Raises
+        ------
+        ClusterLost
+            If the server was killed, so that a new one may work.
+        ConnectionError
+            If the server has exited for a different reason, or does not answer.
         """
         receiver, sender = Pipe(duplex=False)
         child_stdin, parent_end = os.pipe()
@@ -154,7 +161,8 @@ class ForkServer:
             stream.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(1.0)  # so that the log below is complete
-        raise ConnectionError(f"the fork server {failure}{last_lines(self._log)}")
+        error_class = ClusterLost if self.is_lost else ConnectionError
+        raise error_class(f"the fork server {failure}{last_lines(self._log)}")
 
     @property
     def is_lost(self) -> bool:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from gensim_tfw2v.cluster.connect import CANNOT_LISTEN, wait_for_tasks
 from gensim_tfw2v.cluster.launcher import Process, ProcessLauncher
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, LocalTasks, Task
-from gensim_tfw2v.cluster.started_cluster import StartedCluster, TaskEnded, is_noise, prefix_line
+from gensim_tfw2v.cluster.started_cluster import KILLED_STATUSES, StartedCluster, TaskEnded
+from gensim_tfw2v.cluster.started_task import is_noise, prefix_line
 from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.threads import cores_per_process
 
@@ -98,6 +99,8 @@ class LocalCluster(StartedCluster):
             logger.info("%s", prefix_line(task, line))
 
     def _describe_end(self, task: Task, status: int, last_line: str) -> str:
+        if status in KILLED_STATUSES:  # the log contains no reason
+            return f"signal {-status}; its log is {self.log(task)}"
         end = f"signal {-status}" if status < 0 else f"exit status {status}"
         return f"{end}{last_lines(self.log(task))}"
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.incarnations import read_incarnations
 from gensim_tfw2v.cluster.sessions import graph_of, session
 from gensim_tfw2v.cluster.spec import Task
 
@@ -33,55 +34,84 @@ ANNOUNCEMENT_SECONDS = 5.0
 RETRY_SECONDS = 2.0
 
 
-def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
-    """Mark this process as present at tasks until it exits, even if tasks restart meanwhile.
+class Presence:
+    """Mark of this process at the tasks of a cluster, from `begin` until the process exits.
 
-    Returns
-    -------
-    list of Task
-        Tasks that could not be reached within `seconds`.
+    The mark is renewed after each loss of a task.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
     """
-    name = f"tfw2v-training-{uuid.uuid4().hex}"
-    arrivals = {task: threading.Event() for task in tasks}
-    for task, event in arrivals.items():
-        threading.Thread(target=_hold_presence_at, args=(task, name, event), daemon=True).start()
-    deadline = time.monotonic() + seconds
-    return [
-        task
-        for task, event in arrivals.items()
-        if not event.wait(max(0.0, deadline - time.monotonic()))
-    ]
 
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._arrivals = {task: threading.Event() for task in tasks}
+        self._incarnations: dict[Task, bytes] = {}
 
-def _hold_presence_at(task: Task, name: str, arrival: threading.Event) -> None:
-    """Mark this process as present at a task, again after each loss of the task; never return.
+    def begin(self, seconds: float) -> list[Task]:
+        """Mark this process as present.
 
-    `arrival` is set when the process is present.
-    """
-    # `stay` locks a mutex, announces the training to the task and then to this process, and waits
-    # forever for an element of an empty queue. `await_arrival` waits for the second announcement.
-    with graph_of(task) as graph:
-        arrival_queue = _queue(f"{name}-here")
-        lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
-        with tf.control_dependencies([lock]):
-            tell_task = _put(_queue(ARRIVALS), name)
-        with tf.control_dependencies([tell_task]):
-            tell_process = _put(arrival_queue, name)
-        with tf.control_dependencies([tell_process]):
-            wait_forever = _take(_queue(f"{name}-never"))
-        with tf.control_dependencies([wait_forever]):
-            stay = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
-        await_arrival = _take(arrival_queue)
-    while True:
-        with _log_errors(task), session([task], graph) as run:
-            call = threading.Thread(target=_log_errors(task)(run), args=(stay,), daemon=True)
-            call.start()
-            while call.is_alive():  # a call that has failed will not announce this process
-                with contextlib.suppress(tf.errors.DeadlineExceededError):
-                    run(await_arrival, seconds=ANNOUNCEMENT_SECONDS)
-                    arrival.set()
-                    call.join()
-        time.sleep(RETRY_SECONDS)
+        Returns
+        -------
+        list of Task
+            Tasks that could not be reached within `seconds`.
+        """
+        name = f"tfw2v-training-{uuid.uuid4().hex}"
+        for task in self._arrivals:
+            threading.Thread(target=self._stay_at, args=(task, name), daemon=True).start()
+        deadline = time.monotonic() + seconds
+        missing = [
+            task
+            for task, arrival in self._arrivals.items()
+            if not arrival.wait(max(0.0, deadline - time.monotonic()))
+        ]
+        if not missing:
+            self._incarnations = read_incarnations(list(self._arrivals), seconds)
+            missing = [task for task in self._arrivals if task not in self._incarnations]
+        return missing
+
+    def lost_tasks(self, seconds: float) -> list[Task]:
+        """Return the tasks that have restarted since `begin`, or do not answer within `seconds`.
+
+        What this process had sent to them is gone.
+        """
+        incarnations = read_incarnations(list(self._incarnations), seconds)
+        return [
+            task
+            for task, incarnation in self._incarnations.items()
+            if incarnations.get(task) != incarnation
+        ]
+
+    def _stay_at(self, task: Task, name: str) -> None:
+        """Mark this process as present at a task, again after each loss of the task; never return.
+
+        Set the event in `_arrivals` when the process is present.
+        """
+        # `stay` locks a mutex, announces the training to the task and then to this process, and
+        # waits forever for an element of an empty queue. `await_arrival` waits for the second
+        # announcement.
+        with graph_of(task) as graph:
+            arrival_queue = _queue(f"{name}-here")
+            lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
+            with tf.control_dependencies([lock]):
+                tell_task = _put(_queue(ARRIVALS), name)
+            with tf.control_dependencies([tell_task]):
+                tell_process = _put(arrival_queue, name)
+            with tf.control_dependencies([tell_process]):
+                wait_forever = _take(_queue(f"{name}-never"))
+            with tf.control_dependencies([wait_forever]):
+                stay = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+            await_arrival = _take(arrival_queue)
+        while True:
+            with _log_errors(task), session([task], graph) as run:
+                call = threading.Thread(target=_log_errors(task)(run), args=(stay,), daemon=True)
+                call.start()
+                while call.is_alive():  # a call that has failed will not announce this process
+                    with contextlib.suppress(tf.errors.DeadlineExceededError):
+                        run(await_arrival, seconds=ANNOUNCEMENT_SECONDS)
+                        self._arrivals[task].set()
+                        call.join()
+            time.sleep(RETRY_SECONDS)
 
 
 @contextlib.contextmanager

@@ -2,15 +2,13 @@
 
 It serves until SIGTERM or SIGINT. With ``--with-parent``, it also exits when its standard input
 closes, which happens in whatever way its parent process exits. The parent and the task send each
-other heartbeats: the parent kills a task that hangs, and `watch` kills a task that has lost its
-parent.
+other heartbeats: the parent kills a task that hangs; see `supervisor`.
 
 When the last training has left, the task restarts itself to free its resources: see `presence`.
 """
 
 import contextlib
 import os
-import select
 import signal
 import sys
 import threading
@@ -19,7 +17,7 @@ from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config
-from gensim_tfw2v.processes.children import exec_module, name_process, start_module
+from gensim_tfw2v.processes.children import exec_module, exit_with_parent, name_process
 from gensim_tfw2v.processes.connections import keep_alive
 from gensim_tfw2v.processes.process_guards import prepare_environment
 
@@ -29,27 +27,24 @@ READY_LINE = "{} serves"
 #: Option of a task that exits when its parent does.
 WITH_PARENT = "--with-parent"
 
+#: Option of a task that outlives trainings: it restarts immediately after each.
+STANDING = "--standing"
+
 #: Bytes that a task and its parent send each other as a heartbeat.
 HEARTBEAT = b"\0\n"
 
 #: Seconds between two heartbeats.
 BEAT_SECONDS = 5.0
 
-#: Seconds without a heartbeat after which a parent on another host counts as lost.
-SILENT_SECONDS = 60.0
-
-#: Seconds that a task has to exit after its parent is lost, before it is killed.
-EXIT_SECONDS = 1.5
-
 #: Signals on which a task exits.
 EXIT_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-#: Seconds that tasks with a parent wait after a training before they restart: the parent usually
-#: stops them then.
+#: Seconds that a task with a parent waits after a training before it restarts, unless it is
+#: `STANDING`: the parent usually stops it then.
 CLOSING_SECONDS = 1.0
 
 
-def serve(with_parent: bool = False) -> NoReturn:
+def serve(with_parent: bool = False, is_standing: bool = False) -> NoReturn:
     """Run TensorFlow's server for a ps or worker until a signal ends it; then exit.
 
     The environment variable ``TF_CONFIG`` defines the task. The variable that `LOG_DIR` names
@@ -58,7 +53,9 @@ def serve(with_parent: bool = False) -> NoReturn:
     Parameters
     ----------
     with_parent : bool
-        Also exit when standard input closes.
+        Also exit when standard input closes, and write heartbeats to standard output.
+    is_standing : bool
+        Restart immediately after a training.
 
     Raises
     ------
@@ -94,6 +91,8 @@ def serve(with_parent: bool = False) -> NoReturn:
         signal.signal(signal_number, end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, EXIT_SIGNALS)  # a restart blocks them, see below
     if with_parent:
+        if sys.platform == "linux":
+            exit_with_parent()  # a stopped task would not notice that its input has closed
         for run in wait_for_parent, beat:
             threading.Thread(target=run, daemon=True).start()
     check_port(task)  # TensorFlow's own error names neither the port nor the process that uses it
@@ -124,7 +123,8 @@ def serve(with_parent: bool = False) -> NoReturn:
 
     def wait_until_left() -> None:
         nonlocal must_restart
-        wait_for_trainings(server.target, task, CLOSING_SECONDS if with_parent else 0.0)
+        closing_seconds = CLOSING_SECONDS if with_parent and not is_standing else 0.0
+        wait_for_trainings(server.target, task, closing_seconds)
         must_restart = not end_event.is_set()
         end_event.set()
 
@@ -139,39 +139,15 @@ def serve(with_parent: bool = False) -> NoReturn:
     if must_restart and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, EXIT_SIGNALS)
         print(f"{task} restarts: the last training has left", flush=True)
-        arguments = (WITH_PARENT,) if with_parent else ()
-        exec_module("gensim_tfw2v.cluster.server", *arguments)
+        exec_module("gensim_tfw2v.cluster.server", *sys.argv[1:])
     # os._exit, because TensorFlow's server cannot be stopped, and would block a normal exit
     os._exit(status)
-
-
-def watch() -> NoReturn:
-    """Run `serve` in a child process, then exit with its status.
-
-    If the parent of this process is lost, the child's standard input is closed, on which the child
-    exits, and a child that hangs is killed. The parent counts as lost when our standard input
-    closes, or after `SILENT_SECONDS` without a heartbeat: a connection between hosts can break
-    without notice.
-    """
-    process = start_module("gensim_tfw2v.cluster.server", WITH_PARENT)
-
-    def end_without_parent() -> None:
-        while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1024):
-            pass
-        assert process.stdin is not None
-        process.stdin.close()
-        time.sleep(EXIT_SECONDS)
-        process.kill()
-
-    threading.Thread(target=end_without_parent, daemon=True).start()
-    status = process.wait()
-    sys.exit(status if status >= 0 else 128 - status)
 
 
 def main() -> None:
     """Run the task that ``TF_CONFIG`` defines."""
     try:
-        serve(WITH_PARENT in sys.argv)
+        serve(WITH_PARENT in sys.argv, STANDING in sys.argv)
     except OSError as error:
         print(error, file=sys.stderr)
         sys.exit(2)

@@ -55,7 +55,20 @@ LOG_DIR = "TFW2V_LOG_DIR"
 
 
 class ClusterLost(ConnectionError):
-    """Loss of tasks that hold parameters, or of all workers, during training on a cluster."""
+    """Loss of tasks that hold parameters, or of all workers, during training on a cluster.
+
+    Attributes
+    ----------
+    tasks : tuple of Task
+        The tasks that were lost, as far as they are known.
+    is_loading : bool
+        Whether the rows were being sent to the ps tasks.
+    """
+
+    def __init__(self, message: str, tasks: "Sequence[Task]" = ()) -> None:
+        super().__init__(message)
+        self.tasks = tuple(tasks)
+        self.is_loading = False
 
 
 class ClusterError(ValueError):

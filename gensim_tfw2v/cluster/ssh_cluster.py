@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, Task
-from gensim_tfw2v.cluster.started_cluster import StartedCluster, is_noise
+from gensim_tfw2v.cluster.started_cluster import StartedCluster
+from gensim_tfw2v.cluster.started_task import is_noise
 
 #: Settings of OpenSSH's client: do not ask for a password, do not share a connection, and detect
 #: the loss of a host within half a minute.

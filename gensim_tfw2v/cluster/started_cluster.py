@@ -4,9 +4,7 @@ import abc
 import contextlib
 import json
 import logging
-import math
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -14,13 +12,13 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gensim_tfw2v.cluster.connect import MissingTasks
 from gensim_tfw2v.cluster.launcher import Process
-from gensim_tfw2v.cluster.server import HEARTBEAT, READY_LINE
 from gensim_tfw2v.cluster.spec import ROLES, Cluster, Role, Task
+from gensim_tfw2v.cluster.started_task import LOOK_SECONDS, StartedTask
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 logger = logging.getLogger(__name__)
@@ -36,26 +34,16 @@ PROGRAM_FILE = "program.json"
 #: process on this machine, and the size of the log when that process was started.
 TASKS_FILE = "tasks.json"
 
-#: Seconds between two checks whether tasks have exited or hang.
-LOOK_SECONDS = 0.2
-
-#: Seconds without a heartbeat after which a task is killed.
-HANGING_SECONDS = 40.0
-
 #: Seconds that a task has to exit after its standard input closes; then SIGTERM is sent.
 CLOSING_SECONDS = 2.0
 
 #: Seconds that a task has to exit after SIGTERM; then SIGKILL is sent.
 GRACE_SECONDS = 5.0
 
-#: Lines that TensorFlow prints at any log level, when it starts or when another task exits.
-_NOISE = re.compile(
-    r"WARNING: All log messages before absl::InitializeLog"
-    r"|I0000 \S+ +\d+ \S+\.cc:\d+\]"  # INFO of C++ code, printed before the log level is read
-    r"|\d{4}-\d\d-\d\d \S+: I \S+\.cc:\d+\]"
-    r"|E0000 \S+ +\d+ (cuda_(dnn|blas|fft|platform)|computation_placer)\.cc:\d+\]"
-    r"|.*cuda.*failed call to cuInit|.*Could not find cuda drivers|.*TF-TRT Warning"
-)
+#: Exit statuses of a task that was killed or terminated, as Python and as shells report them.
+KILLED_STATUSES = [
+    status for number in (signal.SIGKILL, signal.SIGTERM) for status in (-number, 128 + number)
+]
 
 
 class TaskEnded(ConnectionError):
@@ -65,24 +53,20 @@ class TaskEnded(ConnectionError):
     ----------
     task : Task
         The task.
+    tasks : tuple of Task
+        The same task, as in other errors about tasks.
     status : int
         Exit status of the task's process on this machine; -n if it was killed by signal n.
+    was_killed : bool
+        Whether a signal that another process or Linux has sent ended the task.
     """
 
     def __init__(self, task: Task, status: int, description: str) -> None:
         self.task = task
+        self.tasks = (task,)
         self.status = status
+        self.was_killed = status in KILLED_STATUSES
         super().__init__(f"{task} ended with {description}")
-
-
-def is_noise(line: str) -> bool:
-    """Return whether a line of a task's output contains no information about the task."""
-    return not line.strip() or _NOISE.match(line) is not None
-
-
-def prefix_line(task: Task, line: str) -> str:
-    """Return a line of output, preceded by the name of its task."""
-    return f"{task.role} {task.index} | {line.rstrip()}"
 
 
 class StartedCluster(abc.ABC):
@@ -114,7 +98,7 @@ class StartedCluster(abc.ABC):
     def __init__(self, cluster: Cluster, ready_seconds: float) -> None:
         self.cluster = cluster
         self.ready_seconds = ready_seconds
-        self._tasks: dict[Task, _StartedTask] = {}
+        self._tasks: dict[Task, StartedTask] = {}
         self._processes: dict[str, tuple[int, int]] = {}
         self._logs = TemporaryFolder("cluster")
 
@@ -159,7 +143,9 @@ class StartedCluster(abc.ABC):
             self._tasks.pop(task).close()
         log = self.log(task)
         size = log.stat().st_size if log.exists() else 0
-        self._tasks[task] = _StartedTask(task, self._start_process(task), self._show)
+        self._tasks[task] = StartedTask(
+            task, self._start_process(task), self._show, self.ready_seconds
+        )
         self._processes[log.stem] = self.pid(task), size
         with contextlib.suppress(OSError):  # full disk
             new_file = self._logs.folder / f"{TASKS_FILE}.new"
@@ -169,16 +155,27 @@ class StartedCluster(abc.ABC):
     def wait(self, tasks: Sequence[Task]) -> None:
         """Wait until tasks report that they serve.
 
+        Tasks that are killed meanwhile are restarted, each up to `MAX_RESTARTS` times.
+
         Raises
         ------
         TaskEnded, MissingTasks
         """
         deadline = time.monotonic() + self.ready_seconds
+        n_restarts: dict[Task, int] = defaultdict(int)
         while True:
             missing = [task for task in tasks if not self._tasks[task].serves.is_set()]
             if not missing:
                 return
-            self.check(tasks)
+            try:
+                self.check(tasks)
+            except TaskEnded as error:
+                if not error.was_killed or n_restarts[error.task] == MAX_RESTARTS:
+                    raise
+                n_restarts[error.task] += 1
+                deadline = time.monotonic() + self.ready_seconds
+                logger.warning("%s; it is started again", error)
+                self.start(error.task)
             if time.monotonic() >= deadline:
                 raise MissingTasks(missing, self.ready_seconds)
             time.sleep(0.05)
@@ -199,11 +196,11 @@ class StartedCluster(abc.ABC):
         started_task = self._tasks[task]
         status = started_task.process.wait()
         started_task.reader.join(1.0)  # so that the last output has been read
-        description = self._describe_end(task, status, started_task.last_line)
-        if started_task.is_hung:
-            description = (
-                f"SIGKILL because it hung: it gave no sign of life for {HANGING_SECONDS:g} s"
-            )
+        description = started_task.why_killed
+        if description:
+            description = f"SIGKILL because {description}"
+        else:
+            description = self._describe_end(task, status, started_task.last_line)
         return TaskEnded(task, status, description)
 
     @contextlib.contextmanager
@@ -264,7 +261,7 @@ class StartedCluster(abc.ABC):
 
     @staticmethod
     def _wait_and_send(
-        started_tasks: Sequence["_StartedTask"], seconds: float, signal_number: int
+        started_tasks: Sequence[StartedTask], seconds: float, signal_number: int
     ) -> None:
         """Wait up to `seconds` for all tasks to exit; send a signal to those that have not."""
         deadline = time.monotonic() + seconds
@@ -273,71 +270,3 @@ class StartedCluster(abc.ABC):
                 started_task.process.wait(max(0.0, deadline - time.monotonic()))
         for started_task in started_tasks:
             started_task.send(signal_number)
-
-
-class _StartedTask:
-    """Process of a task, with a thread that reads its output and exchanges heartbeats with it."""
-
-    def __init__(
-        self,
-        task: Task,
-        process: Process,
-        show: Callable[[Task, str], None],
-    ) -> None:
-        self.process = process
-        self.start_time = time.monotonic()
-        self.serves = threading.Event()
-        self.last_line = ""
-        # Seconds since the last heartbeat; -inf before the first one. Each check adds LOOK_SECONDS,
-        # so time in which this process itself is stopped does not count.
-        self.silence = -math.inf
-        self.is_hung = False
-
-        def read() -> None:
-            assert process.stdin and process.stdout
-            for output in process.stdout:
-                if output == HEARTBEAT:
-                    self.silence = 0.0
-                    with contextlib.suppress(OSError, ValueError):  # the task is exiting
-                        process.stdin.write(HEARTBEAT)
-                        process.stdin.flush()
-                    continue
-                line = output.decode(errors="replace")
-                with contextlib.suppress(OSError):  # full disk: don't block the task
-                    show(task, line)
-                if line.strip() == READY_LINE.format(task):
-                    self.serves.set()
-                elif not is_noise(line) and not self.serves.is_set():
-                    self.last_line = line.strip()
-
-        self.reader = threading.Thread(target=read, name=f"tfw2v-{task}", daemon=True)
-        self.reader.start()
-
-    def kill_if_hung(self) -> None:
-        """Kill the process if its heartbeats have stopped. Call this every `LOOK_SECONDS`."""
-        self.silence += LOOK_SECONDS
-        if self.silence > HANGING_SECONDS and not self.is_hung:
-            self.is_hung = self.process.poll() is None
-            self.send(signal.SIGKILL)
-
-    def close_input(self) -> None:
-        """Close the task's standard input; the task then exits."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
-
-    def send(self, signal_number: int) -> None:
-        """Send a signal to the process and its children, unless the process has exited."""
-        if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal_number)
-
-    def close(self) -> None:
-        """Free the resources of a process that has exited."""
-        self.close_input()
-        self.process.wait()
-        self.reader.join(1.0)
-        # If a child of the task holds the stream open, the reader is still reading from it.
-        if not self.reader.is_alive():
-            assert self.process.stdout is not None
-            self.process.stdout.close()

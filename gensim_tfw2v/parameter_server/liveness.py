@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import MissingTasks, check_paths, wait_for_tasks
+from gensim_tfw2v.cluster.presence import Presence
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server.layout import Layout
 
@@ -19,20 +21,25 @@ PROBE_AFTER_SECONDS = 60.0
 #: Seconds without a newly trained unit after which training is given up.
 GIVE_UP_SECONDS = 900.0
 
-#: Part of the message of an InvalidArgumentError that a task raises after it was unreachable for a
-#: while, because it no longer has the tensors that were sent to it before.
-LOST_TENSOR_MESSAGE = "relevant tensor remote_handle"
-
 #: Maximum time in seconds for tasks to answer a probe.
 ANSWER_SECONDS = 5.0
 
 #: Seconds between two checks of the monitoring thread.
 PAUSE_SECONDS = 1.0
 
+#: Maximum length of TensorFlow's reason in an error message.
+MAX_REASON = 300
+
+#: Part of the message of an error that does not name the lost tasks.
+UNNAMED_LOSS = "a task was lost, or lost its parameters"
+
+#: TensorFlow's name of a task's devices, in its error messages.
+DEVICE = re.compile(r"/job:(ps|worker)/replica:\d+/task:(\d+)")
+
 
 @functools.cache
 def lost_errors() -> tuple[type[Exception], ...]:
-    """Return the types of errors that TensorFlow raises if a task is lost or was restarted."""
+    """Return the types of errors that mean that a task is lost, was restarted or lacks memory."""
     return (
         tf.errors.UnavailableError,
         tf.errors.AbortedError,
@@ -40,6 +47,7 @@ def lost_errors() -> tuple[type[Exception], ...]:
         tf.errors.DeadlineExceededError,
         tf.errors.FailedPreconditionError,
         tf.errors.NotFoundError,
+        tf.errors.ResourceExhaustedError,
     )
 
 
@@ -52,10 +60,16 @@ class Liveness:
     ----------
     tasks : sequence of Task
         ps and worker tasks of the training.
+
+    Attributes
+    ----------
+    presence : Presence
+        Mark of this process at the tasks.
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
+        self.presence = Presence(tasks)
         self._is_busy = False
         self._checking = threading.Lock()
         self.progress()
@@ -134,7 +148,7 @@ class Liveness:
         time.sleep(1.0)
         try:
             wait_for_tasks((task for task in self._tasks if task.role == "ps"), ANSWER_SECONDS)
-            with convert_task_errors():
+            with self.convert_errors():
                 for table in tables:
                     table.check()
         except ConnectionError:
@@ -147,32 +161,63 @@ class Liveness:
                 self._checking.release()
         return True
 
+    @contextlib.contextmanager
+    def convert_errors(self) -> Iterator[None]:
+        """Convert TensorFlow's errors about lost tasks to `ClusterLost`.
 
-@contextlib.contextmanager
-def convert_task_errors() -> Iterator[None]:
-    """Convert `lost_errors` and errors that contain `LOST_TENSOR_MESSAGE` to `ClusterLost`.
+        These are `lost_errors`. A task that has restarted lacks what was sent to it before, so
+        TensorFlow may raise errors of any type then. Any error counts if a task was lost.
 
-    Raises
-    ------
-    ClusterLost
-    """
-    try:
-        yield
-    except tf.errors.OpError as error:
-        if not isinstance(error, lost_errors()) and LOST_TENSOR_MESSAGE not in error.message:
-            raise
-        raise _as_cluster_lost(error) from error
-    except AssertionError as error:
-        # TensorFlow's coordinator fails an assertion about its count of closures if a ps task and a
-        # worker exit simultaneously.
-        if not isinstance(error.__context__, lost_errors()):
-            raise
-        raise _as_cluster_lost(error.__context__) from error
+        Raises
+        ------
+        ClusterLost
+        """
+        try:
+            yield
+        except tf.errors.OpError as error:
+            if not isinstance(error, lost_errors()):
+                if not self.presence.lost_tasks(ANSWER_SECONDS):
+                    raise
+            raise self._as_cluster_lost(error) from error
+        except AssertionError as error:
+            # TensorFlow's coordinator fails an assertion about its count of closures if a ps task
+            # and a worker exit simultaneously.
+            if not isinstance(error.__context__, lost_errors()):
+                raise
+            raise self._as_cluster_lost(error.__context__) from error
+
+    def _as_cluster_lost(self, error: tf.errors.OpError) -> ClusterLost:
+        """Convert an error of TensorFlow to `ClusterLost`, with the reason."""
+        reason = shorten_reason(error)
+        if not isinstance(error, tf.errors.ResourceExhaustedError):
+            return ClusterLost(f"{UNNAMED_LOSS} ({reason})")
+        devices = DEVICE.findall(error.message)
+        tasks = [task for task in self._tasks if (task.role, str(task.index)) in devices]
+        names = ", ".join(map(str, tasks)) or "a task"
+        return ClusterLost(f"{names} ran out of memory ({reason})", tasks)
+
+    def name_lost_tasks(self, error: ClusterLost) -> ClusterLost:
+        """Return an error with the names of the ps tasks that were lost.
+
+        These are tasks that have restarted or do not answer. If there are none, or the error
+        already names tasks, it is returned unchanged.
+        """
+        if error.tasks:
+            return error
+        lost_tasks = self.presence.lost_tasks(ANSWER_SECONDS)
+        lost_ps_tasks = [task for task in lost_tasks if task.role == "ps"]
+        if not lost_ps_tasks:
+            return error
+        verb = "was" if len(lost_ps_tasks) == 1 else "were"
+        loss = f"{', '.join(map(str, lost_ps_tasks))} {verb} lost"
+        return ClusterLost(str(error).replace(UNNAMED_LOSS, loss), lost_ps_tasks)
 
 
-def _as_cluster_lost(error: tf.errors.OpError) -> ClusterLost:
-    """Convert an error of TensorFlow to `ClusterLost`, with the reason of the error."""
-    # The first line of the message only contains the graph that failed, the last line the reason.
-    lines = [line.strip() for line in error.message.splitlines() if line.strip()]
-    reason = lines[-1] if lines else type(error).__name__
-    return ClusterLost(f"the cluster lost a task, or a task lost its parameters ({reason})")
+def shorten_reason(error: Exception) -> str:
+    """Return the message of an error on one line of limited length."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if isinstance(error, tf.errors.OpError):
+        # The first lines only contain the graph that failed, the last line the reason.
+        lines = [line.strip() for line in error.message.splitlines() if line.strip()][-1:]
+    reason = " ".join(lines) or type(error).__name__
+    return reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]} …"

@@ -10,7 +10,7 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
+from gensim_tfw2v.parameter_server.liveness import Liveness
 from gensim_tfw2v.parameter_server.text import is_shared_folder
 
 #: The ``tf.function`` of a job.
@@ -84,7 +84,7 @@ class _OnCluster:
         self._liveness = liveness
 
     def result(self) -> Any:
-        with convert_task_errors():
+        with self._liveness.convert_errors():
             result = self._scheduled.fetch()
         self._liveness.progress()
         return result

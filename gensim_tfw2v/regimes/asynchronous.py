@@ -16,7 +16,6 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of
-from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.threads import defer_interrupts, run_threads
 from gensim_tfw2v.regimes import Setup, Stop, never
@@ -92,7 +91,7 @@ class AsynchronousRegime(ParameterServerRegime):
                     report(unit_report)
 
         def end() -> None:
-            with contextlib.suppress(ClusterLost), convert_task_errors():
+            with contextlib.suppress(ClusterLost), self.workers.liveness.convert_errors():
                 self._queue.close()
 
         while jobs and not stop():

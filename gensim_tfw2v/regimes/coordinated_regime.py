@@ -50,6 +50,9 @@ PAUSE_SECONDS = 0.1
 #: creates would take much memory.
 N_COMPARED_ROWS = 1 << 14
 
+#: Requests that allocate or send the rows.
+LOADING_METHODS = ("open", "load")
+
 logger = logging.getLogger(__name__)
 
 
@@ -68,7 +71,9 @@ class CoordinatedRegime:
     Raises
     ------
     ClusterLost
-        If the coordinator cannot connect.
+        If the coordinator or a task exits while the coordinator connects.
+    ConnectionError
+        If the cluster cannot be used, for example because a task has a different version.
 
     Attributes
     ----------
@@ -158,13 +163,21 @@ class CoordinatedRegime:
         ClusterLost
             If the coordinator exits or does not answer in time. It is killed then, so that later
             calls fail immediately.
+        ConnectionError
+            If the coordinator cannot use the cluster when it opens it.
         """
         request_id = self._pipe.send(method, *arguments)
         try:
             self._wait(request_id, stop)
-        except ClusterLost:
+        except ClusterLost as loss:
             self._process.kill()
+            loss.is_loading = method in LOADING_METHODS
             raise
+        except ConnectionError as error:
+            self._process.kill()
+            if method == "open":
+                raise
+            raise ClusterLost(str(error)) from error
 
     def _wait(self, request_id: int, stop: Stop) -> None:
         """Process messages until the answer to a request arrives."""
@@ -212,7 +225,7 @@ class CoordinatedRegime:
         try:
             self._check()
         except ConnectionError as error:
-            raise ClusterLost(str(error)) from error
+            raise ClusterLost(str(error), getattr(error, "tasks", ())) from error
 
     def _check_time(self, start: float, seconds: float) -> None:
         if time.monotonic() > start + seconds:

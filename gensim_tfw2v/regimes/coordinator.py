@@ -8,7 +8,6 @@ import functools
 import logging
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from logging.handlers import QueueHandler
@@ -20,7 +19,7 @@ from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.monitor.task_log import TaskLog
-from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
+from gensim_tfw2v.parameter_server.liveness import Liveness, shorten_reason
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import name_process
 from gensim_tfw2v.processes.process_guards import prepare_environment
@@ -30,6 +29,8 @@ from gensim_tfw2v.regimes.coordinator_pipe import (
     Request,
     map_rows,
 )
+
+logger = logging.getLogger("gensim_tfw2v.regimes.coordinator")  # also if this is __main__
 
 #: Seconds between two heartbeats of the coordinator.
 ALIVE_SECONDS = 5.0
@@ -69,15 +70,21 @@ class Coordinator:
             "export": self.export,
         }
         try:
-            with self._liveness.busy(), convert_task_errors():
+            with self._liveness.busy(), self._liveness.convert_errors():
                 methods[request.method](*request.arguments)
             self._pipe.send("done", getattr(self._regime, "traffic", None))
-        except ConnectionError as error:
-            self._pipe.send("error", ClusterLost(str(error)))
-        except (Divergence, OSError) as error:  # OSError: such as a full disk
+        except ClusterLost as error:
+            self._pipe.send("error", self._liveness.name_lost_tasks(error))
+        except Divergence as error:
             self._pipe.send("error", error)
-        except Exception:
-            text = f"the coordinator failed:\n{traceback.format_exc()}"
+        except ConnectionError as error:
+            # a cluster that cannot be used, such as one with a different version
+            self._pipe.send("error", ConnectionError(str(error)))
+        except OSError as error:  # such as a full disk
+            self._pipe.send("error", error)
+        except Exception as error:
+            logger.debug("the coordinator failed", exc_info=True)
+            text = f"the coordinator failed: {type(error).__name__}: {shorten_reason(error)}"
             self._pipe.send("error", RuntimeError(text))
 
     def open(self, setup: ClusterSetup) -> None:
@@ -114,7 +121,7 @@ def make_regime(setup: ClusterSetup, liveness: Liveness) -> Any:
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     if setup.cluster is None:
         return setup.regime.make(setup.setup, LocalWorkers(setup.setup.config.workers))
-    coordinator = connect(setup.cluster, setup.ready_seconds)
+    coordinator = connect(setup.cluster, liveness.presence, setup.ready_seconds)
     workers = ClusterWorkers(coordinator, setup.cluster.servers(), liveness)
     return setup.regime.make(setup.setup, workers)
 
@@ -129,6 +136,7 @@ def main() -> None:
     package_logger = logging.getLogger("gensim_tfw2v")
     package_logger.setLevel(logging.INFO)
     package_logger.addHandler(QueueHandler(record_queue))
+    logger.setLevel(logging.DEBUG)
     threading.Thread(target=send_heartbeats, args=(pipe,), daemon=True).start()
     request = pipe.next_request()
     coordinator = Coordinator(pipe, *request.arguments)

@@ -8,16 +8,18 @@ cannot be read for a reason that may pass, such as a disk that does not respond,
 """
 
 import contextlib
+import errno
 import json
 import logging
 import os
 import shutil
 import threading
+import uuid
 import weakref
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 from gensim.models import KeyedVectors
@@ -62,23 +64,48 @@ def has_checkpoint(folder: Path) -> bool:
     return any(folder.glob(f"**/{_PREFIX}*[0-9]/{DESCRIPTION}"))
 
 
-def lock_folder(folder: Path) -> BinaryIO:
+class FolderLock(NamedTuple):
+    """Lock of a folder, until it is closed or the process exits.
+
+    Attributes
+    ----------
+    file : file
+        Locked file in the folder.
+    is_exclusive : bool
+        Whether no other training can use the folder. False if its file system has no locks.
+    """
+
+    file: BinaryIO
+    is_exclusive: bool
+
+    def close(self) -> None:
+        """Release the lock."""
+        self.file.close()
+
+
+def lock_folder(folder: Path) -> FolderLock:
     """Lock a folder for the checkpoints of one training, and create it if it is missing.
 
-    The lock lasts until the returned file is closed or the process exits. Raises a
-    `CheckpointError` if a different training has locked the folder, and an OSError if the folder is
-    not writable.
+    If the file system has no locks, a warning is logged. Raises a `CheckpointError` if a different
+    training has locked the folder, and an OSError if the folder is not writable.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / LOCK, "ab")  # noqa: SIM115
-    if try_lock(file) is False:  # None: the file system has no locks
+    is_locked = try_lock(file)
+    if is_locked is False:
         file.close()
         raise CheckpointError(
             f"{folder}: another training is using this checkpoint_dir; wait until it ends, "
             "or use a different folder"
         )
+    if is_locked is None:
+        logger.warning(
+            "%s: its file system has no locks, so nothing prevents a second training in this "
+            "checkpoint_dir: run only one. Only checkpoints of this process are removed from it",
+            folder,
+        )
     _locks.add(file)
-    return file
+    return FolderLock(file, is_exclusive=bool(is_locked))
 
 
 #: Locked files of this process. A forked child closes its copies. Otherwise it would keep the locks
@@ -101,20 +128,27 @@ class Checkpoints:
         Identity of the training, as values that JSON can encode. Only checkpoints with the same
         values are resumed, with one exception: ``epochs`` may be larger than in the checkpoint of a
         finished training. A training is finished if ``epoch`` of its state equals its ``epochs``.
+    is_exclusive : bool
+        Whether no other training can use the folder; see `lock_folder`. Otherwise only checkpoints
+        that this object has written are removed.
     """
 
-    def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, training: Mapping[str, Any], is_exclusive: bool = True
+    ) -> None:
         self.folder = folder
+        self.is_exclusive = is_exclusive
+        self._written: list[Path] = []  # finished checkpoints of this object
+        # the name of an unfinished checkpoint is unique, because a second training may write one
+        self._unfinished_suffix = f".{uuid.uuid4().hex[:8]}{_UNFINISHED}"
         # NumPy scalars are converted to Python numbers
         self.training = json.loads(json.dumps(training, default=lambda scalar: scalar.item()))
         self._writer: threading.Thread | None = None
         folder.mkdir(parents=True, exist_ok=True)
-        for unfinished in folder.glob(f"{_PREFIX}*{_UNFINISHED}"):
-            shutil.rmtree(unfinished, ignore_errors=True)
-        self._next = (
-            max(map(_parse_number, [*self._list_paths(), *self._list_paths(_DAMAGED)]), default=0)
-            + 1
-        )
+        if is_exclusive:
+            for unfinished in folder.glob(f"{_PREFIX}*{_UNFINISHED}"):
+                shutil.rmtree(unfinished, ignore_errors=True)
+        self._next = self._next_number()
 
     def save(
         self,
@@ -129,7 +163,9 @@ class Checkpoints:
         and training continues. `is_last` means that the training has finished.
         """
         self.wait()
-        path = self.folder / f"{_PREFIX}{self._next:06}"
+        if not self.is_exclusive:
+            self._next = self._next_number()
+        path = self._path(self._next)
         self._next += 1
         description = {"format": FORMAT, "training": self.training, "state": state}
         arguments = path, dict(arrays), json.dumps(description), is_last
@@ -218,6 +254,14 @@ class Checkpoints:
                 )
         return description
 
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{_PREFIX}{number:06}"
+
+    def _next_number(self) -> int:
+        """Return the first number after those of all checkpoints in the folder."""
+        paths = [*self._list_paths(), *self._list_paths(_DAMAGED)]
+        return max(map(_parse_number, paths), default=0) + 1
+
     def _list_paths(self, suffix: str = "") -> list[Path]:
         """Return all paths that are named like a checkpoint, with this suffix."""
         paths = self.folder.glob(f"{_PREFIX}*{suffix}")
@@ -234,7 +278,7 @@ class Checkpoints:
     def _write(
         self, path: Path, arrays: dict[str, np.ndarray], description: str, is_last: bool
     ) -> None:
-        unfinished = path.with_name(path.name + _UNFINISHED)
+        unfinished = path.with_name(path.name + self._unfinished_suffix)
         try:
             unfinished.mkdir()
             files = {name: _save(unfinished, name, array) for name, array in arrays.items()}
@@ -244,7 +288,7 @@ class Checkpoints:
                 json.dumps(content | {"checksum": _checksum(content)}), "utf-8"
             )
             _sync(description_path)
-            os.replace(unfinished, path)
+            path = self._rename(unfinished, path)
             _sync(self.folder)
         except OSError as error:
             logger.error(
@@ -254,27 +298,43 @@ class Checkpoints:
             )
             shutil.rmtree(unfinished, ignore_errors=True)
             return
-        for obsolete_path in [
-            *self._list_folders()[:-2],
-            *(self._list_paths(_DAMAGED) if is_last else ()),
-        ]:
-            _remove(obsolete_path)
+        self._written.append(path)
+        obsolete_paths = self._written[:-2]
+        if self.is_exclusive:
+            obsolete_paths = self._list_folders()[:-2]
+            if is_last:
+                obsolete_paths += self._list_paths(_DAMAGED)
+        for obsolete_path in obsolete_paths:
+            self._remove(obsolete_path)
+        del self._written[:-2]
+
+    def _rename(self, unfinished: Path, path: Path) -> Path:
+        """Give a checkpoint its final name, or the next one that is free; return its path."""
+        while True:
+            try:
+                os.replace(unfinished, path)
+                return path
+            except OSError as error:
+                is_taken = error.errno in (errno.ENOTEMPTY, errno.EEXIST)
+                if self.is_exclusive or not is_taken:
+                    raise
+            path = self._path(self._next_number())
+
+    def _remove(self, path: Path) -> None:
+        """Remove a checkpoint.
+
+        It is renamed first: if the process is killed before all files are removed, the remaining
+        ones are not mistaken for a checkpoint.
+        """
+        name = path.name.removesuffix(_DAMAGED)
+        unfinished = path.with_name(name + self._unfinished_suffix)
+        with contextlib.suppress(OSError):
+            os.replace(path, unfinished)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _parse_number(path: Path) -> int:
     return int(path.name.removeprefix(_PREFIX).partition(".")[0])
-
-
-def _remove(path: Path) -> None:
-    """Remove a checkpoint.
-
-    It is renamed first: if the process is killed before all files are removed, the remaining ones
-    are not mistaken for a checkpoint.
-    """
-    unfinished = path.with_name(path.name.removesuffix(_DAMAGED) + _UNFINISHED)
-    with contextlib.suppress(OSError):
-        os.replace(path, unfinished)
-    shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _set_aside(path: Path) -> Path:

@@ -76,7 +76,7 @@ class Training:
         self._is_due = threading.Event()
         self._signals: Mapping[int, Any] = {}  # signals that wait for the regime to stop
         # None if the cluster has not been lost since the last export
-        self._cluster_failures: ClusterLosses | None = None
+        self._cluster_losses: ClusterLosses | None = None
         self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
         self._fixed_options = FIXED
         self._checkpoints: Checkpoints | None = None
@@ -109,9 +109,12 @@ class Training:
                     lock_folder,
                 )
 
-                resources.callback(lock_folder(config.checkpoint_dir).close)
+                lock = lock_folder(config.checkpoint_dir)
+                resources.callback(lock.close)
                 description = description_of(model, corpus, self.seed)
-                self._checkpoints = Checkpoints(config.checkpoint_dir, description)
+                self._checkpoints = Checkpoints(
+                    config.checkpoint_dir, description, lock.is_exclusive
+                )
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
@@ -143,13 +146,32 @@ class Training:
         return Plan(self.config, vocabulary, self.corpus, loss_every, n_entries, self._kernel)
 
     def _open(self) -> None:
+        """Open the regime, again if its cluster is lost meanwhile; see `ClusterLosses`."""
+        try:
+            self._open_once()
+        except ClusterLost as loss:
+            self._losses().restart(loss, self._open_once)
+
+    def _open_once(self) -> None:
         """Open the regime."""
         epochs = [self._whole_epoch, *self._resumed_epoch.values()]
         n_units = max(len(epoch.units) for epoch in epochs)
-        self.regime = open_regime(
-            self.plan, n_units, self.seed, self._regime_stack, self._process_launcher
-        )
+        try:
+            self.regime = open_regime(
+                self.plan, n_units, self.seed, self._regime_stack, self._process_launcher
+            )
+        except ConnectionError:
+            self._regime_stack.close()  # stop the tasks that have started
+            raise
         release_memory()
+
+    def _losses(self) -> ClusterLosses:
+        """Return the losses of the cluster since the last export."""
+        if self._cluster_losses is None:
+            from gensim_tfw2v.training.cluster_losses import ClusterLosses
+
+            self._cluster_losses = ClusterLosses(self.plan, self.config.checkpoint_dir)
+        return self._cluster_losses
 
     def _open_log(self, options: TensorBoardLog) -> RunLog:
         from gensim_tfw2v.monitor.graph import objective_graph
@@ -271,7 +293,7 @@ class Training:
                     self.regime.train_epoch(remaining, report, self._must_stop)
                 has_stopped = self._must_stop()
                 self.export()
-            self._cluster_failures = None
+            self._cluster_losses = None
             remaining = [task for task in remaining if task.unit.index not in self.position.done]
             if remaining and not has_stopped:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
@@ -407,11 +429,7 @@ class Training:
             self._traffic = traffic
         self.weights.regime_is_ahead = False
         self._regime_stack.close()
-        if self._cluster_failures is None:
-            from gensim_tfw2v.training.cluster_losses import ClusterLosses
-
-            self._cluster_failures = ClusterLosses(self.config.checkpoint_dir)
-        self._cluster_failures.reopen(error, self._open)
+        self._losses().reopen(error, self._open_once)
 
     def _go_back(self) -> None:
         """Reset the position and the loss to the state of the model's arrays."""

@@ -132,6 +132,7 @@ class SubModelTraining(Training):
         return Checkpoints(
             self._checkpoints.folder / f"sub-model-{index:03}",
             self._checkpoints.training | {"sub-models": sampling, "number": index},
+            self._checkpoints.is_exclusive,
         )
 
     def _restore(self, index: int) -> bool:

@@ -13,8 +13,10 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster import launcher
 from gensim_tfw2v.cluster import local_cluster as local_module
 from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.regimes.coordinated_regime import CoordinatedRegime
 from tests.cluster.test_training import likeness, servers, trained
 
 LEE = datapath("lee_background.cor")
@@ -131,6 +133,61 @@ def test_killed_ps_or_fork_server_resumes_from_the_last_checkpoint(
     assert not servers()
 
 
+@pytest.mark.usefixtures("own_forks")
+def test_kills_during_the_start_do_not_end_the_training(monkeypatch, caplog):
+    """A worker is killed when it has started, then a fork server, then a coordinator."""
+    started, killed = [], []
+
+    def kill(process, what):
+        os.kill(process.pid, signal.SIGKILL)
+        killed.append(what)
+
+    start_module = launcher.ForkServer.start_module
+
+    def start_and_kill(server, module, *arguments, **options):
+        if module.startswith("tests."):  # the fork server itself
+            return start_module(server, module, *arguments, **options)
+        started.append(module.rpartition(".")[2])
+        if started == ["server", "server", "server"]:
+            kill(server.process, "fork server")
+            server.process.wait(60)
+        process = start_module(server, module, *arguments, **options)
+        if started == ["server", "server"]:
+            kill(process, "worker")
+        if started[-1] == "coordinator" and "coordinator" not in killed:
+            kill(process, "coordinator")
+        return process
+
+    monkeypatch.setattr(launcher.ForkServer, "start_module", start_and_kill)
+    model = trained("local:ps=1,worker=1", epochs=1)
+    assert killed == ["worker", "fork server", "coordinator"]
+    assert caplog.text.count("worker 0 (") == 1 and "ended with signal 9; its log is" in caplog.text
+    assert caplog.text.count("the fork server has ended") == 2  # an error, and a restart
+    assert caplog.text.count("the coordinator exited unexpectedly") == 1
+    assert caplog.text.count("; starting again") == 2
+    assert len(model.mean_losses) == 1 and not servers()
+
+
+@pytest.mark.usefixtures("shared_forks")
+def test_ps_that_is_lost_whenever_rows_are_loaded_is_named(monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.training.cluster_losses.MAX_LOSSES", 2)
+    killer = Killer(monkeypatch)
+    load = CoordinatedRegime.load
+
+    def kill_and_load(regime, arrays):
+        os.kill(killer.local.pid(killer.local.cluster.task("ps", 0)), signal.SIGKILL)
+        load(regime, arrays)
+
+    monkeypatch.setattr(CoordinatedRegime, "load", kill_and_load)
+    needs = (
+        r"^ps 0 \(127\.0\.0\.1:\d+\) was lost while rows were loaded, 3 times: it needs 1\.1 GB of "
+        r"memory; see tfw2v plan\. With --checkpoint-dir"
+    )
+    with pytest.raises(ClusterLost, match=needs):
+        trained("local:ps=1,worker=1", epochs=1)
+    assert not servers()
+
+
 #: Module of a restarted task, which imports TensorFlow only if it is still needed after 20 s.
 LATE = """
 import select, sys
@@ -155,14 +212,14 @@ coordinator.main()
 @pytest.fixture
 def standing(shared_forks, monkeypatch):
     """Cluster that outlives trainings, with coordinators of short timeouts."""
-    launcher = shared_forks(isolated=False)
+    shared_launcher = shared_forks(isolated=False)
     codes = {"gensim_tfw2v.regimes.coordinator": IMPATIENT, "gensim_tfw2v.cluster.server": LATE}
 
     class Launcher:
         @staticmethod
         def start_module(module, *arguments, **options):
             run = ("tests.forked", "run", codes[module], *arguments)
-            return launcher.start_module(*run, **options)
+            return shared_launcher.start_module(*run, **options)
 
     monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", Launcher.start_module)
     with local_module.LocalCluster(1, 1, process_launcher=Launcher()) as running:

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from gensim_tfw2v.cluster import local_cluster
+from gensim_tfw2v.cluster.incarnations import read_incarnations
 from gensim_tfw2v.cluster.local_cluster import (
     MAX_STARTS,
     OP_THREADS_VARIABLE,
@@ -87,7 +88,9 @@ def test_killed_task_is_named_and_can_be_restarted(shared_forks, caplog):
     launcher = shared_forks(isolated=False)
     with LocalCluster(n_ps=1, n_workers=1, process_launcher=launcher) as local:
         local.check()
-        worker = local.cluster.task("worker", 0)
+        ps, worker = local.cluster.servers()
+        incarnations = read_incarnations([ps, worker], 60)
+        assert incarnations == read_incarnations([ps, worker], 60)
         os.kill(local.pid(worker), signal.SIGKILL)
         deadline = time.monotonic() + 60
         with pytest.raises(TaskEnded, match=r"worker 0 \(.*\) ended with signal 9; its log"):
@@ -97,6 +100,8 @@ def test_killed_task_is_named_and_can_be_restarted(shared_forks, caplog):
         local.start(worker)
         local.wait([worker])
         local.check()
+        restarted = read_incarnations([ps, worker], 60)
+        assert restarted[ps] == incarnations[ps] and restarted[worker] != incarnations[worker]
         folder = local.log(worker).parent
         pids = [local.pid(task) for task in local.cluster.tasks()]
     assert not folder.exists() and all(map(gone, pids))

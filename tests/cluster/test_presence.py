@@ -40,10 +40,10 @@ train(Cluster((sys.argv[1],), (sys.argv[2],)), epochs=100_000, callbacks=[Tell()
 STAY = """
 import logging
 import sys
-from gensim_tfw2v.cluster.presence import hold_presence
+from gensim_tfw2v.cluster.presence import Presence
 from gensim_tfw2v.cluster.spec import Cluster
 logging.basicConfig(level=logging.INFO)
-assert not hold_presence(Cluster((sys.argv[1],), (sys.argv[2],)).servers(), 60)
+assert not Presence(Cluster((sys.argv[1],), (sys.argv[2],)).servers()).begin(60)
 print("here", flush=True)
 sys.stdin.read()
 """

@@ -13,6 +13,7 @@ from gensim_tfw2v.cluster import Cluster, MissingTasks, Task, sessions, wait_for
 from gensim_tfw2v.cluster import connect as connecting
 from gensim_tfw2v.cluster.connect import check_port, connect
 from gensim_tfw2v.cluster.local_cluster import free_ports
+from gensim_tfw2v.cluster.presence import Presence
 
 #: Server that starts after a delay. With "exit", the first call makes it exit, and start again.
 SERVER = """
@@ -124,8 +125,9 @@ def test_chief_port_in_use_is_reported_immediately(monkeypatch):
     monkeypatch.setattr("gensim_tfw2v.cluster.connect.PORT_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         chief = f"127.0.0.1:{taken.getsockname()[1]}"
+        cluster = Cluster(("127.0.0.1:1",), ("127.0.0.1:2",), chief)
         with pytest.raises(OSError, match="^chief 0 .* cannot listen at port"):
-            connect(Cluster(("127.0.0.1:1",), ("127.0.0.1:2",), chief), seconds=60)
+            connect(cluster, Presence(cluster.servers()), seconds=60)
 
 
 def test_tasks_that_do_not_answer_are_missing_and_the_others_blocked(monkeypatch):

@@ -17,7 +17,8 @@ from gensim_tfw2v.cluster import started_cluster
 from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.ssh_cluster import SshCluster
-from gensim_tfw2v.cluster.started_cluster import TaskEnded, is_noise, prefix_line
+from gensim_tfw2v.cluster.started_cluster import TaskEnded
+from gensim_tfw2v.cluster.started_task import is_noise, prefix_line
 
 TASKS = [Task("ps", 0, "a:1"), Task("worker", 1, "b:2")]
 
@@ -145,7 +146,7 @@ def test_workers_are_restarted_a_limited_number_of_times(caplog, monkeypatch, fa
 
 @pytest.mark.slow  # a task gives a sign of life every five seconds
 def test_hung_tasks_are_killed_and_workers_restarted(shared_forks, monkeypatch, caplog):
-    monkeypatch.setattr("gensim_tfw2v.cluster.started_cluster.HANGING_SECONDS", 8.0)
+    monkeypatch.setattr("gensim_tfw2v.cluster.started_task.HANGING_SECONDS", 8.0)
     local = LocalCluster(1, 1, process_launcher=shared_forks(isolated=False))
     with local, local.restarting():
         ps, worker = local.cluster.servers()

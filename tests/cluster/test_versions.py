@@ -46,6 +46,7 @@ import json, sys, time, logging
 logging.basicConfig(format="%(levelname)s %(message)s")
 from gensim_tfw2v.cluster import connect as module
 from gensim_tfw2v.cluster import handshake
+from gensim_tfw2v.cluster.presence import Presence
 from gensim_tfw2v.cluster.spec import Cluster
 check, took = handshake.check_versions, []
 def timed(tasks):
@@ -54,7 +55,8 @@ def timed(tasks):
     took.append(time.monotonic() - before)
 handshake.check_versions = timed
 try:
-    coordinator = module.connect(Cluster(*json.loads(sys.argv[1])), 60)
+    running = Cluster(*json.loads(sys.argv[1]))
+    coordinator = module.connect(running, Presence(running.servers()), 60)
 except ConnectionError as error:
     print(type(error).__name__, error, sep=": ")
     sys.exit(0)

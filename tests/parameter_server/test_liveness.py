@@ -8,27 +8,86 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server import liveness
-from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors, lost_errors
+from gensim_tfw2v.parameter_server.liveness import Liveness, lost_errors, shorten_reason
+
+PS = Task("ps", 0, "10.0.0.2:2222")
 
 
-@pytest.mark.parametrize("kind", lost_errors())
-def test_errors_of_lost_tasks_become_cluster_lost(kind):
+@pytest.fixture
+def monitor(monkeypatch):
+    """Monitor of two tasks."""
+    monkeypatch.setattr(liveness, "ANSWER_SECONDS", 0.3)
+    return Liveness([PS, Task("worker", 0, "10.0.0.3:2222")])
+
+
+def lose(monitor, task):
+    """Let a task be one that does not answer."""
+    monitor.presence._incarnations = {task: b"1"}
+
+
+@pytest.mark.parametrize("kind", sorted(lost_errors(), key=str))
+def test_errors_of_lost_tasks_become_cluster_lost(monitor, kind):
     message = "Graph execution error:\n\n  the reason \n"
+    event = "ran out of memory"
+    if kind is not tf.errors.ResourceExhaustedError:
+        event = "was lost, or lost its parameters"
     with (
-        pytest.raises(ClusterLost, match=r"lost its parameters \(the reason\)"),
-        convert_task_errors(),
+        pytest.raises(ClusterLost, match=rf"^a task {event} \(the reason\)$"),
+        monitor.convert_errors(),
     ):
         raise kind(None, None, message)
 
 
-def test_task_that_lost_its_tensors_is_cluster_lost():
-    message = "Unable to find the relevant tensor remote_handle: Op ID: 57, Output num: 0."
-    with pytest.raises(ClusterLost, match="Op ID: 57"), convert_task_errors():
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unable to find the relevant tensor remote_handle: Op ID: 57, Output num: 0.",
+        "Resource input tensor contains an invalid device",
+        "anything else",
+    ],
+)
+def test_any_error_after_the_loss_of_a_task_is_cluster_lost(monitor, message):
+    (port,) = free_ports(1)
+    ps = Task("ps", 0, f"127.0.0.1:{port}")
+    lose(monitor, ps)
+    with pytest.raises(ClusterLost) as raised, monitor.convert_errors():
         raise tf.errors.InvalidArgumentError(None, None, message)
+    error = monitor.name_lost_tasks(raised.value)
+    assert str(error) == f"{ps} was lost ({message})" and error.tasks == (ps,)
+    assert monitor.name_lost_tasks(error) is error
 
 
-def test_assertion_after_a_lost_task_is_cluster_lost():
-    with pytest.raises(ClusterLost, match="gone"), convert_task_errors():
+def test_task_that_does_not_answer_is_named(monitor):
+    (port,) = free_ports(1)
+    ps = Task("ps", 0, f"127.0.0.1:{port}")
+    lose(monitor, ps)
+    with pytest.raises(ClusterLost) as raised, monitor.convert_errors():
+        raise tf.errors.UnavailableError(None, None, "Socket closed")
+    error = monitor.name_lost_tasks(raised.value)
+    assert str(error) == f"{ps} was lost (Socket closed)" and error.tasks == (ps,)
+
+
+def test_task_without_memory_is_named(monitor):
+    message = (
+        "OOM when allocating tensor with shape[40000,100] and type float on "
+        "/job:ps/replica:0/task:0/device:CPU:0 by allocator cpu"
+    )
+    named = r"^ps 0 \(10\.0\.0\.2:2222\) ran out of memory \(OOM when"
+    with pytest.raises(ClusterLost, match=named) as raised, monitor.convert_errors():
+        raise tf.errors.ResourceExhaustedError(None, None, message)
+    assert raised.value.tasks == (PS,)
+
+
+def test_reason_is_one_line_of_limited_length():
+    error = tf.errors.InternalError(None, None, "a graph\n" * 500 + "x" * 2500)
+    reason = shorten_reason(error)
+    assert reason.startswith("xxx") and len(reason) < 400
+    assert shorten_reason(ValueError("two\n  lines")) == "two lines"
+    assert shorten_reason(KeyError()) == "KeyError"
+
+
+def test_assertion_after_a_lost_task_is_cluster_lost(monitor):
+    with pytest.raises(ClusterLost, match="gone"), monitor.convert_errors():
         try:
             raise tf.errors.UnavailableError(None, None, "gone")
         except tf.errors.UnavailableError:
@@ -43,8 +102,8 @@ def test_assertion_after_a_lost_task_is_cluster_lost():
         tf.errors.InvalidArgumentError(None, None, "x"),
     ],
 )
-def test_other_errors_are_not_converted(error):
-    with pytest.raises(type(error)), convert_task_errors():
+def test_other_errors_are_not_converted(monitor, error):
+    with pytest.raises(type(error)), monitor.convert_errors():
         raise error
 
 
