@@ -1,7 +1,8 @@
 """``tfw2v cluster`` starts and watches whole clusters; ``tfw2v task`` runs one ps or worker.
 
 The training named after ``--`` runs in a separate process. If that process is killed, the command
-restarts it. If the command exits, the training exits, too.
+restarts it. If the command exits, the training exits, too. ``check`` after ``--`` instead measures
+the links of the cluster.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -22,6 +23,7 @@ import typer
 from gensim_tfw2v.cli import started
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
 from gensim_tfw2v.cli.corpus_argument import is_stream
+from gensim_tfw2v.cli.link_check import check
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.files.temporary import TemporaryFolder
@@ -29,7 +31,8 @@ from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.processes.children import start_module
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.cluster import Task
+    from gensim_tfw2v.cluster import Cluster, Task
+    from gensim_tfw2v.cluster.launcher import Process
 
 #: Settings of Typer for a command whose own options end at ``--`` or ``train``. The words after it
 #: are the training's command line.
@@ -43,11 +46,13 @@ EXIT_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
 _trainings.command(cls=Command, context_settings=HELP)(train)
+_checks = typer.Typer(add_completion=False)
+_checks.command(cls=Command, context_settings=HELP)(check)
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Start, watch and stop clusters.")
 
 
-for command in (started.ls, started.logs, started.stop):
+for command in (check, started.ls, started.logs, started.stop):
     app.command(cls=Command)(command)
 
 
@@ -78,9 +83,11 @@ def ssh(
 
     Starts each task over ssh, which must not ask for a password, and shows its output. Tasks that
     exit are restarted. The training itself runs on this machine; when it ends, all tasks stop. If
-    a ps or the training is lost, so is the work since the last checkpoint.
+    a ps or the training is lost, so is the work since the last checkpoint. With -- check, links are
+    measured instead, as by tfw2v cluster check.
     """
-    arguments, values = parse_training(context)
+    is_check = _names_check(context)
+    arguments, values = parse_check(context) if is_check else parse_training(context)
 
     from gensim_tfw2v.cluster.spec import read_hosts
     from gensim_tfw2v.cluster.ssh_cluster import SshCluster
@@ -99,13 +106,17 @@ def ssh(
         raise BadInput("--ssh is empty: give the OpenSSH client, as in --ssh 'ssh -p 2200'")
     if shutil.which(client[0]) is None:
         raise BadInput(f"--ssh is {quoted(ssh)}: no program {quoted(client[0])} is installed here")
-    log_dir = None if values["log_dir"] is None else os.path.abspath(values["log_dir"])
+    log_dir = None if values.get("log_dir") is None else os.path.abspath(values["log_dir"])
     tasks = SshCluster(cluster, _show, client, command, seconds, log_dir)
     if dry_run:
         for task in cluster.servers():
             print(shlex.join(tasks.arguments(task)))
-        print(shlex.join(["tfw2v", "train", *arguments, "--hosts", str(hosts)]))
+        program = ["cluster", "check"] if is_check else ["train"]
+        print(shlex.join(["tfw2v", *program, *arguments, "--hosts", str(hosts)]))
         return
+    if is_check:
+        with tasks:
+            _run_check(arguments, cluster)
     config = {"TF_CONFIG": cluster.tf_config("chief", 0)}
     with checkpoint_arguments(arguments, values) as training, tasks, tasks.restarting():
         supervise([*training, "--cluster", "TF_CONFIG"], config)
@@ -128,8 +139,16 @@ def local(
     """Run a training on a local cluster: tfw2v cluster local -- train CORPUS -o MODEL.
 
     Starts, watches and stops the tasks. A killed worker is restarted. If a ps, the coordinator or
-    the command itself is killed, training resumes from the last checkpoint.
+    the command itself is killed, training resumes from the last checkpoint. With -- check, links
+    are measured instead, as by tfw2v cluster check.
     """
+    if _names_check(context):
+        arguments, _ = parse_check(context)
+
+        from gensim_tfw2v.cluster.local_cluster import LocalCluster
+
+        with LocalCluster(ps_tasks, worker_tasks) as tasks:
+            _run_check(arguments, tasks.cluster, tasks.start_module)
     with checkpoint_arguments(*parse_training(context)) as command:
         supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
 
@@ -216,6 +235,28 @@ def task(
     serve()
 
 
+def _names_check(context: typer.Context) -> bool:
+    """Return whether ``check`` follows ``--`` instead of a training."""
+    return context.args[:1] == ["check"]
+
+
+def parse_check(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
+    """Return the arguments after ``check``, and the values of the parameters of `check`."""
+    require("tfw2v cluster", "tensorflow")
+    return _parse_program(context, _checks, "tfw2v cluster check")
+
+
+def _parse_program(
+    context: typer.Context, program: typer.Typer, name: str
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the arguments of the program after ``--``, and the values of its parameters."""
+    arguments = context.args[1:]
+    for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
+        raise BadInput(f"{argument} is set by this command: leave it out after --")
+    parser = typer.main.get_command(program)
+    return arguments, parser.make_context(name, list(arguments)).params
+
+
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments after ``train``, and the values of the parameters of `train`."""
     require("tfw2v cluster", "tensorflow")
@@ -225,11 +266,7 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
             f"give the training after --, as in: {context.command_path} -- train CORPUS -o "
             f"MODEL{got}"
         )
-    arguments = context.args[1:]
-    for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
-        raise BadInput(f"{argument} is set by this command: leave it out after --")
-    parser = typer.main.get_command(_trainings)
-    values = parser.make_context("tfw2v train", list(arguments)).params
+    arguments, values = _parse_program(context, _trainings, "tfw2v train")
     if is_stream(Path(values["corpus"])):
         raise BadInput(
             f"{values['corpus']}: a stream cannot be read again when a training restarts; write "
@@ -261,18 +298,7 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
     waits for its exit. It also exits if this process is killed.
     """
     for restart in range(MAX_RESTARTS + 1):
-        process = start_module("gensim_tfw2v.cli.start", *command, environment=environment)
-        try:
-            status = process.wait()
-        except BaseException as error:
-            is_interrupted = isinstance(error, KeyboardInterrupt)
-            status = _stop(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
-            if status > 0:
-                raise typer.Exit(status) from error  # the training has printed its checkpoints
-            raise
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
+        status = _wait(start_module("gensim_tfw2v.cli.start", *command, environment=environment))
         if status >= 0:
             raise typer.Exit(status)
         if restart < MAX_RESTARTS:
@@ -284,7 +310,34 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
     fail(f"the training was killed {MAX_RESTARTS + 1} times", status=1)
 
 
-def _stop(process: subprocess.Popen[bytes], signal_number: int) -> int:
+def _run_check(
+    arguments: Sequence[str], cluster: Cluster, start: Callable[..., Process] = start_module
+) -> NoReturn:
+    """Measure the links of a cluster in a separate process, which `start` starts, and exit."""
+    config = {"TF_CONFIG": cluster.tf_config("ps", 0)}
+    command = ("cluster", "check", *arguments)
+    status = _wait(start("gensim_tfw2v.cli.start", *command, environment=config))
+    if status < 0:
+        fail(f"the check was killed by signal {-status}", status=1)
+    raise typer.Exit(status)
+
+
+def _wait(process: Process) -> int:
+    """Wait until a process of this tool exits; stop it after an interrupt. Return its status."""
+    try:
+        return process.wait()
+    except BaseException as error:
+        is_interrupted = isinstance(error, KeyboardInterrupt)
+        status = _stop(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
+        if status > 0:
+            raise typer.Exit(status) from error  # the process has printed its results so far
+        raise
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def _stop(process: Process, signal_number: int) -> int:
     """Send a signal to a process, or kill it if it does not exit in time; return its status."""
     process.send_signal(signal_number)
     try:
@@ -292,5 +345,5 @@ def _stop(process: subprocess.Popen[bytes], signal_number: int) -> int:
             process.wait(EXIT_SECONDS)
     finally:  # a second Ctrl-C interrupts the wait
         process.kill()
-        process.wait()
-    return process.returncode
+        status = process.wait()
+    return status
