@@ -9,6 +9,7 @@ A transfer is timed as the difference of two calls: in one, a large tensor is tr
 other, one of its elements. So the time of everything else, such as filling the tensor, cancels.
 """
 
+import functools
 import itertools
 import logging
 import math
@@ -33,9 +34,15 @@ from gensim_tfw2v.processes.threads import in_threads
 
 logger = logging.getLogger(__name__)
 
+#: Bytes of a float32 element.
+ELEMENT_BYTES = 4
+
 #: Numbers of float32 elements to transfer: 32 KiB to 32 MiB. They grow until a transfer is long
 #: enough.
-SIZES = tuple(8192 * 4**power for power in range(6))
+SIZES = tuple((32 << 10) // ELEMENT_BYTES * 4**power for power in range(6))
+
+#: The same for the coordinator, whose calls take longer to pack: up to 8 MiB.
+COORDINATOR_SIZES = SIZES[:-1]
 
 #: Minimum seconds of a transfer: shorter ones are inaccurate, because their first bytes are slow.
 MIN_TRANSFER_SECONDS = 0.3
@@ -49,8 +56,8 @@ ROUND_TRIP_CALLS = 10
 #: Number of successive round trips in a call.
 ROUND_TRIPS = 4
 
-#: Time limit in seconds for measuring a link.
-LINK_SECONDS = 20.0
+#: Time limit in seconds for each figure of a link.
+FIGURE_SECONDS = 10.0
 
 
 def measure_links(cluster: Cluster, seconds: float = READY_SECONDS) -> Iterator[Link]:
@@ -84,30 +91,19 @@ def measure_links(cluster: Cluster, seconds: float = READY_SECONDS) -> Iterator[
 
 def measure_link(source: Task, target: Task) -> Link:
     """Measure the link between a worker and a ps, or between the coordinator and a task."""
-    is_coordinators = source.role == "chief"
-    measure = _measure_coordinator_link if is_coordinators else _measure_worker_link
+    measure = _measure_coordinator_link if source.role == "chief" else _measure_worker_link
     try:
-        return Link(source, target, *measure(source, target, _Deadline(LINK_SECONDS)))
+        return Link(source, target, *measure(source, target))
     except tf.errors.DeadlineExceededError:
         problem = (
-            f"small messages pass, but no {4 * SIZES[0] // 1024} KiB within {LINK_SECONDS:g} s; "
-            "check the MTU of the network"
+            f"{task_name(source)} and {target} exchange small messages, but not "
+            f"{SIZES[0] * ELEMENT_BYTES >> 10} KiB within {FIGURE_SECONDS:g} s; check the MTU of "
+            "the network"
         )
     except tf.errors.OpError as error:
-        problem = f"lost during the measurement ({error.message.splitlines()[0][:100]})"
+        reason = error.message.partition("\n")[0][:100]
+        problem = f"{task_name(source)} and {target} lost each other ({reason})"
     return Link(source, target, problem=problem)
-
-
-class _Deadline:
-    """Time limit of several calls together."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    @property
-    def seconds(self) -> float:
-        """Remaining seconds; above 0, because 0 would be no limit to TensorFlow."""
-        return max(0.01, self._end - time.monotonic())
 
 
 def _find_problems(pairs: Sequence[tuple[Task, Task]], seconds: float) -> dict[Any, str]:
@@ -129,6 +125,8 @@ def _find_problems(pairs: Sequence[tuple[Task, Task]], seconds: float) -> dict[A
         for receiver, sender in itertools.permutations(pair)
         if receiver.role != "chief" and sender.role != "chief" and not {*pair} & {*missing}
     ]
+    if unreachable:
+        tf.float32  # noqa: B018  # imports TensorFlow, which several threads must not do at once
     for _ in range(2):  # a task may have restarted during the first attempt
         are_reachable = in_threads(
             lambda path, _: _can_receive(*path), unreachable, threads=PATH_THREADS
@@ -164,21 +162,22 @@ def _can_receive(receiver: Task, sender: Task) -> bool:
     return True
 
 
-def _measure_worker_link(worker: Task, ps: Task, deadline: _Deadline) -> tuple[float, float, float]:
+def _measure_worker_link(worker: Task, ps: Task) -> tuple[float, float, float]:
     """Return the rates at which a worker sends and receives, and the round-trip time."""
-    sent_rate = _measure_received_rate(ps, worker, deadline)
-    received_rate = _measure_received_rate(worker, ps, deadline)
-    return sent_rate, received_rate, _measure_round_trip(worker, ps, deadline)
+    round_trip = _measure_round_trip(worker, ps)
+    sent_rate = _measure_received_rate(ps, worker)
+    return sent_rate, _measure_received_rate(worker, ps), round_trip
 
 
-def _measure_received_rate(receiver: Task, sender: Task, deadline: _Deadline) -> float:
+def _measure_received_rate(receiver: Task, sender: Task) -> float:
     """Return the bytes/s at which a task receives data that it requests from another one."""
     with tf.Graph().as_default() as graph:
         payloads = {size: _add_payload(receiver, sender, size) for size in SIZES}
-    with session((receiver, sender), graph, operation_seconds=deadline.seconds) as run:
+    with session((receiver, sender), graph, operation_seconds=FIGURE_SECONDS) as run:
         return _measure_rate(
-            lambda size: run(payloads[size][0], seconds=deadline.seconds),
-            lambda size: run(payloads[size][1], seconds=deadline.seconds),
+            SIZES,
+            lambda size, seconds: run(payloads[size][0], seconds=seconds),
+            lambda size, seconds: run(payloads[size][1], seconds=seconds),
         )
 
 
@@ -195,15 +194,18 @@ def _add_payload(receiver: Task, sender: Task, size: int) -> tuple[Any, Any]:
         return payload[0], element + tf.random.uniform([])
 
 
-def _measure_round_trip(worker: Task, ps: Task, deadline: _Deadline) -> float:
+def _measure_round_trip(worker: Task, ps: Task) -> float:
     """Return the seconds in which a number travels from a worker to a ps and back."""
     with tf.Graph().as_default() as graph:
         short = _add_round_trips(worker, ps, 1)
         long = _add_round_trips(worker, ps, 1 + ROUND_TRIPS)
-    with session((worker, ps), graph, operation_seconds=deadline.seconds) as run:
+    deadline = time.monotonic() + FIGURE_SECONDS
+    with session((worker, ps), graph, operation_seconds=FIGURE_SECONDS) as run:
         short_seconds, long_seconds = (
-            _time_fastest(lambda call=call: run(call, seconds=deadline.seconds), ROUND_TRIP_CALLS)
-            for call in (short, long)
+            _time_fastest(
+                lambda seconds, total=total: run(total, seconds=seconds), ROUND_TRIP_CALLS, deadline
+            )
+            for total in (short, long)
         )
     return max(1e-6, (long_seconds - short_seconds) / ROUND_TRIPS)
 
@@ -217,50 +219,63 @@ def _add_round_trips(worker: Task, ps: Task, n_trips: int) -> Any:
     return total
 
 
-def _measure_coordinator_link(
-    _: Task, target: Task, deadline: _Deadline
-) -> tuple[float, float, float]:
+def _measure_coordinator_link(_: Task, target: Task) -> tuple[float, float, float]:
     """Return the rates at which this process sends and receives, and the round-trip time."""
     with graph_of(target) as graph:
         upload = tf.compat.v1.placeholder(tf.float32, [None])
         first = upload[0]
-        downloads = {size: tf.fill([size], tf.random.uniform([])) for size in SIZES}
+        downloads = {size: tf.fill([size], tf.random.uniform([])) for size in COORDINATOR_SIZES}
         elements = {size: payload[0] for size, payload in downloads.items()}
-    arrays = {size: np.ones(size, np.float32) for size in (1, *SIZES)}
-    with session([target], graph, operation_seconds=deadline.seconds) as run:
+    arrays = {size: np.ones(size, np.float32) for size in (1, *COORDINATOR_SIZES)}
+    with session([target], graph, operation_seconds=FIGURE_SECONDS) as run:
 
-        def send(size: int) -> Any:
-            return run(first, {upload: arrays[size]}, deadline.seconds)
+        def send(size: int, seconds: float) -> Any:
+            return run(first, {upload: arrays[size]}, seconds)
 
-        sent_rate = _measure_rate(send, lambda _: send(1))
+        deadline = time.monotonic() + FIGURE_SECONDS
+        round_trip = _time_fastest(functools.partial(send, 1), ROUND_TRIP_CALLS, deadline)
+        sent_rate = _measure_rate(COORDINATOR_SIZES, send, lambda _, seconds: send(1, seconds))
         received_rate = _measure_rate(
-            lambda size: run(downloads[size], seconds=deadline.seconds),
-            lambda size: run(elements[size], seconds=deadline.seconds),
+            COORDINATOR_SIZES,
+            lambda size, seconds: run(downloads[size], seconds=seconds),
+            lambda size, seconds: run(elements[size], seconds=seconds),
         )
-        return sent_rate, received_rate, _time_fastest(lambda: send(1), ROUND_TRIP_CALLS)
+        return sent_rate, received_rate, round_trip
 
 
-def _measure_rate(transfer: Callable[[int], Any], skip: Callable[[int], Any]) -> float:
-    """Return the bytes/s of a transfer.
+#: Function of a number of elements and a time limit in seconds, which calls a task.
+_Transfer = Callable[[int, float], Any]
 
-    Both functions are called with a number of elements. `transfer` transfers all of them, and
-    `skip` does the same except for the transfer.
+
+def _measure_rate(sizes: Sequence[int], transfer: _Transfer, skip: _Transfer) -> float:
+    """Return the bytes/s of a transfer, measured for growing sizes until it is long enough.
+
+    `transfer` transfers a number of elements, and `skip` does the same except for the transfer.
     """
     rate = 0.0
-    for size in SIZES:
-        seconds = _time_fastest(lambda size=size: transfer(size), CALLS)
-        seconds -= _time_fastest(lambda size=size: skip(size), CALLS)
-        rate = 4 * size / max(seconds, 1e-6)
+    deadline = time.monotonic() + FIGURE_SECONDS
+    for size in sizes:
+        try:
+            seconds = _time_fastest(functools.partial(transfer, size), CALLS, deadline)
+            seconds -= _time_fastest(functools.partial(skip, size), CALLS, deadline)
+        except tf.errors.DeadlineExceededError:
+            if not rate:
+                raise
+            break  # too slow for this size
+        rate = ELEMENT_BYTES * size / max(seconds, 1e-6)
         if seconds >= MIN_TRANSFER_SECONDS:
             break
     return rate
 
 
-def _time_fastest(call: Callable[[], Any], n_calls: int) -> float:
-    """Return the seconds of the fastest of several calls."""
+def _time_fastest(call: Callable[[float], Any], n_calls: int, deadline: float) -> float:
+    """Return the seconds of the fastest of several calls, which end at a deadline.
+
+    `call` is a function of a time limit in seconds.
+    """
     fastest = math.inf
     for _ in range(n_calls):
-        start = time.perf_counter()
-        call()
-        fastest = min(fastest, time.perf_counter() - start)
+        start = time.monotonic()
+        call(max(0.01, deadline - start))  # 0 would be no limit
+        fastest = min(fastest, time.monotonic() - start)
     return fastest
