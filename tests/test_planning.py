@@ -30,7 +30,7 @@ from gensim_tfw2v.planning import (
 )
 from gensim_tfw2v.planning.links import ClusterLinks, WorkerLink
 from gensim_tfw2v.planning.memory import machine_request
-from gensim_tfw2v.planning.speed import WordSeconds, link_limit, transfer_seconds
+from gensim_tfw2v.planning.speed import ENTRY_BYTES, WordSeconds, link_limit, transfer_seconds
 from gensim_tfw2v.planning.workload import column_bytes, distinct_rows, row_bytes
 from gensim_tfw2v.regimes.parameter_server import layout_class
 from tests.engines import step_engine
@@ -375,6 +375,12 @@ def test_slow_link_of_the_coordinator_limits_the_text():
     machines = Machines(4, 2, 2, links=links)
     expected = link_limit(1e-9, Machines(4, 2, net=1e4), 2)
     assert link_limit(1e-9, machines, 2) == pytest.approx(expected)
+
+
+def test_slowest_link_of_the_coordinator_limits_sub_models():
+    choices = plan(measured(chief0_worker1=(1e5, 2e-4)))
+    assert choices["sub-models"].words_per_second == pytest.approx(4 * 1e5 / ENTRY_BYTES)
+    assert choices["rows"].words_per_second == plan(measured())["rows"].words_per_second
 
 
 def test_average_weights_workers_by_their_speeds():

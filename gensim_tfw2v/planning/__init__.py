@@ -15,6 +15,7 @@ from gensim_tfw2v.planning.speed import (
     Machines,
     WordSeconds,
     link_limit,
+    text_limit,
     transfer_seconds,
 )
 from gensim_tfw2v.planning.workload import (
@@ -225,9 +226,10 @@ def _estimate(
     raw_bytes = work.frequencies.kept * max(traffic)  # per raw word, in the busier direction
     speed = seconds.speed
     bound = seconds.bottleneck
-    # `link_limit` always includes the coordinator's link: without ps tasks, no other one is shared
-    n_senders = machines.workers if from_coordinator else machines.shards
-    limit = link_limit(raw_bytes, machines, n_senders)
+    if from_coordinator:
+        limit = text_limit(machines)
+    else:
+        limit = link_limit(raw_bytes, machines, machines.shards)
     if limit < speed:
         speed = limit
         bound = "network"

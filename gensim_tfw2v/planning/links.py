@@ -33,12 +33,15 @@ class ClusterLinks(NamedTuple):
         Number of ps tasks.
     ps_net, coordinator_net : float
         Bytes/s of the slowest ps, and of the coordinator.
+    text_net : float
+        Bytes/s from the coordinator to the worker with the slowest link.
     """
 
     workers: tuple[WorkerLink, ...]
     n_ps: int
     ps_net: float
     coordinator_net: float
+    text_net: float
 
     @classmethod
     def from_measurements(cls, links: Iterable[Link]) -> "ClusterLinks":
@@ -74,4 +77,4 @@ class ClusterLinks(NamedTuple):
             latency = max(round_trips[worker, ps] for ps in range(n_ps))
             workers.append(WorkerLink(min(max(own_rates), n_ps * min(own_rates)), latency))
         ps_net = min(max(rates[worker, ps] for worker in range(n_workers)) for ps in range(n_ps))
-        return cls(tuple(workers), n_ps, ps_net, max(coordinator_rates))
+        return cls(tuple(workers), n_ps, ps_net, max(coordinator_rates), min(coordinator_rates))

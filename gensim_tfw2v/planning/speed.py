@@ -155,3 +155,14 @@ def link_limit(bytes_per_word: float, machines: Machines, n_senders: int) -> flo
         sender_net * n_senders / (bytes_per_word * machines.workers),
         coordinator_net / (ENTRY_BYTES * machines.workers),
     )
+
+
+def text_limit(machines: Machines) -> float:
+    """Return the raw words/s of each worker at which the coordinator can send the text.
+
+    All workers train equally many words, so the slowest link counts.
+    """
+    if machines.links is None:
+        return machines.net / (ENTRY_BYTES * machines.workers)
+    shared_net = machines.links.coordinator_net / machines.workers
+    return min(shared_net, machines.links.text_net) / ENTRY_BYTES
