@@ -28,7 +28,7 @@ from gensim_tfw2v.planning import (
     Workload,
     compare,
 )
-from gensim_tfw2v.planning.links import ClusterLinks, WorkerLink
+from gensim_tfw2v.planning.measured_links import ClusterLinks, WorkerLink
 from gensim_tfw2v.planning.memory import machine_request
 from gensim_tfw2v.planning.speed import ENTRY_BYTES, WordSeconds, link_limit, transfer_seconds
 from gensim_tfw2v.planning.workload import column_bytes, distinct_rows, row_bytes

@@ -1,8 +1,8 @@
 """``tfw2v cluster`` starts and watches whole clusters; ``tfw2v task`` runs one ps or worker.
 
 The training named after ``--`` runs in a separate process. If that process is killed, the command
-restarts it. If the command exits, the training exits, too. ``check`` after ``--`` instead measures
-the links of the cluster.
+restarts it. If the command exits, the training exits, too. ``cluster check`` after ``--``
+measures the links of the cluster instead.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from gensim_tfw2v.cli import started
+from gensim_tfw2v.cli.check import check
 from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
 from gensim_tfw2v.cli.corpus_argument import is_stream
-from gensim_tfw2v.cli.link_check import check
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.cli.usage import HELP, Command, Group
 from gensim_tfw2v.files.temporary import TemporaryFolder
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 #: Settings of Typer for a command whose own options end at ``--`` or ``train``. The words after it
 #: are the training's command line.
 TRAINING_SETTINGS = {"allow_extra_args": True, "allow_interspersed_args": False}
+
+#: Words after ``--`` for a check of the links instead of a training.
+CHECK = ["cluster", "check"]
 
 #: Maximum number of restarts of a killed training.
 MAX_RESTARTS = 10
@@ -83,8 +86,8 @@ def ssh(
 
     Starts each task over ssh, which must not ask for a password, and shows its output. Tasks that
     exit are restarted. The training itself runs on this machine; when it ends, all tasks stop. If
-    a ps or the training is lost, so is the work since the last checkpoint. With -- check, links are
-    measured instead, as by tfw2v cluster check.
+    a ps or the training is lost, so is the work since the last checkpoint. To measure the links
+    between the hosts instead, end the command with -- cluster check.
     """
     is_check = _names_check(context)
     arguments, values = parse_check(context) if is_check else parse_training(context)
@@ -111,7 +114,7 @@ def ssh(
     if dry_run:
         for task in cluster.servers():
             print(shlex.join(tasks.arguments(task)))
-        program = ["cluster", "check"] if is_check else ["train"]
+        program = CHECK if is_check else ["train"]
         print(shlex.join(["tfw2v", *program, *arguments, "--hosts", str(hosts)]))
         return
     if is_check:
@@ -139,15 +142,15 @@ def local(
     """Run a training on a local cluster: tfw2v cluster local -- train CORPUS -o MODEL.
 
     Starts, watches and stops the tasks. A killed worker is restarted. If a ps, the coordinator or
-    the command itself is killed, training resumes from the last checkpoint. With -- check, links
-    are measured instead, as by tfw2v cluster check.
+    the command itself is killed, training resumes from the last checkpoint.
     """
     if _names_check(context):
         arguments, _ = parse_check(context)
 
         from gensim_tfw2v.cluster.local_cluster import LocalCluster
 
-        with LocalCluster(ps_tasks, worker_tasks) as tasks:
+        tasks = LocalCluster(ps_tasks, worker_tasks)
+        with tasks:
             _run_check(arguments, tasks.cluster, tasks.start_module)
     with checkpoint_arguments(*parse_training(context)) as command:
         supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
@@ -236,21 +239,20 @@ def task(
 
 
 def _names_check(context: typer.Context) -> bool:
-    """Return whether ``check`` follows ``--`` instead of a training."""
-    return context.args[:1] == ["check"]
+    """Return whether ``cluster check`` follows ``--`` instead of a training."""
+    return context.args[: len(CHECK)] == CHECK
 
 
 def parse_check(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
-    """Return the arguments after ``check``, and the values of the parameters of `check`."""
+    """Return the arguments after ``cluster check``, and the values of its parameters."""
     require("tfw2v cluster", "tensorflow")
-    return _parse_program(context, _checks, "tfw2v cluster check")
+    return _parse_program(context.args[len(CHECK) :], _checks, "tfw2v cluster check")
 
 
 def _parse_program(
-    context: typer.Context, program: typer.Typer, name: str
+    arguments: list[str], program: typer.Typer, name: str
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments of the program after ``--``, and the values of its parameters."""
-    arguments = context.args[1:]
     for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
         raise BadInput(f"{argument} is set by this command: leave it out after --")
     parser = typer.main.get_command(program)
@@ -266,7 +268,7 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
             f"give the training after --, as in: {context.command_path} -- train CORPUS -o "
             f"MODEL{got}"
         )
-    arguments, values = _parse_program(context, _trainings, "tfw2v train")
+    arguments, values = _parse_program(context.args[1:], _trainings, "tfw2v train")
     if is_stream(Path(values["corpus"])):
         raise BadInput(
             f"{values['corpus']}: a stream cannot be read again when a training restarts; write "
@@ -315,8 +317,8 @@ def _run_check(
 ) -> NoReturn:
     """Measure the links of a cluster in a separate process, which `start` starts, and exit."""
     config = {"TF_CONFIG": cluster.tf_config("ps", 0)}
-    command = ("cluster", "check", *arguments)
-    status = _wait(start("gensim_tfw2v.cli.start", *command, environment=config))
+    process = start("gensim_tfw2v.cli.start", *CHECK, *arguments, environment=config)
+    status = _wait(process)
     if status < 0:
         fail(f"the check was killed by signal {-status}", status=1)
     raise typer.Exit(status)

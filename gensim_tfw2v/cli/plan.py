@@ -26,7 +26,7 @@ from gensim_tfw2v.messages import quoted
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice, Machines
-    from gensim_tfw2v.planning.links import ClusterLinks
+    from gensim_tfw2v.planning.measured_links import ClusterLinks
 
 #: Type of the options that are those of ``tfw2v train``.
 TrainOption = Annotated[int, option("As for tfw2v train.", min=1, max=2**31 - 1)]
@@ -139,7 +139,7 @@ def plan(
 def _read_cluster_links(path: Path) -> ClusterLinks:
     """Return the rates of the cluster's tasks, from a file of their links."""
     from gensim_tfw2v.cluster.links import read_links
-    from gensim_tfw2v.planning.links import ClusterLinks
+    from gensim_tfw2v.planning.measured_links import ClusterLinks
 
     measurements = read_links(path)
     try:

@@ -41,16 +41,16 @@ ELEMENT_BYTES = 4
 #: enough.
 SIZES = tuple((32 << 10) // ELEMENT_BYTES * 4**power for power in range(6))
 
-#: The same for the coordinator, whose calls take longer to pack: up to 8 MiB.
+#: Sizes for the coordinator, whose messages take longer to pack: up to 8 MiB.
 COORDINATOR_SIZES = SIZES[:-1]
 
 #: Minimum seconds of a transfer: shorter ones are inaccurate, because their first bytes are slow.
 MIN_TRANSFER_SECONDS = 0.3
 
-#: Number of calls of which the fastest counts. The first one also prepares the call.
+#: Number of calls for the time of a transfer: the fastest counts. The first one also prepares it.
 CALLS = 3
 
-#: Number of calls of which the fastest counts, for round trips.
+#: Number of calls for a round-trip time: the fastest counts.
 ROUND_TRIP_CALLS = 10
 
 #: Number of successive round trips in a call.
@@ -202,9 +202,7 @@ def _measure_round_trip(worker: Task, ps: Task) -> float:
     deadline = time.monotonic() + FIGURE_SECONDS
     with session((worker, ps), graph, operation_seconds=FIGURE_SECONDS) as run:
         short_seconds, long_seconds = (
-            _time_fastest(
-                lambda seconds, total=total: run(total, seconds=seconds), ROUND_TRIP_CALLS, deadline
-            )
+            _time_fastest(functools.partial(run, total, None), ROUND_TRIP_CALLS, deadline)
             for total in (short, long)
         )
     return max(1e-6, (long_seconds - short_seconds) / ROUND_TRIPS)

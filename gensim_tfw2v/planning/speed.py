@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.planning.checks import check_finite, check_whole
-from gensim_tfw2v.planning.links import ClusterLinks, WorkerLink
+from gensim_tfw2v.planning.measured_links import ClusterLinks, WorkerLink
 
 #: Computing time of a core in a worker task, as a multiple of the time that a core needs without a
 #: cluster. Waiting for the network is not included. The value is fitted to skip-gram by

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -19,7 +20,11 @@ from gensim_tfw2v.cluster.links import (
     worst_link,
     write_links,
 )
+from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster, Task
+from tests.cli.conftest import ROOT
+from tests.cli.sshd import stub
+from tests.cli.test_ssh import COMMAND
 from tests.cluster.hosts import HostCluster
 from tests.loaded import stretched
 
@@ -134,6 +139,40 @@ def test_ctrl_c_prints_the_links_measured_so_far(cluster, checked):
     assert "interrupted" in error
     assert len(out.splitlines()) >= 4  # a heading, at least two links, and the slowest
     assert out.startswith("from")
+
+
+def run(*arguments):
+    process = subprocess.run(
+        [sys.executable, "-m", "gensim_tfw2v", *map(str, arguments)],
+        capture_output=True, text=True, timeout=400, check=False,
+        cwd=ROOT, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    return process
+
+
+@pytest.mark.parametrize("program", ["local", "ssh"])
+def test_check_of_tasks_that_the_command_starts(program, tmp_path):
+    """Takes 6 s of CPU: processes import TensorFlow."""
+    path = tmp_path / "links.json"
+    options = ("--worker-tasks", 1)
+    if program == "ssh":
+        chief, ps, worker = (f"127.0.0.1:{port}" for port in free_ports(3))
+        hosts = tmp_path / "hosts.json"
+        hosts.write_text(json.dumps({"chief": [chief], "ps": [ps], "worker": [worker]}))
+        ssh = ("--ssh", stub(tmp_path), "--command", COMMAND)
+        options = ("--hosts", hosts, *ssh, "--seconds", 300)
+    out = run("cluster", program, *options, "--", "cluster", "check", "-o", path).stdout
+    links = read_links(path)
+    assert [str(link) for link in links] == [
+        "coordinator - ps 0",
+        "coordinator - worker 0",
+        "worker 0 - ps 0",
+    ]
+    assert all(link.rate > 1e6 and link.round_trip < 0.1 for link in links)
+    assert "slowest    " in out and f"saved      {path}" in out
+    work = ("--vocab", "1e5", "--tokens", "1e8")
+    assert "cluster    workers: 1, " in run("plan", "--links", path, *work).stdout
 
 
 CLUSTER = Cluster(ps=("a:1", "b:1"), worker=("c:1", "d:1"), chief="e:1")

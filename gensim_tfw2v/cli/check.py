@@ -35,8 +35,8 @@ def check(
     """Measure bandwidth and round-trip time of each link that a training uses.
 
     The cluster is that of --hosts or TF_CONFIG. Its tasks must be running, but not training. To
-    start them for the check: tfw2v cluster ssh --hosts FILE -- check. The exit status is 1 if a
-    link is blocked.
+    start them for the check: tfw2v cluster ssh --hosts FILE -- cluster check. The exit status is
+    1 if a link is blocked.
     """
     require("tfw2v cluster", "tensorflow")
     if output is not None:
