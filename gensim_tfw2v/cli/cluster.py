@@ -8,6 +8,7 @@ measures the links of the cluster instead.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import shutil
@@ -119,7 +120,8 @@ def ssh(
         return
     if is_check:
         with tasks:
-            _run_check(arguments, cluster)
+            start = functools.partial(start_module, "gensim_tfw2v.cli.start")
+            _run_check(arguments, cluster, start)
     config = {"TF_CONFIG": cluster.tf_config("chief", 0)}
     with checkpoint_arguments(arguments, values) as training, tasks, tasks.restarting():
         supervise([*training, "--cluster", "TF_CONFIG"], config)
@@ -151,7 +153,9 @@ def local(
 
         tasks = LocalCluster(ps_tasks, worker_tasks)
         with tasks:
-            _run_check(arguments, tasks.cluster, tasks.start_module)
+            # not cli.start, which replaces standard streams: a fork inherits them from its server
+            start = functools.partial(tasks.start_module, "gensim_tfw2v.cli.main")
+            _run_check(arguments, tasks.cluster, start)
     with checkpoint_arguments(*parse_training(context)) as command:
         supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
 
@@ -313,12 +317,11 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
 
 
 def _run_check(
-    arguments: Sequence[str], cluster: Cluster, start: Callable[..., Process] = start_module
+    arguments: Sequence[str], cluster: Cluster, start: Callable[..., Process]
 ) -> NoReturn:
-    """Measure the links of a cluster in a separate process, which `start` starts, and exit."""
+    """Measure the links of a cluster in a process of the tool, which `start` starts, and exit."""
     config = {"TF_CONFIG": cluster.tf_config("ps", 0)}
-    process = start("gensim_tfw2v.cli.start", *CHECK, *arguments, environment=config)
-    status = _wait(process)
+    status = _wait(start(*CHECK, *arguments, environment=config))
     if status < 0:
         fail(f"the check was killed by signal {-status}", status=1)
     raise typer.Exit(status)
