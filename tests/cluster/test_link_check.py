@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
+from benchmarks.links.__main__ import TRAIN
 from benchmarks.links.switch import SlowHosts, why_not
 from gensim_tfw2v.cluster.links import (
     Link,
@@ -22,6 +24,8 @@ from gensim_tfw2v.cluster.links import (
 )
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.planning.measured_links import ClusterLinks
+from gensim_tfw2v.planning.speed import transfer_seconds
 from tests.cli.conftest import ROOT
 from tests.cli.sshd import stub
 from tests.cli.test_ssh import COMMAND
@@ -173,6 +177,47 @@ def test_check_of_tasks_that_the_command_starts(program, tmp_path):
     assert "slowest    " in out and f"saved      {path}" in out
     work = ("--vocab", "1e5", "--tokens", "1e8")
     assert "cluster    workers: 1, " in run("plan", "--links", path, *work).stdout
+
+
+def train_over_links(folder, corpus, slow_rate=None):
+    """Train on 2 ps and 2 workers, worker 0 at `slow_rate`; return what the benchmark measures.
+
+    The second result is the path of the checked links; None without a slow one.
+    """
+    workers = ["slow", "fast"]
+    folder.mkdir()
+    rate = 1e10 if slow_rate is None else 125e6
+    with SlowHosts("chief", *PS, *workers, rate=rate, latency=2e-4) as hosts:
+        cluster = HostCluster(hosts, PS, workers, folder)
+        path = None
+        if slow_rate is not None:
+            hosts.change_link("slow", rate=slow_rate)
+            path = folder / "links.json"
+            process = start_check(cluster, "--seconds", 180, "-o", path)
+            out, error = process.communicate(timeout=400)
+            assert process.returncode == 0, out + error
+        options = {"corpus_file": str(corpus), "sg": 1, "epochs": 2, "workers": 1}
+        return cluster.train(TRAIN, json.dumps(options)).hear(900), path
+
+
+@pytest.mark.slow
+def test_speed_over_checked_links_is_predicted(tmp_path):
+    if reason := why_not():
+        pytest.skip(reason)
+    ids = np.random.default_rng(1).zipf(1.2, 2_000_000) % 50_000
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("".join(f"w{word}{' ' if n % 20 else chr(10)}" for n, word in enumerate(ids)))
+    alone, _ = train_over_links(tmp_path / "alone", corpus)
+    found, path = train_over_links(tmp_path / "limited", corpus, slow_rate=20 * MBIT)
+    words = alone["words_per_job"]
+    size = words * alone["kept"] * (alone["fetched"] + alone["pushed"])
+    computing = 2 * words / alone["words_per_second"]
+    speeds = [
+        words / (computing + sum(transfer_seconds(size, link)))
+        for link in ClusterLinks.from_measurements(read_links(path)).workers
+    ]
+    assert speeds[0] < 0.7 * speeds[1]
+    assert sum(speeds) == pytest.approx(found["words_per_second"], rel=0.3)
 
 
 CLUSTER = Cluster(ps=("a:1", "b:1"), worker=("c:1", "d:1"), chief="e:1")
