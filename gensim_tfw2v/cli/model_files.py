@@ -34,47 +34,47 @@ INTEGER_PAIR = re.compile(rb"-?[0-9]+[\s,;]+-?[0-9]+[\s,;]+[0-9.eE+-]+")
 
 
 def load_vectors(
-    path: Path, encoding: str = UTF8, of_documents: bool | None = None
+    path: Path, encoding: str = UTF8, documents_option: bool | None = None
 ) -> KeyedVectors:
     """Load vectors, or the vectors of a saved model; raise if the model has not trained them."""
-    return trained_vectors(load_saved(path, encoding), path, of_documents)
+    return trained_vectors(load_saved(path, encoding), path, documents_option)
 
 
-def vectors_of(saved: Any, path: Path, of_documents: bool | None = None) -> KeyedVectors:
+def vectors_of(saved: Any, path: Path, documents_option: bool | None = None) -> KeyedVectors:
     """Return a model's vectors of words, or of documents by their tags."""
     from gensim_tfw2v.keyed import keyed
 
-    if not of_documents:
+    if not documents_option:
         return getattr(saved, "wv", saved)
     if not hasattr(saved, "dv"):
         raise wrong_kind_error(saved, path, "--documents needs a Doc2Vec model")
     return keyed(saved.dv.index_to_key, saved.dv.vectors)
 
 
-def trained_vectors(saved: Any, path: Path, of_documents: bool | None = None) -> KeyedVectors:
+def trained_vectors(saved: Any, path: Path, documents_option: bool | None = None) -> KeyedVectors:
     """Return a model's vectors of words, or of documents; raise if they are untrained (random).
 
-    `of_documents` is None in commands that lack the option.
+    `documents_option` is the value of ``--documents``, None in commands that lack it.
     """
-    vectors = vectors_of(saved, path, of_documents)
-    reason = describe_random_vectors(saved, of_documents)
+    vectors = vectors_of(saved, path, documents_option)
+    reason = describe_random_vectors(saved, documents_option)
     if reason:
         advice = "train it first"
         if hasattr(saved, "dv") and saved.train_count:
-            alternative = "use --documents, or " if of_documents is not None else ""
+            alternative = "use --documents, or " if documents_option is not None else ""
             advice = f"{alternative}train it with --dbow-words"
         raise BadInput(f"{path}: {reason}; {advice}")
     return vectors
 
 
-def describe_random_vectors(saved: Any, of_documents: bool | None = None) -> str:
+def describe_random_vectors(saved: Any, documents_option: bool | None = None) -> str:
     """Describe which vectors of a model are random (untrained), and why; return "" if none are."""
     if not hasattr(saved, "wv"):
         return ""
     from gensim_tfw2v.training.untrained import random_vectors_reason
 
-    reason = random_vectors_reason(saved, bool(of_documents))
-    kind = "documents" if of_documents else "words"
+    reason = random_vectors_reason(saved, bool(documents_option))
+    kind = "documents" if documents_option else "words"
     return reason and f"its vectors of {kind} are random: {reason}"
 
 
@@ -85,21 +85,21 @@ def notify(path: Path, notices: Iterable[str]) -> None:
 
 
 def list_omissions(
-    form: formats.Format, saved: Any, output: Path, of_documents: bool | None = None
+    form: formats.Format, saved: Any, output: Path, documents_option: bool | None = None
 ) -> Iterator[str]:
     """Yield a notice for each part of `saved`, a model or vectors, that a format leaves out.
 
-    `of_documents` is None in commands that lack the option.
+    `documents_option` is the value of ``--documents``, None in commands that lack it.
     """
     if form.model_class:
         return
-    reason = describe_random_vectors(saved, of_documents)
+    reason = describe_random_vectors(saved, documents_option)
     if reason:
         yield reason
-    if hasattr(saved, "dv") and not of_documents:
-        option = "tfw2v convert --documents" if of_documents is None else "--documents"
+    if hasattr(saved, "dv") and not documents_option:
+        option = "tfw2v convert --documents" if documents_option is None else "--documents"
         yield f"only the vectors of words are written; {option} writes those of documents"
-    elif not of_documents and not formats.keeps_ngrams(form, getattr(saved, "wv", saved)):
+    elif not documents_option and not formats.keeps_ngrams(form, getattr(saved, "wv", saved)):
         names = [other.name for other in formats.FORMATS if other.keeps_ngrams or other.model_class]
         yield (
             "only the vectors of whole words are written, and none of n-grams, from which FastText "

@@ -15,7 +15,7 @@ from gensim_tfw2v.planning.measured_links import ClusterLinks, WorkerLink
 #: Computing time of a core in a worker task, as a multiple of the time that a core needs without a
 #: cluster. Waiting for the network is not included. The value is fitted to skip-gram by
 #: `benchmarks.fit`.
-WORKER_FACTOR = 1.5
+WORKER_FACTOR = 1.47
 
 #: Round trips of a training step in columns. A step waits for the ps tasks three times: for the dot
 #: products, for the norms of the updates, and for the write.

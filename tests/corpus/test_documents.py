@@ -185,7 +185,7 @@ def test_lines_without_rows_are_trained_without_tags(tmp_path, reader_kind):
 
 
 def test_tagged_line_documents_are_read_as_files(monkeypatch):
-    monkeypatch.setattr(Tags, "encoded", None)  # used only for other iterables
+    monkeypatch.setattr(Tags, "encode_documents", None)  # used only for other iterables
     source = TaggedLineDocument(LEE)
     reader, scan = scanned(source)
     assert scan.corpus_count == len(reader.dv) == 300
