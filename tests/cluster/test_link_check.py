@@ -180,7 +180,7 @@ def test_check_of_tasks_that_the_command_starts(program, tmp_path):
 
 
 def train_over_links(folder, corpus, rate):
-    """Check links of 2 ps and 2 workers, then train; return what the benchmark prints, and links."""
+    """Check links of 2 ps and 2 workers, then train; return the printed figures, and links."""
     workers = ["worker0", "worker1"]
     folder.mkdir()
     path = folder / "links.json"
