@@ -81,14 +81,14 @@ def test_bandwidth_of_a_slow_link_is_measured(checked):
         link = links[name]
         assert link.sent_rate == pytest.approx(50 * MBIT, rel=0.2), name
         assert link.received_rate == pytest.approx(50 * MBIT, rel=0.2), name
-        assert link.round_trip < 5e-3
+        assert link.round_trip < stretched(5e-3)
 
 
 def test_round_trip_of_a_far_link_is_measured(checked):
     _, _, links = checked
     for name in ("coordinator - worker 1", "worker 1 - ps 0", "worker 1 - ps 1"):
-        assert links[name].round_trip == pytest.approx(0.02, abs=0.004), name
-    assert links["worker 2 - ps 0"].round_trip < 5e-3
+        assert 0.019 < links[name].round_trip < 0.02 + stretched(4e-3), name
+    assert links["worker 2 - ps 0"].round_trip < stretched(5e-3)
 
 
 def test_slow_and_far_links_are_named(checked):
