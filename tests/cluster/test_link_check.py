@@ -133,7 +133,7 @@ def test_ctrl_c_prints_the_links_measured_so_far(cluster, checked):
     lines = []
     for line in process.stderr:
         lines.append(line)
-        if " ps 1: " in line:  # the second link is measured
+        if " ps 1: " in line:  # the second link; the first one has reached the command
             break
     process.send_signal(signal.SIGINT)
     start = time.monotonic()
@@ -141,7 +141,7 @@ def test_ctrl_c_prints_the_links_measured_so_far(cluster, checked):
     assert time.monotonic() - start < stretched(8)
     assert process.returncode == 130, "".join(lines) + error
     assert "interrupted" in error
-    assert len(out.splitlines()) >= 4  # a heading, at least two links, and the slowest
+    assert len(out.splitlines()) >= 3  # a heading, at least one link, and the slowest
     assert out.startswith("from")
 
 
