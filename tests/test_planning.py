@@ -10,6 +10,8 @@ import pytest
 
 from benchmarks.fit import alone_per_second, results
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.links import Link, task_pairs
+from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.graph.step_shape import StepShape, choose_step_shape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
@@ -26,8 +28,9 @@ from gensim_tfw2v.planning import (
     Workload,
     compare,
 )
+from gensim_tfw2v.planning.measured_links import ClusterLinks, WorkerLink
 from gensim_tfw2v.planning.memory import machine_request
-from gensim_tfw2v.planning.speed import transfer_seconds
+from gensim_tfw2v.planning.speed import ENTRY_BYTES, WordSeconds, link_limit, transfer_seconds
 from gensim_tfw2v.planning.workload import column_bytes, distinct_rows, row_bytes
 from gensim_tfw2v.regimes.parameter_server import layout_class
 from tests.engines import step_engine
@@ -304,3 +307,99 @@ def test_latency_slows_columns_most():
     assert slow["columns"].bound == "latency"
     assert slow["columns"].words_per_second < fast["columns"].words_per_second / 5
     assert slow["rows"].words_per_second > fast["rows"].words_per_second / 2
+
+
+PS, WORKERS = ("a:1", "b:1"), ("c:1", "d:1", "e:1", "f:1")
+
+
+def measured(rate=1.25e9, latency=2e-4, **others):
+    """Return links of 2 ps and 4 workers; `others` are (rate, latency) by names of two tasks."""
+    links = []
+    for source, target in task_pairs(Cluster(PS, WORKERS)):
+        ends = f"{source.role}{source.index}_{target.role}{target.index}"
+        link_rate, link_latency = others.get(ends, (rate, latency))
+        links.append(Link(source, target, link_rate, link_rate, link_latency))
+    return links
+
+
+def plan(links):
+    machines = Machines(4, 2, 2, links=ClusterLinks.from_measurements(links))
+    return by_name(compare(work(*SMALL), 17e6, machines))
+
+
+@pytest.mark.parametrize(("rate", "latency"), [(1.25e9, 2e-4), (6e6, 2e-4), (1.25e8, 0.5)])
+def test_equal_measured_links_give_the_plan_of_their_rate_and_latency(rate, latency):
+    expected = by_name(compare(work(*SMALL), 17e6, Machines(4, 2, 2, rate, latency)))
+    found = plan(measured(rate, latency))
+    for name, choice in expected.items():
+        assert found[name].words_per_second == pytest.approx(choice.words_per_second)
+        assert found[name].bound == choice.bound
+        assert found[name].ps_net == pytest.approx(choice.ps_net)
+
+
+def test_slow_link_of_a_worker_slows_only_this_worker():
+    slow = dict.fromkeys(("worker0_ps0", "worker0_ps1"), (1e5, 2e-4))
+    fast_speed = plan(measured())["rows"].words_per_second
+    speed = plan(measured(**slow))["rows"].words_per_second
+    assert 0.75 * fast_speed < speed < 0.8 * fast_speed
+    assert plan(measured(**slow))["rows"].bound == "cores"
+
+
+def test_slow_link_of_a_ps_slows_all_workers():
+    slow = {f"worker{worker}_ps1": (1e6, 2e-4) for worker in range(4)}
+    expected = plan(measured(rate=1e6))["rows"].words_per_second
+    speed = plan(measured(**slow))["rows"].words_per_second
+    assert expected <= speed < 2.1 * expected
+    assert plan(measured(**slow))["rows"].bound == "network"
+
+
+def test_slow_link_of_a_single_pair_limits_the_share_of_this_ps():
+    links = ClusterLinks.from_measurements(measured(1e9, worker2_ps1=(1e6, 2e-2)))
+    assert links.workers[2] == WorkerLink(pytest.approx(2e6), 2e-2)
+    assert links.workers[3] == WorkerLink(pytest.approx(1e9), 2e-4)
+    assert links.ps_net == pytest.approx(1e9)
+
+
+def test_both_directions_of_a_link_count_equally():
+    links = [
+        link._replace(sent_rate=1e6, received_rate=3e6) if link.source.role == "worker" else link
+        for link in measured()
+    ]
+    assert ClusterLinks.from_measurements(links).workers[0].net == pytest.approx(1.5e6)
+
+
+def test_slow_link_of_the_coordinator_limits_the_text():
+    slow = {f"chief0_worker{worker}": (1e4, 2e-4) for worker in range(4)}
+    links = ClusterLinks.from_measurements(measured(**slow))
+    assert links.coordinator_net == 1e4
+    machines = Machines(4, 2, 2, links=links)
+    expected = link_limit(1e-9, Machines(4, 2, net=1e4), 2)
+    assert link_limit(1e-9, machines, 2) == pytest.approx(expected)
+
+
+def test_slowest_link_of_the_coordinator_limits_sub_models():
+    choices = plan(measured(chief0_worker1=(1e5, 2e-4)))
+    assert choices["sub-models"].words_per_second == pytest.approx(4 * 1e5 / ENTRY_BYTES)
+    assert choices["rows"].words_per_second == plan(measured())["rows"].words_per_second
+
+
+def test_average_weights_workers_by_their_speeds():
+    fast, slow = WordSeconds(1.0, 0.0, 1.0), WordSeconds(1.0, 0.0, 3.0)
+    average = WordSeconds.average([fast, slow])
+    assert average.speed == pytest.approx((fast.speed + slow.speed) / 2)
+    assert average == pytest.approx((1.0, 0.0, 5 / 3))
+
+
+def test_blocked_and_missing_links_are_refused():
+    links = measured()
+    with pytest.raises(ValueError, match="the link worker 3 - ps 1 is blocked: no way"):
+        ClusterLinks.from_measurements([*links[:-1], links[-1]._replace(problem="no way")])
+    for index in range(2, len(links)):  # links of the coordinator to ps tasks are not needed
+        with pytest.raises(ValueError, match="lacks links of workers"):
+            ClusterLinks.from_measurements(links[:index] + links[index + 1 :])
+
+
+def test_measured_links_of_a_different_cluster_are_refused():
+    links = ClusterLinks.from_measurements(measured())
+    with pytest.raises(ValueError, match="links has 4 workers and 2 ps tasks, but workers is 3"):
+        Machines(3, 2, links=links)

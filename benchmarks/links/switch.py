@@ -48,6 +48,9 @@ class SlowHosts(hosts.Hosts):
     def __init__(self, *names: str, rate: float, latency: float) -> None:
         super().__init__(*names)
         self._rate, self._delay = rate, latency / 2
+        self._rates: dict[int, float] = {}  # bytes/s of single hosts, by descriptor
+        self._delays: dict[int, float] = {}  # additional seconds of a frame to or from a host
+        self._dropped: set[frozenset[int]] = set()  # pairs of hosts without a connection
         self._taps: dict[
             bytes, int
         ] = {}  # descriptor of each host's TAP device, by its MAC address
@@ -91,6 +94,23 @@ class SlowHosts(hosts.Hosts):
             self.ip("link", "set", interface, "up", of=name)
         self._taps[address] = tap
 
+    def change_link(self, name: str, rate: float | None = None, latency: float = 0.0) -> None:
+        """Change the rate of a host's link, and add to its round-trip time."""
+        tap = self._tap(name)
+        self._rates[tap] = self._rate if rate is None else rate
+        self._delays[tap] = latency / 2
+
+    def drop(self, one: str, other: str) -> None:
+        """Silently drop all frames between two hosts, like a firewall."""
+        self._dropped.add(frozenset((self._tap(one), self._tap(other))))
+
+    def plug(self, name: str, plugged: bool) -> None:
+        """Connect a host to the switch, or disconnect it."""
+        self.ip("link", "set", "eth0", "up" if plugged else "down", of=name)
+
+    def _tap(self, name: str) -> int:
+        return list(self._taps.values())[self.names.index(name)]
+
     def _forward(self) -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
         while not self._stop.is_set():
@@ -113,13 +133,17 @@ class SlowHosts(hosts.Hosts):
             frame = os.read(tap, MAX_FRAME_BYTES)
         except OSError:
             return
-        seconds = (len(frame) - HEADER) / self._rate
+        size = len(frame) - HEADER
+        seconds = size / self._rates.get(tap, self._rate)
         send_time = self._pass(("out", tap), time.monotonic(), seconds) + self._delay
+        send_time += self._delays.get(tap, 0.0)
         address = frame[HEADER : HEADER + 6]
         targets = [self._taps[address]] if address in self._taps else self._taps.values()
         for target in targets:
-            if target != tap:
-                due = self._pass(("in", target), send_time - seconds, seconds)
+            if target != tap and frozenset((tap, target)) not in self._dropped:
+                target_seconds = size / self._rates.get(target, self._rate)
+                arrival = send_time + self._delays.get(target, 0.0) - min(seconds, target_seconds)
+                due = self._pass(("in", target), arrival, target_seconds)
                 heapq.heappush(self._waiting, (due, next(self._order), target, frame))
 
     def _pass(self, link: tuple[str, int], begin: float, seconds: float) -> float:

@@ -1,25 +1,28 @@
 """``tfw2v cluster`` starts and watches whole clusters; ``tfw2v task`` runs one ps or worker.
 
 The training named after ``--`` runs in a separate process. If that process is killed, the command
-restarts it. If the command exits, the training exits, too.
+restarts it. If the command exits, the training exits, too. ``cluster check`` after ``--``
+measures the links of the cluster instead.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
 from gensim_tfw2v.cli import started
+from gensim_tfw2v.cli.check import check
 from gensim_tfw2v.cli.common import (
     BadInput,
     Hosts,
@@ -39,11 +42,15 @@ from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.processes.children import start_module
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.cluster import Task
+    from gensim_tfw2v.cluster import Cluster, Task
+    from gensim_tfw2v.cluster.launcher import Process
 
 #: Settings of Typer for a command whose own options end at ``--`` or ``train``. The words after it
 #: are the training's command line.
 TRAINING_SETTINGS = {"allow_extra_args": True, "allow_interspersed_args": False}
+
+#: Words after ``--`` for a check of the links instead of a training.
+CHECK = ["cluster", "check"]
 
 #: Maximum number of restarts of a killed training.
 MAX_RESTARTS = 10
@@ -53,11 +60,13 @@ EXIT_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
 _trainings.command(cls=Command, context_settings=HELP)(train)
+_checks = typer.Typer(add_completion=False)
+_checks.command(cls=Command, context_settings=HELP)(check)
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Start, watch and stop clusters.")
 
 
-for command in (started.ls, started.logs, started.stop):
+for command in (check, started.ls, started.logs, started.stop):
     app.command(cls=Command)(command)
 
 
@@ -88,9 +97,11 @@ def ssh(
 
     Starts each task over ssh, which must not ask for a password, and shows its output. Tasks that
     exit are restarted. The training itself runs on this machine; when it ends, all tasks stop. If
-    a ps or the training is lost, so is the work since the last checkpoint.
+    a ps or the training is lost, so is the work since the last checkpoint. To measure the links
+    between the hosts instead, end the command with -- cluster check.
     """
-    arguments, values = parse_training(context)
+    is_check = _names_check(context)
+    arguments, values = parse_check(context) if is_check else parse_training(context)
 
     from gensim_tfw2v.cluster.spec import read_hosts
     from gensim_tfw2v.cluster.ssh_cluster import SshCluster
@@ -109,13 +120,18 @@ def ssh(
         raise BadInput("--ssh is empty: give the OpenSSH client, as in --ssh 'ssh -p 2200'")
     if shutil.which(client[0]) is None:
         raise BadInput(f"--ssh is {quoted(ssh)}: no program {quoted(client[0])} is installed here")
-    log_dir = None if values["log_dir"] is None else os.path.abspath(values["log_dir"])
+    log_dir = None if values.get("log_dir") is None else os.path.abspath(values["log_dir"])
     tasks = SshCluster(cluster, _show, client, command, seconds, log_dir)
     if dry_run:
         for task in cluster.servers():
             print(shlex.join(tasks.arguments(task)))
-        print(shlex.join(["tfw2v", "train", *arguments, "--hosts", str(hosts)]))
+        program = CHECK if is_check else ["train"]
+        print(shlex.join(["tfw2v", *program, *arguments, "--hosts", str(hosts)]))
         return
+    if is_check:
+        with tasks:
+            start = functools.partial(start_module, "gensim_tfw2v.cli.start")
+            _run_check(arguments, cluster, start)
     config = {"TF_CONFIG": cluster.tf_config("chief", 0)}
     with checkpoint_arguments(arguments, values) as training, tasks, tasks.restarting():
         supervise([*training, "--cluster", "TF_CONFIG"], config)
@@ -140,6 +156,16 @@ def local(
     Starts, watches and stops the tasks. A killed worker is restarted. If a ps, the coordinator or
     the command itself is killed, training resumes from the last checkpoint.
     """
+    if _names_check(context):
+        arguments, _ = parse_check(context)
+
+        from gensim_tfw2v.cluster.local_cluster import LocalCluster
+
+        tasks = LocalCluster(ps_tasks, worker_tasks)
+        with tasks:
+            # not cli.start, which replaces standard streams: a fork inherits them from its server
+            start = functools.partial(tasks.start_module, "gensim_tfw2v.cli.main")
+            _run_check(arguments, tasks.cluster, start)
     with checkpoint_arguments(*parse_training(context)) as command:
         supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
 
@@ -226,6 +252,27 @@ def task(
     run_task(own_task)
 
 
+def _names_check(context: typer.Context) -> bool:
+    """Return whether ``cluster check`` follows ``--`` instead of a training."""
+    return context.args[: len(CHECK)] == CHECK
+
+
+def parse_check(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
+    """Return the arguments after ``cluster check``, and the values of its parameters."""
+    require("tfw2v cluster", "tensorflow")
+    return _parse_program(context.args[len(CHECK) :], _checks, "tfw2v cluster check")
+
+
+def _parse_program(
+    arguments: list[str], program: typer.Typer, name: str
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the arguments of the program after ``--``, and the values of its parameters."""
+    for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
+        raise BadInput(f"{argument} is set by this command: leave it out after --")
+    parser = typer.main.get_command(program)
+    return arguments, parser.make_context(name, list(arguments)).params
+
+
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments after ``train``, and the values of the parameters of `train`."""
     require("tfw2v cluster", "tensorflow")
@@ -235,11 +282,7 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
             f"give the training after --, as in: {context.command_path} -- train CORPUS -o "
             f"MODEL{got}"
         )
-    arguments = context.args[1:]
-    for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
-        raise BadInput(f"{argument} is set by this command: leave it out after --")
-    parser = typer.main.get_command(_trainings)
-    values = parser.make_context("tfw2v train", list(arguments)).params
+    arguments, values = _parse_program(context.args[1:], _trainings, "tfw2v train")
     if is_stream(Path(values["corpus"])):
         raise BadInput(
             f"{values['corpus']}: a stream cannot be read again when a training restarts; write "
@@ -271,20 +314,7 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
     waits for its exit. It also exits if this process is killed.
     """
     for restart in range(MAX_RESTARTS + 1):
-        process = start_module("gensim_tfw2v.cli.start", *command, environment=environment)
-        try:
-            status = process.wait()
-        except BaseException as error:
-            is_interrupted = isinstance(error, KeyboardInterrupt)
-            status = _stop(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
-            if status > 0:
-                raise typer.Exit(status) from error  # the training has printed its checkpoints
-            if isinstance(error, KeyboardInterrupt | Terminated):
-                fail_stopped(error, "; nothing was saved")  # as the training prints
-            raise
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
+        status = _wait(start_module("gensim_tfw2v.cli.start", *command, environment=environment))
         if status >= 0:
             raise typer.Exit(status)
         if restart < MAX_RESTARTS:
@@ -296,7 +326,35 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
     fail(f"the training was killed {MAX_RESTARTS + 1} times", status=1)
 
 
-def _stop(process: subprocess.Popen[bytes], signal_number: int) -> int:
+def _run_check(
+    arguments: Sequence[str], cluster: Cluster, start: Callable[..., Process]
+) -> NoReturn:
+    """Measure the links of a cluster in a process of the tool, which `start` starts, and exit."""
+    config = {"TF_CONFIG": cluster.tf_config("ps", 0)}
+    status = _wait(start(*CHECK, *arguments, environment=config))
+    if status < 0:
+        fail(f"the check was killed by signal {-status}", status=1)
+    raise typer.Exit(status)
+
+
+def _wait(process: Process) -> int:
+    """Wait until a process of this tool exits; stop it after an interrupt. Return its status."""
+    try:
+        return process.wait()
+    except BaseException as error:
+        is_interrupted = isinstance(error, KeyboardInterrupt)
+        status = _stop(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
+        if status > 0:
+            raise typer.Exit(status) from error  # the process has printed its results so far
+        if isinstance(error, KeyboardInterrupt | Terminated):
+            fail_stopped(error, "; nothing was saved")  # as the process prints
+        raise
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def _stop(process: Process, signal_number: int) -> int:
     """Send a signal to a process, or kill it if it does not exit in time; return its status."""
     process.send_signal(signal_number)
     try:
@@ -304,5 +362,5 @@ def _stop(process: subprocess.Popen[bytes], signal_number: int) -> int:
             process.wait(EXIT_SECONDS)
     finally:  # a second Ctrl-C interrupts the wait
         process.kill()
-        process.wait()
-    return process.returncode
+        status = process.wait()
+    return status

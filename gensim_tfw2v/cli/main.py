@@ -157,3 +157,7 @@ def main() -> None:
     with defer_interrupts():
         command = typer.main.get_command(app)
     run_and_exit(lambda: command(prog_name="tfw2v"))
+
+
+if __name__ == "__main__":
+    main()

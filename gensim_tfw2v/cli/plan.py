@@ -6,16 +6,27 @@ import math
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from gensim_tfw2v.cli.common import BadInput, PsTasks, Verbose, WorkerTasks, option, print_rows
+from gensim_tfw2v.cli.common import (
+    BadInput,
+    PsTasks,
+    Verbose,
+    WorkerTasks,
+    find_user_options,
+    option,
+    print_rows,
+)
 from gensim_tfw2v.messages import quoted
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice, Machines
+    from gensim_tfw2v.planning.measured_links import ClusterLinks
 
 #: Type of the options that are those of ``tfw2v train``.
 TrainOption = Annotated[int, option("As for tfw2v train.", min=1, max=2**31 - 1)]
@@ -26,8 +37,17 @@ MAX_VOCABULARY = 100_000_000
 #: Factors of the prefixes of units, as in 10Gbit or 64GB.
 PREFIX_FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
+#: Parameters that a file of links replaces, with their options.
+LINKS_OPTIONS = {
+    "net": "--net",
+    "latency": "--latency",
+    "worker_tasks": "--worker-tasks",
+    "ps_tasks": "--ps-tasks",
+}
+
 
 def plan(
+    context: typer.Context,
     vocab: Annotated[str, option("Words in the vocabulary: 200000, 1e6, 5M.")],
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
     vector_size: TrainOption = 100,
@@ -38,6 +58,13 @@ def plan(
     ] = 8,
     net: Annotated[str, option("Network bandwidth per task: 10Gbit, 1Gbit.")] = "10Gbit",
     latency: Annotated[float, option("Round-trip time on the network, in ms.", min=0)] = 0.2,
+    links: Annotated[
+        Path | None,
+        option(
+            "File of tfw2v cluster check --output, instead of --net, --latency, --worker-tasks and "
+            "--ps-tasks."
+        ),
+    ] = None,
     memory: Annotated[str, option("Memory per task: 64GB.")] = "64GB",
     coordinator_memory: Annotated[
         str | None, option("Memory of the coordinator, if it is not that of the other tasks.")
@@ -65,6 +92,17 @@ def plan(
             f"--tokens is {quoted(tokens)}, but a corpus has at least as many words as its "
             f"vocabulary, and --vocab is {quoted(vocab)}: exchange the two, or correct one"
         )
+    measured_links = None
+    if links is not None:
+        user_options = find_user_options(context)
+        for name, option_name in LINKS_OPTIONS.items():
+            if name in user_options:
+                raise BadInput(
+                    f"--links and {option_name} exclude each other; give only one of them"
+                )
+        measured_links = _read_cluster_links(links)
+        worker_tasks = len(measured_links.workers)
+        ps_tasks = measured_links.n_ps
     work = planning.Workload.for_text(
         vocabulary_size, n_words, vector_size, window, negative, sg, sample
     )
@@ -76,6 +114,7 @@ def plan(
         latency=latency / 1e3,
         memory=quantity(memory, "B", "--memory"),
         coordinator_memory=quantity(coordinator_memory or memory, "B", "--coordinator-memory"),
+        links=measured_links,
     )
     choices = planning.compare(work, n_words, machines)
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
@@ -89,11 +128,38 @@ def plan(
             ),
             ("corpus", f"{n_words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
             ("cluster", f"{tasks}; memory of the coordinator: {_gigabytes(coordinator_request)}"),
+            ("links", measured_links and _describe_links(measured_links)),
             ("a core", f"{work.core_ns:.0f} ns per word, {task_ns:.0f} as worker, {PROCESSOR}"),
         ]
     )
     Console(highlight=False, width=120).print(_make_table(choices, n_words * epochs))
     print_rows(_advise(machines, choices))
+
+
+def _read_cluster_links(path: Path) -> ClusterLinks:
+    """Return the rates of the cluster's tasks, from a file of their links."""
+    from gensim_tfw2v.cluster.links import read_links
+    from gensim_tfw2v.planning.measured_links import ClusterLinks
+
+    measurements = read_links(path)
+    try:
+        return ClusterLinks.from_measurements(measurements)
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}; repeat tfw2v cluster check") from error
+
+
+def _describe_links(links: ClusterLinks) -> str:
+    rates = [worker.net for worker in links.workers]
+    round_trips = [1e3 * worker.latency for worker in links.workers]
+    return (
+        f"workers {_megabits(min(rates))} to {_megabits(max(rates))} Mbit/s, round trips "
+        f"{min(round_trips):.2g} to {max(round_trips):.2g} ms; slowest ps "
+        f"{_megabits(links.ps_net)} Mbit/s; coordinator {_megabits(links.coordinator_net)} Mbit/s"
+    )
+
+
+def _megabits(rate: float) -> str:
+    return f"{8e-6 * rate:,.0f}"
 
 
 def _make_table(choices: list[Choice], n_words: float) -> Table:

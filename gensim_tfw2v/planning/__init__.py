@@ -15,6 +15,7 @@ from gensim_tfw2v.planning.speed import (
     Machines,
     WordSeconds,
     link_limit,
+    text_limit,
     transfer_seconds,
 )
 from gensim_tfw2v.planning.workload import (
@@ -156,12 +157,17 @@ def _in_rows(work: Workload, tokens: float, machines: Machines) -> Choice:
     threads = machines.threads
     job_tokens = choose_unit_entries(int(tokens), machines.workers * threads) * share * threads
     traffic = row_bytes(work, job_tokens)
-    latency_seconds, link_seconds = transfer_seconds(job_tokens * sum(traffic), machines)
-    seconds = WordSeconds(
-        cores=_computing_seconds(work, machines),
-        latency=latency_seconds * share / job_tokens,
-        network=link_seconds * share / job_tokens,
-    )
+    worker_seconds = []
+    for link in machines.worker_links:
+        latency_seconds, link_seconds = transfer_seconds(job_tokens * sum(traffic), link)
+        worker_seconds.append(
+            WordSeconds(
+                cores=_computing_seconds(work, machines),
+                latency=latency_seconds * share / job_tokens,
+                network=link_seconds * share / job_tokens,
+            )
+        )
+    seconds = WordSeconds.average(worker_seconds)
     # a worker holds a job's rows three times: in float32, and as they are fetched and pushed
     row_size = (FLOAT_BYTES + 2 * ELEMENT_BYTES) * work.vector_size
     worker_memory = sum(distinct_rows(work, job_tokens, is_job=True)) * row_size
@@ -171,9 +177,14 @@ def _in_rows(work: Workload, tokens: float, machines: Machines) -> Choice:
 
 
 def _in_columns(work: Workload, machines: Machines) -> Choice:
-    step_seconds = STEP_ROUND_TRIPS * machines.latency
-    waiting = step_seconds / work.shape.tokens / work.frequencies.kept / machines.threads
-    seconds = WordSeconds(_computing_seconds(work, machines), waiting)
+    step_words = work.shape.tokens * work.frequencies.kept * machines.threads
+    computing_seconds = _computing_seconds(work, machines)
+    seconds = WordSeconds.average(
+        [
+            WordSeconds(computing_seconds, STEP_ROUND_TRIPS * link.latency / step_words)
+            for link in machines.worker_links
+        ]
+    )
     traffic = column_bytes(work, machines.shards)
     return _estimate("columns", 'layout="columns"', work, machines, seconds, traffic, 0.0)
 
@@ -215,7 +226,10 @@ def _estimate(
     raw_bytes = work.frequencies.kept * max(traffic)  # per raw word, in the busier direction
     speed = seconds.speed
     bound = seconds.bottleneck
-    limit = link_limit(raw_bytes, machines, 1 if from_coordinator else machines.shards)
+    if from_coordinator:
+        limit = text_limit(machines)
+    else:
+        limit = link_limit(raw_bytes, machines, machines.shards)
     if limit < speed:
         speed = limit
         bound = "network"

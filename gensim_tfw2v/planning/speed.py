@@ -4,10 +4,13 @@ It is a first approximation: a worker computes as fast as its cores, and waits f
 for transfers in between. No link of the cluster carries more than its bandwidth.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.planning.checks import check_finite, check_whole
+from gensim_tfw2v.planning.measured_links import ClusterLinks, WorkerLink
 
 #: Computing time of a core in a worker task, as a multiple of the time that a core needs without a
 #: cluster. Waiting for the network is not included. The value is fitted to skip-gram by
@@ -48,6 +51,8 @@ class Machines:
         Bytes of memory per task.
     coordinator_memory : float, optional
         Bytes of memory of the coordinator; by default `memory`.
+    links : ClusterLinks, optional
+        Measured links of the cluster, which then replace `net` and `latency`.
 
     Raises
     ------
@@ -62,6 +67,7 @@ class Machines:
     latency: float = 2e-4
     memory: float = 64e9
     coordinator_memory: float | None = None
+    links: ClusterLinks | None = None
 
     def __post_init__(self) -> None:
         for name in ("workers", "shards", "threads"):
@@ -71,6 +77,18 @@ class Machines:
         check_finite("latency", self.latency, may_be_zero=True)
         if self.coordinator_memory is not None:
             check_finite("coordinator_memory", self.coordinator_memory)
+        if self.links is not None:
+            n_workers = len(self.links.workers)
+            if (n_workers, self.links.n_ps) != (self.workers, self.shards):
+                raise ValueError(
+                    f"links has {n_workers} workers and {self.links.n_ps} ps tasks, but workers is "
+                    f"{quoted(self.workers)} and shards is {quoted(self.shards)}: make them equal"
+                )
+
+    @property
+    def worker_links(self) -> Sequence[WorkerLink]:
+        """Connections of the workers to the ps tasks; a single one if all are equal."""
+        return self.links.workers if self.links else [WorkerLink(self.net, self.latency)]
 
 
 class WordSeconds(NamedTuple):
@@ -97,25 +115,54 @@ class WordSeconds(NamedTuple):
         """Raw words/s of the worker, unless a link limits it."""
         return 1 / sum(self)
 
+    @classmethod
+    def average(cls, workers: Sequence["WordSeconds"]) -> "WordSeconds":
+        """Return the mean over words that workers share in proportion to their speeds."""
+        speeds = [worker.speed for worker in workers]
+        return cls(
+            *(
+                sum(speed * seconds for speed, seconds in zip(speeds, field, strict=True))
+                / sum(speeds)
+                for field in zip(*workers, strict=True)
+            )
+        )
+
     @property
     def bottleneck(self) -> str:
         """Name of the field with the most seconds."""
         return max(self._fields, key=lambda name: getattr(self, name))
 
 
-def transfer_seconds(size: float, machines: Machines) -> tuple[float, float]:
+def transfer_seconds(size: float, link: WorkerLink | Machines) -> tuple[float, float]:
     """Return the seconds to transfer a job of `size` bytes: for round trips, and on the link."""
     n_trips = JOB_ROUND_TRIPS + size / ROUND_TRIP_BYTES
-    return n_trips * machines.latency, size / (LINK_SHARE * machines.net)
+    return n_trips * link.latency, size / (LINK_SHARE * link.net)
 
 
 def link_limit(bytes_per_word: float, machines: Machines, n_senders: int) -> float:
-    """Return the raw words/s of each worker at which some link of the cluster is saturated.
+    """Return the raw words/s of each worker, on average, at which a link is saturated.
 
     Workers transfer `bytes_per_word` bytes per raw word in the busier direction, to and from
     `n_senders` tasks. The coordinator sends the text to all workers.
     """
-    # traffic at the busier end of the links, in units of one worker's traffic, if the senders share
-    # the traffic of all workers equally
-    share = max(1.0, machines.workers / n_senders)
-    return machines.net / max(bytes_per_word * share, ENTRY_BYTES * machines.workers)
+    worker_links = machines.worker_links
+    worker_net = sum(link.net for link in worker_links) / len(worker_links)
+    sender_net = machines.links.ps_net if machines.links else machines.net
+    coordinator_net = machines.links.coordinator_net if machines.links else machines.net
+    return min(
+        worker_net / bytes_per_word,
+        # the senders share the traffic of all workers equally
+        sender_net * n_senders / (bytes_per_word * machines.workers),
+        coordinator_net / (ENTRY_BYTES * machines.workers),
+    )
+
+
+def text_limit(machines: Machines) -> float:
+    """Return the raw words/s of each worker at which the coordinator can send the text.
+
+    All workers train equally many words, so the slowest link counts.
+    """
+    if machines.links is None:
+        return machines.net / (ENTRY_BYTES * machines.workers)
+    shared_net = machines.links.coordinator_net / machines.workers
+    return min(shared_net, machines.links.text_net) / ENTRY_BYTES

@@ -62,6 +62,7 @@ HOSTS = '{"chief": ["a:1"], "ps": ["a:2"], "worker": ["a:3"]}'
         ("cluster local -- train TEXT -o OUT", "tfw2v cluster", "tensorflow"),
         ("cluster ssh --hosts HOSTS -- train TEXT -o OUT", "tfw2v cluster", "tensorflow"),
         ("cluster status --hosts HOSTS", "tfw2v cluster", "tensorflow"),
+        ("cluster check --hosts HOSTS", "tfw2v cluster", "tensorflow"),
         ("tensorboard DIR", "tfw2v tensorboard", "tensorboard"),
         ("projector VECTORS --log-dir DIR", "tfw2v projector", "tensorboard"),
         ("evaluate VECTORS --log-dir DIR", "--log-dir", "tensorboard"),

@@ -148,8 +148,8 @@ def test_name_options_leaves_paths_and_prose_unchanged():
 
 
 #: Commands not run here: they serve, start clusters or need a running one.
-NOT_RUN = ("cluster local", "cluster logs", "cluster ssh", "cluster status", "cluster stop", "demo",
-           "task", "tensorboard")  # fmt: skip
+NOT_RUN = ("cluster check", "cluster local", "cluster logs", "cluster ssh", "cluster status",
+           "cluster stop", "demo", "task", "tensorboard")  # fmt: skip
 
 #: Arguments of the remaining commands.
 CALLS = {

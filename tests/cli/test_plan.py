@@ -1,22 +1,51 @@
 """tfw2v plan."""
 
 import inspect
+import re
 
 import pytest
 
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.plan import plan, quantity
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.cluster.links import Link, write_links
+from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.planning import Machines
 from tests.docs.pages import ROOT, blocks, words
 
 
-def test_docs_page_shows_the_printed_plan(tfw2v):
+def test_docs_page_shows_the_printed_plans(tfw2v, tmp_path, monkeypatch):
     page = (ROOT / "docs/planning.md").read_text(encoding="utf-8")
-    (block,) = (one.text for one in blocks(page) if one.text.startswith("$ tfw2v plan"))
-    command, shown = block.split("\n", 1)
-    printed = tfw2v(*words(command)[2:]).stdout
-    assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+    plans = [block.text for block in blocks(page) if block.text.startswith("$ tfw2v plan")]
+    assert len(plans) == 2
+    monkeypatch.chdir(tmp_path)
+    write_links(tmp_path / "links.json", links_of_docs_page())
+    for text in plans:
+        command, shown = text.split("\n", 1)
+        printed = tfw2v(*words(command)[2:]).stdout
+        assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+
+
+def links_of_docs_page():
+    """Return the links in the table of docs/clusters.md; the blocked one has its neighbour's."""
+    page = (ROOT / "docs/clusters.md").read_text(encoding="utf-8")
+    (table,) = (block.text for block in blocks(page) if block.text.startswith("from "))
+    rows = re.findall(r"^(\w+)(?: (\d))? +(\w+) (\d) +([\d.]+) +([\d.]+) +([\d.]+) ms", table, re.M)
+    links = []
+    for source, source_index, target, target_index, *figures in rows:
+        rate, rate_back, round_trip = map(float, figures)
+        links.append(
+            Link(
+                Task("chief" if source == "coordinator" else source, int(source_index or 0), "a:1"),
+                Task(target, int(target_index), "b:1"),
+                rate * 1e6 / 8,
+                rate_back * 1e6 / 8,
+                round_trip / 1e3,
+            )
+        )
+    *_, last = links
+    assert str(last) == "worker 2 - ps 0"
+    return [*links, last._replace(target=Task("ps", 1, "c:1"))]
 
 
 def test_small_training_is_advised_no_cluster(tfw2v):

@@ -22,6 +22,11 @@ WRONG_HOSTS = {
     "chiefs": {"chief": ["a:1", "b:1"]},
 }
 
+#: Figures of a link, and of a blocked one.
+LINK = {"from": "worker 0", "to": "ps 0", "from_address": "a:1", "to_address": "b:1"}
+FAST = LINK | {"mbit_per_second": 9, "mbit_per_second_back": 9, "round_trip_ms": 1, "problem": ""}
+BLOCKED = {name: None for name in FAST} | LINK | {"problem": "worker 0 does not reach ps 0 (b:1)"}
+
 #: Names and contents of the remaining files.
 CONTENTS = {
     "tiny": ("tiny.txt", "one two three\n"),
@@ -39,6 +44,12 @@ CONTENTS = {
     "page": ("page.html", "<!DOCTYPE html><html>404</html>"),
     "notours": ("notours.idx", bytes(100)),
     "hosts": ("hosts.json", json.dumps(HOSTS)),
+    "fast_json": (
+        "fast.json",
+        json.dumps({"links": [FAST, FAST | {"from": "coordinator", "to": "worker 0"}]}),
+    ),
+    "lacking_json": ("lacking.json", json.dumps({"links": [FAST]})),
+    "blocked_json": ("blocked.json", json.dumps({"links": [FAST, BLOCKED]})),
     "nochief_json": ("nochief.json", json.dumps({"ps": ["a:1"], "worker": ["b:1"]})),
     "noworker_json": ("noworker.json", json.dumps({"ps": ["a:1"]})),
     "list_json": ("list.json", "[1, 2]"),
