@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.fit import alone_per_second, results
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.links import Link, task_pairs
+from gensim_tfw2v.cluster.links import TaskLink, task_pairs
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.graph.step_shape import StepShape, choose_step_shape
 from gensim_tfw2v.kernel.objective import Objective
@@ -318,7 +318,7 @@ def measured(rate=1.25e9, latency=2e-4, **others):
     for source, target in task_pairs(Cluster(PS, WORKERS)):
         ends = f"{source.role}{source.index}_{target.role}{target.index}"
         link_rate, link_latency = others.get(ends, (rate, latency))
-        links.append(Link(source, target, link_rate, link_rate, link_latency))
+        links.append(TaskLink(source, target, link_rate, link_rate, link_latency))
     return links
 
 
@@ -355,8 +355,8 @@ def test_slow_link_of_a_ps_slows_all_workers():
 
 def test_slow_link_of_a_single_pair_limits_the_share_of_this_ps():
     links = ClusterLinks.from_measurements(measured(1e9, worker2_ps1=(1e6, 2e-2)))
-    assert links.workers[2] == WorkerLink(pytest.approx(2e6), 2e-2)
-    assert links.workers[3] == WorkerLink(pytest.approx(1e9), 2e-4)
+    assert links.worker_links[2] == WorkerLink(pytest.approx(2e6), 2e-2)
+    assert links.worker_links[3] == WorkerLink(pytest.approx(1e9), 2e-4)
     assert links.ps_net == pytest.approx(1e9)
 
 
@@ -365,7 +365,7 @@ def test_both_directions_of_a_link_count_equally():
         link._replace(sent_rate=1e6, received_rate=3e6) if link.source.role == "worker" else link
         for link in measured()
     ]
-    assert ClusterLinks.from_measurements(links).workers[0].net == pytest.approx(1.5e6)
+    assert ClusterLinks.from_measurements(links).worker_links[0].net == pytest.approx(1.5e6)
 
 
 def test_slow_link_of_the_coordinator_limits_the_text():

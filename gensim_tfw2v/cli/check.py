@@ -17,7 +17,7 @@ from gensim_tfw2v.messages import require
 from gensim_tfw2v.monitor.progress import progress_bar
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.cluster.links import Link
+    from gensim_tfw2v.cluster.links import TaskLink
 
 #: Width of the table in columns, so that remarks are not wrapped.
 TABLE_WIDTH = 160
@@ -48,7 +48,7 @@ def check(
 
     cluster = read_hosts(hosts) if hosts else from_tf_config(os.environ)[0]
     n_links = len(list(task_pairs(cluster)))
-    links: list[Link] = []
+    links: list[TaskLink] = []
     try:
         with progress_bar("links", None, total=n_links) as bar:
             for link in measure_links(cluster, seconds):
@@ -66,7 +66,7 @@ def check(
         fail(f"{len(problems)} of {n_links} links are blocked: {reasons}", status=1)
 
 
-def _print_links(links: Sequence[Link]) -> None:
+def _print_links(links: Sequence[TaskLink]) -> None:
     """Print a table of links, and the worst one."""
     from gensim_tfw2v.cluster.links import describe_slow_links, task_name, worst_link
 

@@ -101,7 +101,7 @@ def plan(
                     f"--links and {option_name} exclude each other; give only one of them"
                 )
         measured_links = _read_cluster_links(links)
-        worker_tasks = len(measured_links.workers)
+        worker_tasks = len(measured_links.worker_links)
         ps_tasks = measured_links.n_ps
     work = planning.Workload.for_text(
         vocabulary_size, n_words, vector_size, window, negative, sg, sample
@@ -149,8 +149,8 @@ def _read_cluster_links(path: Path) -> ClusterLinks:
 
 
 def _describe_links(links: ClusterLinks) -> str:
-    rates = [worker.net for worker in links.workers]
-    round_trips = [1e3 * worker.latency for worker in links.workers]
+    rates = [link.net for link in links.worker_links]
+    round_trips = [1e3 * link.latency for link in links.worker_links]
     return (
         f"workers {_megabits(min(rates))} to {_megabits(max(rates))} Mbit/s, round trips "
         f"{min(round_trips):.2g} to {max(round_trips):.2g} ms; slowest ps "

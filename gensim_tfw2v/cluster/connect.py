@@ -136,9 +136,13 @@ def check_paths(tasks: Sequence[Task]) -> None:
     """
     from gensim_tfw2v.cluster.sessions import is_blocked
 
-    ps_tasks = [task for task in tasks if task.role == "ps"]
-    worker_tasks = [task for task in tasks if task.role == "worker"]
-    task_pairs = list(itertools.product(worker_tasks, ps_tasks))
+    task_pairs = [
+        (worker, ps)
+        for worker in tasks
+        if worker.role == "worker"
+        for ps in tasks
+        if ps.role == "ps"
+    ]
     with ThreadPoolExecutor(PATH_THREADS) as pool:
         for _ in range(2):  # a task may have restarted during the first check
             blocked = pool.map(is_blocked, task_pairs, itertools.repeat(PATH_SECONDS))

@@ -27,7 +27,7 @@ from gensim_tfw2v.cluster.connect import (
     prepare_connections,
     wait_for_tasks,
 )
-from gensim_tfw2v.cluster.links import Link, task_name, task_pairs
+from gensim_tfw2v.cluster.links import TaskLink, task_name, task_pairs
 from gensim_tfw2v.cluster.sessions import device_of, graph_of, session
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.processes.threads import in_threads
@@ -60,7 +60,7 @@ ROUND_TRIPS = 4
 FIGURE_SECONDS = 10.0
 
 
-def measure_links(cluster: Cluster, seconds: float = READY_SECONDS) -> Iterator[Link]:
+def measure_links(cluster: Cluster, seconds: float = READY_SECONDS) -> Iterator[TaskLink]:
     """Measure each link of a cluster whose tasks are running; yield its figures.
 
     Links are measured one by one, so that they do not share the bandwidth of a host. A blocked link
@@ -75,25 +75,25 @@ def measure_links(cluster: Cluster, seconds: float = READY_SECONDS) -> Iterator[
 
     Yields
     ------
-    Link
+    TaskLink
         Links in the order of `links.task_pairs`.
     """
-    pairs = list(task_pairs(cluster))
-    problems = _find_problems(pairs, seconds)
-    for source, target in pairs:
+    connected_tasks = list(task_pairs(cluster))
+    problems = _find_problems(connected_tasks, seconds)
+    for source, target in connected_tasks:
         if problem := problems.get((source, target)):
-            link = Link(source, target, problem=problem)
+            link = TaskLink(source, target, problem=problem)
         else:
             link = measure_link(source, target)
         logger.info("%s: %s", link, link.problem or f"{link.rate:,.0f} bytes/s or more")
         yield link
 
 
-def measure_link(source: Task, target: Task) -> Link:
+def measure_link(source: Task, target: Task) -> TaskLink:
     """Measure the link between a worker and a ps, or between the coordinator and a task."""
     measure = _measure_coordinator_link if source.role == "chief" else _measure_worker_link
     try:
-        return Link(source, target, *measure(source, target))
+        return TaskLink(source, target, *measure(source, target))
     except tf.errors.DeadlineExceededError:
         problem = (
             f"{task_name(source)} and {target} exchange small messages, but not "
@@ -103,15 +103,15 @@ def measure_link(source: Task, target: Task) -> Link:
     except tf.errors.OpError as error:
         reason = error.message.partition("\n")[0][:100]
         problem = f"{task_name(source)} and {target} lost each other ({reason})"
-    return Link(source, target, problem=problem)
+    return TaskLink(source, target, problem=problem)
 
 
-def _find_problems(pairs: Sequence[tuple[Task, Task]], seconds: float) -> dict[Any, str]:
+def _find_problems(connected_tasks: Sequence[tuple[Task, Task]], seconds: float) -> dict[Any, str]:
     """Return the reason why a link is blocked, by its source and target, for all such links.
 
     The tasks' links are tried concurrently, so that blocked ones take little time.
     """
-    servers = [target for source, target in pairs if source.role == "chief"]
+    servers = [target for source, target in connected_tasks if source.role == "chief"]
     missing: Iterable[Task] = ()
     try:
         wait_for_tasks(servers, seconds)
@@ -121,7 +121,7 @@ def _find_problems(pairs: Sequence[tuple[Task, Task]], seconds: float) -> dict[A
 
     unreachable = [
         (receiver, sender)
-        for pair in pairs
+        for pair in connected_tasks
         for receiver, sender in itertools.permutations(pair)
         if receiver.role != "chief" and sender.role != "chief" and not {*pair} & {*missing}
     ]
@@ -138,7 +138,7 @@ def _find_problems(pairs: Sequence[tuple[Task, Task]], seconds: float) -> dict[A
         ]
 
     problems = {}
-    for source, target in pairs:
+    for source, target in connected_tasks:
         silent = [task for task in (source, target) if task in missing]
         blocked = [path for path in unreachable if {*path} == {source, target}]
         if silent:

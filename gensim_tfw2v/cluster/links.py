@@ -34,7 +34,7 @@ class LinksFileError(ValueError):
     """File that does not contain the figures of links."""
 
 
-class Link(NamedTuple):
+class TaskLink(NamedTuple):
     """Link between two tasks that exchange data in a training, and its figures.
 
     Attributes
@@ -90,7 +90,7 @@ def task_pairs(cluster: Cluster) -> Iterator[tuple[Task, Task]]:
                 yield worker, ps
 
 
-def describe_slow_links(links: Sequence[Link]) -> list[str]:
+def describe_slow_links(links: Sequence[TaskLink]) -> list[str]:
     """Return a remark for each link: how far it is from the median, or why it is blocked.
 
     The remark is empty if the link is neither slow nor blocked. The coordinator's links are
@@ -114,13 +114,13 @@ def describe_slow_links(links: Sequence[Link]) -> list[str]:
     return remarks
 
 
-def worst_link(links: Iterable[Link]) -> Link | None:
+def worst_link(links: Iterable[TaskLink]) -> TaskLink | None:
     """Return the link over which a transfer takes longest, except blocked ones."""
     working = [link for link in links if not link.problem]
     return max(working, key=lambda link: link.transfer_seconds, default=None)
 
 
-def write_links(path: Path, links: Iterable[Link]) -> None:
+def write_links(path: Path, links: Iterable[TaskLink]) -> None:
     """Write links to a file as JSON, for `read_links`."""
     items = [
         {
@@ -151,7 +151,7 @@ def _figure(value: float) -> float | None:
     return None if math.isnan(value) else float(f"{value:.4g}")
 
 
-def read_links(path: Path) -> list[Link]:
+def read_links(path: Path) -> list[TaskLink]:
     """Read the links that `write_links` has written.
 
     Raises
@@ -170,13 +170,13 @@ def read_links(path: Path) -> list[Link]:
         ) from error
 
 
-def _parse_link(item: Any) -> Link:
+def _parse_link(item: Any) -> TaskLink:
     sent_rate = _MBIT_BYTES * _parse_figure(item, "mbit_per_second")
     received_rate = _MBIT_BYTES * _parse_figure(item, "mbit_per_second_back")
     round_trip = 1e-3 * _parse_figure(item, "round_trip_ms")
     source = _parse_end(item["from"], str(item["from_address"]))
     target = _parse_end(item["to"], str(item["to_address"]))
-    return Link(source, target, sent_rate, received_rate, round_trip, str(item["problem"]))
+    return TaskLink(source, target, sent_rate, received_rate, round_trip, str(item["problem"]))
 
 
 def _parse_figure(item: Any, name: str) -> float:

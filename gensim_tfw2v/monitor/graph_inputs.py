@@ -68,7 +68,7 @@ class SingleRow:
 
 
 @dataclass(frozen=True)
-class Concatenation:
+class ConcatenatedRows:
     """Hidden row that concatenates input rows: tags of a document, and words of a window."""
 
     shape: str = "br"
@@ -151,10 +151,10 @@ class Pool:
         graph.op(SHARE, "DivNoNan", (one, divisor), "b")
 
 
-def choose_combination(objective: Any, layer: InputLayer) -> SingleRow | Concatenation | Pool:
+def choose_combination(objective: Any, layer: InputLayer) -> SingleRow | ConcatenatedRows | Pool:
     """Choose how a hidden row is made of input rows; `objective` is that of `objective_graph`."""
     if layer.n_concatenated:
-        return Concatenation()
+        return ConcatenatedRows()
     shape = "b"
     if not objective.skipgram:
         shape += "r" if layer.has_tags else "w"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from statistics import harmonic_mean
 from typing import NamedTuple
 
-from gensim_tfw2v.cluster.links import Link
+from gensim_tfw2v.cluster.links import TaskLink
 
 
 class WorkerLink(NamedTuple):
@@ -27,7 +27,7 @@ class ClusterLinks(NamedTuple):
 
     Attributes
     ----------
-    workers : tuple of WorkerLink
+    worker_links : tuple of WorkerLink
         Connection of each worker.
     n_ps : int
         Number of ps tasks.
@@ -37,14 +37,14 @@ class ClusterLinks(NamedTuple):
         Bytes/s from the coordinator to the worker with the slowest link.
     """
 
-    workers: tuple[WorkerLink, ...]
+    worker_links: tuple[WorkerLink, ...]
     n_ps: int
     ps_net: float
     coordinator_net: float
     text_net: float
 
     @classmethod
-    def from_measurements(cls, links: Iterable[Link]) -> "ClusterLinks":
+    def from_measurements(cls, links: Iterable[TaskLink]) -> "ClusterLinks":
         """Derive the rates of tasks from the figures of all links of a cluster.
 
         Each link was measured alone, so the fastest link of a task is as fast as the task's host.
@@ -71,10 +71,12 @@ class ClusterLinks(NamedTuple):
         n_ps = 1 + max((ps for _, ps in rates), default=-1)
         if not rates or len(rates) != n_workers * n_ps or len(coordinator_rates) != n_workers:
             raise ValueError("lacks links of workers to ps tasks or to the coordinator")
-        workers = []
+        worker_links = []
         for worker in range(n_workers):
             own_rates = [rates[worker, ps] for ps in range(n_ps)]
             latency = max(round_trips[worker, ps] for ps in range(n_ps))
-            workers.append(WorkerLink(min(max(own_rates), n_ps * min(own_rates)), latency))
+            worker_links.append(WorkerLink(min(max(own_rates), n_ps * min(own_rates)), latency))
         ps_net = min(max(rates[worker, ps] for worker in range(n_workers)) for ps in range(n_ps))
-        return cls(tuple(workers), n_ps, ps_net, max(coordinator_rates), min(coordinator_rates))
+        return cls(
+            tuple(worker_links), n_ps, ps_net, max(coordinator_rates), min(coordinator_rates)
+        )

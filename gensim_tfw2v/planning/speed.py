@@ -78,7 +78,7 @@ class Machines:
         if self.coordinator_memory is not None:
             check_finite("coordinator_memory", self.coordinator_memory)
         if self.links is not None:
-            n_workers = len(self.links.workers)
+            n_workers = len(self.links.worker_links)
             if (n_workers, self.links.n_ps) != (self.workers, self.shards):
                 raise ValueError(
                     f"links has {n_workers} workers and {self.links.n_ps} ps tasks, but workers is "
@@ -88,7 +88,7 @@ class Machines:
     @property
     def worker_links(self) -> Sequence[WorkerLink]:
         """Connections of the workers to the ps tasks; a single one if all are equal."""
-        return self.links.workers if self.links else [WorkerLink(self.net, self.latency)]
+        return self.links.worker_links if self.links else [WorkerLink(self.net, self.latency)]
 
 
 class WordSeconds(NamedTuple):
@@ -116,14 +116,14 @@ class WordSeconds(NamedTuple):
         return 1 / sum(self)
 
     @classmethod
-    def average(cls, workers: Sequence["WordSeconds"]) -> "WordSeconds":
+    def average(cls, worker_seconds: Sequence["WordSeconds"]) -> "WordSeconds":
         """Return the mean over words that workers share in proportion to their speeds."""
-        speeds = [worker.speed for worker in workers]
+        speeds = [worker.speed for worker in worker_seconds]
         return cls(
             *(
                 sum(speed * seconds for speed, seconds in zip(speeds, field, strict=True))
                 / sum(speeds)
-                for field in zip(*workers, strict=True)
+                for field in zip(*worker_seconds, strict=True)
             )
         )
 

@@ -154,8 +154,8 @@ class Training:
 
     def _open_once(self) -> None:
         """Open the regime."""
-        epochs = [self._whole_epoch, *self._resumed_epoch.values()]
-        n_units = max(len(epoch.units) for epoch in epochs)
+        cuts = [self._whole_epoch, *self._resumed_epoch.values()]
+        n_units = max(len(epoch.units) for epoch in cuts)
         try:
             self.regime = open_regime(
                 self.plan, n_units, self.seed, self._regime_stack, self._process_launcher

@@ -8,7 +8,7 @@ import pytest
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.plan import plan, quantity
 from gensim_tfw2v.cli.train import train
-from gensim_tfw2v.cluster.links import Link, write_links
+from gensim_tfw2v.cluster.links import TaskLink, write_links
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.planning import Machines
 from tests.docs.pages import ROOT, blocks, words
@@ -35,7 +35,7 @@ def links_of_docs_page():
     for source, source_index, target, target_index, *figures in rows:
         rate, rate_back, round_trip = map(float, figures)
         links.append(
-            Link(
+            TaskLink(
                 Task("chief" if source == "coordinator" else source, int(source_index or 0), "a:1"),
                 Task(target, int(target_index), "b:1"),
                 rate * 1e6 / 8,

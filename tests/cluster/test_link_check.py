@@ -14,8 +14,8 @@ import pytest
 from benchmarks.links.__main__ import TRAIN
 from benchmarks.links.switch import SlowHosts, why_not
 from gensim_tfw2v.cluster.links import (
-    Link,
     LinksFileError,
+    TaskLink,
     describe_slow_links,
     read_links,
     task_pairs,
@@ -221,7 +221,7 @@ def make_links(**figures):
     links = []
     for source, target in task_pairs(CLUSTER):
         name = f"{source.role}{source.index}_{target.role}{target.index}"
-        links.append(Link(source, target, *figures.get(name, (1e8, 1e8, 2e-4))))
+        links.append(TaskLink(source, target, *figures.get(name, (1e8, 1e8, 2e-4))))
     return links
 
 
@@ -251,7 +251,7 @@ def test_short_round_trips_are_no_remark():
 
 
 def test_blocked_links_have_a_remark_and_are_not_the_slowest():
-    blocked = Link(Task("worker", 0, "c:1"), Task("ps", 0, "a:1"), problem="no way")
+    blocked = TaskLink(Task("worker", 0, "c:1"), Task("ps", 0, "a:1"), problem="no way")
     links = [blocked, *make_links()[5:]]
     assert describe_slow_links(links) == ["blocked: no way", "", "", ""]
     assert worst_link(links) is not blocked
