@@ -305,6 +305,9 @@ class WorkerJob:
 
         def do_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
             start_time = tf.timestamp()
+            # without a dependency, TensorFlow may read the clock after it has drawn the pairs
+            with tf.control_dependencies([start_time]):
+                sources, ranges, keys = map(tf.identity, (sources, ranges, keys))
             job = self.prepare(sources, ranges, keys, alphas, replicas, number)
             packed = self.run(job, indices, start_time)
             allow_parallel()
