@@ -433,15 +433,17 @@ def test_each_epoch_trains_all_units_in_a_new_order(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("threads", "directed", "units"),
-    [(1, True, 8), (64, True, 8)]
-    + [(1, False, 8), (2, False, 12), (3, False, 14), (9, False, 24), (64, False, 32)],
+    ("threads", "epochs", "directed", "units"),
+    [(1, 5, True, 8), (64, 5, True, 8), (64, 2, True, 8), (1, 1, True, 16), (64, 1, True, 16)]
+    + [(1, 5, False, 8), (2, 5, False, 12), (3, 1, False, 14), (9, 5, False, 24)]
+    + [(64, 1, False, 32)],
 )
-def test_units_per_thread_grow_with_the_square_root_of_threads(threads, directed, units):
+def test_units_per_thread_depend_on_epochs_or_on_threads(threads, epochs, directed, units):
+    """The number depends on the epochs if changes are combined by direction, else on threads."""
     tokens = 100_000 * threads * units
-    assert choose_unit_entries(tokens, threads, directed) == 100_000
-    assert choose_unit_entries(80 * tokens, threads, directed) == 1 << 22
-    assert choose_unit_entries(100, threads, directed) == 4096
+    assert choose_unit_entries(tokens, threads, epochs, directed) == 100_000
+    assert choose_unit_entries(80 * tokens, threads, epochs, directed) == 1 << 22
+    assert choose_unit_entries(100, threads, epochs, directed) == 4096
 
 
 def test_warm_up_is_2_million_words_but_at_most_40_percent():

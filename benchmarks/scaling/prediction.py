@@ -76,7 +76,8 @@ class Corpus:
         the traffic model predicts.
         """
         load = self.workload()
-        entries = choose_unit_entries(self.tokens, workers * threads)
+        epochs = int(self.options.get("epochs", 5))
+        entries = choose_unit_entries(self.tokens, workers * threads, epochs)
         units = math.ceil((self.tokens + self.sentences) / entries)
         jobs = math.ceil(units / threads)
         tokens = self.tokens * load.frequencies.kept / jobs

@@ -116,7 +116,7 @@ def plan(
         coordinator_memory=quantity(coordinator_memory or memory, "B", "--coordinator-memory"),
         links=measured_links,
     )
-    choices = planning.compare(work, n_words, machines)
+    choices = planning.compare(work, n_words, machines, epochs)
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
     task_ns = work.core_ns * planning.WORKER_FACTOR
     coordinator_request = max(choice.coordinator_request for choice in choices)

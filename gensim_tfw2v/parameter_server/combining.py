@@ -14,6 +14,14 @@ So changes are in effect summed along flat directions (small L), and averaged al
 directions (large L). By far the steepest direction is the mean vector of a table. Words differ in
 the flat directions. With the same fraction for all directions of a row, either training would
 diverge along the mean vector, or differences between words would be lost.
+
+Asynchronous jobs do not start from the same row. When a job pushes its changes, about N - 1 other
+jobs have changed the row since the job fetched it. Steps that are computed from rows of the past
+overshoot even if their sum does not: if N jobs together move a row by a fraction g of the distance
+to its optimum, it approaches the optimum without oscillation only if g is at most 1 / e (Gyori and
+Ladas 1991, "Oscillation Theory of Delay Differential Equations", chapter 2). Both rows of a
+prediction move, which halves this limit. So each of the other jobs counts as several
+(`concurrent_jobs`), which limits g along steep directions.
 """
 
 from __future__ import annotations
@@ -95,6 +103,19 @@ def larger_step_sizes(
         Power of N.
     """
     return alphas * tf.minimum(tf.pow(workers, power), max_growth)
+
+
+def concurrent_jobs(jobs: tf.Tensor, weight: float) -> tf.Tensor:
+    """Return the number of concurrent jobs that combine with a job, if other jobs are delayed.
+
+    Parameters
+    ----------
+    jobs : Tensor []
+        Number of jobs that are trained at the same time, at least 1.
+    weight : float
+        Number of concurrent jobs that each other job counts as; 1 without delays.
+    """
+    return 1.0 + weight * (jobs - 1.0)
 
 
 class DirectedShare(NamedTuple):

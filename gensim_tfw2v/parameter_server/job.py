@@ -138,6 +138,8 @@ class WorkerJob:
     by_direction = False
     #: Power of the number of workers by which learning rates are raised.
     growth_power = 1 / 4
+    #: Number of concurrent jobs that each other job counts as: see `combining.concurrent_jobs`.
+    delay_weight = 1.0
     #: Job that is being run.
     job: Job
 
@@ -185,9 +187,8 @@ class WorkerJob:
 
         `rows` and `rates` are as in `combining.directions`.
         """
-        return combining.directions(
-            rows, rates, self.job.key, self.job.replicas, self.config.rows_per_mean
-        )
+        jobs = combining.concurrent_jobs(self.job.replicas, self.delay_weight)
+        return combining.directions(rows, rates, self.job.key, jobs, self.config.rows_per_mean)
 
     def row_traffic(self, n_fetched: tf.Tensor, n_pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the bytes of `n_fetched` rows, and of `n_pushed` changes with their ids."""

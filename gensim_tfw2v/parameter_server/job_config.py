@@ -24,6 +24,9 @@ class JobConfig:
         Maximum number of entries of a unit: tokens, and ends of sentences.
     rows_per_mean : float
         See `gensim_tfw2v.parameter_server.combining.rows_per_mean`.
+    has_single_inputs : bool
+        Whether the input of each prediction is one row, not a sum or mean of rows: in skip-gram
+        without subwords.
     workers : int
         Number of workers: tasks of a cluster, or threads on one machine.
     threads : int
@@ -50,6 +53,7 @@ class JobConfig:
     window: int
     max_entries: int
     rows_per_mean: float = 1.0
+    has_single_inputs: bool = False
     workers: int = 1
     threads: int = 1
     wire_dtype: str = "bfloat16"

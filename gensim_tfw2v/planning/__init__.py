@@ -96,7 +96,7 @@ add_deprecated_names(
 )
 
 
-def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
+def compare(work: Workload, tokens: float, machines: Machines, epochs: int = 5) -> list[Choice]:
     """Compare ways to train on a corpus of `tokens` words, the recommended one first.
 
     The fastest comes first. Among ways within a tenth of its speed, asynchronous training in rows
@@ -111,6 +111,8 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
         Length of the corpus in words, before subsampling.
     machines : Machines
         Tasks of the cluster.
+    epochs : int
+        Number of epochs.
 
     Returns
     -------
@@ -119,7 +121,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     """
     choices = [
         _on_one_machine(work, machines),
-        _in_rows(work, tokens, machines),
+        _in_rows(work, tokens, machines, epochs),
         _in_columns(work, machines),
         _as_sub_models(work, tokens, machines),
     ]
@@ -152,10 +154,11 @@ def _on_one_machine(work: Workload, machines: Machines) -> Choice:
     return _check_memory(choice, machines)
 
 
-def _in_rows(work: Workload, tokens: float, machines: Machines) -> Choice:
+def _in_rows(work: Workload, tokens: float, machines: Machines, epochs: int) -> Choice:
     share = work.frequencies.kept
     threads = machines.threads
-    job_tokens = choose_unit_entries(int(tokens), machines.workers * threads) * share * threads
+    unit_entries = choose_unit_entries(int(tokens), machines.workers * threads, epochs)
+    job_tokens = unit_entries * share * threads
     traffic = row_bytes(work, job_tokens)
     worker_seconds = []
     for link in machines.worker_links:

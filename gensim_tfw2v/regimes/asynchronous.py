@@ -15,11 +15,13 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
+from gensim_tfw2v.parameter_server.job import WorkerJob
 from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.threads import defer_interrupts, run_threads
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
+from gensim_tfw2v.unit_sizes import DELAY_WEIGHT
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +36,12 @@ class AsynchronousRegime(ParameterServerRegime):
         super().__init__(setup, workers, options)
         with workers.scope():
             self._queue = JobQueue(-(-setup.n_units // self.config.threads), self.config)
+
+    def _make_job(self) -> WorkerJob:
+        job = super()._make_job()
+        if self.config.has_single_inputs:
+            job.delay_weight = DELAY_WEIGHT
+        return job
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker failed; see `Regime`.

@@ -143,7 +143,15 @@ class Training:
         self.weights = Weights(self._model, vocabulary.subwords)
         logged_every = 0 if self.config.log is None else LOGGED_EVERY
         loss_every = 1 if self._model.compute_loss else logged_every
-        return Plan(self.config, vocabulary, self.corpus, loss_every, n_entries, self._kernel)
+        return Plan(
+            self.config,
+            vocabulary,
+            self.corpus,
+            self._model.epochs,
+            loss_every,
+            n_entries,
+            self._kernel,
+        )
 
     def _open(self) -> None:
         """Open the regime, again if its cluster is lost meanwhile; see `ClusterLosses`."""

@@ -46,6 +46,8 @@ class Plan:
     vocabulary : Vocabulary
     corpus : EncodedCorpus, optional
         None for inference, whose documents are not encoded.
+    epochs : int
+        Number of epochs of the training.
     loss_every : int
         Interval, in blocks, at which the loss is computed; see `Problem`.
     n_entries : int, optional
@@ -57,6 +59,7 @@ class Plan:
     options: TrainingConfig
     vocabulary: Vocabulary
     corpus: EncodedCorpus | None
+    epochs: int = 1
     loss_every: int = 0
     n_entries: int | None = None
     kernel: str = ""
@@ -190,6 +193,7 @@ class Plan:
         entries = unit_sizes.choose_unit_entries(
             self.tokens,
             threads if regime.trains_apart else workers * threads,
+            self.epochs,
             regime.combines_by_direction,
             options.deterministic,
         )
@@ -249,6 +253,7 @@ class Plan:
             window=options.window if options.shrink_windows else self.window,
             max_entries=self.max_entries,
             rows_per_mean=rows_per_mean(objective, self.problem.pairs, options.has_documents),
+            has_single_inputs=objective.skipgram and self.vocabulary.subwords is None,
             workers=workers,
             threads=threads,
             wire_dtype=self.engine.wire_dtype(options.wire),

@@ -8,11 +8,13 @@ from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.parameter_server.combining import (
     DIRECTIONS,
     Directions,
+    concurrent_jobs,
     curvature,
     directions,
     larger_step_sizes,
 )
 from gensim_tfw2v.parameter_server.scratch import PaddedScratch, Scratch, WorkerVariables
+from gensim_tfw2v.unit_sizes import DELAY_WEIGHT
 
 
 def matrix_of(values, seed=1):
@@ -36,6 +38,28 @@ def test_concurrent_jobs_move_rows_as_far_as_sequential_jobs(workers):
     expected = start @ vectors * (left**workers - 1) @ vectors.T
     # steps are rounded by at most 9 % (an eighth of an octave)
     np.testing.assert_allclose(moved, expected, atol=0.09 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("jobs", [2, 4, 32])
+def test_delayed_jobs_approach_the_optimum_without_oscillation(jobs):
+    """Each job starts from the row as it was before the last ``jobs - 1`` pushes."""
+    step = 8.0
+    moved = {}
+    for weight in (1.0, DELAY_WEIGHT):
+        n_concurrent = concurrent_jobs(tf.constant(float(jobs)), weight)
+        along = Directions.of(tf.eye(DIRECTIONS), n_concurrent)
+        pushed = along.shares(tf.constant([step]))
+        fraction = pushed.shares[pushed.levels[0], -1].numpy()
+        rows = [1.0] * jobs  # the optimum is 0
+        for _ in range(20 * jobs):
+            rows.append(rows[-1] - fraction * (1 - np.exp(-step)) * rows[-jobs])
+        moved[weight] = np.array(rows)
+    assert moved[1.0].min() < -0.02  # jobs that count as one another overshoot
+    assert moved[DELAY_WEIGHT].min() >= 0 and moved[DELAY_WEIGHT][-1] < 0.05
+
+
+def test_single_worker_is_not_delayed():
+    assert concurrent_jobs(tf.constant(1.0), DELAY_WEIGHT) == 1.0
 
 
 def test_remaining_directions_use_their_mean_curvature():
