@@ -18,7 +18,7 @@ diverge along the mean vector, or differences between words would be lost.
 Asynchronous jobs do not start from the same row. When a job pushes its changes, about N - 1 other
 jobs have changed the row since the job fetched it. Steps that are computed from rows of the past
 overshoot even if their sum does not: if N jobs together move a row by a fraction g of the distance
-to its optimum, it approaches the optimum without oscillation only if g is at most 1 / e (Gyori and
+to its optimum, it approaches the optimum without oscillation only if g is at most 1 / e (Györi and
 Ladas 1991, "Oscillation Theory of Delay Differential Equations", chapter 2). Both rows of a
 prediction move, which halves this limit. So each of the other jobs counts as several
 (`concurrent_jobs`), which limits g along steep directions.

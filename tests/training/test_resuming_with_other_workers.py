@@ -6,6 +6,7 @@ import random
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 from tests.training import resumed_program
@@ -29,10 +30,15 @@ WAYS = [
 ]
 
 
-def run(name, way, folder, n_units=None, seconds=0.0):
+#: Number of units that a program trains after one of its tasks was killed.
+UNITS_AFTER_LOSS = 3
+
+
+def run(name, way, folder, n_units=None, seconds=0.0, victim="program"):
     """Run the program; with `n_units`, kill it some seconds after that many units of this run.
 
-    Return the lines of its log.
+    The victim "chief" (the coordinator), "ps" or "worker" is a process of the program, which is
+    killed first. The program is killed some units later. Return the lines of its log.
     """
     folder.mkdir(exist_ok=True)
     log = folder / "log"
@@ -47,10 +53,17 @@ def run(name, way, folder, n_units=None, seconds=0.0):
         if n_units is not None:
             with contextlib.suppress(EOFError):  # no unit was left
                 receiver.recv()
-            while len(read_lines(log)) - n_lines <= n_units and process.is_alive():
-                assert time.monotonic() < deadline, "the program hangs"
-                time.sleep(0.01)
-            time.sleep(seconds)
+
+            def wait_for_units(n):
+                while len(read_lines(log)) - n_lines <= n and process.is_alive():
+                    assert time.monotonic() < deadline, "the program hangs"
+                    time.sleep(0.01)
+                time.sleep(seconds)
+
+            wait_for_units(n_units)
+            if way.cluster and victim != "program" and process.is_alive():
+                kill_task(process.pid, victim)
+                wait_for_units(n_units + UNITS_AFTER_LOSS)
             process.kill()
         process.join(max(0.0, deadline - time.monotonic()))
         assert not process.is_alive(), "the program hangs"
@@ -59,6 +72,15 @@ def run(name, way, folder, n_units=None, seconds=0.0):
         process.kill()
         process.join()
     return read_lines(log)
+
+
+def kill_task(pid, role):
+    """Kill the first process of a role that a program has started, if one runs."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for process in psutil.Process(pid).children(recursive=True):
+            if process.name().startswith(f"tfw2v-{role}"):
+                process.kill()
+                break
 
 
 def read_lines(log):
@@ -115,13 +137,18 @@ def undisturbed(tmp_path_factory):
 
 def check(name, ways, kills, folder, undisturbed):
     """Train in each way in turn, and kill all programs but the last one."""
-    for way, (n_units, seconds) in zip(ways, kills, strict=False):
-        run(name, way, folder / "run", n_units, seconds)
+    for way, kill in zip(ways, kills, strict=False):
+        run(name, way, folder / "run", *kill)
     lines = run(name, ways[-1], folder / "run")
     assert sum("begins" in line for line in lines) == len(ways)
-    assert (count_trainings(lines) == 1).all()
-    losses = read_losses(folder / "run")
-    np.testing.assert_allclose(losses, undisturbed(name, ways[-1]), rtol=0.01)
+    n_trainings = count_trainings(lines)
+    assert (n_trainings >= 1).all()
+    if all(victim == "program" for _, _, *victims in kills for victim in victims):
+        assert (n_trainings == 1).all()  # a lost task repeats units
+    losses = np.array(read_losses(folder / "run"))
+    # the losses of an epoch differ between regimes by up to 2 %, and an epoch may be of several
+    expected = np.array([undisturbed(name, way) for way in ways])
+    assert (losses > 0.99 * expected.min(0)).all() and (losses < 1.01 * expected.max(0)).all()
 
 
 @pytest.mark.parametrize(
@@ -143,18 +170,24 @@ def test_killed_cluster_resumes_with_other_numbers_of_tasks(tmp_path, undisturbe
 
 
 def draw_kills(n_cases, seed):
-    """Draw cases: a class, ways, and when each program but the last one is killed."""
+    """Draw cases: a class, ways, and when each program but the last one is killed, and what.
+
+    The first program of a case is a cluster's if it is one of its tasks that is killed.
+    """
     draws = random.Random(seed)
     names = list(resumed_program.CLASSES)
     cases = []
     for number in range(n_cases):
-        ways = draws.sample(WAYS, draws.randint(2, 4))
-        kills = [(draws.randint(1, 25), 0.1 * draws.random()) for _ in ways[1:]]
+        victim = ("program", "chief", "ps", "worker")[number // 3 % 4]
+        clusters = [way for way in WAYS if way.cluster]
+        first = draws.choice(WAYS if victim == "program" else clusters)
+        ways = [first, *draws.sample([way for way in WAYS if way != first], draws.randint(1, 3))]
+        kills = [(draws.randint(1, 25), 0.1 * draws.random(), victim) for _ in ways[1:]]
         cases.append((names[number % 3], ways, kills))
     return cases
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "ways", "kills"), draw_kills(20, seed=1))
+@pytest.mark.parametrize(("name", "ways", "kills"), draw_kills(60, seed=1))
 def test_random_kills(name, ways, kills, tmp_path, undisturbed):
     check(name, ways, kills, tmp_path, undisturbed)
