@@ -76,11 +76,12 @@ ROUNDS = 32
 #: start from the same rows.
 ROUND_TIMES = 6
 
-#: Each other asynchronous job counts as this many concurrent jobs, if the input of each prediction
-#: is one row; otherwise as one. The weight is between the limits of the theory, e if one of a
-#: prediction's rows moves and 2 e if both do. With a weight of 1, one epoch of skip-gram finds a
-#: quarter to a third fewer analogies than one worker does. Weights from 4 to 6 differ little. In
-#: FastText, a weight of 4 lowers the agreement with rated pairs, and in CBOW it changes little.
+#: For an asynchronous job, each of the other jobs counts as this many concurrent jobs if the input
+#: of a prediction is one row, and otherwise as one. The weight is between the limits of the theory:
+#: e if one of a prediction's rows moves, and 2 e if both do. With a weight of 1, one epoch of
+#: skip-gram finds a fifth to two fifths fewer analogies than one worker does. Weights from 4 to 6
+#: differ little. In FastText, a weight of 4 lowers the agreement with rated pairs, and in CBOW it
+#: changes little.
 DELAY_WEIGHT = 4.0
 
 #: A deterministic round multiplies the learning rate by this power of the number of concurrent

@@ -16,12 +16,12 @@ the flat directions. With the same fraction for all directions of a row, either 
 diverge along the mean vector, or differences between words would be lost.
 
 Asynchronous jobs do not start from the same row. When a job pushes its changes, about N - 1 other
-jobs have changed the row since the job fetched it. Steps that are computed from rows of the past
-overshoot even if their sum does not: if N jobs together move a row by a fraction g of the distance
-to its optimum, it approaches the optimum without oscillation only if g is at most 1 / e (Györi and
-Ladas 1991, "Oscillation Theory of Delay Differential Equations", chapter 2). Both rows of a
-prediction move, which halves this limit. So each of the other jobs counts as several
-(`concurrent_jobs`), which limits g along steep directions.
+jobs have changed the row since the job fetched it. Such delayed steps can overshoot even if their
+sum does not: if N jobs together move a row by a fraction g of the distance to its optimum, it
+approaches the optimum without oscillating only if g is at most 1 / e (Györi and Ladas 1991,
+"Oscillation Theory of Delay Differential Equations", chapter 2), or half of that if both rows of a
+prediction move equally fast. So each of the other jobs counts as several (`concurrent_jobs`), which
+limits g along steep directions to the reciprocal of that number.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def concurrent_jobs(jobs: tf.Tensor, weight: float) -> tf.Tensor:
     jobs : Tensor []
         Number of jobs that are trained at the same time, at least 1.
     weight : float
-        Number of concurrent jobs that each other job counts as; 1 without delays.
+        Number of concurrent jobs that each of the other jobs counts as; 1 without delays.
     """
     return 1.0 + weight * (jobs - 1.0)
 

@@ -138,7 +138,8 @@ class WorkerJob:
     by_direction = False
     #: Power of the number of workers by which learning rates are raised.
     growth_power = 1 / 4
-    #: Number of concurrent jobs that each other job counts as: see `combining.concurrent_jobs`.
+    #: Number of concurrent jobs that each of the other jobs counts as; see
+    #: `combining.concurrent_jobs`.
     delay_weight = 1.0
     #: Job that is being run.
     job: Job

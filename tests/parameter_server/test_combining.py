@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from gensim.test.utils import common_texts
 
+from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.parameter_server.combining import (
@@ -160,3 +162,25 @@ def test_more_workers_raise_the_learning_rate():
     np.testing.assert_allclose(
         larger_step_sizes(9.0, alphas, tf.constant(16.0), 1 / 2), 4 * alphas, rtol=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("class_", "options", "weight"),
+    [
+        (TFWord2Vec, {"sg": 1}, DELAY_WEIGHT),
+        (TFWord2Vec, {"sg": 0}, 1.0),
+        (TFFastText, {"sg": 1, "bucket": 100}, 1.0),
+        (TFWord2Vec, {"sg": 1, "regime": "downpour"}, 1.0),
+    ],
+)
+def test_delays_count_in_asynchronous_skip_gram_only(monkeypatch, class_, options, weight):
+    weights = []
+
+    def record(jobs, weight):
+        weights.append(weight)
+        return concurrent_jobs(jobs, weight)
+
+    monkeypatch.setattr("gensim_tfw2v.parameter_server.combining.concurrent_jobs", record)
+    options = {"regime": "asynchronous", **options}
+    class_(common_texts, min_count=1, vector_size=7, epochs=1, workers=2, **options)
+    assert set(weights) == {weight}

@@ -75,12 +75,12 @@ def run(name, way, folder, n_units=None, seconds=0.0, victim="program"):
 
 
 def kill_task(pid, role):
-    """Kill the first process of a role that a program has started, if one runs."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for process in psutil.Process(pid).children(recursive=True):
-            if process.name().startswith(f"tfw2v-{role}"):
-                process.kill()
-                break
+    """Kill the first process of a role that a program has started."""
+    processes = psutil.Process(pid).children(recursive=True)
+    names = [process.name() for process in processes]
+    victims = [number for number, name in enumerate(names) if name.startswith(f"tfw2v-{role}")]
+    assert victims, f"the program runs no {role}, but {names}"
+    processes[victims[0]].kill()
 
 
 def read_lines(log):
@@ -115,6 +115,19 @@ def count_trainings(lines):
     return n_trainings
 
 
+def number_of_program(lines):
+    """Return which program trained each entry last in each epoch: int [EPOCHS, entries]."""
+    n_entries = max(line["stop"] for line in lines if "stop" in line)
+    numbers = np.zeros((EPOCHS, n_entries), int)
+    program = -1
+    for line in lines:
+        if "begins" in line:
+            program += 1
+        else:
+            numbers[line["epoch"], line["start"] : line["stop"]] = program
+    return numbers
+
+
 def read_losses(folder):
     return json.loads((folder / "log.losses").read_text())
 
@@ -145,10 +158,10 @@ def check(name, ways, kills, folder, undisturbed):
     assert (n_trainings >= 1).all()
     if all(victim == "program" for _, _, *victims in kills for victim in victims):
         assert (n_trainings == 1).all()  # a lost task repeats units
-    losses = np.array(read_losses(folder / "run"))
-    # the losses of an epoch differ between regimes by up to 2 %, and an epoch may be of several
-    expected = np.array([undisturbed(name, way) for way in ways])
-    assert (losses > 0.99 * expected.min(0)).all() and (losses < 1.01 * expected.max(0)).all()
+    # losses differ between regimes by up to 2 %, and several programs may have trained an epoch
+    of_ways = np.array([undisturbed(name, way) for way in ways])
+    expected = np.take_along_axis(of_ways.T, number_of_program(lines), 1).mean(1)
+    np.testing.assert_allclose(read_losses(folder / "run"), expected, rtol=0.01)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +183,9 @@ def test_killed_cluster_resumes_with_other_numbers_of_tasks(tmp_path, undisturbe
 
 
 def draw_kills(n_cases, seed):
-    """Draw cases: a class, ways, and when each program but the last one is killed, and what.
+    """Draw cases: a class, ways, and kills: when each program but the last one is killed.
 
-    The first program of a case is a cluster's if it is one of its tasks that is killed.
+    If the victim is a task, the first program of a case trains on a cluster.
     """
     draws = random.Random(seed)
     names = list(resumed_program.CLASSES)
