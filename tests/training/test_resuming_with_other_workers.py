@@ -195,7 +195,9 @@ def draw_kills(n_cases, seed):
         clusters = [way for way in WAYS if way.cluster]
         first = draws.choice(WAYS if victim == "program" else clusters)
         ways = [first, *draws.sample([way for way in WAYS if way != first], draws.randint(1, 3))]
-        kills = [(draws.randint(1, 25), 0.1 * draws.random(), victim) for _ in ways[1:]]
+        # a training on one worker has 24 units, and its tasks end with it
+        max_units = 25 if victim == "program" else 15
+        kills = [(draws.randint(1, max_units), 0.1 * draws.random(), victim) for _ in ways[1:]]
         cases.append((names[number % 3], ways, kills))
     return cases
 
