@@ -243,8 +243,9 @@ class WorkerJob:
     def run(self, job: Job, indices: tf.Tensor, start_time: tf.Tensor) -> tf.Tensor:
         """Run the phases of a prepared job.
 
-        Control dependencies order the phases. Each phase waits for the timestamp at the end of the
-        previous phase, which waits for all results of that phase.
+        Control dependencies order the phases. The first phase waits for `start_time`. Each other
+        phase waits for the timestamp at the end of the previous phase, which waits for all results
+        of that phase.
 
         Parameters
         ----------
@@ -262,8 +263,10 @@ class WorkerJob:
         phases = copy.copy(self)
         counter = self.server.push_counter
         phases.job = job
-        pushed_before = tf.identity(counter.pushes)
-        fetched_at = _after([pushed_before, *phases.fetch()])
+        with tf.control_dependencies([start_time]):
+            pushed_before = tf.identity(counter.pushes)
+            fetch_results = list(phases.fetch())
+        fetched_at = _after([pushed_before, *fetch_results])
         with tf.control_dependencies([fetched_at]):
             results = phases.train()
         trained_at = _after(tf.nest.flatten(results))
