@@ -73,6 +73,7 @@ class ParameterServerRegime:
         self._n_units = setup.n_units
         self.warm_units = choose_warm_units(setup.n_units, setup.config.max_entries)
         self._traffic_lock = threading.Lock()
+        self._n_units_before = 0  # units in `traffic` at the start of the epoch
         self.config = replace(
             setup.config,
             shared_corpus=workers.sees(setup.folder),
@@ -123,10 +124,16 @@ class ParameterServerRegime:
         self.workers.liveness.progress()
         n_pushes = self.server.push_counter.times
         n_pushes.assign(tf.zeros_like(n_pushes))
+        self._n_units_before = self.traffic.units
 
     def end_epoch(self) -> None:
-        """Count the units that were pushed repeatedly in this epoch, in ``traffic.repeated``."""
+        """Count the units that were pushed repeatedly in this epoch.
+
+        A worker that failed after its push has not reported its units: these count as trained, too.
+        """
         n_pushes = self.server.push_counter.times.numpy()
+        n_reported = self.traffic.units - self._n_units_before
+        self.traffic.units += max(0, int(n_pushes.sum()) - n_reported)
         self.traffic.repeated += int(np.maximum(n_pushes - 1, 0).sum())
 
     def make_reports(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
