@@ -9,20 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, OnDisk, read_pieces, save_shard
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, OnDisk
 from gensim_tfw2v.corpus.protocol import Corpus
 from gensim_tfw2v.corpus.scanner import renumber
 from gensim_tfw2v.corpus.shard_files import (
     FIRST_TAG,
     ID,
     UNKNOWN,
-    EncodedPart,
     Ids,
     Parent,
     Progress,
-    Shard,
     write_error,
 )
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard, read_pieces, save_shard
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.threads import in_threads
 

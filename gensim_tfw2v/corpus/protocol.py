@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.shard_files import EncodedPart, Progress
+from gensim_tfw2v.corpus.shard_files import Progress
+from gensim_tfw2v.corpus.shards import EncodedPart
 
 
 class CountedParts(NamedTuple):
