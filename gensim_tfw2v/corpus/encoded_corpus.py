@@ -165,12 +165,25 @@ class EncodedCorpus(OnDisk):
             (starts[unit.shard] + unit.start, starts[unit.shard] + unit.stop) for unit in units
         )
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the entries are drawn, rather than read: see `Shard`."""
+        return any(shard.is_drawn for shard in self._shards)
+
+    def begin_training(self, number: int) -> None:
+        """Let drawn entries be those of a model's training, which is numbered from 0."""
+        self._shards = [shard.for_training(number) for shard in self._shards]
+
     def recut(self) -> None:
         """Cut the corpus into new shards of `SHARD_ENTRIES`, however its text was read.
+
+        Shards whose entries are drawn stay, because they don't depend on how a text was read.
 
         Sentences may be cut, but documents are not. The text's words and sentences are distributed
         over shards in proportion to their entries.
         """
+        if self.is_drawn:
+            return
         max_entries = shard_files.SHARD_ENTRIES
         old_shards = iter(self._shards)
         entries = np.zeros(0, np.int32)  # entries of old shards that are in no new shard yet

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,14 @@ class Shard:
     A subclass whose entries are drawn at random, instead of read from a file, overrides all
     methods. In each epoch, its entries can be new. Its ranges may count items that are larger than
     entries, such as walks.
+
+    Attributes
+    ----------
+    is_drawn : bool
+        Whether the entries are drawn.
     """
+
+    is_drawn: ClassVar[bool] = False
 
     path: str
     n_entries: int  # number of int32 values in the file
@@ -54,6 +61,10 @@ class Shard:
         The source of drawn entries contains whatever determines them.
         """
         return os.fsencode(os.path.abspath(self.path))
+
+    def for_training(self, number: int) -> "Shard":
+        """Return the shard for a model's training, which is numbered from 0."""
+        return self
 
     def cut(self, gaps: Iterable[EntryRange], size: int, whole: bool) -> Iterator[UnitCounts]:
         """Cut slices of the entries into work units; see `EncodedCorpus.units`.
