@@ -72,7 +72,7 @@ class CsrGraph:
         ------
         ValueError
             If there are too many nodes, if a number is not that of a node, or if a weight is
-            negative or not finite. The message counts edges from 0.
+            negative or not finite. Messages count edges from 0.
         """
         if len(names) > MAX_NODES:
             raise ValueError(
@@ -127,20 +127,33 @@ def check_weights(weights: NDArray[Any] | None) -> Weights:
     Raises
     ------
     ValueError
-        If one is negative or not finite, or if its single precision is infinite or 0.
+        If one is not valid, see `find_invalid_weight`.
     """
     if weights is None:
         return None
+    if (edge := find_invalid_weight(weights)) is not None:
+        raise ValueError(weight_message(f"edge {edge:,}", weights[edge]))
+    return weights.astype(np.float32, copy=False)
+
+
+def find_invalid_weight(weights: NDArray[Any]) -> int | None:
+    """Return the index of the first weight that is not valid; None if all are.
+
+    A weight is not valid if it is negative or not finite, or if it is so large or so small that its
+    single precision is infinite or 0.
+    """
     with np.errstate(over="ignore"):
         single = weights.astype(np.float32, copy=False)
     are_valid = np.isfinite(single) & (single >= 0) & ((single != 0) == (weights != 0))
-    if not are_valid.all():
-        edge = int(np.argmin(are_valid))
-        raise ValueError(
-            f"edge {edge:,} has the weight {weights[edge]}; weights must be finite in single "
-            "precision, and not negative: remove the edge, or change its weight"
-        )
-    return single
+    return None if are_valid.all() else int(np.argmin(are_valid))
+
+
+def weight_message(location: str, weight: Any) -> str:
+    """Return the message for an edge, at a location, whose weight is not valid."""
+    return (
+        f"{location} has the weight {weight}; weights must not be negative, and must be finite "
+        "numbers in single precision: leave out the edge, or change its weight"
+    )
 
 
 def _merge_edges(
