@@ -69,7 +69,9 @@ def read_geometric_data(data: Any, weight: str | None, directed: bool) -> CsrGra
     """
     weights = getattr(data, weight or WEIGHT_ATTRIBUTE, None)
     if weights is None and weight is not None:
-        raise ValueError(f"the data have no attribute {quoted(weight)}: add it, or leave out weight")
+        raise ValueError(
+            f"the data have no attribute {quoted(weight)}: add it, or leave out weight"
+        )
     n_nodes = getattr(data, "num_nodes", None)
     return read_edge_index(data.edge_index, weights, directed, n_nodes)
 
