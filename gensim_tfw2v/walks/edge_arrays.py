@@ -35,9 +35,9 @@ def read_edge_index(
     """
     edges = as_array("edge_index", edge_index, 2, "iu")
     if edges.shape[0] != 2:
-        transposed = "; pass the transposed array" if edges.shape[1] == 2 else ""
+        advice = "; pass the transposed array" if edges.shape[1] == 2 else ""
         raise ValueError(
-            f"edge_index must have the shape [2, edges], but has the shape {edges.shape}{transposed}"
+            f"edge_index must have the shape [2, edges], but has the shape {edges.shape}{advice}"
         )
     if not edges.size:
         raise ValueError("the graph has no edges: edge_index is empty")

@@ -86,8 +86,11 @@ class _EdgeListReader:
         sources = np.concatenate(self._sources)
         targets = np.concatenate(self._targets)
         weights = np.concatenate(self._weights) if self._weights else None
-        self._sources, self._targets, self._weights = [], [], []
+        self._sources = []
+        self._targets = []
+        self._weights = []
         names = self._names.all_names()
+        self._names = TextNames()
         return CsrGraph.from_edges(names, sources, targets, weights, directed=directed)
 
     def _find_columns(self, fields: LineFields) -> int:
@@ -222,7 +225,7 @@ def _find_refusal(head: bytes) -> str:
 
 
 def _blocks(path: str, stream: Any) -> Iterator[bytes]:
-    """Yield blocks of whole lines, each of which ends with a newline."""
+    """Yield blocks of whole lines. Each block ends with a newline."""
     incomplete_line = b""
     is_first = True
     while piece := stream.read(BLOCK_BYTES):

@@ -139,8 +139,8 @@ def _column_name(weight: Any) -> str | None:
     if weight is None or isinstance(weight, str):
         return weight
     raise TypeError(
-        f"weight must be the name of a column or an attribute for this graph, got {quoted(weight)}; "
-        "only an edge_index may have an array of weights"
+        "weight must be the name of a column or an attribute for this graph, got "
+        f"{quoted(weight)}; only an edge_index may have an array of weights"
     )
 
 
