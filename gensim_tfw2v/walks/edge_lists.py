@@ -22,6 +22,7 @@ from gensim_tfw2v.walks.csr_graph import (
     weight_message,
 )
 from gensim_tfw2v.walks.edge_columns import (
+    SAMPLE_ROWS,
     EdgeColumns,
     find_columns,
     find_unnamed_columns,
@@ -95,10 +96,10 @@ class _EdgeListReader:
 
     def _find_columns(self, fields: LineFields) -> int:
         """Find the columns from the first lines; return the number of lines that are no edges."""
-        first_row, second_row = (
-            [field.decode() for field in fields.line(index)] for index in range(2)
-        )
-        has_names = is_header(first_row, second_row, self._weight)
+        n_rows = min(SAMPLE_ROWS, len(fields.lines))
+        rows = [[field.decode() for field in fields.line(index)] for index in range(n_rows)]
+        first_row = rows[0]
+        has_names = is_header(rows, self._weight)
         try:
             if has_names:
                 self._columns = find_columns(first_row, self._weight)

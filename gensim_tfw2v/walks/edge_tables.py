@@ -30,6 +30,7 @@ from gensim_tfw2v.walks.csr_graph import (
     weight_message,
 )
 from gensim_tfw2v.walks.edge_columns import (
+    SAMPLE_ROWS,
     EdgeColumns,
     find_columns,
     find_unnamed_columns,
@@ -144,16 +145,15 @@ def _read_layout(path: str, sep: str, weight: str | None) -> tuple[TableOptions,
         rows = _split_rows(head, sep)
     if not rows:
         raise ValueError("has no edges: each row must have two names")
-    first_row, second_row = rows[0], rows[1] if len(rows) > 1 else []
-    if is_header(first_row, second_row, weight):
-        return TableOptions(sep=sep, header=0), find_columns(first_row, weight)
-    return TableOptions(sep=sep, header=None), find_unnamed_columns(first_row)
+    if is_header(rows, weight):
+        return TableOptions(sep=sep, header=0), find_columns(rows[0], weight)
+    return TableOptions(sep=sep, header=None), find_unnamed_columns(rows[0])
 
 
 def _split_rows(text: str, sep: str) -> list[list[str]]:
-    """Return the cells of the first two rows of a text that are not blank."""
+    """Return the cells of the first rows of a text, without blank lines."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
-    return list(islice((row for row in rows if row), 2))
+    return list(islice((row for row in rows if row), SAMPLE_ROWS))
 
 
 def read_edge_table(table: EdgeTable, directed: bool) -> CsrGraph:

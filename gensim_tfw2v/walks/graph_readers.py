@@ -54,8 +54,9 @@ def read_graph(graph: Any, weight: Any = None, directed: bool = False) -> CsrGra
         - Array or tensor ``edge_index`` of integers, [2, E], or PyTorch Geometric's ``Data``.
 
         The first line of a text, or row of a CSV file, consists of names of columns if `weight` or
-        the usual names of both ends are in it, or if the next one has numbers where the first has
-        none: at both ends (integers), or in the third column. Then other columns are ignored.
+        the usual names of both ends are in it. It does, too, if it contains no numbers, but the
+        next rows do: integers at both ends, or a number in the third column. Other columns than the
+        ends and the weight are ignored if they have names.
     weight : str or array, optional
         Name of the column of a table, or of the attribute of edges, that has the weights. By
         default it is "weight" ("edge_weight" in PyTorch Geometric's data), if there is one; other
