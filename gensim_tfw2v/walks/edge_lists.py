@@ -1,6 +1,7 @@
 """Reader of lists of edges as text: an edge per line, two names and perhaps a weight."""
 
 import codecs
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -14,7 +15,7 @@ from gensim_tfw2v.corpus.decompression import HEAD_BYTES, read_head
 from gensim_tfw2v.corpus.file_kinds import BINARY, find_kind
 from gensim_tfw2v.corpus.file_marks import ascii_encoding
 from gensim_tfw2v.corpus.text_streams import CorpusDecodeError, open_stream
-from gensim_tfw2v.messages import COMPRESSED, conversion_advice, number, quoted
+from gensim_tfw2v.messages import COMPRESSED, conversion_advice, number, quoted, wide_encoding
 from gensim_tfw2v.walks.csr_graph import (
     CsrGraph,
     Nodes,
@@ -143,30 +144,32 @@ class _EdgeListReader:
         self, data: NDArray[np.uint8], starts: Any, stops: Any, lines: Any
     ) -> NDArray[np.float32]:
         """Return the weights in fields of a block."""
-        text = join_fields(data, starts, stops, b" ").decode()
-        try:
-            weights = np.fromstring(text, np.float64, sep=" ")
-        except ValueError:
-            weights = np.zeros(0)
-        if len(weights) != len(lines):
-            self._raise_weight_error(data, starts, stops, lines)
+        text = join_fields(data, starts, stops, b" ")
+        weights = np.zeros(0)
+        if (starts < stops).all() and text.count(b" ") == len(lines):
+            with contextlib.suppress(ValueError):
+                weights = np.fromstring(text.decode(), np.float64, sep=" ")
+        if len(weights) != len(lines):  # some text is not a number
+            weights = self._parse_weights(data, starts, stops, lines)
         if (row := find_invalid_weight(weights)) is not None:
             raise ValueError(weight_message(self._location(lines[row]), weights[row]))
         return weights.astype(np.float32)
 
-    def _raise_weight_error(
+    def _parse_weights(
         self, data: NDArray[np.uint8], starts: Any, stops: Any, lines: Any
-    ) -> None:
-        """Raise a ValueError that names the first weight that is not a number."""
-        for start, stop, line in zip(starts, stops, lines, strict=True):
+    ) -> NDArray[np.float64]:
+        """Return weights that Python parses strictly; a ValueError names one that is no number."""
+        weights = np.ones(len(lines))
+        for row, (start, stop) in enumerate(zip(starts, stops, strict=True)):
             text = data[start:stop].tobytes().decode().strip()
             try:
-                number(text)
+                weights[row] = number(text)
             except ValueError:
                 raise ValueError(
-                    f"{self._location(line)} has the weight {quoted(text)}, which is not a finite "
-                    "number: leave out the edge, or change its weight"
+                    f"{self._location(lines[row])} has the weight {quoted(text)}, which is not a "
+                    "finite number: leave out the edge, or change its weight"
                 ) from None
+        return weights
 
     def _check_lengths(self, fields: LineFields) -> None:
         """Raise a ValueError if a line has more or fewer fields than the first one."""
@@ -186,10 +189,10 @@ class _EdgeListReader:
     def _check_text(self, block: bytes) -> None:
         """Raise an error if a block is not UTF-8, or contains null characters."""
         if b"\0" in block:
-            line = self._n_lines + block[: block.index(b"\0")].count(b"\n")
-            raise ValueError(
-                f"{self._path}, line {line + 1:,}, contains a null character: remove it"
-            )
+            if encoding := wide_encoding(block[:64], self._n_bytes):
+                raise ValueError(f"{self._path} is not UTF-8 text. {conversion_advice(encoding)}")
+            line = block[: block.index(b"\0")].count(b"\n")
+            raise ValueError(f"{self._location(line)} contains a null character: remove it")
         if block.isascii():
             return
         try:
@@ -205,7 +208,7 @@ class _EdgeListReader:
 def _open(path: str) -> AbstractContextManager[BinaryIO]:
     """Open a text, which may be compressed, remote or a pipe, as decompressed bytes."""
     if "://" not in path and Path(path).is_file():
-        if refusal := _find_refusal(read_head(path)):
+        if refusal := _find_refusal(path):
             raise ValueError(f"{path} {refusal}")
         if not path.lower().endswith(COMPRESSED):
             return open(path, "rb")
@@ -214,10 +217,13 @@ def _open(path: str) -> AbstractContextManager[BinaryIO]:
     return open_stream(path)
 
 
-def _find_refusal(head: bytes) -> str:
-    """Return why a file with these first bytes is no list of edges, with advice; "" if it is."""
+def _find_refusal(path: str) -> str:
+    """Return why a file is no list of edges, from its first bytes, with advice; "" if it is."""
+    head = read_head(path)
     if encoding := ascii_encoding(head):
         return f"is not UTF-8 text. {conversion_advice(encoding)}"
+    if head.startswith(b"%%MatrixMarket"):
+        return f"is a matrix in Matrix Market format: pass scipy.io.mmread({path!r})"
     kind = find_kind(head) or (BINARY if BINARY.is_content(head) else None)
     if kind is None:
         return ""

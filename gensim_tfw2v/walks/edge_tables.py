@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -108,8 +109,10 @@ class FileTable:
                 f"pandas.read_json({path!r}, lines={table_format.name == 'JSON Lines'})"
             )
         self._options = TableOptions()
+        sep = SEPARATORS.get(table_format.name)
+        self._is_text = sep is not None
         with naming(self._files[0]):
-            if sep := SEPARATORS.get(table_format.name):
+            if sep is not None:
                 self._options, self.columns = _read_layout(self._files[0], sep, weight)
                 self._names = open_table(self._files[0], self._options).names
             else:
@@ -131,7 +134,21 @@ class FileTable:
                         f"has no column {quoted(name)}, unlike {self._files[0]}; its columns are: "
                         f"{quoted(table.names)}"
                     )
-                yield from table.batches(name, kind)
+                with self._naming_cure():
+                    yield from table.batches(name, kind)
+
+    @contextmanager
+    def _naming_cure(self) -> Iterator[None]:
+        """Add to errors of rows of text that edges are read without the options they mention."""
+        try:
+            yield
+        except ValueError as error:
+            if not self._is_text:
+                raise
+            raise ValueError(
+                f"{error}. Edges are read without options: read the file with pandas.read_csv, and "
+                "pass the table"
+            ) from None
 
 
 def _read_layout(path: str, sep: str, weight: str | None) -> tuple[TableOptions, EdgeColumns]:
@@ -199,7 +216,7 @@ def _read_ends(table: EdgeTable, column: int, text_names: TextNames) -> NDArray[
     Integers are returned as int64. Strings are numbered by `text_names`, and their numbers are
     returned as int32.
     """
-    ends = [np.zeros(0, np.int32)]
+    ends: list[NDArray[Any]] = []
     n_rows = 0
     for chunk in table.chunks(column):
         location = f"{table.label}, column {quoted(table.column_name(column))}"
@@ -221,9 +238,20 @@ def _read_ends(table: EdgeTable, column: int, text_names: TextNames) -> NDArray[
         if is_text(chunk.type):
             ends.append(text_names.encode(_join_names(chunk), len(chunk)))
         else:
-            ends.append(chunk.cast(pa.int64()).to_numpy(zero_copy_only=False))
+            ends.append(_to_int64(chunk, location))
         n_rows += len(chunk)
-    return np.concatenate(ends if n_rows == 0 else ends[1:])
+    return np.concatenate(ends) if ends else np.zeros(0, np.int32)
+
+
+def _to_int64(chunk: Any, location: str) -> NDArray[np.int64]:
+    """Return an array of pyarrow's integers."""
+    try:
+        integers: NDArray[np.int64] = chunk.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowException:
+        raise ValueError(
+            f"{location}, has integers that int64 lacks: convert them to strings"
+        ) from None
+    return integers
 
 
 def _join_names(names: Any) -> bytes:

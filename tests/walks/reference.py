@@ -58,7 +58,9 @@ def listed_arcs(graph: CsrGraph) -> Arcs:
         neighbours = graph.neighbours[first:last].tolist()
         assert neighbours == sorted(neighbours)
         values = [1.0] * len(neighbours) if weights is None else weights[first:last].tolist()
-        pairs = [(graph.names[node], weight) for node, weight in zip(neighbours, values)]
+        pairs = [
+            (graph.names[node], weight) for node, weight in zip(neighbours, values, strict=True)
+        ]
         if pairs:
             arcs[name] = sorted(pairs, key=repr)
     return arcs
