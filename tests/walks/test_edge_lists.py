@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.corpus import CorpusDecodeError
-from gensim_tfw2v.walks import edge_lists, node_names
+from gensim_tfw2v.walks import node_names, text_blocks
 from gensim_tfw2v.walks.graph_readers import read_graph
 from tests.walks.reference import listed_arcs
 
@@ -107,7 +107,7 @@ def test_without_the_compiled_library_the_graph_is_the_same(tmp_path, monkeypatc
 
 
 def test_many_lines_in_several_blocks_give_the_graph(tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_lists, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1 << 16)
     rng = np.random.default_rng(1)
     edges = rng.integers(0, 3000, (40_000, 2))
     np.savetxt(path := tmp_path / "edges.tsv", edges, "%d", "\t")
@@ -148,7 +148,7 @@ def test_many_lines_in_several_blocks_give_the_graph(tmp_path, monkeypatch):
     ],
 )
 def test_a_text_that_is_no_list_of_edges_is_refused(tmp_path, monkeypatch, text, message):
-    monkeypatch.setattr(edge_lists, "BLOCK_BYTES", 400)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 400)
     path = write(tmp_path, text)
     if message is None:
         assert read_graph(path).names == ["a", "b"]
@@ -167,7 +167,7 @@ def test_a_missing_column_of_weights_is_refused_with_the_names_of_columns(tmp_pa
 
 
 def test_text_that_is_not_utf8_is_refused_with_its_offset(tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_lists, "BLOCK_BYTES", 10)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 10)
     path = write(tmp_path, b"a b\n" * 10 + b"c \xff\n")
     with pytest.raises(CorpusDecodeError, match="is not UTF-8 text: invalid start byte at byte 42"):
         read_graph(path)

@@ -1,4 +1,4 @@
-"""The same graph is read from all formats."""
+"""Graphs are read from all formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, orc, parquet
 from scipy import sparse
 
-from gensim_tfw2v.walks import edge_lists as edge_lists_module
+from gensim_tfw2v.walks import text_blocks
 from gensim_tfw2v.walks.graph_readers import read_graph
 from tests.walks.reference import (
     Edge,
@@ -82,7 +82,7 @@ def write_table(path: Path, edges: list[Edge]) -> Path:
 def test_a_text_gives_the_graph(tmp_path, name, separator, edges, directed, block):
     path = write_lines(tmp_path / name, edges, separator)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(edge_lists_module, "BLOCK_BYTES", block)
+        patch.setattr(text_blocks, "BLOCK_BYTES", block)
         graph = read_graph(str(path), directed=directed)
     expected = reference_arcs(merged_edges(edges, directed=directed), directed=directed)
     assert listed_arcs(graph) == expected
