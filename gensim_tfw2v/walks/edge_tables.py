@@ -77,7 +77,10 @@ class MemoryTable:
         require_pyarrow()
         self.label = "the table"
         try:
-            self._table = pa.table(table)
+            if hasattr(table, "iloc"):  # pandas, whose index is not a column
+                self._table = pa.Table.from_pandas(table, preserve_index=False)
+            else:
+                self._table = pa.table(table)
         except pa.ArrowException as error:
             raise ValueError(
                 f"the table can't be converted to pyarrow's: {error}; keep the columns of both "
@@ -220,9 +223,8 @@ def _read_ends(table: EdgeTable, column: int, text_names: TextNames) -> NDArray[
     n_rows = 0
     for chunk in table.chunks(column):
         location = f"{table.label}, column {quoted(table.column_name(column))}"
-        if is_text(chunk.type):
-            chunk = chunk.cast(pa.large_string())
-        elif not is_integer(chunk.type):
+        chunk = _decode(chunk)
+        if not is_text(chunk.type) and not is_integer(chunk.type):
             raise ValueError(
                 f"{location}, is of type {chunk.type}, but names of nodes are strings or integers: "
                 "convert it"
@@ -241,6 +243,14 @@ def _read_ends(table: EdgeTable, column: int, text_names: TextNames) -> NDArray[
             ends.append(_to_int64(chunk, location))
         n_rows += len(chunk)
     return np.concatenate(ends) if ends else np.zeros(0, np.int32)
+
+
+def _decode(column: Any) -> Any:
+    """Return an array of pyarrow, without a dictionary, and with strings as large strings."""
+    if pa.types.is_dictionary(column.type):
+        values = _decode(column.dictionary)
+        return pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
+    return column.cast(pa.large_string()) if is_text(column.type) else column
 
 
 def _to_int64(chunk: Any, location: str) -> NDArray[np.int64]:
@@ -272,9 +282,7 @@ def _read_weights(table: EdgeTable, column: int) -> NDArray[np.float32]:
     location = f"{table.label}, column {quoted(table.column_name(column))}, row"
     for chunk in table.chunks(column):
         try:
-            if is_text(chunk.type):
-                chunk = chunk.cast(pa.large_string())
-            values = chunk.cast(pa.float64())
+            values = _decode(chunk).cast(pa.float64())
         except pa.ArrowException:
             _raise_weight_error(chunk, location, n_rows)
             raise

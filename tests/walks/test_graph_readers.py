@@ -321,6 +321,28 @@ def test_a_folder_of_tables_is_one_graph(tmp_path):
     assert listed_arcs(read_graph(tmp_path)) == expected
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]}, index=["i", "j"]).astype("category"),
+        pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]}, dtype=object),
+        pl.DataFrame({"a": ["x", "y"], "b": ["y", "z"]}).cast(pl.Categorical),
+        pl.DataFrame({"a": ["x", "y"], "b": ["y", "z"]}).cast(pl.Enum(["z", "y", "x"])),
+        pa.table({"a": ["w", "x", "y"], "b": ["x", "y", "z"]}).slice(1),
+        pa.RecordBatch.from_pydict({"a": ["x", "y"], "b": ["y", "z"]}),
+    ],
+)
+def test_a_table_with_any_type_of_strings_gives_the_graph(table):
+    assert listed_arcs(read_graph(table, directed=True)) == {"x": [("y", 1)], "y": [("z", 1)]}
+
+
+def test_the_index_of_a_pandas_table_is_not_a_column():
+    frame = pd.DataFrame({"a": ["x"], "b": ["y"]}, index=pd.Index([3], name="weight"))
+    assert read_graph(frame).weights is None
+    with pytest.raises(ValueError, match=r"has the columns \['b'\]; a table of edges needs two"):
+        read_graph(frame.set_index("a"))
+
+
 def test_integers_without_gaps_are_a_range_of_names():
     assert read_graph(pd.DataFrame({"a": [3, 1], "b": [0, 2]})).names == range(4)
     assert read_graph(pd.DataFrame({"a": [3, 1], "b": [0, 5]})).names == [0, 1, 3, 5]
