@@ -20,7 +20,8 @@ PACKAGE = "gensim_tfw2v"
 # command line may import as any user does.
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
-    *"monitor kernel walks unit_sizes ops graph cluster parameter_server planning options".split(),
+    *"monitor kernel unit_sizes ops graph cluster parameter_server planning options".split(),
+    "walks",
     "engines",
     "regimes",
     *"neighbours checks training stored_model model fasttext doc2vec merged".split(),
