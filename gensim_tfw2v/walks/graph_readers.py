@@ -9,7 +9,8 @@ from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.walks.csr_graph import CsrGraph
 from gensim_tfw2v.walks.edge_arrays import read_edge_index, read_geometric_data
 from gensim_tfw2v.walks.edge_lists import read_edge_list
-from gensim_tfw2v.walks.edge_tables import FileTable, MemoryTable, read_edge_table
+from gensim_tfw2v.walks.edge_table_reader import read_edge_table
+from gensim_tfw2v.walks.edge_tables import FileTable, MemoryTable
 from gensim_tfw2v.walks.graph_objects import read_igraph, read_networkx
 from gensim_tfw2v.walks.sparse_matrices import read_csr_arrays, read_matrix
 
