@@ -1,0 +1,115 @@
+"""Files about nodes, with a node and a label or the two nodes of an edge per line."""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.evaluation.sets import EvaluationFileError, Path, read_lines
+from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.typed_words import find_key
+
+#: Characters that separate the fields of a line. The first one that the first line of a file
+#: contains is used; in other files, fields are separated by blanks.
+SEPARATORS = "\t;,"
+
+#: Number of nodes that messages name.
+N_EXAMPLES = 3
+
+
+def read_labels(labels: Path | Iterable[Sequence[Any]]) -> list[tuple[Any, Any]]:
+    """Return pairs of a node and a label from a file, or from an iterable of such pairs.
+
+    Raises
+    ------
+    EvaluationFileError
+        If a line of the file does not contain a node and a label; the message names file and line.
+    OSError
+        If the file cannot be read.
+    """
+    if not isinstance(labels, str | os.PathLike):
+        return [_first_two(pair, "labels must be pairs of a node and a label") for pair in labels]
+    pairs = []
+    for line_number, fields in _read_fields(labels):
+        if len(fields) != 2 or not all(fields):
+            raise _field_error(labels, line_number, fields, "a node and a label")
+        pairs.append((fields[0], fields[1]))
+    return pairs
+
+
+def read_edges(edges: Path | Iterable[Sequence[Any]]) -> list[tuple[Any, Any]]:
+    """Return the two nodes of each edge in a file, or in an iterable.
+
+    Columns after the second, such as weights, are ignored.
+
+    Raises
+    ------
+    EvaluationFileError
+        If a line of the file does not contain two nodes; the message names file and line.
+    OSError
+        If the file cannot be read.
+    """
+    if not isinstance(edges, str | os.PathLike):
+        return [_first_two(edge, "edges must be pairs of nodes") for edge in edges]
+    pairs = []
+    for line_number, fields in _read_fields(edges):
+        if len(fields) < 2 or not all(fields[:2]):
+            raise _field_error(edges, line_number, fields, "two nodes")
+        pairs.append((fields[0], fields[1]))
+    return pairs
+
+
+def find_keys(vectors: KeyedVectors, nodes: Sequence[Any], source: object) -> list[Any]:
+    """Return the key of each node, with None for nodes without a vector.
+
+    Nodes are strings, as in files, or keys of the vectors. `source` is the path or the object that
+    they come from.
+
+    Raises
+    ------
+    ValueError
+        If no node has a vector.
+    """
+    keys = [find_key(node, vectors) for node in nodes]
+    if all(key is None for key in keys):
+        name = f"{source}: " if isinstance(source, str | os.PathLike) else ""
+        raise ValueError(
+            f"{name}none of its {len(nodes):,} nodes ({_examples(nodes)}) has a vector; the model "
+            f"has vectors of {_examples(vectors.index_to_key)}"
+        )
+    return keys
+
+
+def _examples(nodes: Sequence[Any]) -> str:
+    """Return the first nodes for a message."""
+    ellipsis = ", ..." if len(nodes) > N_EXAMPLES else ""
+    return ", ".join(map(quoted, nodes[:N_EXAMPLES])) + ellipsis
+
+
+def _first_two(items: Any, expected: str) -> tuple[Any, Any]:
+    """Return the first two items of a tuple or list; raise a ValueError for any other value."""
+    if not isinstance(items, tuple | list) or len(items) < 2:
+        raise ValueError(f"{expected}, got {quoted(items)}")
+    return items[0], items[1]
+
+
+def _read_fields(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the fields of each line that is neither blank nor a comment, with its number."""
+    lines = read_lines(path)
+    first_line = lines[0][1]
+    separator = next((character for character in SEPARATORS if character in first_line), None)
+    return [
+        (line_number, [field.strip() for field in line.split(separator)])
+        for line_number, line in lines
+    ]
+
+
+def _field_error(
+    path: Path, line_number: int, fields: list[str], expected: str
+) -> EvaluationFileError:
+    """Return the error for a line with wrong fields."""
+    return EvaluationFileError(
+        f"{path}, line {line_number}: expected {expected}, separated by a tab, comma, semicolon or "
+        f"blank as on the first line, got {' '.join(fields)[:80]!r}"
+    )
