@@ -9,7 +9,7 @@ from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 
 from gensim_tfw2v.evaluation import logistic_regression
-from gensim_tfw2v.evaluation.node_pairs import find_keys, read_labels
+from gensim_tfw2v.evaluation.node_pairs import find_rows, read_labels
 from gensim_tfw2v.evaluation.sets import Path
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
@@ -124,14 +124,13 @@ def evaluate_labels(
     labels_by_node: dict[Any, set[Any]] = {}
     for node, label in read_labels(labels):
         labels_by_node.setdefault(node, set()).add(label)
-    keys = find_keys(vectors, list(labels_by_node), labels)
-    used_keys = [key for key in keys if key is not None]
+    rows = find_rows(vectors, list(labels_by_node), labels)
     label_sets = [
         label_set
-        for key, label_set in zip(keys, labels_by_node.values(), strict=True)
-        if key is not None
+        for row, label_set in zip(rows, labels_by_node.values(), strict=True)
+        if row >= 0
     ]
-    features = np.stack([vectors[key] for key in used_keys])
+    features = vectors.vectors[rows[rows >= 0]]
     targets = _label_matrix(label_sets)
     n_nodes, n_labels = targets.shape
     if n_labels == 1:
@@ -156,7 +155,7 @@ def evaluate_labels(
         labels=n_labels,
         nodes=len(labels_by_node),
         used=n_nodes,
-        unlabelled=len(set(vectors.index_to_key).difference(used_keys)),
+        unlabelled=len(vectors) - len(np.unique(rows[rows >= 0])),
     )
 
 

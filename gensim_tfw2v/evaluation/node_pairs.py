@@ -4,7 +4,9 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from gensim.models import KeyedVectors
+from numpy.typing import NDArray
 
 from gensim_tfw2v.evaluation.sets import EvaluationFileError, Path, read_lines
 from gensim_tfw2v.messages import quoted
@@ -60,8 +62,8 @@ def read_edges(edges: Path | Iterable[Sequence[Any]]) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def find_keys(vectors: KeyedVectors, nodes: Sequence[Any], source: object) -> list[Any]:
-    """Return the key of each node, with None for nodes without a vector.
+def find_rows(vectors: KeyedVectors, nodes: Sequence[Any], source: object) -> NDArray[np.int64]:
+    """Return the row of each node in the vectors, and -1 for nodes without a vector.
 
     Nodes are strings, as in files, or keys of the vectors. `source` is the path or the object that
     they come from.
@@ -72,13 +74,14 @@ def find_keys(vectors: KeyedVectors, nodes: Sequence[Any], source: object) -> li
         If no node has a vector.
     """
     keys = [find_key(node, vectors) for node in nodes]
-    if all(key is None for key in keys):
+    rows = [-1 if key is None else vectors.get_index(key, -1) for key in keys]
+    if max(rows, default=-1) < 0:
         name = f"{source}: " if isinstance(source, str | os.PathLike) else ""
         raise ValueError(
             f"{name}none of its {len(nodes):,} nodes ({_examples(nodes)}) has a vector; the model "
             f"has vectors of {_examples(vectors.index_to_key)}"
         )
-    return keys
+    return np.array(rows, dtype=np.int64)
 
 
 def _examples(nodes: Sequence[Any]) -> str:
