@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from gensim_tfw2v.evaluation import logistic_regression
-from gensim_tfw2v.evaluation.node_pairs import find_rows, read_edges
+from gensim_tfw2v.evaluation.node_pairs import find_rows, name_source, read_edges
 from gensim_tfw2v.evaluation.sets import Path
 from gensim_tfw2v.keyed import with_keys
 
-#: Operators that make one vector of the vectors of two nodes, by name.
+#: Operators of node2vec, which make the features of a pair of the vectors of its nodes, by name.
 OPERATORS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "average": lambda first, second: (first + second) / 2,
-    "Hadamard": lambda first, second: first * second,
-    "weighted-L1": lambda first, second: np.abs(first - second),
-    "weighted-L2": lambda first, second: (first - second) ** 2,
+    "hadamard": lambda first, second: first * second,
+    "weighted_l1": lambda first, second: np.abs(first - second),
+    "weighted_l2": lambda first, second: (first - second) ** 2,
 }
 
 #: Number of folds of the cross-validation.
@@ -33,7 +33,7 @@ class LinkScore:
     Attributes
     ----------
     auc : dict
-        Area under the ROC curve, in [0, 1], by ``"cosine"``, ``"dot product"`` and the names of the
+        Area under the ROC curve, in [0, 1], by ``"cosine"``, ``"dot_product"`` and the names of the
         operators: the probability that an edge has a higher score than a pair without an edge. It
         is 0.5 for random vectors.
     edges : int
@@ -104,7 +104,8 @@ def evaluate_edges(
     n_used = len(edge_rows)
     if n_used < N_FOLDS:
         raise ValueError(
-            f"{n_used} of {n_edges} edges have vectors of both nodes; give at least {N_FOLDS}"
+            f"{name_source(edges)}{n_used} of {n_edges} edges have vectors of both nodes; give at "
+            f"least {N_FOLDS} such edges"
         )
     graph_rows = edge_rows
     if known_edges is not None:
@@ -120,7 +121,7 @@ def evaluate_edges(
     norms = np.maximum(np.linalg.norm(vectors.vectors, axis=1), np.finfo(np.float32).tiny)
     cosines = products / norms[first] / norms[second]
     auc = {"cosine": area_under_curve(cosines, is_edge)}
-    auc["dot product"] = area_under_curve(products, is_edge)
+    auc["dot_product"] = area_under_curve(products, is_edge)
     for name, operator in OPERATORS.items():
         features = operator(vectors.vectors[first], vectors.vectors[second])
         auc[name] = _cross_validated_auc(features, is_edge, folds)

@@ -9,7 +9,7 @@ from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 
 from gensim_tfw2v.evaluation import logistic_regression
-from gensim_tfw2v.evaluation.node_pairs import find_rows, read_labels
+from gensim_tfw2v.evaluation.node_pairs import find_rows, name_source, read_labels
 from gensim_tfw2v.evaluation.sets import Path
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
@@ -118,6 +118,8 @@ def evaluate_labels(
     OSError
         If the file cannot be read.
     """
+    if not all(0 < train_share < 1 for train_share in train_shares):
+        raise ValueError(f"train_shares must be between 0 and 1, got {quoted(train_shares)}")
     if n_splits < 1:
         raise ValueError(f"n_splits must be at least 1, got {n_splits}")
     vectors = with_keys(vectors)
@@ -126,22 +128,24 @@ def evaluate_labels(
         labels_by_node.setdefault(node, set()).add(label)
     rows = find_rows(vectors, list(labels_by_node), labels)
     label_sets = [
-        label_set
-        for row, label_set in zip(rows, labels_by_node.values(), strict=True)
-        if row >= 0
+        label_set for row, label_set in zip(rows, labels_by_node.values(), strict=True) if row >= 0
     ]
     features = vectors.vectors[rows[rows >= 0]]
     targets = _label_matrix(label_sets)
     n_nodes, n_labels = targets.shape
-    if n_labels == 1:
-        raise ValueError(f"all nodes have only the label {quoted(next(iter(label_sets[0])))}")
+    if n_labels < 2:
+        label = next(iter(label_sets[0]))
+        raise ValueError(
+            f"{name_source(labels)}all nodes have the same label, {quoted(label)}; give at least "
+            "two labels"
+        )
     scores = []
     for train_share in train_shares:
-        n_training = round(train_share * n_nodes) if 0 < train_share < 1 else 0
+        n_training = round(train_share * n_nodes)
         if not 0 < n_training < n_nodes:
             raise ValueError(
-                f"train_share is {quoted(train_share)}, which leaves no node for training or for "
-                f"testing, of {n_nodes} nodes with a label; give more nodes, or a different share"
+                f"{name_source(labels)}{n_nodes:,} nodes have a label and a vector, too few for "
+                f"training on {train_share:.0%} of them and testing on the rest; label more nodes"
             )
         f1 = []
         for split in range(n_splits):

@@ -76,18 +76,22 @@ def find_rows(vectors: KeyedVectors, nodes: Sequence[Any], source: object) -> ND
     keys = [find_key(node, vectors) for node in nodes]
     rows = [-1 if key is None else vectors.get_index(key, -1) for key in keys]
     if max(rows, default=-1) < 0:
-        name = f"{source}: " if isinstance(source, str | os.PathLike) else ""
         raise ValueError(
-            f"{name}none of its {len(nodes):,} nodes ({_examples(nodes)}) has a vector; the model "
-            f"has vectors of {_examples(vectors.index_to_key)}"
+            f"{name_source(source)}no node has a vector: the nodes are {_examples(nodes)}, those "
+            f"of the model {_examples(vectors.index_to_key)}; give nodes of the model's graph"
         )
     return np.array(rows, dtype=np.int64)
+
+
+def name_source(source: object) -> str:
+    """Return the beginning of a message: a path and a colon, or "" for an object."""
+    return f"{os.fspath(source)}: " if isinstance(source, str | os.PathLike) else ""
 
 
 def _examples(nodes: Sequence[Any]) -> str:
     """Return the first nodes for a message."""
     ellipsis = ", ..." if len(nodes) > N_EXAMPLES else ""
-    return ", ".join(map(quoted, nodes[:N_EXAMPLES])) + ellipsis
+    return (", ".join(map(quoted, nodes[:N_EXAMPLES])) or "none") + ellipsis
 
 
 def _first_two(items: Any, expected: str) -> tuple[Any, Any]:
