@@ -71,11 +71,12 @@ def _print_edges(scores: dict[str, Any]) -> None:
     """Print a table of held-out edges, with a row for each way to score a pair of nodes."""
     for file, score in scores.items():
         n_edges = f"{score['used']:,} of {score['edges']:,}"
+        without_vector = f"{score['without_vector']:,}"
         rows = [
-            [Path(file).name, name, _format_score(area, 3), n_edges]
+            [Path(file).name, name, _format_score(area, 3), n_edges, without_vector]
             for name, area in score["auc"].items()
         ]
-        print_table(["held-out edges", "score", "AUC", "edges"], rows)
+        print_table(["held-out edges", "score", "AUC", "edges", "without vector"], rows)
 
 
 def scores_row(result: dict[str, Any]) -> dict[str, str]:

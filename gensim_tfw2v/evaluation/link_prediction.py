@@ -39,7 +39,9 @@ class LinkScore:
     edges : int
         Number of different edges, without self-loops.
     used : int
-        Number of these edges whose two nodes have vectors. As many pairs without an edge are drawn.
+        Number of these edges that are compared with as many pairs without an edge.
+    without_vector : int
+        Number of these edges with a node that has no vector.
     self_loops : int
         Number of nodes with an edge to themselves. These edges are left out.
     """
@@ -47,6 +49,7 @@ class LinkScore:
     auc: dict[str, float]
     edges: int
     used: int
+    without_vector: int
     self_loops: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,6 +62,7 @@ def evaluate_edges(
     edges: Path | Iterable[Sequence[Any]],
     *,
     known_edges: Path | Iterable[Sequence[Any]] | None = None,
+    max_edges: int = 100_000,
     seed: int = 0,
 ) -> LinkScore:
     """Predict edges that the vectors were not trained on.
@@ -82,8 +86,10 @@ def evaluate_edges(
     known_edges : path or iterable of (node, node), optional
         Edges that the vectors were trained on, or all edges of the graph. They are not drawn as
         pairs without an edge.
+    max_edges : int
+        Maximum number of edges to compare; of more edges, random ones are used.
     seed : int
-        Seed of the pairs without an edge, and of the folds.
+        Seed of all random choices.
 
     Returns
     -------
@@ -93,7 +99,8 @@ def evaluate_edges(
     Raises
     ------
     ValueError
-        If no node has a vector, or there are too few edges, or too few pairs without an edge.
+        If no node has a vector, if there are less than five edges whose nodes have vectors, or if
+        there are too few pairs without an edge.
     EvaluationFileError
         If a file is empty or damaged, or a line is not two nodes.
     OSError
@@ -101,16 +108,21 @@ def evaluate_edges(
     """
     vectors = with_keys(vectors)
     edge_rows, n_edges, n_self_loops = _read_row_pairs(vectors, edges)
-    n_used = len(edge_rows)
-    if n_used < N_FOLDS:
+    n_with_vectors = len(edge_rows)
+    if n_with_vectors < N_FOLDS:
         raise ValueError(
-            f"{name_source(edges)}{n_used} of {n_edges} edges have vectors of both nodes; give at "
-            f"least {N_FOLDS} such edges"
+            f"{name_source(edges)}{n_with_vectors} of {n_edges} edges have vectors of both nodes; "
+            f"give at least {N_FOLDS} such edges"
         )
+    if max_edges < N_FOLDS:
+        raise ValueError(f"max_edges must be at least {N_FOLDS}, got {max_edges}")
     graph_rows = edge_rows
     if known_edges is not None:
         graph_rows = np.concatenate([edge_rows, _read_row_pairs(vectors, known_edges)[0]])
     rng = np.random.default_rng(seed)
+    if n_with_vectors > max_edges:
+        edge_rows = rng.choice(edge_rows, max_edges, replace=False)
+    n_used = len(edge_rows)
     non_edge_rows = _draw_non_edges(rng, graph_rows, len(vectors), n_used)
     first, second = np.concatenate([edge_rows, non_edge_rows]).T
     is_edge = np.arange(2 * n_used) < n_used
@@ -125,7 +137,13 @@ def evaluate_edges(
     for name, operator in OPERATORS.items():
         features = operator(vectors.vectors[first], vectors.vectors[second])
         auc[name] = _cross_validated_auc(features, is_edge, folds)
-    return LinkScore(auc, n_edges, n_used, n_self_loops)
+    return LinkScore(
+        auc=auc,
+        edges=n_edges,
+        used=n_used,
+        without_vector=n_edges - n_with_vectors,
+        self_loops=n_self_loops,
+    )
 
 
 def area_under_curve(scores: NDArray[np.floating], is_edge: NDArray[np.bool_]) -> float:

@@ -18,13 +18,11 @@ MAX_ITERATIONS = 500
 def fit(
     features: NDArray[np.floating], targets: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Fit a logistic regression to each column of targets.
+    """Fit a logistic regression to each column of targets.
 
-    For targets :math:`y \in \{-1, 1\}` of a label, it minimizes
-
-    .. math:: \sum_i \log(1 + \exp(-y_i (w^T x_i + b))) + w^T w / 2
-
-    by L-BFGS, for all labels as one problem, so that an iteration is two matrix products.
+    For the targets y in {-1, 1} of a label, it minimizes the sum of log(1 + exp(-y (w · x + b)))
+    over all samples x, plus w · w / 2. L-BFGS minimizes the sum over all labels as one problem, so
+    that an iteration is two matrix products.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Files about nodes, with a node and a label or the two nodes of an edge per line."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ def read_labels(labels: Path | Iterable[Sequence[Any]]) -> list[tuple[Any, Any]]
     """
     if not isinstance(labels, str | os.PathLike):
         return [_first_two(pair, "labels must be pairs of a node and a label") for pair in labels]
-    pairs = []
+    pairs: list[tuple[Any, Any]] = []
     for line_number, fields in _read_fields(labels):
         if len(fields) != 2 or not all(fields):
             raise _field_error(labels, line_number, fields, "a node and a label")
@@ -95,21 +95,19 @@ def _examples(nodes: Sequence[Any]) -> str:
 
 
 def _first_two(items: Any, expected: str) -> tuple[Any, Any]:
-    """Return the first two items of a tuple or list; raise a ValueError for any other value."""
-    if not isinstance(items, tuple | list) or len(items) < 2:
+    """Return the first two items of a tuple, list or array; raise a ValueError for other values."""
+    if not isinstance(items, tuple | list | np.ndarray) or len(items) < 2:
         raise ValueError(f"{expected}, got {quoted(items)}")
     return items[0], items[1]
 
 
-def _read_fields(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the fields of each line that is neither blank nor a comment, with its number."""
+def _read_fields(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each line that is neither blank nor a comment, with its number."""
     lines = read_lines(path)
     first_line = lines[0][1]
     separator = next((character for character in SEPARATORS if character in first_line), None)
-    return [
-        (line_number, [field.strip() for field in line.split(separator)])
-        for line_number, line in lines
-    ]
+    for line_number, line in lines:
+        yield line_number, [field.strip() for field in line.split(separator)]
 
 
 def _field_error(

@@ -257,9 +257,10 @@ def test_edges_replace_the_standard_sets(tfw2v, nodes):
     assert result["edges"] == {str(held_out): expected.to_dict()}
     assert expected.auc != evaluate_edges(load_vectors(vectors), held_out).auc
     header, *rows = (line.split("\t") for line in tfw2v(*arguments).stdout.splitlines()[1:])
-    assert header == ["held-out edges", "score", "AUC", "edges"]
+    assert header == ["held-out edges", "score", "AUC", "edges", "without vector"]
     assert rows == [
-        ["held_out.tsv", name, f"{area:.3f}", "120 of 120"] for name, area in expected.auc.items()
+        ["held_out.tsv", name, f"{area:.3f}", "120 of 120", "0"]
+        for name, area in expected.auc.items()
     ]
 
 

@@ -102,9 +102,29 @@ def test_repeated_edges_self_loops_and_unknown_nodes_are_counted(tmp_path):
     extra = [edges[0], edges[1][::-1], ("7", "7"), ("7", "7"), ("7", "x"), ("x", "y")]
     path = write_pairs(tmp_path / "edges.tsv", [(*edge, 2.5) for edge in [*edges, *extra]])
     score = evaluate_edges(vectors, path)
-    assert (score.edges, score.used, score.self_loops) == (102, 100, 1)
+    assert (score.edges, score.used, score.without_vector, score.self_loops) == (102, 100, 2, 1)
     assert score.auc == evaluate_edges(vectors, sorted(edges)).auc
     assert json.loads(json.dumps(score.to_dict(), allow_nan=False)) == score.to_dict()
+
+
+def test_more_edges_than_the_maximum_are_sampled():
+    vectors, groups = planted_groups()
+    edges = planted_edges(groups, 600)
+    score = evaluate_edges(vectors, edges, max_edges=300)
+    assert (score.edges, score.used, score.without_vector) == (600, 300, 0)
+    expected = evaluate_edges(vectors, edges).auc
+    assert score.auc == pytest.approx(expected, abs=0.06) and score.auc != expected
+    with pytest.raises(ValueError, match="max_edges must be at least 5, got 4"):
+        evaluate_edges(vectors, edges, max_edges=4)
+
+
+def test_rows_of_arrays_are_edges():
+    vectors, groups = planted_groups()
+    numbered = type(vectors)(vectors.vector_size)
+    numbered.add_vectors(range(200), vectors.vectors)
+    edges = planted_edges(groups, 100)
+    array = np.array(edges).astype(np.int64)
+    assert evaluate_edges(numbered, array) == evaluate_edges(vectors, edges)
 
 
 def test_order_of_edges_and_nodes_does_not_change_the_score():
