@@ -15,9 +15,10 @@ def split_edges(
 ) -> tuple[list[Edge], list[Edge]]:
     """Hold out a random share of a graph's edges, so that the rest connects the same nodes.
 
-    Grover and Leskovec 2016, "node2vec: Scalable Feature Learning for Networks", KDD, section 4.4.
-    A random spanning tree of each connected component stays among the training edges, as do
-    self-loops. Edges between the same two nodes, in either direction, stay together.
+    Grover and Leskovec 2016, "node2vec: Scalable Feature Learning for Networks", KDD, hold out half
+    of the edges in this way. A random spanning tree of each connected component stays among the
+    training edges, as do self-loops. Edges between the same two nodes, in either direction, stay
+    together.
 
     Parameters
     ----------

@@ -69,8 +69,8 @@ def evaluate_edges(
 
     The held-out edges are compared with as many random pairs of different nodes that have no edge.
     Cosine and dot product score a pair without a classifier. For each operator of node2vec (Grover
-    and Leskovec 2016, "node2vec: Scalable Feature Learning for Networks", KDD, section 4.4 and
-    table 1), a logistic regression (L2 penalty, C = 1) scores it; its AUC is the mean over the
+    and Leskovec 2016, "node2vec: Scalable Feature Learning for Networks", KDD, table 1), a
+    logistic regression (L2 penalty, C = 1) scores it; its AUC is the mean over the
     folds of a five-fold cross-validation. Edges count as undirected. Use `split_edges` to hold out
     edges of a graph.
 
@@ -79,10 +79,8 @@ def evaluate_edges(
     vectors : KeyedVectors
         Vectors of the nodes, trained without the held-out edges.
     edges : path or iterable of (node, node)
-        The held-out edges. The file, in UTF-8, contains two nodes per line, separated by a tab,
-        semicolon, comma or blank. Further columns, such as weights, are ignored, and blank lines
-        and lines that start with ``#`` are skipped. Compressed files are recognized by their
-        suffix.
+        The held-out edges: a file as for `evaluate_labels`, but with two nodes in a line, or pairs,
+        such as the rows of an array. Further columns, such as weights, are ignored.
     known_edges : path or iterable of (node, node), optional
         Edges that the vectors were trained on, or all edges of the graph. They are not drawn as
         pairs without an edge.
@@ -102,7 +100,7 @@ def evaluate_edges(
         If no node has a vector, if there are less than five edges whose nodes have vectors, or if
         there are too few pairs without an edge.
     EvaluationFileError
-        If a file is empty or damaged, or a line is not two nodes.
+        If a file is empty or damaged, or a line does not begin with two nodes.
     OSError
         If a file cannot be read.
     """

@@ -91,9 +91,11 @@ def evaluate_labels(
     vectors : KeyedVectors
         Vectors of the nodes.
     labels : path or iterable of (node, label)
-        The file, in UTF-8, contains a node and a label per line, separated by a tab, semicolon,
-        comma or blank. A node with several labels has several lines. Blank lines and lines that
-        start with ``#`` are skipped. Compressed files are recognized by their suffix.
+        A file in UTF-8, which may be compressed, or pairs such as those of a data frame's
+        ``itertuples(index=False)``. A node with several labels has several lines. They contain a
+        node and a label, separated by tabs if the first line contains one, by commas or semicolons
+        in .csv files, and otherwise by blanks. Lines that start with # or % are comments. A line
+        with names of columns counts as a node without a vector.
     train_shares : sequence of float
         Shares of the nodes that classifiers are trained on, each in (0, 1).
     n_splits : int
@@ -114,7 +116,7 @@ def evaluate_labels(
         If no node has a vector, if the nodes have only one label, or if a share leaves no node for
         training or for testing.
     EvaluationFileError
-        If the file is empty or damaged, or a line is not a node and a label.
+        If the file is empty or damaged, or a line does not consist of a node and a label.
     OSError
         If the file cannot be read.
     """

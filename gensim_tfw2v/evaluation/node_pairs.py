@@ -1,7 +1,9 @@
 """Files about nodes, with a node and a label or the two nodes of an edge per line."""
 
+import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,6 @@ from numpy.typing import NDArray
 from gensim_tfw2v.evaluation.sets import EvaluationFileError, Path, read_lines
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.typed_words import find_key
-
-#: Characters that separate the fields of a line. The first one that the first line of a file
-#: contains is used; in other files, fields are separated by blanks.
-SEPARATORS = "\t;,"
 
 #: Number of nodes that messages name.
 N_EXAMPLES = 3
@@ -102,10 +100,21 @@ def _first_two(items: Any, expected: str) -> tuple[Any, Any]:
 
 
 def _read_fields(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each line that is neither blank nor a comment, with its number."""
-    lines = read_lines(path)
-    first_line = lines[0][1]
-    separator = next((character for character in SEPARATORS if character in first_line), None)
+    """Yield the fields of each line that is neither blank nor a comment, with its number.
+
+    Fields are separated by tabs if the first line contains one, by commas or semicolons in CSV
+    files, and otherwise by blanks. Comments start with # or %.
+    """
+    lines = [(line_number, line) for line_number, line in read_lines(path) if line[0] != "%"]
+    first_line = lines[0][1] if lines else ""
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    if "\t" not in first_line and ".csv" in suffixes:
+        delimiter = ";" if ";" in first_line and "," not in first_line else ","
+        for line_number, line in lines:
+            (fields,) = csv.reader([line], delimiter=delimiter)
+            yield line_number, [field.strip() for field in fields]
+        return
+    separator = "\t" if "\t" in first_line else None
     for line_number, line in lines:
         yield line_number, [field.strip() for field in line.split(separator)]
 
@@ -115,6 +124,6 @@ def _field_error(
 ) -> EvaluationFileError:
     """Return the error for a line with wrong fields."""
     return EvaluationFileError(
-        f"{path}, line {line_number}: expected {expected}, separated by a tab, comma, semicolon or "
-        f"blank as on the first line, got {' '.join(fields)[:80]!r}"
+        f"{path}, line {line_number}: expected {expected}, got {quoted(fields)}; separate names by "
+        "tabs, in all lines"
     )

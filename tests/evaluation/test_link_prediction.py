@@ -164,5 +164,7 @@ def test_unusable_edges_raise(edges, known, message):
 
 def test_bad_line_raises_with_its_number(tmp_path):
     (tmp_path / "edges.tsv").write_text("0\t1\n2\n")
-    with pytest.raises(EvaluationFileError, match="edges.tsv, line 2: expected two nodes, sep"):
+    with pytest.raises(
+        EvaluationFileError, match=r"edges.tsv, line 2: expected two nodes, got \['2'\]"
+    ):
         evaluate_edges(planted_groups()[0], tmp_path / "edges.tsv")

@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import numpy as np
@@ -134,20 +135,39 @@ def test_integer_keys_are_found_by_their_digits(tmp_path):
     assert evaluate_labels(numbered, enumerate(groups.tolist())) == expected
 
 
-@pytest.mark.parametrize("separator", ["\t", ";", ",", " ", "   "])
-def test_fields_are_separated_as_on_the_first_line(tmp_path, separator):
+@pytest.mark.parametrize(
+    ("name", "separator"),
+    [("nodes", "\t"), ("nodes", "   "), ("a.csv", ","), ("a.CSV", ";"), ("a.csv", "\t")],
+)
+def test_separator_is_that_of_the_first_line_and_the_suffix(tmp_path, name, separator):
     vectors, groups = planted_groups()
-    path = tmp_path / "nodes"
     lines = [f"{node}{separator}{label}\n" for node, label in enumerate_labels(groups)]
-    path.write_text("# nodes\n\n" + "".join(lines))
-    assert evaluate_labels(vectors, path).used == 200
+    (tmp_path / name).write_text("# nodes\n%\n\n" + "".join(lines))
+    score = evaluate_labels(vectors, tmp_path / name)
+    assert (score.nodes, score.used, score.labels) == (200, 200, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("nodes.tsv", "New York\ta,b c\nParis, Texas\td\n"),
+        ("nodes.csv.gz", 'New York,"a,b c"\n"Paris, Texas",d\n'),
+    ],
+)
+def test_names_may_contain_blanks_and_commas(tmp_path, keyed, name, text):
+    opened = gzip.open if name.endswith(".gz") else open
+    with opened(tmp_path / name, "wt") as file:
+        file.write(text)
+    vectors = keyed({"New York": (1, 0), "Paris, Texas": (0, 1)})
+    score = evaluate_labels(vectors, tmp_path / name, train_shares=[0.5])
+    assert (score.nodes, score.used, score.labels) == (2, 2, 2)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "contains no line"),
-        ("0\ta\n1\n", "line 2: expected a node and a label, separated by .*, got '1'"),
+        ("0\ta\n1\n", r"line 2: expected a node and a label, got \['1'\]; separate names by"),
         ("0\ta\tb\n", "line 1: expected a node and a label"),
         ("0\t\n", "line 1: expected a node and a label"),
     ],
