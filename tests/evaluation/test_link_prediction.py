@@ -5,6 +5,7 @@ import pytest
 
 from gensim_tfw2v.evaluation import EvaluationFileError, evaluate_edges
 from gensim_tfw2v.evaluation.link_prediction import (
+    OPERATORS,
     _draw_non_edges,
     area_under_curve,
     unique_pairs,
@@ -94,6 +95,23 @@ def test_non_edges_are_drawn_uniformly_without_edges_and_repetitions():
     assert len(counts) == 15 - 4 and not counts.keys() & set(map(tuple, edges.tolist()))
     expected = 2000 * 4 / 11
     assert sum((count - expected) ** 2 / expected for count in counts.values()) < 30  # p < 0.001
+
+
+def test_operators_are_those_of_node2vec():
+    first, second = np.array([[1.0, -2.0]]), np.array([[3.0, 4.0]])
+    features = {name: operator(first, second).tolist() for name, operator in OPERATORS.items()}
+    assert features == {
+        "average": [[2, 1]],
+        "hadamard": [[3, -8]],
+        "weighted_l1": [[2, 6]],
+        "weighted_l2": [[4, 36]],
+    }
+
+
+def test_five_edges_are_enough():
+    vectors, groups = planted_groups()
+    score = evaluate_edges(vectors, planted_edges(groups, 5))
+    assert score.used == 5 and all(0 <= area <= 1 for area in score.auc.values())
 
 
 def test_repeated_edges_self_loops_and_unknown_nodes_are_counted(tmp_path):

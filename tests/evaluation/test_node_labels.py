@@ -124,6 +124,12 @@ def test_seed_determines_the_splits():
     assert scores[0].f1[0].micro_std > 0
 
 
+def test_one_split_has_no_deviation():
+    vectors, groups = planted_groups(noise=2)
+    score = evaluate_labels(vectors, enumerate_labels(groups), n_splits=1)
+    assert score.f1[0].micro > 0 and score.f1[0].micro_std == score.f1[0].macro_std == 0
+
+
 def test_integer_keys_are_found_by_their_digits(tmp_path):
     vectors, groups = planted_groups()
     numbered = type(vectors)(vectors.vector_size)
@@ -184,6 +190,7 @@ def test_bad_line_raises_with_its_number(tmp_path, text, message):
         ([("x", "a"), ("y", "b")], {}, "no node has a vector: the nodes are 'x', 'y', those of .*"),
         ([], {}, "no node has a vector: the nodes are none, those of the model '0', '1', '2', ..."),
         ([("0", "a"), ("1", "a")], {}, "all nodes have the same label, 'a'"),
+        ([("0", "a")], {}, "all nodes have the same label, 'a'"),
         ([("0", "a"), ("1", "b")], {}, "2 nodes have a label and a vector, too few for .* 10%"),
         ([("0", "a"), ("1", "b")], {"train_shares": [1.5]}, r"between 0 and 1, got \[1.5\]"),
         ([("0", "a"), ("1", "b")], {"n_splits": 0}, "n_splits must be at least 1, got 0"),
