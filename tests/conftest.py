@@ -3,12 +3,19 @@
 import functools
 import gc
 import os
+import shutil
 import signal
 from pathlib import Path
 
 # Must precede the import of NumPy. OpenBLAS threads that wait for small products keep a core busy
 # that other tests need.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Checkpoints are flushed to disk, for which tests wait longer than for their computations. So files
+# of tests are in memory, unless little is free there, as in most containers.
+MEMORY_DISK = Path("/dev/shm")
+if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 6 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 import hypothesis
 import psutil
