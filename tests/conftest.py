@@ -20,6 +20,7 @@ if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 6 << 30:
 import hypothesis
 import psutil
 import pytest
+import typer.testing
 
 from gensim_tfw2v import _tensorflow
 from tests import forks
@@ -60,6 +61,9 @@ def load_without_optimizer(load=_tensorflow._load):
 
 
 _tensorflow._load = load_without_optimizer
+
+# Parsers of the commands are made once. A run that is refused takes a fifth of that time.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 
 @pytest.fixture(scope="module", autouse=True)
