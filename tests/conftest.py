@@ -11,12 +11,6 @@ from pathlib import Path
 # that other tests need.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Checkpoints are flushed to disk, for which tests wait longer than for their computations. So files
-# of tests are in memory, unless little is free there, as in most containers.
-MEMORY_DISK = Path("/dev/shm")
-if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 6 << 30:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
-
 import hypothesis
 import psutil
 import pytest
@@ -27,6 +21,12 @@ from tests import forks
 from tests.engines import train_by_graph
 
 pytest_plugins = ["tests.cpu_seconds"]
+
+# Checkpoints are flushed to disk, for which tests wait longer than for their computations. So files
+# of tests are in memory, unless little is free there, as in most containers.
+MEMORY_DISK = Path("/dev/shm")
+if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 6 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 # Shells start background jobs with SIGINT ignored, which children inherit. Ctrl-C could not be
 # tested.

@@ -3,8 +3,9 @@
 A run ends with a list of the most expensive files. On shared cores, CPU seconds measure the cost of
 a test; its duration does not.
 
-``--record-durations`` writes the durations of all files to RECORD. Later runs start with the longest
-files, because a long file that starts last would leave the other cores idle. Waiting counts too.
+``--record-durations`` writes the durations of all files to RECORD. Later runs start with the
+longest files, because a long file that starts last would leave the other cores idle. Waiting counts
+too.
 """
 
 import collections
