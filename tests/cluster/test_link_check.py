@@ -48,7 +48,6 @@ from gensim_tfw2v.cluster import link_check
 
 link_check.SIZES = link_check.SIZES[2:5]
 link_check.COORDINATOR_SIZES = link_check.SIZES[:-1]
-link_check.MIN_TRANSFER_SECONDS = 0.08
 link_check.ROUND_TRIP_CALLS = 5
 link_check.PATH_SECONDS = 2.0
 start.main()
