@@ -38,7 +38,7 @@ MBIT = 1e6 / 8
 
 CHECK = (sys.executable, "-m", "gensim_tfw2v", "cluster", "check")
 
-#: The same command with shorter transfers and limits, which suffice on these hosts.
+#: Command with shorter transfers and limits, which suffice on these hosts.
 SHORT_CHECK = (
     sys.executable,
     "-c",
