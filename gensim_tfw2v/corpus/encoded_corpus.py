@@ -167,6 +167,11 @@ class EncodedCorpus(OnDisk):
         )
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether the entries are drawn at random during training, so that sentences are walks."""
+        return self.walk_file is not None
+
+    @property
     def walk_file(self) -> Path | None:
         """Path of the file from which the entries are drawn; None if they are read: see `Shard`."""
         paths = [Path(shard.path) for shard in self._shards if shard.is_drawn]
