@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.model_files import has_integers, load_saved
+from gensim_tfw2v.cli.model_files import has_integers, load_saved, wrong_kind_error
 from gensim_tfw2v.cli.training_options import flag, flags
 from gensim_tfw2v.cli.walk_options import MIN_VISITS
 
@@ -71,10 +71,8 @@ def continue_training(
 def _check_can_walk(model: Any, walks: RandomWalks, path: Path) -> None:
     """Raise if a model cannot be trained on walks, or its words are of another type than nodes."""
     if hasattr(model, "dv"):
-        raise BadInput(
-            f"{path}: holds a {type(model).__name__}, which --walks excludes, because walks have "
-            "no tags"
-        )
+        needs = "--walks needs a Word2Vec or FastText model, because walks have no tags"
+        raise wrong_kind_error(model, path, needs)
     words_are_integers = has_integers(getattr(model, "wv", model))
     if words_are_integers == isinstance(walks.names[0], str):
         kinds = ("integers", "strings") if words_are_integers else ("strings", "integers")

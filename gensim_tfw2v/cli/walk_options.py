@@ -54,6 +54,9 @@ WALK_OPTIONS = (
     *("extend", "fixed"),
 )
 
+#: Suffixes of tables that are no tables of edges.
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+
 #: Default of ``--min-count`` for walks: a node loses its vector only if no walk visits it.
 MIN_VISITS = 1
 
@@ -69,6 +72,8 @@ def read_walks(
     arguments = {name: options[name] for name in WALK_OPTIONS if name in options}
     if arguments.get("start_nodes") is not None:
         arguments["start_nodes"] = _read_names(arguments["start_nodes"])
+    if path.suffix.lower() in JSON_SUFFIXES:
+        raise BadInput(f"{path}: edges are not read from JSON; write them as .csv or .parquet")
     with phase("reading the graph", progress):
         from gensim_tfw2v import RandomWalks
 

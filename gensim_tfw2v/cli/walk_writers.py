@@ -48,13 +48,13 @@ def find_writer(path: Path) -> Writer:
     )
 
 
-def check_names(names: Sequence[Any]) -> None:
-    """Raise if a name could not be read back from a text, in which blanks separate names."""
+def check_names(names: Sequence[Any], graph: Path) -> None:
+    """Raise if a name in a graph could not be read back from a text, because it contains blanks."""
     for name in names:
         if isinstance(name, str) and name.split() != [name]:
             raise BadInput(
-                f"the name {quoted(name)} contains a blank, which separates names in text: write "
-                ".parquet, .arrow or .feather"
+                f"{graph}: the name {quoted(name)} contains a blank, which separates names in "
+                "text; write .parquet, .arrow or .feather"
             )
 
 

@@ -56,11 +56,11 @@ def walks(
     """
     is_stdout = output == Path("-")
     path = STDOUT if is_stdout else output
-    write = walk_writers.write_text if is_stdout else walk_writers.find_writer(path)
     inputs = {graph: "is the graph"}
     if start_nodes is not None:
         inputs[start_nodes] = "has the names of --start-nodes"
     model_files.check_outputs(path, None, False, inputs)
+    write = walk_writers.write_text if is_stdout else walk_writers.find_writer(path)
     start = time.perf_counter()
     options = {
         "num_walks": num_walks,
@@ -75,7 +75,7 @@ def walks(
     }
     random_walks = walk_options.read_walks(graph, options, seed)
     if write in (walk_writers.write_text, walk_writers.write_gzip):
-        walk_writers.check_names(random_walks.names)
+        walk_writers.check_names(random_walks.names, graph)
     with progress_bar("drawing walks", None, unit="walks", total=len(random_walks)) as bar:
 
         def write_walks(target: str | IO[bytes]) -> None:

@@ -161,7 +161,7 @@ def test_names_with_blanks_need_a_table(tfw2v, tmp_path):
     path = write_edges(tmp_path / "places.tsv", [("New York", "Rome"), ("Rome", "Paris")])
     for suffix in ("txt", "txt.gz"):
         errors = tfw2v("walks", path, "-o", tmp_path / f"walks.{suffix}", status=2).stderr
-        assert "the name 'New York' contains a blank, which separates names in text" in errors
+        assert f"{path}: the name 'New York' contains a blank" in errors
     assert [file.name for file in tmp_path.iterdir()] == ["places.tsv"]
     tfw2v("walks", path, "-o", tmp_path / "walks.parquet")
     assert {name for walk in read_walks(tmp_path / "walks.parquet") for name in walk} == {
@@ -237,7 +237,7 @@ def test_models_that_walks_cannot_train_are_refused(tfw2v, graph, integers, tmp_
     TFWord2Vec(corpus_file=str(texts), vector_size=4, epochs=1).save(str(tmp_path / "strings"))
     TFWord2Vec([[1, 2, 3]] * 9, vector_size=4, epochs=1).save(str(tmp_path / "numbers"))
     for source, init, message in (
-        (graph, "documents", "holds a TFDoc2Vec, which --walks excludes, because walks have no"),
+        (graph, "documents", "holds a TFDoc2Vec; --walks needs a Word2Vec or FastText model"),
         (
             graph,
             "numbers",
