@@ -168,7 +168,7 @@ class EncodedCorpus(OnDisk):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the entries are drawn at random during training, so that sentences are walks."""
+        """Return whether the entries are drawn during training, so that sentences are walks."""
         return self.walk_file is not None
 
     @property
