@@ -25,7 +25,8 @@ P = Annotated[
     float, _walks("node2vec's return parameter: small values keep walks near their start.", min=0)
 ]
 Q = Annotated[
-    float, _walks("node2vec's in-out parameter: small values lead walks away from it.", min=0)
+    float,
+    _walks("node2vec's in-out parameter: small values lead walks away from their start.", min=0),
 ]
 Weight = Annotated[
     str | None,

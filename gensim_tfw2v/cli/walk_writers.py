@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 #: Name of the column of walks in a table.
 COLUMN = "walk"
 
-#: Level of gzip's compression: that of the command ``gzip``. Python's default, 9, takes several times
-#: as long.
+#: Level of gzip's compression: that of the command ``gzip``. Python's default, 9, takes several
+#: times as long.
 GZIP_LEVEL = 6
 
 #: Function that writes walks to a path or an open file. It is also called with a function to which

@@ -13,6 +13,7 @@ from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole, positive
 from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.typed_words import read_integer
 from gensim_tfw2v.walks.graph_readers import read_graph
 from gensim_tfw2v.walks.walk_corpus import WalkCorpus
 from gensim_tfw2v.walks.walk_file import WalkOptions, write_walk_file
@@ -219,10 +220,11 @@ def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[n
             f"start_nodes must be several names, such as a list, got {quoted(start_nodes)}"
         )
     number_of = {name: number for number, name in enumerate(names)}
-    if not isinstance(names[0], str):
-        start_nodes = [_integer(name) for name in start_nodes]
     try:
-        numbers = [number_of[name] for name in start_nodes]
+        numbers = [
+            number_of[name] if name in number_of else number_of[_integer(name)]
+            for name in start_nodes
+        ]
     except KeyError as error:
         raise ValueError(
             f"start_nodes has {quoted(error.args[0])}, which is no node of the graph. Its first "
@@ -234,5 +236,6 @@ def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[n
 
 
 def _integer(name: Any) -> Any:
-    """Return the integer with these digits, if `name` is a string of digits; otherwise `name`."""
-    return int(name) if isinstance(name, str) and name.isdecimal() else name
+    """Return the integer that a string consists of; otherwise `name` itself."""
+    integer = read_integer(name) if isinstance(name, str) else None
+    return name if integer is None else integer

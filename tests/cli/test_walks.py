@@ -16,8 +16,8 @@ from pyarrow import feather, parquet
 
 from gensim_tfw2v import RandomWalks, TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.cli.walk_command import walks
 from gensim_tfw2v.cli.walk_options import WALK_OPTIONS
-from gensim_tfw2v.cli.walks import walks
 from tests.cli.conftest import ROOT
 
 QUICK = ("--vector-size", 8, "--epochs", 1, "--workers", 1)

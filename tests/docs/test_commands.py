@@ -166,7 +166,7 @@ def test_unlisted_command_fails(tfw2v):
 
 
 def test_tables_list_only_commands_on_pages():
-    pages = (QUICK_START, README, *GUIDES)
+    pages = (QUICK_START, README, *GUIDES, *REFERENCE)
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
     for command in (*INSTALLING, *SERVING, *PRINTED):
         assert re.search(rf"^{re.escape(command)}", text, re.MULTILINE), command
