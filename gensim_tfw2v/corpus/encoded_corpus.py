@@ -167,14 +167,23 @@ class EncodedCorpus(OnDisk):
         )
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether the entries are drawn, instead of read from files: see `Shard`."""
+        return any(shard.is_drawn for shard in self._shards)
+
+    @property
     def walk_file(self) -> Path | None:
-        """Path of the file from which the entries are drawn; None if they are read: see `Shard`."""
-        paths = [Path(shard.path) for shard in self._shards if shard.is_drawn]
+        """Path of the file from which walks are drawn; None if the entries are not walks."""
+        paths = [Path(shard.path) for shard in self._shards if shard.is_walks]
         return paths[0] if paths else None
 
     def begin_training(self, number: int) -> None:
         """Let drawn entries be those of a model's training, which is numbered from 0."""
-        self._shards = [shard.for_training(number) for shard in self._shards]
+        first_entries = accumulate((shard.n_entries for shard in self._shards), initial=0)
+        self._shards = [
+            shard.for_training(number, first_entry)
+            for shard, first_entry in zip(self._shards, first_entries, strict=False)
+        ]
 
     def recut(self) -> None:
         """Cut the corpus into new shards of `SHARD_ENTRIES`, however its text was read.
@@ -184,7 +193,7 @@ class EncodedCorpus(OnDisk):
         Sentences may be cut, but documents are not. The text's words and sentences are distributed
         over shards in proportion to their entries.
         """
-        if self.walk_file is not None:
+        if self.is_drawn:
             return
         max_entries = shard_files.SHARD_ENTRIES
         old_shards = iter(self._shards)
