@@ -72,6 +72,14 @@ def train(
             rich_help_panel="Table",
         ),
     ] = None,
+    weight: Annotated[
+        str | None,
+        option(
+            "Column of numbers: a row of weight 2.5 is trained twice per epoch, and a third time "
+            "with probability 0.5.",
+            rich_help_panel="Table",
+        ),
+    ] = None,
     sep: dialect_options.Sep = None,
     quotechar: dialect_options.Quotechar = '"',
     escapechar: dialect_options.Escapechar = None,
@@ -307,6 +315,8 @@ def train(
     with phase("loading gensim", progress):
         model_training.model_class()  # imports the package with garbage collection suspended
         with _print_log(FOLDERS_LOG, context.command, verbose):
+            if weight is not None:
+                dialect["weight"] = weight
             options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         is_line_iterator = column is None and "sentences" in options
         is_read_once = is_stream(corpus) or (doc2vec and is_line_iterator)

@@ -15,7 +15,7 @@ from gensim_tfw2v.cli.dialect_options import DIALECT
 #: Options of `train` that the command itself uses, and does not pass to a model.
 COMMAND_OPTIONS = {
     *("corpus", "column", "output", "vectors", "binary", "init", "compass", "hosts", "verbose"),
-    *("early_stopping", "patience", "recursive", *DIALECT),
+    *("early_stopping", "patience", "recursive", "weight", *DIALECT),
 }
 
 #: Options that name a cluster.
@@ -30,7 +30,7 @@ NEEDED_OPTIONS = {
     "dbow_words": ("doc2vec",),
     "patience": ("early_stopping",),
     "binary": ("vectors",),
-    **dict.fromkeys(DIALECT, ("column",)),
+    **dict.fromkeys(("weight", *DIALECT), ("column",)),
     "wire": CLUSTER_OPTIONS,
     "checkpoint_minutes": ("checkpoint_dir", *CLUSTER_OPTIONS),
 }

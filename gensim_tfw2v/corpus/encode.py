@@ -150,7 +150,9 @@ def encode_corpus(
         parts = corpus.encode(key_to_index, temporary.folder, progress)
         if rows is not None:
             unchanged_ids = np.arange(1 + max(key_to_index.values(), default=-1), dtype=ID)
-            parts = [renumber_parts(zip(parts, repeat(None)), temporary.folder, unchanged_ids, rows)]
+            parts = [
+                renumber_parts(zip(parts, repeat(None)), temporary.folder, unchanged_ids, rows)
+            ]
         return EncodedCorpus(temporary, parts, corpus.tagged)
 
 

@@ -27,25 +27,24 @@ def is_weight(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return (values >= 0) & (values <= MAX_WEIGHT)
 
 
-def weight_error(location: str, value: Any) -> ValueError:
-    """Return the error of a weight that is invalid; `location` describes its place."""
-    value = value.item() if isinstance(value, np.generic) else value
+def weight_error(location: str, value: str) -> ValueError:
+    """Return the error of a weight that is invalid, for its location and its printed value."""
     return ValueError(
-        f"{location}: the weight is {quoted(value)}, but must be a number from 0 to "
-        f"{MAX_WEIGHT:,.0f}: correct it, or leave the row out"
+        f"{location}: the weight is {value}, but must be a number from 0 to {MAX_WEIGHT:,.0f}: "
+        "correct it, or leave the sentence out"
     )
 
 
 def check_weight(location: str, value: Any) -> float:
     """Return a weight as a float; raise a TypeError or ValueError if it is invalid."""
-    if not isinstance(value, Real | np.generic) or isinstance(value, bool | np.bool_):
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
         raise TypeError(
             f"{location}: the weight is {quoted(value)}, but must be a number: pass pairs of words "
             "and a weight, such as (['a', 'sentence'], 2.5)"
         )
-    weight = float(value)  # type: ignore[arg-type]
+    weight = float(value)
     if not 0 <= weight <= MAX_WEIGHT:
-        raise weight_error(location, value)
+        raise weight_error(location, quoted(value))
     return weight
 
 

@@ -2,10 +2,9 @@
 
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.encode import renumber_parts
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, ID, UNKNOWN, Progress
-from gensim_tfw2v.corpus.shards import EncodedPart, Shard, save_ids
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard, save_ids, save_shard
 from gensim_tfw2v.corpus.weighted_shard import WeightedShard, insert_weights
 
 #: Weight of a sentence on disk, little-endian on all machines.
@@ -24,7 +23,7 @@ WEIGHT = np.dtype("<f4")
 class PartWeights:
     """Weights of the sentences of a corpus that were read so far.
 
-    A sentence of more than 10,000 words is stored in several parts, which have its weight. An empty
+    A sentence of more than 10,000 words is stored in several parts, each with its weight. An empty
     sentence has no parts.
 
     Attributes
@@ -53,6 +52,15 @@ class PartWeights:
         return np.frombuffer(self._weights, np.float32)
 
 
+class _WeighedShard(NamedTuple):
+    """Shard with weights, and sums of the weights of its sentences and of their words."""
+
+    shard: WeightedShard
+    counts: NDArray[Any]  # float64, weights of the occurrences of each word, by its number
+    n_raw_words: float
+    n_sentences: float
+
+
 class WeightedCorpus(Corpus):
     """Corpus with weights.
 
@@ -68,7 +76,9 @@ class WeightedCorpus(Corpus):
         any other corpus, `PartWeights`, which are complete once the corpus has been counted.
     """
 
-    def __init__(self, corpus: Corpus, weights: PartWeights | Iterable[NDArray[np.float32]]) -> None:
+    def __init__(
+        self, corpus: Corpus, weights: PartWeights | Iterable[NDArray[np.float32]]
+    ) -> None:
         self._corpus = corpus
         self._weights = weights
         self.unit = corpus.unit
@@ -92,17 +102,18 @@ class WeightedCorpus(Corpus):
             ids = None if ids_path is None else np.fromfile(ids_path, ID)
             shards = list[Shard]()
             for shard in part.shards:
-                shard_counts, weighted_shard = self._weight_shard(shard, weights[first:])
-                shard_ids = slice(len(shard_counts)) if ids is None else ids[: len(shard_counts)]
-                counts[shard_ids] += shard_counts
-                n_raw_words += shard_counts.sum()
-                if weighted_shard.n_entries:
-                    shards.append(weighted_shard)
+                weighed = self._weigh(shard, weights[first:])
+                n_shard_words = len(weighed.counts)
+                shard_ids = slice(n_shard_words) if ids is None else ids[:n_shard_words]
+                counts[shard_ids] += weighed.counts
+                n_raw_words += weighed.n_raw_words
+                n_sentences += weighed.n_sentences
+                if weighed.shard.n_entries:
+                    shards.append(weighed.shard)
                 first += 0 if self._corpus.tagged else shard.n_sentences
             if isinstance(self._weights, PartWeights):
                 n_sentences = self._weights.total
             else:
-                n_sentences += weights[first : first + part.n_sentences].sum(dtype=np.float64)
                 first += part.n_sentences
             new_part = EncodedPart(
                 shards, round(n_raw_words) - earlier_words, round(n_sentences) - earlier_sentences
@@ -110,14 +121,11 @@ class WeightedCorpus(Corpus):
             weighted_parts.append((new_part, ids_path))
         return CountedParts(words, np.rint(counts).astype(np.int64), weighted_parts)
 
-    def _weight_shard(
-        self, shard: Shard, weights: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float64], WeightedShard]:
+    def _weigh(self, shard: Shard, weights: NDArray[np.float32]) -> _WeighedShard:
         """Insert the weights of sentences in a shard's file.
 
         `weights` begins with those of the part's rows if the corpus is tagged, and with those of
-        the shard's sentences otherwise. Returns the sum of the weights of the occurrences of each
-        word, by its number in the shard, and the new shard.
+        the shard's sentences otherwise.
         """
         entries = shard.read(0, shard.n_entries)
         if self._corpus.tagged:
@@ -127,17 +135,12 @@ class WeightedCorpus(Corpus):
         lengths = np.diff(np.flatnonzero(entries == END), prepend=-1)
         weights = weights[: len(lengths)]
         is_word = entries != END
-        word_weights = np.repeat(weights, lengths)[is_word]
-        counts = np.bincount(entries[is_word], word_weights)
-        file = replace(
-            shard,
-            n_raw_words=round(counts.sum()),
-            n_sentences=round(weights.sum(dtype=np.float64)),
-        )
-        path = Path(shard.path)
-        return counts, WeightedShard.of_file(
-            file.save_copy(path, [insert_weights(entries, lengths, weights)])
-        )
+        counts = np.bincount(entries[is_word], np.repeat(weights, lengths)[is_word])
+        n_words = float(counts.sum())
+        n_sentences = float(weights.sum(dtype=np.float64))
+        pieces = [insert_weights(entries, lengths, weights)]
+        file = save_shard(Path(shard.path), pieces, round(n_words), round(n_sentences))
+        return _WeighedShard(WeightedShard.of_file(file), counts, n_words, n_sentences)
 
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None

@@ -13,10 +13,10 @@ from gensim_tfw2v.messages import quoted
 class WeightedSentences(CorpusSource):
     """Sentences with weights, which are trained as if they were repeated.
 
-    A sentence of weight 2.5 is trained twice in each epoch, and a third time with probability 0.5,
-    which is drawn anew in each epoch. A sentence of weight 0 is not trained. Only one copy of each
-    sentence is stored. Counts of words are sums of weights, so weights also determine which words
-    are in the vocabulary, subsampling and negative samples.
+    A sentence of weight 2.5 is trained twice in each epoch, and a third time with probability 0.5.
+    Sentences of weight 0 are left out. Only one copy of each sentence is stored. Counts of words
+    are sums of weights, so weights also determine which words are in the vocabulary, subsampling
+    and negative samples.
 
     Iterating yields the words of the sentences, repeated, so gensim's classes can be trained, too.
     Each iteration has new draws.
@@ -82,11 +82,18 @@ class WeightedSentences(CorpusSource):
             )
         weights = PartWeights()
         sentences = self._record_weights(weights)
-        return WeightedCorpus(SentenceCorpus(sentences, False, count_sentences(self.pairs)), weights)
+        return WeightedCorpus(
+            SentenceCorpus(sentences, False, count_sentences(self.pairs)), weights
+        )
 
     def _record_weights(self, weights: PartWeights) -> Iterator[Any]:
-        """Yield the words of each sentence, and append its weight to `weights`."""
+        """Yield the words of each sentence, and append its weight to `weights`.
+
+        Sentences of weight 0 are left out, so their words don't become part of the vocabulary.
+        """
         for words, weight in self._checked_pairs():
+            if not weight:
+                continue
             sentence = words if hasattr(words, "__len__") else list(words)
             weights.add(weight, len(sentence))
             yield sentence

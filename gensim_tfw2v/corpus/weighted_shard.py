@@ -40,9 +40,7 @@ class SentenceTable(NamedTuple):
         return np.ceil(self.weights).astype(np.int64)
 
 
-def insert_weights(
-    entries: Ids, lengths: NDArray[np.int64], weights: NDArray[np.float32]
-) -> Ids:
+def insert_weights(entries: Ids, lengths: NDArray[np.int64], weights: NDArray[np.float32]) -> Ids:
     """Return sentences with the entries of their weights, without sentences of weight 0.
 
     Parameters
@@ -128,9 +126,7 @@ class ExpectedCounts:
         """Expected number of sentence ends."""
         return float(self._ends[-1])
 
-    def before(
-        self, indices: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def before(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the expected numbers of tokens and of ends before each index."""
         lengths = self._sentences.lengths
         weights = self._sentences.weights
