@@ -51,7 +51,8 @@ def insert_weights(entries: Ids, lengths: NDArray[np.int64], weights: NDArray[np
         Number of entries of each sentence.
     weights : ndarray of float32 [n_sentences]
     """
-    is_kept = weights > 0
+    # threads may read subnormal numbers as 0, so they count as 0 everywhere
+    is_kept = weights >= np.finfo(np.float32).tiny
     entries = entries[np.repeat(is_kept, lengths)]
     lengths = lengths[is_kept]
     weights = weights[is_kept]
