@@ -24,8 +24,8 @@ def make_pairs(n=300, integers=False):
     for start in draws.integers(40, size=n).tolist():
         steps = np.cumsum(draws.integers(3, size=draws.integers(0, 15)))
         words = [f"w{(start + step) % 40}" for step in steps.tolist()]
-        weight = draws.integers(5) if integers else draws.uniform(0, 4)
-        pairs.append((words, weight.item()))
+        weight = draws.uniform(0, 4)
+        pairs.append((words, round(weight) if integers else weight))
     return pairs
 
 
