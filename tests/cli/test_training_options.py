@@ -85,6 +85,7 @@ RESULTS = {
     "column": (["--column", "words"], lambda it: it.source.column, "words"),
     "recursive": (["--column", "words", "--recursive"],
                   lambda it: it.source.options.recursive, True),
+    "weight": (["--column", "words", "--weight", "w"], lambda it: it.source.weight, "w"),
     "fasttext": ([*FASTTEXT], lambda it: type(it.model), TFFastText),
     "min_n": ([*FASTTEXT, "--min-n", "2"], lambda it: it.model.wv.min_n, 2),
     "max_n": ([*FASTTEXT, "--max-n", "4"], lambda it: it.model.wv.max_n, 4),
@@ -136,7 +137,7 @@ WAYS = {
                         "bucket", "doc2vec", "dm", "dbow_words", "compass", "layout"}),
     "doc2vec-model": (["--init", "doc2vec"],
                       {"hs", "sg", "cbow_mean", "sorted_vocab", "tables_dir", "fasttext", "min_n",
-                       "max_n", "bucket", "dm", "dbow_words", "compass", "layout"}),
+                       "max_n", "bucket", "dm", "dbow_words", "compass", "layout", "weight"}),
     "vectors": (["--init", "vectors.txt"],
                 {"sorted_vocab", "fasttext", "min_n", "max_n", "bucket", "doc2vec", "dm",
                  "dbow_words", "compass"}),
@@ -147,9 +148,10 @@ WAYS = {
     "fasttext": ([*FASTTEXT],
                  {"tables_dir", "doc2vec", "dm", "dbow_words", "init", "compass", "layout"}),
     "doc2vec": (["--doc2vec"],
-                {"sg", "fasttext", "min_n", "max_n", "bucket", "init", "compass", "layout"}),
+                {"sg", "fasttext", "min_n", "max_n", "bucket", "init", "compass", "layout",
+                 "weight"}),
     "table": (["--column", "words"], set()),
-    "stdin": (["-"], {"max_vocab_size", "column", "recursive", *DIALECT}),
+    "stdin": (["-"], {"max_vocab_size", "column", "recursive", "weight", *DIALECT}),
     "cluster": (["--cluster", "local:ps=1,worker=2"], {"hosts", "compass"}),
 }  # fmt: skip
 
@@ -161,9 +163,10 @@ def folder(tmp_path_factory, corpus):
     text = "".join(corpus.read_text(encoding="utf-8").splitlines(keepends=True)[:8])
     (folder / "corpus.txt").write_text(text, encoding="utf-8")
     rows = [line.split() for line in text.splitlines()]
-    pq.write_table(pa.table({"words": rows}), folder / "table.parquet")
+    table = pa.table({"words": rows, "w": [2.5] * len(rows)})
+    pq.write_table(table, folder / "table.parquet")
     (folder / "recursive/y=1").mkdir(parents=True)
-    pq.write_table(pa.table({"words": rows}), folder / "recursive/y=1/table.parquet")
+    pq.write_table(table, folder / "recursive/y=1/table.parquet")
     write_dialects(folder, rows)
     (folder / "hosts.json").write_text(json.dumps(HOSTS))
     small = {"vector_size": 8, "epochs": 1, "workers": 1, "corpus_file": str(folder / "corpus.txt")}

@@ -277,11 +277,11 @@ def test_items_that_are_no_pairs_are_refused(item, message):
 
 def test_documents_have_no_weights(tmp_path):
     path = write(tmp_path, {"text": ["a"], "w": [2]})
-    with pytest.raises(TypeError, match="has no effect on documents"):
+    with pytest.raises(ValueError, match="has no effect on documents"):
         TableDocuments(path, "text", weight="w")
-    with pytest.raises(TypeError, match="has no effect on documents"):
+    with pytest.raises(ValueError, match="has no effect on documents"):
         TableSentences(path, "text", weight="w").documents()
-    with pytest.raises(TypeError, match="has no effect on documents"):
+    with pytest.raises(ValueError, match="has no effect on documents"):
         TableSentences(path, "text", weight="w").open_corpus(True)
     with pytest.raises(TypeError, match="WeightedSentences are no documents"):
         WeightedSentences([(["a"], 2)]).open_corpus(True)

@@ -178,7 +178,7 @@ class TableSentences(CorpusSource):
     def documents(self) -> "TableDocuments":
         """Return the rows as tagged documents for `TFDoc2Vec`.
 
-        Raises a TypeError if the rows have weights.
+        Raises a ValueError if the rows have weights.
         """
         if self.weight is not None:
             raise _documents_error(self.weight)
@@ -320,9 +320,9 @@ def _cut_row(words: list[Any]) -> Iterator[list[Any]]:
         yield words[start : start + MAX_SENTENCE]
 
 
-def _documents_error(weight: Any) -> TypeError:
+def _documents_error(weight: Any) -> ValueError:
     """Return the error of documents with a column of weights."""
-    return TypeError(
+    return ValueError(
         f"weight={quoted(weight)} has no effect on documents, because the vector of a document is "
         "trained once in each epoch: leave it out, or train TFWord2Vec or TFFastText"
     )
