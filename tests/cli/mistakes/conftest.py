@@ -33,6 +33,7 @@ CONTENTS = {
     "pairs": ("pairs.tsv", "the\tof\t5\nin\tto\t3\nand\tsaid\t7.5\nfor\tis\t2\n"),
     "analogies": ("analogies.txt", ": capital\nthe of in to\nand said for is\n"),
     "table": ("table.csv", "id,text\n1,hello world\n2,some more text\n"),
+    "weighted": ("weighted.csv", "text,w,v\nhello world,2,0.5\nmore text,-1,few\n"),
     "records": ("table.jsonl", '{"id":1,"text":"a b"}\n'),
     "empty": ("empty", ""),
     "empty_text": ("empty.txt", ""),
