@@ -168,7 +168,7 @@ class EncodedCorpus(OnDisk):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the entries are drawn, instead of read from files: see `Shard`."""
+        """True if the entries are drawn, instead of read from files: see `Shard`."""
         return any(shard.is_drawn for shard in self._shards)
 
     @property
