@@ -72,7 +72,7 @@ def draw_extra(
 
 
 def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hash 64-bit words by a step of SplitMix64 (Steele et al. 2014)."""
+    """Hash 64-bit words by a step of the generator SplitMix64."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

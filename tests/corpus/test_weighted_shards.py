@@ -17,7 +17,9 @@ from gensim_tfw2v.corpus.shards import save_shard
 from gensim_tfw2v.corpus.weighted_sentences import WeightedSentences
 from gensim_tfw2v.corpus.weighted_shard import WeightedShard, find_sentences, insert_weights
 
-WEIGHTS = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, 2.75, 3.0, 7.0]) | st.floats(1 / 64, 4, width=32)
+WEIGHTS = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, 2.75, 3.0, 7.0]) | st.floats(
+    1 / 64, 4, width=32
+)
 SENTENCES = st.lists(
     st.tuples(st.lists(st.integers(0, 9), min_size=1, max_size=9), WEIGHTS), min_size=1, max_size=30
 )
