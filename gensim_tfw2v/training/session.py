@@ -131,16 +131,14 @@ class Training:
                 self.log = self._open_log(config.log)
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
-            n_epoch = (
-                corpus.total_sentences if corpus.walk_file is not None else corpus.total_raw_words
-            )
+            n_epoch = corpus.total_sentences if corpus.has_walks else corpus.total_raw_words
             self.bar = progress_bar(
                 "training",
                 config.progress,
                 smoothing=0.1,
                 total=n_epoch * model.epochs,
                 initial=self._bar_position,
-                unit="walks" if corpus.walk_file is not None else "words",
+                unit="walks" if corpus.has_walks else "words",
             )
             resources.callback(self.bar.close)
             #: Close everything: free the tables, remove the encoded corpus.
@@ -528,6 +526,6 @@ class Training:
     @property
     def _bar_position(self) -> int:
         """Number of raw words, or of drawn walks, that have been trained on, over all epochs."""
-        if self.corpus.walk_file is not None:
+        if self.corpus.has_walks:
             return self.position.epoch * self.corpus.total_sentences + self.position.sentences
         return self._n_raw_words_trained
