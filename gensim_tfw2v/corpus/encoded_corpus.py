@@ -172,11 +172,6 @@ class EncodedCorpus(OnDisk):
         return any(shard.is_drawn for shard in self._shards)
 
     @property
-    def has_walks(self) -> bool:
-        """True if the sentences are walks, which are drawn."""
-        return any(shard.is_walks for shard in self._shards)
-
-    @property
     def walk_file(self) -> Path | None:
         """Path of the file from which walks are drawn; None if the entries are not walks."""
         paths = [Path(shard.path) for shard in self._shards if shard.is_walks]
@@ -198,7 +193,7 @@ class EncodedCorpus(OnDisk):
         Sentences may be cut, but documents and sentences with weights are not. The text's words and
         sentences are distributed over shards in proportion to their entries.
         """
-        if self.has_walks:
+        if self.walk_file is not None:
             return
         max_entries = shard_files.SHARD_ENTRIES
         cuts_sentences = not (self._whole or self.is_drawn)
