@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import csv, feather, orc, parquet
 
 from gensim_tfw2v import TableDocuments, TableSentences, WeightedSentences
-from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus import shard_files, text_corpus
 from gensim_tfw2v.corpus.encode import encode_corpus, scan_corpus
 from gensim_tfw2v.corpus.sentence_corpus import SentenceCorpus
 from gensim_tfw2v.corpus.tables import table_streams
@@ -143,11 +143,19 @@ def test_weights_may_be_of_any_numeric_type(kind, tmp_path):
         assert scan.raw_vocab == {"a": 1, "b": 2, "c": 3}
 
 
-def test_files_of_a_folder_have_their_own_weights(tmp_path):
-    for name, weight in ("a", 2), ("b", 5):
-        write(tmp_path, {"text": [name] * 3, "w": [weight, 0, 1]}, name=name)
+@pytest.mark.parametrize("run_bytes", [1, 1 << 20])
+def test_files_of_a_folder_have_their_own_weights(tmp_path, monkeypatch, run_bytes):
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", run_bytes)
+    for name, weight in ("a", 2.5), ("b", 5), ("c", 0.75):
+        write(tmp_path, {"text": [f"{name} x", None, name], "w": [weight, 3, 1]}, name=name)
     with scan_corpus(open_corpus(TableSentences(tmp_path, "text", weight="w"))) as scan:
-        assert scan.raw_vocab == {"a": 3, "b": 6}
+        assert scan.raw_vocab == {"a": 4, "x": 8, "b": 6, "c": 2}  # 3.5, 8.25, 6 and 1.75
+        assert len(scan.parts) == (3 if run_bytes == 1 else 1)
+        assert scan.total_words == 20 and scan.corpus_count == 11  # 19.5 and 11.25
+        assert sum(part.n_sentences for part, _ in scan.parts) == 11
+        with scan.encode({"a": 0, "b": 1, "c": 2}) as corpus:
+            assert corpus.total_raw_words == 20 and corpus.total_sentences == 11
+            assert sum(unit.raw_words for unit in corpus.units(2)) == 20
 
 
 def test_weights_of_a_text_in_several_shards(tmp_path, monkeypatch):
