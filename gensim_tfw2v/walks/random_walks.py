@@ -1,4 +1,4 @@
-"""Random walks on a graph as a corpus: node2vec and DeepWalk without a text."""
+"""Random walks on a graph as a corpus: node2vec and its kin without a text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -13,7 +13,11 @@ from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole, positive
 from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.walks.csr_graph import CsrGraph
 from gensim_tfw2v.walks.graph_readers import read_graph
+from gensim_tfw2v.walks.metapaths import MetapathGraph, follow_node_types, follow_relations
+from gensim_tfw2v.walks.node_types import read_node_types
+from gensim_tfw2v.walks.relations import list_names
 from gensim_tfw2v.walks.walk_corpus import WalkCorpus
 from gensim_tfw2v.walks.walk_file import WalkOptions, write_walk_file
 from gensim_tfw2v.walks.walk_shard import MAX_WALKS, draw_walks
@@ -36,6 +40,13 @@ class RandomWalks(CorpusSource):
     node x is multiplied by a factor that depends on the previous node t: by 1 / p if x is t, by 1
     if there is an edge from t to x, and by 1 / q otherwise.
 
+    On a graph whose nodes have types, such as authors, papers and venues, a metapath prescribes the
+    types of successive nodes (metapath2vec; Dong et al. 2017, section 3.2): the next node is a
+    random neighbour of the next type, in proportion to the weights of the edges. On a knowledge
+    graph, whose edges stand for relations, a walk contains the relation of each edge between the
+    nodes at its ends (RDF2Vec; Ristoski and Paulheim 2016, section 3.1), so relations get vectors,
+    too.
+
     Parameters
     ----------
     graph : object
@@ -44,7 +55,8 @@ class RandomWalks(CorpusSource):
     num_walks : int
         Number of walks that start at each node, per epoch.
     walk_length : int
-        Number of nodes of a walk. Walks that reach a node without outgoing edges are shorter.
+        Number of nodes of a walk. Walks that reach a node without edges that they can follow are
+        shorter.
     p, q : float
         Return parameter and in-out parameter of node2vec. A small `p` keeps walks near their
         start. A small `q` leads them away from it.
@@ -57,7 +69,8 @@ class RandomWalks(CorpusSource):
     restart : float
         Probability, at each step, to return to the start of the walk instead.
     start_nodes : iterable, optional
-        Names of the nodes at which walks start; by default all nodes.
+        Names of the nodes at which walks start; by default all nodes, or those at which the
+        metapath starts.
     extend : bool
         For graphs with weights: treat light edges like missing ones, as node2vec+ does (Liu et al.
         2023).
@@ -65,11 +78,30 @@ class RandomWalks(CorpusSource):
         Whether all epochs have the same walks. By default, each epoch has new ones.
     seed : int
         Seed of the walks. The walks of an epoch depend on nothing else, whoever draws them.
+    node_types : mapping, array, str or path, optional
+        For a metapath of types of nodes, the type of each node: a mapping or a pandas Series from
+        the node's name; an array, if the nodes are the integers 0 ... n - 1; the name of a node
+        attribute, for graphs of NetworkX and igraph; or the path of a text with a node and its type
+        in each line.
+    relation : str or array, optional
+        Relations for which the edges stand: the name of a column or of an edge attribute, or an
+        array. Then edges of different relations between the same nodes are different edges. Set
+        `directed`, unless each relation holds in both directions.
+    metapath : iterable, optional
+        Types that walks follow, repeated:
+
+        - With `node_types`, types of successive nodes, such as ``["author", "paper", "venue",
+          "paper", "author"]``. The last type is the first one. Walks start at its nodes.
+        - With `relation`, relations of successive edges, such as ``["wrote", "cites"]``. Walks
+          start at nodes with an edge of the first relation, and contain nodes only.
+
+        It determines the next edge's type together with the number of steps, so `p`, `q` and
+        `extend` can't be combined with it.
 
     Attributes
     ----------
     names : sequence
-        Name of each node, by its number.
+        Name of each node, by its number. If walks contain relations, their names follow.
 
     Raises
     ------
@@ -84,6 +116,11 @@ class RandomWalks(CorpusSource):
     >>> from gensim_tfw2v import RandomWalks, TFWord2Vec
     >>> walks = RandomWalks("edges.tsv", p=0.5, q=2)  # doctest: +SKIP
     >>> model = TFWord2Vec(walks, sg=1, window=10, epochs=1)  # doctest: +SKIP
+
+    >>> walks = RandomWalks(  # doctest: +SKIP
+    ...     "papers.tsv", node_types="types.tsv", metapath=["author", "paper", "author"]
+    ... )
+    >>> walks = RandomWalks("triples.tsv", relation="predicate", directed=True)  # doctest: +SKIP
     """
 
     def __init__(
@@ -100,6 +137,10 @@ class RandomWalks(CorpusSource):
         extend: bool = False,
         fixed: bool = False,
         seed: int = 1,
+        *,
+        node_types: Any = None,
+        relation: Any = None,
+        metapath: Iterable[Any] | None = None,
     ) -> None:
         self.num_walks = int(positive("num_walks", num_walks))
         self.walk_length = int(positive("walk_length", walk_length))
@@ -110,15 +151,25 @@ class RandomWalks(CorpusSource):
             raise ValueError(f"restart must be a probability below 1, got {quoted(restart)}")
         self.fixed = bool(fixed)
         self.seed = Whole()("seed", seed)
-        csr_graph = read_graph(graph, weight, directed)
-        self.names: Sequence[Any] = csr_graph.names
-        starts = None if start_nodes is None else _node_numbers(start_nodes, self.names)
+        _check_types(node_types, relation, metapath, is_first_order=p == q == 1 and not extend)
+        csr_graph = read_graph(graph, weight, directed, relation)
+        followed = None
+        starts = None
+        if metapath is not None:
+            followed = _follow_metapath(csr_graph, graph, node_types, metapath)
+            csr_graph = followed.graph
+            starts = followed.starts
+        self.names: Sequence[Any] = list_names(csr_graph)
+        if start_nodes is not None:
+            starts = _node_numbers(start_nodes, csr_graph.names)
         if extend and csr_graph.weights is None:
             raise ValueError(
                 "extend=True has no effect, because all edges have the same weight: pass the "
                 "weights (weight=), or leave extend out"
             )
-        self._n_starts = len(self.names) if starts is None else len(starts)
+        has_relations = csr_graph.relations is not None
+        self._max_words = 2 * self.walk_length - 1 if has_relations else self.walk_length
+        self._n_starts = csr_graph.n_nodes if starts is None else len(starts)
         if len(self) > MAX_WALKS:
             raise ValueError(
                 f"num_walks={num_walks} from each of {self._n_starts:,} nodes are {len(self):,} "
@@ -134,13 +185,14 @@ class RandomWalks(CorpusSource):
             is_fixed=self.fixed,
             seed=self.seed,
             starts=starts,
+            metapath=None if followed is None else followed.steps,
         )
         self._temporary = TemporaryFolder("walks")
         self._path = self._temporary.folder / "walks"
         write_walk_file(self._path, csr_graph, self._options)
         self._n_iterations = 0
         self._corpus = WalkCorpus(
-            self._path, self.names, self._n_starts, self.num_walks, self.walk_length
+            self._path, self.names, self._n_starts, self.num_walks, self._max_words
         )
 
     def __len__(self) -> int:
@@ -157,7 +209,7 @@ class RandomWalks(CorpusSource):
                 yield [self.names[node] for node in walk[:length]]
 
     def sample(self, n: int | None = None) -> Ids:
-        """Return the first walks of the first epoch, as numbers of nodes.
+        """Return the first walks of the first epoch, as numbers of nodes and relations.
 
         Parameters
         ----------
@@ -167,12 +219,13 @@ class RandomWalks(CorpusSource):
         Returns
         -------
         ndarray of int32 [n, L]
-            Indices in `names`, with -1 behind the end of a walk that is shorter than
-            L = `walk_length`. The nodes at which walks start are in random order.
+            Indices in `names`, with -1 behind the end of a walk that is shorter than L, which is
+            `walk_length`, or 2 `walk_length` - 1 if walks contain relations. The nodes at which
+            walks start are in random order.
         """
         n_walks = len(self) if n is None else Whole(minimum=0, maximum=len(self))("n", n)
         pieces = list(self._pieces(0, n_walks))
-        return np.concatenate([np.empty((0, self.walk_length), np.int32), *pieces])
+        return np.concatenate([np.empty((0, self._max_words), np.int32), *pieces])
 
     def _pieces(self, epoch: int, n_walks: int) -> Iterator[Ids]:
         """Draw the first walks of an epoch in threads; yield them in order, some at a time."""
@@ -180,7 +233,7 @@ class RandomWalks(CorpusSource):
         draw = partial(draw_walks, walk_file, epoch)
 
         def draw_piece(first: int, _: object) -> Ids:
-            return draw(first, min(PIECE_WALKS, n_walks - first), self.walk_length)
+            return draw(first, min(PIECE_WALKS, n_walks - first), self._max_words)
 
         return in_threads(draw_piece, range(0, n_walks, PIECE_WALKS), ahead=8)
 
@@ -199,6 +252,40 @@ def _positive_number(name: str, value: Any) -> float:
     if number <= 0:
         raise ValueError(f"{name} must be above 0, got {quoted(value)}")
     return float(number)
+
+
+def _check_types(node_types: Any, relation: Any, metapath: Any, *, is_first_order: bool) -> None:
+    """Raise a ValueError if options of types can't be combined, or have no effect."""
+    if node_types is not None and relation is not None:
+        raise ValueError(
+            "node_types and relation can't be combined, because a metapath consists of types of "
+            "nodes or of relations: leave out one of them"
+        )
+    if node_types is not None and metapath is None:
+        raise ValueError(
+            "node_types has no effect without metapath: set metapath to the types of successive "
+            'nodes, as in ["author", "paper", "author"], or leave out node_types'
+        )
+    if metapath is not None and node_types is None and relation is None:
+        raise ValueError(
+            "metapath needs the types of the nodes or of the edges: set node_types or relation"
+        )
+    if metapath is not None and not is_first_order:
+        raise ValueError(
+            "p, q and extend can't be combined with metapath, which prescribes the type of the "
+            "next node or relation: leave them out"
+        )
+
+
+def _follow_metapath(
+    csr_graph: CsrGraph, graph: Any, node_types: Any, metapath: Iterable[Any]
+) -> MetapathGraph:
+    """Return the arcs that a metapath follows; `graph` is the graph that the user has passed."""
+    if node_types is None:
+        return follow_relations(csr_graph, metapath)
+    return follow_node_types(
+        csr_graph, read_node_types(node_types, graph, csr_graph.names), metapath
+    )
 
 
 def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[np.int32]:
