@@ -115,13 +115,9 @@ class CsrGraph:
         if not directed:
             edges = _with_reverse_arcs(edges)
         offsets, arcs = _sort_arcs(n_nodes, edges)
-        return cls(
-            names,
-            offsets,
-            arcs.targets,
-            _none_if_ones(arcs.weights),
-            None if arcs.relations is None else Relations(arcs.relations, relations.names),
-        )
+        if relations is not None and arcs.relations is not None:
+            relations = relations._replace(numbers=arcs.relations)
+        return cls(names, offsets, arcs.targets, _none_if_ones(arcs.weights), relations)
 
     @property
     def n_nodes(self) -> int:
@@ -205,7 +201,12 @@ class _Edges(NamedTuple):
 
     def select(self, index: NDArray[Any]) -> "_Edges":
         """Return the edges of an index, or of a mask."""
-        return _Edges(*(None if values is None else values[index] for values in self))
+        return _Edges(
+            self.sources[index],
+            self.targets[index],
+            None if self.weights is None else self.weights[index],
+            None if self.relations is None else self.relations[index],
+        )
 
 
 def _with_ascending_ends(edges: _Edges) -> _Edges:
@@ -232,11 +233,13 @@ def _with_reverse_arcs(edges: _Edges) -> _Edges:
     """Return the arcs of undirected edges: both directions, but a self-loop once."""
     reverse = edges._replace(sources=edges.targets, targets=edges.sources)
     reverse = reverse.select(edges.sources != edges.targets)
+    weights = edges.weights
+    relations = edges.relations
     return _Edges(
-        *(
-            None if values is None else np.concatenate([values, reverse_values])
-            for values, reverse_values in zip(edges, reverse, strict=True)
-        )
+        np.concatenate([edges.sources, reverse.sources]),
+        np.concatenate([edges.targets, reverse.targets]),
+        None if weights is None else np.concatenate([weights, reverse.weights]),
+        None if relations is None else np.concatenate([relations, reverse.relations]),
     )
 
 
@@ -253,7 +256,7 @@ def _sort_arcs(n_nodes: int, arcs: _Edges) -> tuple[NDArray[np.int64], _Edges]:
 
     if arcs.relations is not None:
         arcs = arcs.select(np.argsort(arcs.relations, kind="stable"))
-        values = np.arange(len(arcs.sources))
+        values: NDArray[Any] = np.arange(len(arcs.sources))  # indices of the arcs
     elif arcs.weights is not None:
         values = arcs.weights
     else:

@@ -28,6 +28,16 @@ class MetapathGraph(NamedTuple):
     steps: NDArray[np.int32]
     starts: Nodes
 
+    def check_starts(self, nodes: Nodes) -> None:
+        """Raise a ValueError if the metapath can't start at one of these nodes."""
+        is_start = np.isin(nodes, self.starts)
+        if not is_start.all():
+            name = self.graph.names[nodes[np.argmin(is_start)]]
+            raise ValueError(
+                f"start_nodes has {quoted(name)}, at which the metapath can't start: pass only "
+                "nodes of its first type, or nodes with an edge of its first relation"
+            )
+
 
 def follow_node_types(
     graph: CsrGraph, node_types: Sequence[Any], metapath: Iterable[Any]

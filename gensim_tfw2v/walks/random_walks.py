@@ -162,6 +162,8 @@ class RandomWalks(CorpusSource):
         self.names: Sequence[Any] = list_names(csr_graph)
         if start_nodes is not None:
             starts = _node_numbers(start_nodes, csr_graph.names)
+            if followed is not None:
+                followed.check_starts(starts)
         if extend and csr_graph.weights is None:
             raise ValueError(
                 "extend=True has no effect, because all edges have the same weight: pass the "

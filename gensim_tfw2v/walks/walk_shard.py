@@ -81,8 +81,8 @@ class WalkShard(Shard):
 
     `path` is that of a file by `write_walk_file`. The file ``path.ids`` contains the word id of
     each node and relation, or a negative number for those outside of the vocabulary. All counts are
-    those of an epoch. The numbers of tokens and of raw words are estimates, unless all walks have equal lengths
-    and all nodes are in the vocabulary.
+    those of an epoch. The numbers of tokens and of raw words are estimates, unless all walks have
+    equal lengths and all nodes are in the vocabulary.
 
     Attributes
     ----------
