@@ -94,11 +94,14 @@ struct Walker {
   int64_t arc;       // arc that is proposed as the next step, or kReturn
   int32_t* entries;  // its nodes and relations: a row of the result
   int32_t current, previous, start;
-  int32_t n_entries;  // number of nodes and relations so far
-  int32_t n_nodes;    // number of nodes so far
-  int32_t n_steps;    // number of steps since the start, or since the last return to it by a restart
-  uint32_t coin;      // random bits with which a rule accepts the arc
+  int32_t n_nodes;      // number of nodes so far
+  int32_t n_relations;  // number of relations so far
+  int32_t n_earlier;    // number of nodes before the last restart, or 0
+  uint32_t coin;        // random bits with which a rule accepts the arc
 
+  int32_t* end() const { return entries + n_nodes + n_relations; }
+  // Returns the number of steps since the last restart, or the start.
+  int32_t n_steps() const { return n_nodes - 1 - n_earlier; }
   uint64_t next() { return mix(state += 0x9E3779B97F4A7C15ull); }
 };
 
@@ -220,7 +223,7 @@ class Metapath : public FirstOrder {
   using FirstOrder::FirstOrder;
 
   int64_t row(const Walker& walker) const {
-    return walker.current * g_.header().n_types + g_.metapath[walker.n_steps % g_.header().n_metapath];
+    return walker.current * g_.header().n_types + g_.metapath[walker.n_steps() % g_.header().n_metapath];
   }
 
   bool propose(Walker& walker) { return propose_from(row(walker), walker); }
@@ -253,12 +256,12 @@ void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks
     walker.previous = kNone;
     walker.entries = nodes + n_begun++ * n_columns;
     walker.entries[0] = walker.start;
-    walker.n_entries = walker.n_nodes = 1;
-    walker.n_steps = 0;
+    walker.n_nodes = 1;
+    walker.n_relations = walker.n_earlier = 0;
     __builtin_prefetch(graph.offsets + rule.row(walker));
   };
   const auto end = [&](int i) {  // ends a walk, and begins the next one in its place
-    std::fill(walkers[i].entries + walkers[i].n_entries, walkers[i].entries + n_columns, kNone);
+    std::fill(walkers[i].end(), walkers[i].entries + n_columns, kNone);
     if (n_begun < n_walks)
       begin(walkers[i]);
     else
@@ -285,12 +288,15 @@ void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks
       if (!restarts) {
         if (!rule.accepts(walker)) continue;
         next = walker.arc == kReturn ? walker.previous : graph.neighbours[walker.arc];
-        if (graph.relations) walker.entries[walker.n_entries++] = graph.relations[walker.arc];
+        if (graph.relations) {
+          *walker.end() = graph.relations[walker.arc];
+          ++walker.n_relations;
+        }
       }
       walker.previous = restarts ? kNone : walker.current;
-      walker.n_steps = restarts ? 0 : walker.n_steps + 1;
+      if (restarts) walker.n_earlier = walker.n_nodes;
       walker.current = next;
-      walker.entries[walker.n_entries++] = next;
+      *walker.end() = next;
       ++walker.n_nodes;
       __builtin_prefetch(graph.offsets + rule.row(walker));
     }
