@@ -82,7 +82,7 @@ class Engine(abc.ABC):
 
     @property
     def draws_walks(self) -> bool:
-        """Whether workers with this engine can draw walks; otherwise, walks are sent to them."""
+        """True if workers can draw walks with this engine; otherwise, walks are sent to them."""
         return False
 
     @abc.abstractmethod

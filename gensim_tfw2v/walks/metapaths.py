@@ -1,7 +1,7 @@
 """Metapaths: walks along arcs whose types are prescribed, as on nodes of successive types."""
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.walks.csr_graph import CsrGraph, Nodes
+from gensim_tfw2v.walks.node_names import find_name
+
+#: Maximum number of types that a message lists.
+MAX_EXAMPLES = 10
 
 
 class MetapathGraph(NamedTuple):
@@ -39,6 +43,32 @@ class MetapathGraph(NamedTuple):
             )
 
 
+def check_options(node_types: Any, relation: Any, metapath: Any, *, is_first_order: bool) -> None:
+    """Raise a ValueError if options of `RandomWalks` can't be combined, or have no effect.
+
+    `is_first_order` is whether the next arc of a walk depends on its current node only.
+    """
+    if node_types is not None and relation is not None:
+        raise ValueError(
+            "node_types and relation can't be combined, because a metapath consists of types of "
+            "nodes or of relations: leave out one of them"
+        )
+    if node_types is not None and metapath is None:
+        raise ValueError(
+            "node_types has no effect without metapath, the types of successive nodes: set "
+            "metapath, or leave out node_types"
+        )
+    if metapath is not None and node_types is None and relation is None:
+        raise ValueError(
+            "metapath needs the types of the nodes or of the edges: set node_types or relation"
+        )
+    if metapath is not None and not is_first_order:
+        raise ValueError(
+            "p, q and extend can't be combined with metapath, which prescribes the type of the "
+            "next node or relation: leave out p, q and extend"
+        )
+
+
 def follow_node_types(
     graph: CsrGraph, node_types: Sequence[Any], metapath: Iterable[Any]
 ) -> MetapathGraph:
@@ -63,7 +93,7 @@ def follow_node_types(
         If the metapath doesn't return to its first type, if no node has one of its types, or if no
         arc leads from one of its types to the next.
     """
-    metapath = _check_metapath(metapath)
+    metapath = _read_metapath(metapath, dict.fromkeys(node_types), "node")
     if len(metapath) < 2 or metapath[-1] != metapath[0]:
         raise ValueError(
             f"metapath must end with the type with which it starts, because it is repeated, got "
@@ -71,7 +101,6 @@ def follow_node_types(
         )
     numbers = {node_type: number for number, node_type in enumerate(dict.fromkeys(metapath))}
     type_numbers = np.array([numbers.get(node_type, -1) for node_type in node_types], np.int32)
-    _check_types(numbers, dict.fromkeys(node_types), "node")
     grouped = _group_arcs(graph, type_numbers[graph.neighbours], len(numbers))
     n_arcs = np.diff(grouped.offsets).reshape(graph.n_nodes, len(numbers))
     for node_type, next_type in pairwise(metapath):
@@ -99,10 +128,9 @@ def follow_relations(graph: CsrGraph, metapath: Iterable[Any]) -> MetapathGraph:
         If the metapath is empty, or no arc has one of its relations.
     """
     assert graph.relations is not None
-    metapath = _check_metapath(metapath)
-    numbers = {relation: number for number, relation in enumerate(dict.fromkeys(metapath))}
     names = graph.relations.names
-    _check_types(numbers, dict.fromkeys(names), "relation")
+    metapath = _read_metapath(metapath, dict.fromkeys(names), "relation")
+    numbers = {relation: number for number, relation in enumerate(dict.fromkeys(metapath))}
     type_numbers = np.array([numbers.get(name, -1) for name in names], np.int32)
     grouped = _group_arcs(graph, type_numbers[graph.relations.numbers], len(numbers))
     n_arcs = np.diff(grouped.offsets).reshape(graph.n_nodes, len(numbers))
@@ -110,27 +138,26 @@ def follow_relations(graph: CsrGraph, metapath: Iterable[Any]) -> MetapathGraph:
     return MetapathGraph(grouped, steps, _nodes_where(n_arcs[:, steps[0]] > 0))
 
 
-def _check_metapath(metapath: Iterable[Any]) -> list[Any]:
-    """Return a metapath as a list; raise an error if it is a string, or empty."""
+def _read_metapath(metapath: Iterable[Any], types: Mapping[Any, Any], kind: str) -> list[Any]:
+    """Return a metapath as a list; integers may be strings of digits.
+
+    Raises an error if the metapath is a string, if it is empty, or if it has a type that is not a
+    key of `types`, those of all nodes or relations. `kind` is "node" or "relation".
+    """
     if isinstance(metapath, str | bytes):
         raise TypeError(f"metapath must be several types, such as a list, got {quoted(metapath)}")
-    types = list(metapath)
-    if not types:
+    metapath_types = [find_name(metapath_type, types) for metapath_type in metapath]
+    if not metapath_types:
         raise ValueError("metapath is empty: list the types that walks follow, or leave it out")
-    return types
-
-
-def _check_types(metapath_types: Iterable[Any], graph_types: Iterable[Any], kind: str) -> None:
-    """Raise a ValueError if a type in the metapath is not in the graph."""
-    known_types = list(graph_types)
     for metapath_type in metapath_types:
-        if metapath_type not in known_types:
-            example_types = ", ".join(quoted(known_type) for known_type in known_types[:10])
-            more = ", ..." if len(known_types) > 10 else ""
+        if metapath_type not in types:
+            example_types = ", ".join(quoted(example) for example in islice(types, MAX_EXAMPLES))
+            more = ", ..." if len(types) > MAX_EXAMPLES else ""
             raise ValueError(
                 f"metapath has {quoted(metapath_type)}, but no {kind} is of this type. The types "
                 f"are {example_types}{more}"
             )
+    return metapath_types
 
 
 def _group_arcs(graph: CsrGraph, arc_types: NDArray[np.int32], n_types: int) -> CsrGraph:

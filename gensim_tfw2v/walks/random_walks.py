@@ -13,9 +13,9 @@ from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole, positive
 from gensim_tfw2v.processes.threads import in_threads
-from gensim_tfw2v.walks.csr_graph import CsrGraph
 from gensim_tfw2v.walks.graph_readers import read_graph
-from gensim_tfw2v.walks.metapaths import MetapathGraph, follow_node_types, follow_relations
+from gensim_tfw2v.walks.metapaths import check_options, follow_node_types, follow_relations
+from gensim_tfw2v.walks.node_names import find_name
 from gensim_tfw2v.walks.node_types import read_node_types
 from gensim_tfw2v.walks.relations import list_names
 from gensim_tfw2v.walks.walk_corpus import WalkCorpus
@@ -70,7 +70,7 @@ class RandomWalks(CorpusSource):
         Probability, at each step, to return to the start of the walk instead.
     start_nodes : iterable, optional
         Names of the nodes at which walks start; by default all nodes, or those at which the
-        metapath starts.
+        metapath starts. Integers may also be strings of digits, as they are in a text.
     extend : bool
         For graphs with weights: treat light edges like missing ones, as node2vec+ does (Liu et al.
         2023).
@@ -95,13 +95,14 @@ class RandomWalks(CorpusSource):
         - With `relation`, relations of successive edges, such as ``["wrote", "cites"]``. Walks
           start at nodes with an edge of the first relation, and contain nodes only.
 
-        It determines the next edge's type together with the number of steps, so `p`, `q` and
-        `extend` can't be combined with it.
+        `p`, `q` and `extend` can't be combined with a metapath.
 
     Attributes
     ----------
     names : sequence
         Name of each node, by its number. If walks contain relations, their names follow.
+    n_nodes : int
+        Number of nodes.
 
     Raises
     ------
@@ -151,14 +152,20 @@ class RandomWalks(CorpusSource):
             raise ValueError(f"restart must be a probability below 1, got {quoted(restart)}")
         self.fixed = bool(fixed)
         self.seed = Whole()("seed", seed)
-        _check_types(node_types, relation, metapath, is_first_order=p == q == 1 and not extend)
+        is_first_order = self.p == self.q == 1 and not extend
+        check_options(node_types, relation, metapath, is_first_order=is_first_order)
         csr_graph = read_graph(graph, weight, directed, relation)
         followed = None
         starts = None
         if metapath is not None:
-            followed = _follow_metapath(csr_graph, graph, node_types, metapath)
+            if node_types is None:
+                followed = follow_relations(csr_graph, metapath)
+            else:
+                types = read_node_types(node_types, graph, csr_graph.names)
+                followed = follow_node_types(csr_graph, types, metapath)
             csr_graph = followed.graph
             starts = followed.starts
+        self.n_nodes = csr_graph.n_nodes
         self.names: Sequence[Any] = list_names(csr_graph)
         if start_nodes is not None:
             starts = _node_numbers(start_nodes, csr_graph.names)
@@ -166,12 +173,12 @@ class RandomWalks(CorpusSource):
                 followed.check_starts(starts)
         if extend and csr_graph.weights is None:
             raise ValueError(
-                "extend=True has no effect, because all edges have the same weight: pass the "
-                "weights (weight=), or leave extend out"
+                "extend=True has no effect, because all edges have the same weight: set weight, "
+                "or leave out extend"
             )
         has_relations = csr_graph.relations is not None
         self._max_words = 2 * self.walk_length - 1 if has_relations else self.walk_length
-        self._n_starts = csr_graph.n_nodes if starts is None else len(starts)
+        self._n_starts = self.n_nodes if starts is None else len(starts)
         if len(self) > MAX_WALKS:
             raise ValueError(
                 f"num_walks={num_walks} from each of {self._n_starts:,} nodes are {len(self):,} "
@@ -203,12 +210,19 @@ class RandomWalks(CorpusSource):
 
     def __iter__(self) -> Iterator[list[Any]]:
         """Yield the walks of an epoch, as lists of names; each iteration is a new epoch."""
-        epoch = self._n_iterations
-        self._n_iterations += 1
-        for nodes in self._pieces(epoch, len(self)):
+        for nodes in self.batches():
             lengths = np.count_nonzero(nodes >= 0, axis=1)
             for walk, length in zip(nodes.tolist(), lengths.tolist(), strict=True):
                 yield [self.names[node] for node in walk[:length]]
+
+    def batches(self) -> Iterator[Ids]:
+        """Yield the walks of an epoch in batches, as `sample` returns them, for use by NumPy.
+
+        Each call is a new epoch, as each iteration is; memory holds a few batches.
+        """
+        epoch = self._n_iterations
+        self._n_iterations += 1
+        yield from self._pieces(epoch, len(self))
 
     def sample(self, n: int | None = None) -> Ids:
         """Return the first walks of the first epoch, as numbers of nodes and relations.
@@ -256,40 +270,6 @@ def _positive_number(name: str, value: Any) -> float:
     return float(number)
 
 
-def _check_types(node_types: Any, relation: Any, metapath: Any, *, is_first_order: bool) -> None:
-    """Raise a ValueError if options of types can't be combined, or have no effect."""
-    if node_types is not None and relation is not None:
-        raise ValueError(
-            "node_types and relation can't be combined, because a metapath consists of types of "
-            "nodes or of relations: leave out one of them"
-        )
-    if node_types is not None and metapath is None:
-        raise ValueError(
-            "node_types has no effect without metapath: set metapath to the types of successive "
-            'nodes, as in ["author", "paper", "author"], or leave out node_types'
-        )
-    if metapath is not None and node_types is None and relation is None:
-        raise ValueError(
-            "metapath needs the types of the nodes or of the edges: set node_types or relation"
-        )
-    if metapath is not None and not is_first_order:
-        raise ValueError(
-            "p, q and extend can't be combined with metapath, which prescribes the type of the "
-            "next node or relation: leave them out"
-        )
-
-
-def _follow_metapath(
-    csr_graph: CsrGraph, graph: Any, node_types: Any, metapath: Iterable[Any]
-) -> MetapathGraph:
-    """Return the arcs that a metapath follows; `graph` is the graph that the user has passed."""
-    if node_types is None:
-        return follow_relations(csr_graph, metapath)
-    return follow_node_types(
-        csr_graph, read_node_types(node_types, graph, csr_graph.names), metapath
-    )
-
-
 def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[np.int32]:
     """Return the numbers of nodes with these names.
 
@@ -301,7 +281,7 @@ def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[n
         )
     number_of = {name: number for number, name in enumerate(names)}
     try:
-        numbers = [number_of[name] for name in start_nodes]
+        numbers = [number_of[find_name(name, number_of)] for name in start_nodes]
     except KeyError as error:
         raise ValueError(
             f"start_nodes has {quoted(error.args[0])}, which is no node of the graph. Its first "

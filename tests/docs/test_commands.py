@@ -24,8 +24,8 @@ QUICK_START, README = "docs/quick-start.md", "README.md"
 GUIDES = [
     f"docs/{name}.md"
     for name in (
-        *("deterministic", "doc2vec", "fasttext", "index-of-neighbours", "tensorboard"),
-        "time-slices",
+        *("deterministic", "doc2vec", "fasttext", "graphs", "index-of-neighbours"),
+        *("tensorboard", "time-slices"),
     )
 ]
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
@@ -53,8 +53,11 @@ SHORTENED = {
 #: Servers, which run until Ctrl-C. Tests stop them after the first answer.
 SERVING = {"tfw2v tensorboard runs"}
 
-#: Words that the output of a command must contain, by the beginning of the command.
+#: Words that the output of a command must contain, by the beginning of the command; the first
+#: beginning that fits counts.
 PRINTED = {
+    "tfw2v train edges.tsv --walks": ("vocabulary", "nodes/s", "saved"),
+    "tfw2v train examples/les-miserables.tsv --walks": ("vocabulary", "nodes/s", "saved"),
     "tfw2v train": ("vocabulary", "words/s", "saved"),
     "tfw2v evaluate": ("ws353", "simlex999", "questions-words"),
     "tfw2v neighbours": ("similarity",),
@@ -65,6 +68,7 @@ PRINTED = {
 def folder(tmp_path, monkeypatch, shared_forks, short_layouts):
     """Empty folder in which commands run."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
 
@@ -83,6 +87,7 @@ def run(command, tfw2v):
     for beginning, expected in PRINTED.items():
         if command.startswith(beginning):
             assert all(word in printed for word in expected), printed
+            break
 
 
 def serve(command):
@@ -163,7 +168,7 @@ def test_unlisted_command_fails(tfw2v):
 
 
 def test_tables_list_only_commands_on_pages():
-    pages = (QUICK_START, README, *GUIDES)
+    pages = (QUICK_START, README, *GUIDES, *REFERENCE)
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
     for command in (*INSTALLING, *SERVING, *PRINTED):
         assert re.search(rf"^{re.escape(command)}", text, re.MULTILINE), command

@@ -9,9 +9,9 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit, unit_key
+from gensim_tfw2v.corpus.shards import Shard
 from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
-from gensim_tfw2v.corpus.shards import Shard
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server import job_queue as module
 from gensim_tfw2v.parameter_server.job import Job
@@ -39,7 +39,7 @@ def jobs(tmp_path):
 
 
 def config(shared=True, engine=TENSORFLOW):
-    return SimpleNamespace(threads=THREADS, shared_corpus=shared, engine=engine)
+    return SimpleNamespace(threads=THREADS, shared_corpus=shared, draws_walks=False, engine=engine)
 
 
 def reporting(of, fails_at=-1, wait=None):

@@ -14,7 +14,7 @@ OPTIONS = {"vector_size": 16, "window": 5, "min_count": 1, "sg": 1, "workers": 1
 
 
 def ring_of_cliques(n_cliques=8, size=6, name="{}".format):
-    """Return the edges of cliques, each of which is joined to the next one by an edge."""
+    """Return the edges of cliques in a ring; an edge joins each clique to the next one."""
     edges = []
     for clique in range(n_cliques):
         nodes = [clique * size + index for index in range(size)]
