@@ -63,9 +63,6 @@ class Graph {
     __builtin_prefetch(neighbours + arc);
     if (relations) __builtin_prefetch(relations + arc);
   }
-  // Returns the index of the first arc from one node to another, or -1.
-  int64_t find_arc(int32_t from, int32_t to) const;
-  bool has_arc(int32_t from, int32_t to) const { return find_arc(from, to) >= 0; }
 
  private:
   template <class T>

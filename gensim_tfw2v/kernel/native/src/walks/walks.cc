@@ -39,18 +39,6 @@ const char* Graph::open(const uint8_t* data, int64_t size) {
   return nullptr;
 }
 
-int64_t Graph::find_arc(int32_t from, int32_t to) const {
-  const int32_t* at = neighbours + offsets[from];
-  int64_t size = degree(from);
-  if (!size) return -1;
-  while (size > 1) {  // branchless: the compiler makes a conditional move of it
-    const int64_t half = size / 2;
-    at += at[half - 1] < to ? half : 0;
-    size -= half;
-  }
-  return *at == to ? at - neighbours : -1;
-}
-
 namespace {
 
 // Number of walks that are drawn alternately. The memory that the next step of each of them reads is prefetched.
@@ -88,6 +76,28 @@ int64_t shuffled(int64_t index, int64_t size, uint64_t key) {
   return value;
 }
 
+// A binary search for an arc among the arcs of a node.
+struct Search {
+  int64_t first;   // index of the first arc that can be it
+  int64_t n_arcs;  // number of arcs from there that can be it; 0 if there is no such arc, or no search
+  int32_t target;  // node where it ends
+
+  void begin(const Graph& graph, int32_t from, int32_t to) {
+    first = graph.offsets[from], n_arcs = graph.degree(from), target = to;
+    __builtin_prefetch(graph.neighbours + first + n_arcs / 2);
+  }
+  // Halves the arcs, of which there must be several. Returns whether several are left.
+  bool step(const Graph& graph) {
+    const int64_t half = n_arcs / 2;
+    first += graph.neighbours[first + half - 1] < target ? half : 0;  // branchless
+    n_arcs -= half;
+    __builtin_prefetch(graph.neighbours + first + n_arcs / 2 - 1);
+    return n_arcs > 1;
+  }
+  // Returns the arc after the last step, or -1.
+  int64_t arc(const Graph& graph) const { return n_arcs && graph.neighbours[first] == target ? first : -1; }
+};
+
 // A walk that is being drawn.
 struct Walker {
   uint64_t state;    // of the random numbers
@@ -98,6 +108,7 @@ struct Walker {
   int32_t n_relations;  // number of relations so far
   int32_t n_earlier;    // number of nodes before the last restart, or 0
   uint32_t coin;        // random bits with which a rule accepts the arc
+  Search search;        // for an arc that the rule must know to accept the proposed one
 
   int32_t* end() const { return entries + n_nodes + n_relations; }
   // Returns the number of steps since the last restart, or the start.
@@ -107,13 +118,18 @@ struct Walker {
 
 constexpr int64_t kReturn = -1;  // proposal to return to the previous node
 
-// A rule proposes an arc of row() in propose(), and accepts or rejects it in accepts(), for which memory was prefetched.
-// If it is rejected, another arc is proposed. Returning false, propose() ends the walk.
+// A rule proposes an arc of row() in propose(), and accepts or rejects it in accepts(). If it is rejected, another arc is
+// proposed. Returning false, propose() ends the walk. If searches() is true, the rule can begin a search in
+// begin_search(), which has ended when accepts() is called. Memory that these functions read was prefetched.
 
 // Walks whose next arc depends on the current node only (Perozzi et al. 2014, "DeepWalk").
 class FirstOrder {
  public:
   explicit FirstOrder(const Graph& graph) : g_(graph) {}
+
+  bool searches() const { return false; }
+
+  void begin_search(Walker&) const {}
 
   int64_t row(const Walker& walker) const { return walker.current; }
 
@@ -163,24 +179,31 @@ class SecondOrder : public FirstOrder {
     return true;
   }
 
-  bool accepts(Walker& walker) {
-    if (walker.previous == kNone || walker.arc == kReturn) return true;
-    const uint32_t coin = g_.alias ? static_cast<uint32_t>(walker.next()) : walker.coin;
-    if (coin < lowest_) return true;
+  bool searches() const { return near_ != far_; }
+
+  void begin_search(Walker& walker) const {
+    if (is_certain(walker)) return;
     const int32_t node = g_.neighbours[walker.arc];
-    if (node == walker.previous) return coin < previous_;
-    if (near_ == far_) return coin < near_;
-    return coin < (is_near(walker.previous, node) ? near_ : far_);
+    if (node == walker.previous) return;
+    if (g_.header().is_symmetric && g_.degree(node) < g_.degree(walker.previous))
+      walker.search.begin(g_, node, walker.previous);
+    else
+      walker.search.begin(g_, walker.previous, node);
+  }
+
+  bool accepts(const Walker& walker) const {
+    if (is_certain(walker)) return true;
+    if (g_.neighbours[walker.arc] == walker.previous) return walker.coin < previous_;
+    return walker.coin < (near_ == far_ || walker.search.arc(g_) >= 0 ? near_ : far_);
   }
 
  protected:
   // Coins below the result have this probability.
   static uint64_t limit(double probability) { return static_cast<uint64_t>(probability * 0x1p32); }
 
-  // Returns whether there is an arc from one node to another.
-  bool is_near(int32_t from, int32_t to) const {
-    const bool is_shorter = g_.header().is_symmetric && g_.degree(to) < g_.degree(from);
-    return is_shorter ? g_.has_arc(to, from) : g_.has_arc(from, to);
+  // Returns whether the proposed arc is accepted, whatever its alpha.
+  bool is_certain(const Walker& walker) const {
+    return walker.previous == kNone || walker.arc == kReturn || walker.coin < lowest_;
   }
 
   bool is_folded_;
@@ -197,20 +220,24 @@ class Extended : public SecondOrder {
     largest_ = std::max({1.0, far_alpha_, 1 / g_.header().p});
   }
 
-  bool accepts(Walker& walker) {
-    if (walker.previous == kNone) return true;
-    const uint32_t coin = static_cast<uint32_t>(walker.next());
-    if (coin < lowest_) return true;
+  bool searches() const { return true; }
+
+  void begin_search(Walker& walker) const {
+    if (!is_certain(walker)) walker.search.begin(g_, walker.previous, g_.neighbours[walker.arc]);
+  }
+
+  bool accepts(const Walker& walker) const {
+    if (is_certain(walker)) return true;
     const int32_t node = g_.neighbours[walker.arc];
-    if (node == walker.previous) return coin < previous_;
-    const int64_t arc = g_.find_arc(walker.previous, node);
+    if (node == walker.previous) return walker.coin < previous_;
+    const int64_t arc = walker.search.arc(g_);
     const double weight = arc < 0 ? 0.0 : g_.weights[arc], threshold = g_.thresholds[node];
     double alpha = 1.0;
     if (arc < 0 || weight < threshold) {
       alpha = far_alpha_ + (1 - far_alpha_) * (arc < 0 ? 0.0 : weight / threshold);
       if (g_.weights[walker.arc] < g_.thresholds[walker.current]) alpha = std::min(1.0, far_alpha_);
     }
-    return coin < limit(alpha / largest_);
+    return walker.coin < limit(alpha / largest_);
   }
 
  private:
@@ -229,13 +256,14 @@ class Metapath : public FirstOrder {
   bool propose(Walker& walker) { return propose_from(row(walker), walker); }
 };
 
-// Replaces a proposed arc by the one that its alias table draws. The coin's lower bits stay unused.
+// Replaces a proposed arc by the one that its alias table draws, and the coin, whose bits decide that, by a new one.
 void apply_alias(const Graph& graph, int64_t row, Walker& walker) {
   const int64_t begin = graph.offsets[row];
   const uint64_t degree = graph.degree(row);
   const int bits = degree > 1 ? 64 - __builtin_clzll(degree - 1) : 0;
   const uint32_t entry = graph.alias[walker.arc];
   if (bits && (walker.coin >> bits) > (entry >> bits)) walker.arc = begin + (entry & ((uint32_t{1} << bits) - 1));
+  walker.coin = static_cast<uint32_t>(walker.next());
 }
 
 template <class Rule>
@@ -281,6 +309,25 @@ void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks
         apply_alias(graph, rule.row(walkers[i]), walkers[i]);
         graph.prefetch_arc(walkers[i].arc);
       }
+    if (rule.searches()) {
+      for (int i = 0; i < n_walkers; ++i)
+        if (walkers[i].arc != kReturn) __builtin_prefetch(graph.offsets + graph.neighbours[walkers[i].arc]);
+      Search* searches[kAtOnce];
+      int n_searches = 0;
+      for (int i = 0; i < n_walkers; ++i) {
+        walkers[i].search.n_arcs = 0;
+        rule.begin_search(walkers[i]);
+        if (walkers[i].search.n_arcs > 1) searches[n_searches++] = &walkers[i].search;
+      }
+      while (n_searches) {
+        const int n_last = n_searches;
+        n_searches = 0;
+        for (int i = 0; i < n_last; ++i) {
+          searches[n_searches] = searches[i];
+          n_searches += searches[i]->step(graph);
+        }
+      }
+    }
     for (int i = 0; i < n_walkers; ++i) {
       Walker& walker = walkers[i];
       int32_t next = walker.start;
