@@ -73,4 +73,9 @@ class Graph {
   const WalkHeader* header_ = nullptr;
 };
 
+// Builds alias tables (Walker 1977; Vose 1991) of the weights of each row's d arcs: one word per arc. Its lower bits,
+// as many as d - 1 needs, are the index of a second arc of the row. Its upper bits are the probability with which this
+// arc is drawn instead of the second one, as a fraction of all upper bits.
+void alias_table(const int64_t* offsets, int64_t n_rows, const float* weights, uint32_t* alias);
+
 }  // namespace tfw2v
