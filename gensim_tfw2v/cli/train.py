@@ -117,6 +117,9 @@ def train(
     start_nodes: walk_options.StartNodes = None,
     extend: walk_options.Extend = False,
     fixed: walk_options.Fixed = False,
+    node_types: walk_options.NodeTypes = None,
+    relation: walk_options.Relation = None,
+    metapath: walk_options.Metapath = None,
     vectors: common.Vectors = None,
     binary: common.Binary = False,
     init: Annotated[
@@ -341,6 +344,8 @@ def train(
         inputs[compass] = "is the compass"
     if start_nodes is not None:
         inputs[start_nodes] = "has the names of --start-nodes"
+    if node_types is not None:
+        inputs[node_types] = "has the types of --node-types"
     model_files.check_outputs(output, vectors, binary, inputs)
     formats.check_model_name(output)
     with phase("loading gensim", progress):
@@ -378,7 +383,9 @@ def train(
         if saved:
             result = f"saved {', '.join(str(path) for path in saved)} only"
         common.fail_stopped(error, f"; {result}{_resume_advice(checkpoint_dir)}")
-    model_training.print_results(model, seconds, saved, walks)
+    has_relations = relation is not None and metapath is None
+    words = "nodes" if walks and not has_relations else "words"
+    model_training.print_results(model, seconds, saved, walks, words)
     for word in {*(log_words or ())} - model.wv.key_to_index.keys():
         print(f"tfw2v: --log-words: {quoted(word)} is not in the vocabulary", file=sys.stderr)
 

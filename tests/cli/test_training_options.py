@@ -121,6 +121,11 @@ WALK_ARGUMENTS = {
     "start_nodes": (["--walks", "--start-nodes", "starts.txt"], {"start_nodes": ["the", "of"]}),
     "extend": (["--walks", "--weight", "w", "--extend", "--q", "9"],
                {"weight": "w", "extend": True, "q": 9}),
+    "node_types": (["--walks", "--node-types", "types.txt", "--metapath", "short,long,short"],
+                   {"node_types": "types.txt", "metapath": ["short", "long", "short"]}),
+    "relation": (["--walks", "--relation", "w"], {"relation": "w"}),
+    "metapath": (["--walks", "--relation", "w", "--metapath", "1,2"],
+                 {"relation": "w", "metapath": ["1", "2"]}),
 }  # fmt: skip
 
 
@@ -220,12 +225,14 @@ def folder(tmp_path_factory, corpus):
 
 
 def write_graph(folder, rows):
-    """Write a graph with edges between successive words, and the nodes at which walks start."""
+    """Write a graph of successive words, the nodes at which walks start, and types of nodes."""
     words = [word for row in rows for word in row if word.isalpha()]
     edges = sorted({edge for edge in zip(words, words[1:], strict=False) if edge[0] != edge[1]})
     lines = [f"{a}\t{b}\t{1 + number % 5}" for number, (a, b) in enumerate(edges)]
     (folder / "edges.tsv").write_text("\n".join(["source\ttarget\tw", *lines, ""]))
     (folder / "starts.txt").write_text("the\nof\n")
+    types = [f"{word} {'short' if len(word) < 5 else 'long'}\n" for word in sorted({*words})]
+    (folder / "types.txt").write_text("".join(types))
 
 
 def write_dialects(folder, rows):
