@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shard_files
-from gensim_tfw2v.corpus.entry_ranges import EntryRange, gaps_between, join_ranges, shares
+from gensim_tfw2v.corpus.entry_ranges import EntryRange, gaps_between, join_ranges
 from gensim_tfw2v.corpus.shard_files import END, Ids
-from gensim_tfw2v.corpus.shards import EncodedPart, Shard
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard, shares
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 
@@ -112,10 +112,9 @@ class EncodedCorpus(OnDisk):
         """
         n_raw_words = shares(self.total_raw_words, word_edges)
         n_sentences = shares(self.total_sentences, sentence_edges)
-        self._shards = [
-            replace(shard, n_raw_words=n_raw_words[index], n_sentences=n_sentences[index])
-            for index, shard in enumerate(shards)
-        ]
+        self._shards = []
+        for shard, raw_words, sentences in zip(shards, n_raw_words, n_sentences, strict=True):
+            self._shards.append(replace(shard, n_raw_words=raw_words, n_sentences=sentences))
 
     def units(self, size: int, trained: Sequence[EntryRange] = ()) -> list[WorkUnit]:
         """Cut the corpus, or what is left of it, into work units of about equal size.
@@ -139,7 +138,7 @@ class EncodedCorpus(OnDisk):
         if size < 1:
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
-        for shard, gaps in self._find_gaps(trained):
+        for shard, gaps in list(self._find_gaps(trained)):
             for counts in shard.cut(gaps, size, self._whole):
                 units.append(WorkUnit(len(units), shard, *counts))
         return units
@@ -179,6 +178,8 @@ class EncodedCorpus(OnDisk):
 
     def begin_training(self, number: int) -> None:
         """Let drawn entries be those of a model's training, which is numbered from 0."""
+        if not self.is_drawn:
+            return
         first_entries = accumulate((shard.n_entries for shard in self._shards), initial=0)
         self._shards = [
             shard.for_training(number, first_entry)

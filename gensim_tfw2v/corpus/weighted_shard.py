@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.entry_ranges import EntryRange, shares, unit_edges
+from gensim_tfw2v.corpus.entry_ranges import EntryRange
 from gensim_tfw2v.corpus.sentence_weights import draw_extra
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, ID, Ids
-from gensim_tfw2v.corpus.shards import Shard, UnitCounts, read_ids, save_shard
+from gensim_tfw2v.corpus.shards import Shard, UnitCounts, read_ids, save_shard, shares, unit_edges
 
 #: Approximate number of entries of a file that are read to find a sentence.
 BLOCK_ENTRIES = 1 << 12

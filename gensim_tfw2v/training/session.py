@@ -94,12 +94,14 @@ class Training:
             if config.deterministic:
                 self._kernel = by_ctypes.variant()
                 corpus.recut()
-            corpus.begin_training(model.train_count)
             self._settings = settings_of(model)
             self.plan = self._plan()
             # a different seed for each call of `train`, or all would have the same draws
             self.seed = seed_of(model) + 1_000_003 * model.train_count
-            self.units = corpus.units(self.plan.max_entries)
+            max_entries = self.plan.max_entries
+            corpus.begin_training(model.train_count)
+            self._counts_walks = corpus.walk_file is not None
+            self.units = corpus.units(max_entries)
             self._whole_epoch = EpochUnits(self.units, self.seed)
             # units left of the epoch in which training has resumed, by the index of the epoch
             self._resumed_epoch: dict[int, EpochUnits] = {}
@@ -131,7 +133,6 @@ class Training:
                 self.log = self._open_log(config.log)
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
-            self._counts_walks = corpus.walk_file is not None
             n_epoch = corpus.total_sentences if self._counts_walks else corpus.total_raw_words
             self.bar = progress_bar(
                 "training",
@@ -361,7 +362,8 @@ class Training:
                 model.running_training_loss += report.loss  # a callback may reset the sum
             if self.log is not None:
                 self.log.unit(report, self._n_raw_words_trained)
-            self.bar.update(self._bar_position - self.bar.n)
+            unit = report.unit
+            self.bar.update(unit.sentences if self._counts_walks else unit.raw_words)
             log.progress(position)
             if time.monotonic() >= self._due:
                 self._is_due.set()

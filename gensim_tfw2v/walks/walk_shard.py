@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v import compiled_library
-from gensim_tfw2v.corpus.entry_ranges import EntryRange, shares
+from gensim_tfw2v.corpus.entry_ranges import EntryRange
 from gensim_tfw2v.corpus.shard_files import ID, Ids
-from gensim_tfw2v.corpus.shards import Shard, UnitCounts
+from gensim_tfw2v.corpus.shards import Shard, UnitCounts, shares
 
 #: Number of epochs of a training, so that those of the next training are numbered differently.
 MAX_EPOCHS = 1 << 32

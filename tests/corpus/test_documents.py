@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
 from gensim_tfw2v.corpus import scanner, shard_files, text_corpus
-from gensim_tfw2v.corpus.entry_ranges import unit_edges
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG
+from gensim_tfw2v.corpus.shards import unit_edges
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from tests.corpus.reference import LEE, scan_texts

@@ -49,7 +49,7 @@ struct Search {
     first = graph.offsets[from], n_arcs = graph.degree(from), target = to;
     __builtin_prefetch(graph.neighbours + first + n_arcs / 2);
   }
-  // Halves the arcs, of which there must be several. Returns whether several are left.
+  // Halves the arcs; there must be several. Returns whether several are left.
   bool step(const Graph& graph) {
     const int64_t half = n_arcs / 2;
     first += graph.neighbours[first + half - 1] < target ? half : 0;  // branchless
