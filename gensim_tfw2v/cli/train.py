@@ -105,7 +105,13 @@ def train(
     walk_length: walk_options.WalkLength = 80,
     p: walk_options.P = 1,
     q: walk_options.Q = 1,
-    weight: walk_options.Weight = None,
+    weight: Annotated[
+        str | None,
+        option(
+            "Column of weights: with --walks, as in tfw2v walks. With --column, a row of weight "
+            "2.5 is trained twice per epoch, and a third time with probability 0.5.",
+        ),
+    ] = None,
     directed: walk_options.Directed = False,
     restart: walk_options.Restart = 0,
     start_nodes: walk_options.StartNodes = None,
@@ -346,6 +352,8 @@ def train(
         model_training.model_class()  # imports the package with garbage collection suspended
         if not walks:
             with _print_log(FOLDERS_LOG, context.command, verbose):
+                if weight is not None:
+                    dialect["weight"] = weight
                 options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         is_line_iterator = column is None and "sentences" in options
         is_read_once = not walks and (is_stream(corpus) or (doc2vec and is_line_iterator))

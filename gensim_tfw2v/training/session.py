@@ -90,11 +90,11 @@ class Training:
                     "train() called with an empty iterator (if not intended, be sure to provide a "
                     "corpus that offers restartable iteration = an iterable)."
                 )
-            corpus.begin_training(model.train_count)
             self._kernel = ""  # kernel that must train, to reproduce bits; "" for the default
             if config.deterministic:
                 self._kernel = by_ctypes.variant()
                 corpus.recut()
+            corpus.begin_training(model.train_count)
             self._settings = settings_of(model)
             self.plan = self._plan()
             # a different seed for each call of `train`, or all would have the same draws
@@ -131,14 +131,15 @@ class Training:
                 self.log = self._open_log(config.log)
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
-            n_epoch = corpus.total_sentences if corpus.is_drawn else corpus.total_raw_words
+            self._counts_walks = corpus.walk_file is not None
+            n_epoch = corpus.total_sentences if self._counts_walks else corpus.total_raw_words
             self.bar = progress_bar(
                 "training",
                 config.progress,
                 smoothing=0.1,
                 total=n_epoch * model.epochs,
                 initial=self._bar_position,
-                unit="walks" if corpus.is_drawn else "words",
+                unit="walks" if self._counts_walks else "words",
             )
             resources.callback(self.bar.close)
             #: Close everything: free the tables, remove the encoded corpus.
@@ -525,7 +526,7 @@ class Training:
 
     @property
     def _bar_position(self) -> int:
-        """Number of raw words, or of drawn walks, that have been trained on, over all epochs."""
-        if self.corpus.is_drawn:
+        """Number of raw words, or of walks, that have been trained on, over all epochs."""
+        if self._counts_walks:
             return self.position.epoch * self.corpus.total_sentences + self.position.sentences
         return self._n_raw_words_trained

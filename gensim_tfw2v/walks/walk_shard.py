@@ -93,6 +93,7 @@ class WalkShard(Shard):
     """
 
     is_drawn: ClassVar[bool] = True
+    is_walks: ClassVar[bool] = True
 
     max_words: int
     training: int = 0
@@ -119,8 +120,8 @@ class WalkShard(Shard):
     def _number(self, epoch: int) -> int:
         return self.training * MAX_EPOCHS + epoch
 
-    def for_training(self, number: int) -> "WalkShard":
-        """Return a shard with the walks of a model's training, which is numbered from 0."""
+    def for_training(self, number: int, first_entry: int) -> "WalkShard":
+        """Return a shard with the walks of a model's training; see `Shard.for_training`."""
         return replace(self, training=number)
 
     def source(self, epoch: int) -> bytes:

@@ -85,6 +85,7 @@ RESULTS = {
     "column": (["--column", "words"], lambda it: it.source.column, "words"),
     "recursive": (["--column", "words", "--recursive"],
                   lambda it: it.source.options.recursive, True),
+    "weight": (["--column", "words", "--weight", "w"], lambda it: it.source.weight, "w"),
     "fasttext": ([*FASTTEXT], lambda it: type(it.model), TFFastText),
     "min_n": ([*FASTTEXT, "--min-n", "2"], lambda it: it.model.wv.min_n, 2),
     "max_n": ([*FASTTEXT, "--max-n", "4"], lambda it: it.model.wv.max_n, 4),
@@ -208,9 +209,10 @@ def folder(tmp_path_factory, corpus):
     text = "".join(corpus.read_text(encoding="utf-8").splitlines(keepends=True)[:8])
     (folder / "corpus.txt").write_text(text, encoding="utf-8")
     rows = [line.split() for line in text.splitlines()]
-    pq.write_table(pa.table({"words": rows}), folder / "table.parquet")
+    table = pa.table({"words": rows, "w": [2.5] * len(rows)})
+    pq.write_table(table, folder / "table.parquet")
     (folder / "recursive/y=1").mkdir(parents=True)
-    pq.write_table(pa.table({"words": rows}), folder / "recursive/y=1/table.parquet")
+    pq.write_table(table, folder / "recursive/y=1/table.parquet")
     write_dialects(folder, rows)
     write_graph(folder, rows)
     (folder / "hosts.json").write_text(json.dumps(HOSTS))
@@ -331,6 +333,22 @@ def test_options_reach_the_training_or_are_refused_by_name(record, way):
             if name in ARGUMENTS and call.arguments[ARGUMENTS[name]] != expected:
                 failures.append(f"{name}: {call.arguments}")
     assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize(
+    ("way", "is_refused"),
+    [
+        *[("new", False), ("model", False), ("vectors", False), ("fasttext", False)],
+        *[("compass", False), ("doc2vec", True), ("doc2vec-model", True), ("stdin", True)],
+    ],
+)
+def test_weight_of_a_table_reaches_the_training_or_is_refused(record, way, is_refused):
+    errors, call = record(*WAYS[way][0], "--column", "words", "--weight", "w")
+    assert (call is None) == is_refused
+    if call:
+        assert call.source.weight == "w"
+    elif way != "stdin":
+        assert "--weight w has no effect on documents" in errors
 
 
 @pytest.mark.parametrize("way", ["new", "model", "vectors", "compass", "fasttext", "doc2vec"])
