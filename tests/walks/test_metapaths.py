@@ -159,7 +159,7 @@ def test_attributes_of_graph_objects_are_types(graph):
     ("options", "message"),
     [
         ({"node_types": None}, "metapath needs the types of the nodes or of the edges: set node_t"),
-        ({"metapath": None}, "node_types has no effect without metapath, the types of successive nodes: set met"),
+        ({"metapath": None}, "node_types has no effect without metapath, the types of successive"),
         ({"relation": "kind"}, "node_types and relation can't be combined"),
         ({"p": 2}, "p, q and extend can't be combined with metapath"),
         ({"q": 0.5}, "p, q and extend can't be combined with metapath"),
