@@ -221,6 +221,12 @@ def test_a_text_that_has_no_types_is_refused(tmp_path, text, message):
         walk(node_types=tmp_path / "missing.txt")
 
 
+def test_nodes_that_no_walk_visits_are_not_in_the_vocabulary():
+    walks = walk(metapath=["author", "paper", "author"])
+    model = TFWord2Vec(walks, vector_size=4, min_count=0, epochs=1, workers=1)
+    assert set(model.wv.index_to_key) == {*NODES} - {"v0", "v1"}
+
+
 def bibliography() -> tuple[pd.DataFrame, dict[str, str]]:
     """Edges and types of authors, papers and venues of four fields."""
     draws = np.random.default_rng(1)
