@@ -52,6 +52,7 @@ VARIANTS = [isa for isa in reversed(ISAS) if architecture(isa) in ("any", MACHIN
 COMMON = [
     "kernels/draws.cc",
     *(f"text/{name}.cc" for name in ("text", "strings", "integers", "format")),
+    "walks/graph.cc",
     "walks/walks.cc",
 ]
 

@@ -211,7 +211,8 @@ def test_words_of_a_pair_may_be_an_iterator():
 
 
 @pytest.mark.parametrize("weight", [-1, math.nan, math.inf, -math.inf, 2**31 + 1])
-def test_invalid_weight_is_an_error_with_its_place(weight, tmp_path):
+def test_invalid_weight_is_an_error_with_its_place(weight, tmp_path, monkeypatch):
+    monkeypatch.setattr(table_streams, "BATCH_ROWS", 2)
     source = WeightedSentences([(["a"], 1), (["b"], weight)])
     with pytest.raises(ValueError, match=r"^item 2: the weight is .* from 0 to 2,147,483,648"):
         scan_corpus(open_corpus(source))
@@ -226,6 +227,12 @@ def test_invalid_weight_is_an_error_with_its_place(weight, tmp_path):
             scan_corpus(open_corpus(sentences))
         with pytest.raises(ValueError, match=match):
             list(sentences)
+
+
+def test_weight_of_many_digits_is_an_error_with_its_row(tmp_path):
+    path = write(tmp_path, {"text": ["a", "b"], "w": [1, 2**62 + 1]})
+    with pytest.raises(ValueError, match="row 2, column 'w': the weight is 4611686018427387905"):
+        scan_corpus(open_corpus(TableSentences(path, "text", weight="w")))
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

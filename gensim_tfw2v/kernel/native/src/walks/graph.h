@@ -63,9 +63,6 @@ class Graph {
     __builtin_prefetch(neighbours + arc);
     if (relations) __builtin_prefetch(relations + arc);
   }
-  // Returns the index of the first arc from one node to another, or -1.
-  int64_t find_arc(int32_t from, int32_t to) const;
-  bool has_arc(int32_t from, int32_t to) const { return find_arc(from, to) >= 0; }
 
  private:
   template <class T>
@@ -75,5 +72,10 @@ class Graph {
   int64_t size_ = 0;
   const WalkHeader* header_ = nullptr;
 };
+
+// Builds alias tables (Walker 1977; Vose 1991) of the weights of each row's d arcs: one word per arc. Its lower bits,
+// as many as d - 1 needs, are the index of a second arc of the row. Its upper bits are the probability with which this
+// arc is drawn instead of the second one, as a fraction of all upper bits.
+void alias_table(const int64_t* offsets, int64_t n_rows, const float* weights, uint32_t* alias);
 
 }  // namespace tfw2v

@@ -17,9 +17,4 @@ void draw_walks(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walk
 // n_walks * (n_columns + 1). `entries` may not overlap `nodes`.
 int64_t to_entries(const Graph& graph, const int32_t* nodes, int64_t n_walks, const int32_t* ids, int32_t* entries);
 
-// Builds alias tables (Walker 1977; Vose 1991) of the weights of each row's d arcs: one word per arc. Its lower bits,
-// as many as d - 1 needs, are the index of a second arc of the row. Its upper bits are the probability with which this
-// arc is drawn instead of the second one, as a fraction of all upper bits.
-void alias_table(const int64_t* offsets, int64_t n_rows, const float* weights, uint32_t* alias);
-
 }  // namespace tfw2v
