@@ -170,7 +170,7 @@ def test_attributes_of_graph_objects_are_types(graph):
         ({"metapath": ["author", "paper"]}, "metapath must end with the type with which it starts"),
         (
             {"metapath": ["author", "book", "author"]},
-            "metapath has 'book', but no node is of this type. The types are 'author', 'paper', 'v",
+            "metapath has 'book', but the types of the nodes are 'author', 'paper', 'venue'",
         ),
         (
             {"metapath": ["author", "venue", "author"]},
