@@ -77,7 +77,9 @@ def read_networkx(graph: Any, weight: str | None, relation: str | None) -> CsrGr
     has_weights = any(value is not None for value in values)
     if edges and weight is not None and not has_weights:
         raise ValueError(f"no edge of the graph has the attribute {quoted(weight)}: add it")
-    ends = [(names[source], names[target]) for source, target, _ in edges]
+    ends = []
+    if has_weights or relation is not None:
+        ends = [(names[source], names[target]) for source, target, _ in edges]
     weights = None
     if has_weights:
         weights = _read_weights((1 if value is None else value for value in values), ends)
@@ -122,9 +124,12 @@ def read_igraph(graph: Any, weight: str | None, relation: str | None) -> CsrGrap
                 f"are: {quoted(attributes)}"
             )
     edges = np.array(graph.get_edgelist(), np.int32).reshape(-1, 2)
-    ends = [(names[source], names[target]) for source, target in edges.tolist()]
+    weight_attribute = weight or WEIGHT_NAME
+    ends = []
+    if weight_attribute in attributes or relation is not None:
+        ends = [(names[source], names[target]) for source, target in edges.tolist()]
     weights = None
-    if (weight_attribute := weight or WEIGHT_NAME) in attributes:
+    if weight_attribute in attributes:
         weights = _read_weights(graph.es[weight_attribute], ends)
     relations = None
     if relation is not None:

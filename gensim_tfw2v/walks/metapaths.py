@@ -93,7 +93,7 @@ def follow_node_types(
         If the metapath doesn't return to its first type, if no node has one of its types, or if no
         arc leads from one of its types to the next.
     """
-    metapath = _read_metapath(metapath, dict.fromkeys(node_types), "node")
+    metapath = _read_metapath(metapath, dict.fromkeys(node_types), "types of the nodes")
     if len(metapath) < 2 or metapath[-1] != metapath[0]:
         raise ValueError(
             f"metapath must end with the type with which it starts, because it is repeated, got "
@@ -129,20 +129,28 @@ def follow_relations(graph: CsrGraph, metapath: Iterable[Any]) -> MetapathGraph:
     """
     assert graph.relations is not None
     names = graph.relations.names
-    metapath = _read_metapath(metapath, dict.fromkeys(names), "relation")
+    metapath = _read_metapath(metapath, dict.fromkeys(names), "relations of the edges")
     numbers = {relation: number for number, relation in enumerate(dict.fromkeys(metapath))}
     type_numbers = np.array([numbers.get(name, -1) for name in names], np.int32)
     grouped = _group_arcs(graph, type_numbers[graph.relations.numbers], len(numbers))
     n_arcs = np.diff(grouped.offsets).reshape(graph.n_nodes, len(numbers))
+    for relation, number in numbers.items():
+        if not n_arcs[:, number].any():
+            raise ValueError(
+                f"metapath has {quoted(relation)}, but no edge of this relation has a weight above "
+                "0: change the weights, or leave it out"
+            )
     steps = np.array([numbers[relation] for relation in metapath], np.int32)
     return MetapathGraph(grouped, steps, _nodes_where(n_arcs[:, steps[0]] > 0))
 
 
-def _read_metapath(metapath: Iterable[Any], types: Mapping[Any, Any], kind: str) -> list[Any]:
+def _read_metapath(
+    metapath: Iterable[Any], types: Mapping[Any, Any], description: str
+) -> list[Any]:
     """Return a metapath as a list; integers may be strings of digits.
 
     Raises an error if the metapath is a string, if it is empty, or if it has a type that is not a
-    key of `types`, those of all nodes or relations. `kind` is "node" or "relation".
+    key of `types`, all types of the graph, which have a description for messages.
     """
     if isinstance(metapath, str | bytes):
         raise TypeError(f"metapath must be several types, such as a list, got {quoted(metapath)}")
@@ -154,8 +162,8 @@ def _read_metapath(metapath: Iterable[Any], types: Mapping[Any, Any], kind: str)
             example_types = ", ".join(quoted(example) for example in islice(types, MAX_EXAMPLES))
             more = ", ..." if len(types) > MAX_EXAMPLES else ""
             raise ValueError(
-                f"metapath has {quoted(metapath_type)}, but no {kind} is of this type. The types "
-                f"are {example_types}{more}"
+                f"metapath has {quoted(metapath_type)}, but the {description} are "
+                f"{example_types}{more}"
             )
     return metapath_types
 

@@ -74,10 +74,15 @@ class WalkCorpus(Corpus):
         return min(self._num_walks, -(-COUNTED_STEPS // repetition_steps))
 
     def count(self, folder: Path, progress: Progress | None) -> CountedParts:
-        """Count how often each node and relation is in the walks of an epoch."""
+        """Count how often each node and relation is in the walks of an epoch.
+
+        Those that are in no walk are not among the words.
+        """
         visits = self._count_visits(progress)
         part = EncodedPart([], int(visits.sum()), self._n_walks)
-        return CountedParts(list(self._names), visits, [(part, None)])
+        visited = np.flatnonzero(visits)
+        words = [self._names[number] for number in visited.tolist()]
+        return CountedParts(words, visits[visited], [(part, None)])
 
     def _count_visits(self, progress: Progress | None) -> NDArray[np.int64]:
         """Return how often each node and relation is in the walks of an epoch: [names]."""

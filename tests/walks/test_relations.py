@@ -322,7 +322,12 @@ EDGE_INDEX = np.array([[0, 1], [1, 2]])
         (
             TRIPLES,
             {"metapath": ["hates"]},
-            "metapath has 'hates', but no relation is of this type. T",
+            "metapath has 'hates', but the relations of the edges are",
+        ),
+        (
+            TRIPLES.assign(weight=[0, 1, 1, 1, 1, 1, 1]),
+            {"metapath": ["born in"]},
+            "metapath has 'born in', but no edge of this relation has a weight above 0",
         ),
         (TRIPLES, {"metapath": []}, "metapath is empty"),
         (TRIPLES, {"metapath": "knows"}, "metapath must be several types"),
