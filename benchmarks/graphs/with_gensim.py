@@ -1,0 +1,35 @@
+"""Our walks and gensim's Word2Vec: ``python -m benchmarks.graphs.with_gensim``."""
+
+import time
+
+from benchmarks.graphs import adapter
+
+
+def main() -> None:
+    """Walk, train, and write the vectors."""
+    args = adapter.parser(__doc__).parse_args()
+    from gensim.models import Word2Vec
+
+    from gensim_tfw2v.walks.random_walks import RandomWalks
+
+    start = time.perf_counter()
+    walks = list(
+        RandomWalks(args.edges, args.num_walks, args.walk_length, args.p, args.q, seed=args.seed)
+    )
+    walk_seconds = time.perf_counter() - start
+    model = Word2Vec(
+        walks,
+        sg=1,
+        vector_size=args.vector_size,
+        window=args.window,
+        min_count=0,
+        epochs=args.epochs,
+        workers=args.threads,
+        seed=args.seed,
+    )
+    model.wv.save_word2vec_format(args.vectors)
+    adapter.done(walk_seconds)
+
+
+if __name__ == "__main__":
+    main()
