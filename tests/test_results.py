@@ -18,7 +18,7 @@ def given(tmp_path):
     for name in ("text", "large", "pairs"):
         (tmp_path / name).write_text("some words\n")
     text, large, pairs = (tmp_path / name for name in ("text", "large", "pairs"))
-    return Namespace(corpus=text, large=large, eval=[pairs], only=None)
+    return Namespace(corpus=text, large=large, eval=[pairs], graphs=[], only=None)
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=[study.name for study in STUDIES])

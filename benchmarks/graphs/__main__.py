@@ -1,4 +1,4 @@
-"""Comparison of node2vec tools: ``python -m benchmarks.graphs --graph EDGES LABELS P Q --out DIR``.
+"""Comparison of node2vec tools: ``python -m benchmarks.graphs --graphs EDGES LABELS P Q ...``.
 
 Each tool is a command, defined in `tools.py`. Tools that are not installed are left out. After a
 failure, a tool does not run again on the same graph with the same p and q. This process imports
@@ -11,38 +11,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from benchmarks.command import at_least, existing_file, shared_parser
+from benchmarks.command import at_least, shared_parser
 from benchmarks.graphs.bench import Job, carry_out
+from benchmarks.graphs.option import GRAPHS_OPTION
 from benchmarks.graphs.page import markdown
 from benchmarks.graphs.records import GraphRun, Settings, Task
 from benchmarks.graphs.tools import REFERENCE, TOOLS, Tool
 from benchmarks.report import begin, write
-
-
-class GraphOption(argparse.Action):
-    """Option with two files and two numbers, which are appended as a `Task`."""
-
-    def __call__(self, parser, namespace, values, option_string=None):  # type: ignore[no-untyped-def]
-        """Parse the files and numbers; end with a message about the first that is invalid."""
-        try:
-            edges, labels = (existing_file(text) for text in values[:2])
-            p, q = (float(text) for text in values[2:])
-        except (argparse.ArgumentTypeError, ValueError) as error:
-            raise argparse.ArgumentError(self, str(error)) from error
-        if not (p > 0 and q > 0):
-            raise argparse.ArgumentError(self, f"p and q must be positive, not {p:g} and {q:g}")
-        tasks = [*getattr(namespace, self.dest), Task(edges, labels, p, q)]
-        setattr(namespace, self.dest, tasks)
-
-
-#: Arguments of the option --graph, for `add_argument`.
-GRAPH_OPTION = {
-    "action": GraphOption,
-    "nargs": 4,
-    "default": [],
-    "metavar": ("EDGES", "LABELS", "P", "Q"),
-    "help": "a graph with labelled nodes, and p and q of its walks; can be repeated",
-}
 
 
 def jobs(
@@ -68,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
         vector_size=default.vector_size,
     )
     add = argument_parser.add_argument
-    add("--graph", **GRAPH_OPTION)
+    add("--graphs", **GRAPHS_OPTION)
     add("--only", nargs="+", metavar="TOOL", help="tools to compare (all that are installed)")
     add("--limit", type=float, default=10, help="time limit of a training, in minutes (10)")
     for name in ("num_walks", "walk_length", "window"):
@@ -89,9 +64,9 @@ def choose_tools(names: Sequence[str] | None) -> tuple[list[Tool], dict[str, str
 
 def repeat_command(args: argparse.Namespace) -> str:
     """Return the command that repeats the study, with names of files in place of paths."""
-    words = ["python", "-m", "benchmarks.graphs"]
-    for task in args.graph:
-        words += ["--graph", task.edges.name, task.labels.name, f"{task.p:g}", f"{task.q:g}"]
+    words = ["python", "-m", "benchmarks.graphs", "--graphs"]
+    for task in args.graphs:
+        words += [task.edges.name, task.labels.name, f"{task.p:g}", f"{task.q:g}"]
     return shlex.join([*words, "--seeds", str(args.seeds), "--limit", f"{args.limit:g}"])
 
 
@@ -111,11 +86,13 @@ def main(argv: list[str] | None = None) -> None:
     tools, left_out = choose_tools(args.only)
     for name, reason in left_out.items():
         print(f"{name} is left out: {reason}", flush=True)
-    if not tools or not args.graph:
-        raise SystemExit("nothing to compare: install a tool, and give at least one --graph")
+    if not tools or not args.graphs:
+        raise SystemExit("nothing to compare: install a tool, and pass --graphs")
     if REFERENCE not in [tool.name for tool in tools]:
         print(f"no ratios are computed without {REFERENCE}", flush=True)
-    graphs = {task.name: task.describe() for task in args.graph}
+    graphs = {task.name: task.describe() for task in args.graphs}
+    if len(graphs) < len(args.graphs):
+        raise SystemExit("two graphs have the same name, p and q: rename a file")
     document = begin(packages=[package for tool in tools for package in tool.packages]) | {
         "command": repeat_command(args),
         "pinned": args.pin,
@@ -127,7 +104,7 @@ def main(argv: list[str] | None = None) -> None:
     }
     base = args.out / args.name
     runs: list[GraphRun] = []
-    for job in jobs(tools, args.graph, args.seeds, args.first_seed):
+    for job in jobs(tools, args.graphs, args.seeds, args.first_seed):
         failed = {(run.tool, run.task) for run in runs if run.error is not None}
         if (job.tool.name, job.task.name) in failed:
             continue

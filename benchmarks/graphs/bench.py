@@ -1,6 +1,7 @@
 """Trainings on graphs: run a tool's command, then evaluate the vectors that it wrote."""
 
 import argparse
+import functools
 import json
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from benchmarks.failures import hide_paths
 from benchmarks.graphs.records import GraphRun, Settings, Task
 from benchmarks.graphs.tools import Tool
-from benchmarks.process import CommandError, Measured, call, run
+from benchmarks.process import CommandError, CommandTimeout, Measured, call, run
 from gensim_tfw2v.processes.threads import usable_cores
 
 #: Environment variables by which libraries are limited to a number of threads.
@@ -44,12 +45,7 @@ def walk_seconds(output: str) -> float | None:
 
 def carry_out(job: Job, weighted: bool, settings: Settings, args: argparse.Namespace) -> GraphRun:
     """Train, and evaluate the vectors. After a failure, the result has the field `error`."""
-    name = {
-        "tool": job.tool.name,
-        "task": job.task.name,
-        "round": job.round,
-        "seed": job.seed,
-    }
+    record = functools.partial(GraphRun, job.tool.name, job.task.name, job.round, job.seed)
     with tempfile.TemporaryDirectory(prefix="graphs-") as folder:
         vectors = Path(folder, "vectors")
         values = asdict(settings) | {
@@ -77,9 +73,10 @@ def carry_out(job: Job, weighted: bool, settings: Settings, args: argparse.Names
                 str(job.task.labels.resolve()): "LABELS",
                 folder: "TEMPORARY",
             }
-            return GraphRun(**name, error=hide_paths(error, names_by_path))
-    return GraphRun(
-        **name,
+            limit_seconds = args.limit * 60 if isinstance(error, CommandTimeout) else None
+            text = hide_paths(error, names_by_path)
+            return record(error=text, limit_seconds=limit_seconds)
+    return record(
         wall_seconds=measured.wall_seconds,
         cpu_seconds=measured.cpu_seconds,
         walk_seconds=walk_seconds(measured.output),

@@ -54,8 +54,11 @@ def task_table(task: str, tools: Sequence[str], runs: Sequence[GraphRun]) -> str
     rows = []
     for tool in tools:
         if not (tool_runs := _successful_runs(runs, task, tool)):
-            if any(run.tool == tool and run.task == task for run in runs):
-                rows.append([tool, "failed", *["–"] * (len(HEAD) + len(names) - 2)])
+            failures = [run for run in runs if run.task == task and run.tool == tool]
+            if failures:
+                limit = failures[0].limit_seconds
+                time = "failed" if limit is None else f"> {limit:.0f}"
+                rows.append([tool, time, *["–"] * (len(HEAD) + len(names) - 2)])
             continue
         walks = [run.walk_seconds for run in tool_runs if run.walk_seconds is not None]
         reference_runs = [] if tool == REFERENCE else base

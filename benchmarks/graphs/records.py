@@ -45,7 +45,7 @@ class Task:
 
 @dataclass(frozen=True)
 class GraphRun:
-    """Results of a tool's training, measured from outside. Times are in seconds, memory in bytes."""
+    """Results of a training, measured from outside. Times are in seconds, memory in bytes."""
 
     tool: str
     task: str
@@ -58,6 +58,7 @@ class GraphRun:
     vectors: int = 0  # number of labelled nodes that have a vector
     quality: dict[str, float] = field(default_factory=dict)  # F1 scores by name
     error: str | None = None  # reason of a failure; all figures are then 0
+    limit_seconds: float | None = None  # time limit, if the command reached it
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields."""

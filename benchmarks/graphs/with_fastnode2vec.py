@@ -4,6 +4,7 @@ Its training threads walk, so the seconds spent walking are summed over the walk
 """
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +16,22 @@ def main() -> None:
     args = adapter.parser(__doc__).parse_args()
     from fastnode2vec import Graph, Node2Vec
 
-    class TimedGraph(Graph):  # type: ignore[misc]
+    class TimedGraph(Graph):
         """Graph that sums the seconds spent walking."""
 
         walk_seconds = 0.0
 
-        def generate_random_walk(self, *arguments: float) -> list[str]:
+        def generate_random_walk(self, *args: Any) -> list[str]:
             """Return a walk, as fastnode2vec's graph does."""
             start = time.perf_counter()
-            walk = super().generate_random_walk(*arguments)
+            walk: list[str] = super().generate_random_walk(*args)
             self.walk_seconds += time.perf_counter() - start
-            return list(walk)
+            return walk
 
     edges = adapter.read_edges(args.edges)
-    if args.weighted:
-        edges = [(a, b, float(weight)) for a, b, weight in edges]
-    graph = TimedGraph(edges, directed=False, weighted=bool(args.weighted), verbose=False)
+    weighted_edges = ((a, b, float(weight)) for a, b, weight in edges)
+    rows = weighted_edges if args.weighted else edges
+    graph = TimedGraph(rows, directed=False, weighted=bool(args.weighted), verbose=False)
     np.random.seed(args.seed)  # the order of the start nodes
     model = Node2Vec(
         graph,

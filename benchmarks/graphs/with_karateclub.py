@@ -17,7 +17,7 @@ def main() -> None:
     from karateclub import Node2Vec
     from karateclub.utils.walker import BiasedRandomWalker
 
-    class TimedWalker(BiasedRandomWalker):  # type: ignore[misc]
+    class TimedWalker(BiasedRandomWalker):
         """Walker that measures all its walks."""
 
         seconds = 0.0
