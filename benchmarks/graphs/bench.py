@@ -60,11 +60,7 @@ def carry_out(job: Job, weighted: bool, settings: Settings, args: argparse.Names
             measured = _train(job.tool, values, settings.threads, args)
             if not vectors.is_file():
                 raise CommandError(f"{job.tool.name}\nwrote no vectors")
-            arguments = {
-                "vectors": str(vectors),
-                "labels": str(job.task.labels.resolve()),
-                "seed": job.seed,
-            }
+            arguments = {"vectors": str(vectors), "labels": str(job.task.labels.resolve())}
             scores, _ = call("benchmarks.graphs.evaluate:evaluate_file", arguments)
         except CommandError as error:
             print(f"{job.tool.name} failed: {error}", file=sys.stderr, flush=True)

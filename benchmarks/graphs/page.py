@@ -5,6 +5,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.failures import first_and_last
+from benchmarks.graphs.evaluate import N_SPLITS
 from benchmarks.graphs.records import GraphRun
 from benchmarks.graphs.tools import REFERENCE
 from benchmarks.report import (
@@ -25,16 +26,19 @@ Every training is a command that reads a list of undirected edges and writes a f
 limited to the given number of threads and bound to as many cores. The commands ran sequentially,
 in an order that changed from round to round. All figures are measured from outside, and include
 all processes that the command starts. Times and memory are medians. "walks" is the part of the
-total time that the command spends walking, if it can be measured separately. A ratio ("×
-{REFERENCE}", larger is better) compares two runs of the same round; the table shows its median and
-its range over the rounds.
+total time that the command spends walking, if it can be measured separately. A ratio
+("× {REFERENCE}", larger is better) compares two runs of the same round; the table shows
+its median and its range over the rounds.
 
-Quality is that of the node2vec paper: one-vs-rest logistic regression on the vectors of half of the
-labelled nodes; of the remaining nodes, one with k labels gets the k most probable ones. In each
-round, a seed chooses the same nodes for all tools. F1 scores are the mean ± half the range over the
-seeds, then the difference from {REFERENCE}'s mean.
+Quality is measured as in the node2vec paper: one-vs-rest logistic regression is fitted to the
+vectors of half of the labelled nodes, and a remaining node with k labels gets the k most probable
+ones. An F1 score of a file of vectors is the mean over {N_SPLITS} random halves, which are the same
+for all files. The table shows the mean ± half the range over the seeds, then the difference from
+{REFERENCE}'s mean.
 
-These figures are of the command `{{command}}`, where p and q follow each pair of files."""
+The values of `--graphs` are, for each graph, a file of edges, a file of labels, p and q:
+
+    {{command}}"""
 
 HEAD = ["tool", "total time, s", f"× {REFERENCE}", "walks, s", "CPU s", "peak memory, MiB"]
 
