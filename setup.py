@@ -52,12 +52,13 @@ VARIANTS = [isa for isa in reversed(ISAS) if architecture(isa) in ("any", MACHIN
 COMMON = [
     "kernels/draws.cc",
     *(f"text/{name}.cc" for name in ("text", "strings", "integers", "format")),
+    "walks/walks.cc",
 ]
 
 #: Libraries for ctypes and for TensorFlow, and their sources in addition to the common ones.
 LIBRARIES = {
     "kernels.so": [],
-    "ops.so": [f"tensorflow/{name}_ops.cc" for name in ("unit", "row", "corpus")],
+    "ops.so": [f"tensorflow/{name}_ops.cc" for name in ("unit", "row", "corpus", "walk")],
 }
 
 

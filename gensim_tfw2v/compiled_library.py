@@ -181,6 +181,8 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "scanner_words": (POINTER, [POINTER]),
     "scanner_shards": (POINTER, [POINTER]),
     "renumber": (NUMBER, [POINTER, NUMBER, POINTER, NUMBER]),
+    "walk": (TEXT, [POINTER, NUMBER, NUMBER, NUMBER, NUMBER, POINTER, POINTER, POINTER]),
+    "alias_table": (NUMBER, [POINTER, NUMBER, POINTER, POINTER]),
     "format_rows": (NUMBER, [TEXT, POINTER, POINTER, NUMBER, NUMBER, POINTER]),
 }
 

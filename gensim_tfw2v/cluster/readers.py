@@ -26,7 +26,8 @@ from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.encode import fresh_folder
 from gensim_tfw2v.corpus.run_readers import Stopped
 from gensim_tfw2v.corpus.scanner import KNOWN_PREFIX, FileRange, KnownWords, bytes_of
-from gensim_tfw2v.corpus.shard_files import EncodedPart, Parent, Shard
+from gensim_tfw2v.corpus.shard_files import Parent
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard, check_shards
 from gensim_tfw2v.corpus.text_corpus import whole_file
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 from gensim_tfw2v.processes.threads import usable_cores
@@ -148,7 +149,7 @@ class RemoteReader:
             Shard(f"{prefix}{index:05}.int32", *shard_fields[4 * index : 4 * index + 4])
             for index in range(len(shard_fields) // 4)
         ]
-        shard_files.check_shards(shards)
+        check_shards(shards)
         words = Path(f"{prefix}words").read_bytes()
         counts = np.fromfile(f"{prefix}counts", np.int64)
         return EncodedPart(shards, n_raw_words, n_sentences, words, counts)

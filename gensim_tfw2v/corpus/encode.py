@@ -9,20 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, OnDisk, read_pieces, save_shard
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, OnDisk
 from gensim_tfw2v.corpus.protocol import Corpus
 from gensim_tfw2v.corpus.scanner import renumber
 from gensim_tfw2v.corpus.shard_files import (
     FIRST_TAG,
     ID,
     UNKNOWN,
-    EncodedPart,
     Ids,
     Parent,
     Progress,
-    Shard,
     write_error,
 )
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard, read_pieces, save_shard
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.threads import in_threads
 
@@ -64,6 +63,8 @@ class Scan(OnDisk):
     corpus_count : int
         gensim's `corpus_count`: number of sentences, or of tagged documents. Sentences of a file
         are its lines, cut at 10,000 words. Sentences of an iterable are its items.
+    drawn_corpus : Corpus, optional
+        The corpus, if its entries are drawn, so that nothing was written.
     """
 
     temporary: TemporaryFolder
@@ -72,6 +73,7 @@ class Scan(OnDisk):
     parts: list[tuple[EncodedPart, Path | None]]
     total_words: int
     corpus_count: int
+    drawn_corpus: Corpus | None = None
 
     def encode(self, key_to_index: Mapping[str, int], rows: TagRows | None = None) -> EncodedCorpus:
         """Copy the corpus to a new folder, with a vocabulary's ids instead of provisional ids.
@@ -90,9 +92,12 @@ class Scan(OnDisk):
         OSError
             If the new folder can't be written or the disk is full. It is then removed.
         """
+        parent = self.temporary.folder.parent
+        if self.drawn_corpus is not None:
+            return encode_corpus(self.drawn_corpus, key_to_index, parent)
         ids = map(key_to_index.get, self.words, repeat(UNKNOWN))
         new_ids = np.fromiter(ids, ID, len(self.words))
-        with fresh_folder(self.temporary.folder.parent) as temporary:
+        with fresh_folder(parent) as temporary:
             part = _rewrite(self.parts, temporary.folder, new_ids, rows)
             return EncodedCorpus(temporary, [part], rows is not None)
 
@@ -124,7 +129,9 @@ def scan_corpus(corpus: Corpus, parent: Parent = None, progress: Progress | None
         words, counts, parts = corpus.count(temporary.folder, progress)
         raw_vocab = dict(zip(words, counts.tolist(), strict=True))
         corpus_count = sum(part.n_sentences for part, _ in parts)
-        return Scan(temporary, words, raw_vocab, parts, int(counts.sum()), corpus_count)
+        drawn_corpus = corpus if corpus.is_drawn else None
+        n_words = int(counts.sum())
+        return Scan(temporary, words, raw_vocab, parts, n_words, corpus_count, drawn_corpus)
 
 
 def encode_corpus(

@@ -1,73 +1,19 @@
-"""Encoded corpus: reading and writing shards, and cutting them into work units."""
+"""Encoded corpus: its shards, and the work units into which they are cut."""
 
 import contextlib
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
-from pathlib import Path
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shard_files
-from gensim_tfw2v.corpus.entry_ranges import EntryRange, gaps_between, join_ranges
-from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, ID, EncodedPart, Ids, Shard, write_error
+from gensim_tfw2v.corpus.entry_ranges import EntryRange, gaps_between, join_ranges, shares
+from gensim_tfw2v.corpus.shard_files import END, Ids
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard, read_ids, save_shard
 from gensim_tfw2v.files.temporary import TemporaryFolder
-
-PIECE_ENTRIES = 1 << 16  # entries per read of a shard
-
-
-def save_ids(path: Path, ids: Ids, mode: str = "wb") -> None:
-    """Write ids to a file; if that fails, raise the OSError of `write_error`."""
-    try:
-        with path.open(mode) as file:
-            file.write(np.ascontiguousarray(ids, ID))
-    except OSError as error:
-        raise write_error(error.errno, path.parent) from error
-
-
-def save_shard(path: Path, pieces: Iterable[Ids], n_raw_words: int, n_sentences: int) -> Shard:
-    """Write arrays of entries to a shard, one behind another.
-
-    `n_raw_words` and `n_sentences` are those of the text from which the entries were encoded.
-    """
-    n_entries = 0
-    n_tokens = 0
-    save_ids(path, np.zeros(0, ID))
-    for piece in pieces:
-        save_ids(path, piece, "ab")
-        n_entries += len(piece)
-        n_tokens += int(np.count_nonzero(piece >= 0))
-    return Shard(str(path), n_entries, n_tokens, n_raw_words, n_sentences)
-
-
-def read_ids(path: str, start: int, stop: int) -> Ids:
-    """Read a slice of a shard: int32, [stop - start]."""
-    ids = np.fromfile(path, ID, stop - start, offset=start * ID.itemsize)
-    if len(ids) != stop - start:
-        raise ValueError(f"{path} is cut short: encode the corpus again")
-    return ids.astype(np.int32, copy=False)
-
-
-def read_pieces(shard: Shard) -> Iterator[Ids]:
-    """Yield the entries of a shard in pieces of whole sentences, about `PIECE_ENTRIES` each.
-
-    Only the last piece of a shard may end within a sentence, if the shard does.
-    """
-    sentence_start = np.zeros(0, np.int32)  # start of a sentence that ends in the next read
-    for start in range(0, shard.n_entries, PIECE_ENTRIES):
-        entries = read_ids(shard.path, start, min(start + PIECE_ENTRIES, shard.n_entries))
-        entries = np.concatenate([sentence_start, entries])
-        last_end = len(entries) - 1 - int(np.argmax(entries[::-1] == END))
-        if entries[last_end] == END:
-            piece, sentence_start = np.split(entries, [last_end + 1])
-            yield piece
-        else:
-            sentence_start = entries
-    if len(sentence_start):
-        yield sentence_start
 
 
 class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
@@ -95,16 +41,19 @@ class WorkUnit:
     """
 
     index: int  # index in the order of the text, from 0
-    path: str  # shard file: raw little-endian int32, -1 after each sentence
-    start: int  # index of the first entry in the file
+    shard: Shard
+    start: int  # index of the first entry in the shard
     stop: int  # index behind the last entry
     tokens: int  # number of words that are in the vocabulary
     raw_words: int  # number of words in the text, including unknown ones; estimated within a shard
     sentences: int  # number of the text's sentences that end in the unit; may be estimated, too
 
-    def read(self) -> Ids:
-        """Return the unit's entries: int32, [stop - start], -1 after each sentence."""
-        return read_ids(self.path, self.start, self.stop)
+    def read(self, epoch: int = 0) -> Ids:
+        """Return the unit's entries in an epoch: int32, -1 after each sentence.
+
+        The epoch matters only if entries are drawn: see `Shard`.
+        """
+        return self.shard.read(self.start, self.stop, epoch)
 
 
 def unit_key(seed: int, epoch: int, index: int) -> NDArray[np.int32]:
@@ -190,16 +139,8 @@ class EncodedCorpus(OnDisk):
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
         for shard, gaps in self._find_gaps(trained):
-            sentence_stops, non_words = _find_ends(shard)
-            for first, last in gaps:
-                edges = unit_edges(sentence_stops, last, size, self._whole, first)
-                n_stops = np.searchsorted(sentence_stops, edges, "right").tolist()
-                n_tokens = (np.diff(edges) - np.diff(np.searchsorted(non_words, edges))).tolist()
-                n_raw_words = shares(shard.n_raw_words, edges, shard.n_entries)
-                n_sentences = shares(shard.n_sentences, n_stops, len(sentence_stops))
-                slices = zip(edges, edges[1:], n_tokens, n_raw_words, n_sentences, strict=False)
-                for start, stop, *counts in slices:
-                    units.append(WorkUnit(len(units), shard.path, start, stop, *counts))
+            for counts in shard.cut(gaps, size, self._whole):
+                units.append(WorkUnit(len(units), shard, *counts))
         return units
 
     def _find_gaps(
@@ -219,18 +160,30 @@ class EncodedCorpus(OnDisk):
     def unit_ranges(self, units: Iterable[WorkUnit]) -> list[EntryRange]:
         """Return the ranges of entries that units contain, counted over all shards, joined."""
         shard_starts = accumulate((shard.n_entries for shard in self._shards), initial=0)
-        paths = (shard.path for shard in self._shards)
-        starts = dict(zip(paths, shard_starts, strict=False))
+        starts = dict(zip(self._shards, shard_starts, strict=False))
         return join_ranges(
-            (starts[unit.path] + unit.start, starts[unit.path] + unit.stop) for unit in units
+            (starts[unit.shard] + unit.start, starts[unit.shard] + unit.stop) for unit in units
         )
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the entries are drawn, rather than read: see `Shard`."""
+        return any(shard.is_drawn for shard in self._shards)
+
+    def begin_training(self, number: int) -> None:
+        """Let drawn entries be those of a model's training, which is numbered from 0."""
+        self._shards = [shard.for_training(number) for shard in self._shards]
 
     def recut(self) -> None:
         """Cut the corpus into new shards of `SHARD_ENTRIES`, however its text was read.
 
+        Shards whose entries are drawn stay, because they don't depend on how a text was read.
+
         Sentences may be cut, but documents are not. The text's words and sentences are distributed
         over shards in proportion to their entries.
         """
+        if self.is_drawn:
+            return
         max_entries = shard_files.SHARD_ENTRIES
         old_shards = iter(self._shards)
         entries = np.zeros(0, np.int32)  # entries of old shards that are in no new shard yet
@@ -256,82 +209,17 @@ class EncodedCorpus(OnDisk):
         """CRC-32 of all entries, whatever the shards."""
         checksum = 0
         for shard in self._shards:
-            for start in range(0, shard.n_entries, PIECE_ENTRIES):
-                ids = read_ids(shard.path, start, min(start + PIECE_ENTRIES, shard.n_entries))
-                checksum = zlib.crc32(np.ascontiguousarray(ids, ID).data, checksum)
+            checksum = shard.checksum(checksum)
         return checksum
 
     @property
     def longest_sentence(self) -> int:
         """Number of words of the longest sentence, not counting unknown ones."""
-        max_words = 0
-        for shard in self._shards:
-            for piece in read_pieces(shard):
-                stops = np.append(np.flatnonzero(piece == END), len(piece) - 1)
-                n_words = np.diff(np.cumsum(piece >= 0)[stops], prepend=0)
-                max_words = max(max_words, int(n_words.max()))
-        return max_words
+        return max((shard.longest_sentence for shard in self._shards), default=0)
 
     def tag_counts(self, n_tags: int) -> NDArray[np.int64]:
         """Count the documents with each of `n_tags` tags: [n_tags]."""
         counts = np.zeros(n_tags, np.int64)
         for shard in self._shards:
-            for piece in read_pieces(shard):
-                np.add.at(counts, FIRST_TAG - piece[piece <= FIRST_TAG], 1)
+            counts += shard.tag_counts(n_tags)
         return counts
-
-
-def _find_ends(shard: Shard) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the ends of sentences, and the entries of a shard that are not words.
-
-    Returns two arrays: the index behind the end of each sentence, and the index of each entry that
-    is not a word, such as ends and tags.
-    """
-    offset = 0
-    sentence_stops = list[NDArray[np.int64]]()
-    non_words = list[NDArray[np.int64]]()
-    for piece in read_pieces(shard):
-        indices = np.flatnonzero(piece < 0)
-        sentence_stops.append(offset + indices[piece[indices] == END] + 1)
-        non_words.append(offset + indices)
-        offset += len(piece)
-    return np.concatenate(sentence_stops), np.concatenate(non_words)
-
-
-def unit_edges(
-    sentence_stops: NDArray[np.int64], last: int, size: int, whole: bool = False, first: int = 0
-) -> list[int]:
-    """Return the indices at which the entries [first, last) of a shard are cut into units.
-
-    Units are about equal and have at most `size` entries. A cut is moved back to the end of a
-    sentence unless that would halve the unit. With `whole`, every cut is at the end of a sentence.
-    If none ends within a unit, the unit extends to the next end, and may be longer than `size`.
-    """
-    edges = [first]
-    while (start := edges[-1]) < last:
-        n_units = -(-(last - start) // size)
-        stop = start + -(-(last - start) // n_units)
-        n_stops = int(np.searchsorted(sentence_stops, stop, "right"))
-        last_stop = int(sentence_stops[n_stops - 1]) if n_stops else 0
-        if last_stop - start > (0 if whole else (stop - start) // 2):
-            stop = last_stop
-        elif whole:
-            stop = int(sentence_stops[n_stops])
-        edges.append(stop)
-    return edges
-
-
-def shares(total: int, edges: list[int], end: int | None = None) -> list[int]:
-    """Split an integer in proportion to the gaps between edges.
-
-    The integer belongs to the range [0, end), by default up to the last edge. If the edges cover
-    that range, the parts add up to the integer, wherever the edges between are.
-
-    >>> shares(10, [0, 1, 2, 3])
-    [3, 3, 4]
-    >>> shares(10, [1, 3], 3)
-    [7]
-    """
-    end = edges[-1] if end is None else end
-    cumulative_shares = [total * edge // max(end, 1) for edge in edges]
-    return [stop - start for start, stop in pairwise(cumulative_shares)]

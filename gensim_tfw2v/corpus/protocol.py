@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.shard_files import EncodedPart, Progress
+from gensim_tfw2v.corpus.shard_files import Progress
+from gensim_tfw2v.corpus.shards import EncodedPart
 
 
 class CountedParts(NamedTuple):
@@ -44,14 +45,17 @@ class Corpus(ABC):
     has_line_tags : bool
         Whether the tag of a document is its number in the corpus. Otherwise the documents contain
         entries of their tags.
+    is_drawn : bool
+        Whether the entries are drawn at random during training. Then `count` writes no shards.
     unit : str
-        Unit of progress: "words", "sentences" or "B" for bytes.
+        Unit of progress: "words", "sentences", "walks" or "B" for bytes.
     total : int or None
         Size of the corpus in this unit, if known.
     """
 
     tagged: bool = False
     has_line_tags: bool = False
+    is_drawn: bool = False
     unit: str = "words"
     total: int | None = None
 

@@ -12,7 +12,8 @@ from typing import NamedTuple, Protocol
 from uuid import uuid4
 
 from gensim_tfw2v.corpus.scanner import FileRange, KnownWords, bytes_of, scan
-from gensim_tfw2v.corpus.shard_files import EncodedPart, Progress
+from gensim_tfw2v.corpus.shard_files import Progress
+from gensim_tfw2v.corpus.shards import EncodedPart
 from gensim_tfw2v.processes.threads import in_threads, usable_cores
 
 logger = logging.getLogger(__name__)

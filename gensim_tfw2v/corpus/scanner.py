@@ -21,15 +21,8 @@ from numpy.typing import NDArray
 from gensim_tfw2v import compiled_library
 from gensim_tfw2v.compiled_library import ScannerState, ShardCounts
 from gensim_tfw2v.corpus import shard_files
-from gensim_tfw2v.corpus.shard_files import (
-    END,
-    EncodedPart,
-    Ids,
-    Progress,
-    Shard,
-    without_unknown,
-    write_error,
-)
+from gensim_tfw2v.corpus.shard_files import END, Ids, Progress, without_unknown, write_error
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard
 from gensim_tfw2v.corpus.text_streams import CorpusDecodeError, bytes_read, open_stream
 
 BLOCK_BYTES = 1 << 18  # bytes per read

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus import shard_files
-from gensim_tfw2v.corpus.encoded_corpus import save_shard
 from gensim_tfw2v.corpus.integer_sentences import (
     IntegerBatch,
     Integers,
@@ -18,7 +17,8 @@ from gensim_tfw2v.corpus.integer_sentences import (
 )
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.sentences import Batch, batch_objects
-from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, EncodedPart, Ids, Progress, Shard
+from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, Ids, Progress
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard, save_shard
 from gensim_tfw2v.corpus.word_ids import KnownWordIds, WordIds
 from gensim_tfw2v.processes.threads import in_threads
 

@@ -1,12 +1,10 @@
-"""Shards, which are files of sentences as word ids: their entries, counts and errors."""
+"""Entries of a corpus on disk: their code, limits, and errors of writing them."""
 
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,35 +21,6 @@ UNKNOWN = -2  # entry of a word outside the vocabulary
 FIRST_TAG = -3  # FIRST_TAG - n is the entry of tag n, before the words of its document
 SHARD_ENTRIES = 1 << 22  # maximum entries of a shard; only a shard of one sentence may have more
 MAX_SENTENCE = 10_000  # maximum words of a sentence, as in LineSentence; longer ones are cut
-
-
-@dataclass(frozen=True)
-class Shard:
-    """File of whole sentences: raw little-endian int32 ids, with -1 after each sentence.
-
-    A sentence may be a document, whose tags do not count as tokens. After `EncodedCorpus.recut`,
-    the first and the last sentence may be parts of a sentence.
-    """
-
-    path: str
-    n_entries: int  # number of int32 values in the file
-    n_tokens: int  # number of entries that are words
-    n_raw_words: int  # number of words in the encoded text, including unknown ones
-    n_sentences: int  # number of sentences in the encoded text, including empty ones
-
-
-class EncodedPart(NamedTuple):
-    """Shards and counts of one part of a corpus.
-
-    With a known vocabulary, shards contain its ids, and `words` is empty. Otherwise they contain
-    provisional ids: indices of `words`, which are in order of first occurrence.
-    """
-
-    shards: list[Shard]
-    n_raw_words: int
-    n_sentences: int
-    words: bytes = b""  # UTF-8, a newline after each word
-    counts: NDArray[np.int64] = np.zeros(0, np.int64)  # occurrences of each of `words`
 
 
 def write_error(code: int | None, folder: Path) -> OSError:
@@ -79,14 +48,6 @@ def _size(path: Path) -> int:
         if path.is_file():
             return path.stat().st_size
     return 0
-
-
-def check_shards(shards: Iterable[Shard]) -> None:
-    """Raise a ValueError if a shard's file is missing or has a wrong length."""
-    for shard in shards:
-        size = os.path.getsize(shard.path) if os.path.exists(shard.path) else 0
-        if size != shard.n_entries * ID.itemsize:
-            raise ValueError(f"{shard.path} is missing or cut short: encode the corpus again")
 
 
 def without_unknown(entries: Ids) -> Ids:

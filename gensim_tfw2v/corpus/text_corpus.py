@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.corpus.decompression import HEAD_BYTES
-from gensim_tfw2v.corpus.encoded_corpus import save_ids
 from gensim_tfw2v.corpus.lines import LineCorpus
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.run_readers import RunReader, read_runs
@@ -25,7 +24,8 @@ from gensim_tfw2v.corpus.scanner import (
     scan,
     words_of,
 )
-from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, EncodedPart, Progress
+from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, Progress
+from gensim_tfw2v.corpus.shards import EncodedPart, save_ids
 from gensim_tfw2v.messages import COMPRESSED
 
 BYTES_PER_RUN = 16 << 20  # approximate size of a run; scanning one takes about 0.1 s

@@ -114,7 +114,7 @@ class JobQueue:
                 file = 0
                 entry_range = (0, 0)
                 if self._config.shared_corpus:
-                    path, entry_range = source_of(task.unit, self._config)
+                    path, entry_range = source_of(task, self._config)
                     file = files.setdefault(path, len(files))
                 units[job, unit] = file, *entry_range, task.unit.index, *task.key
                 alphas[job, unit] = task.alphas
@@ -144,12 +144,12 @@ class JobQueue:
         for index, tasks in enumerate(self._jobs):
             number = self._first + index
             if number >= next_number:
-                ahead_bytes += sum(4 * (task.unit.stop - task.unit.start) for task in tasks)
+                ahead_bytes += sum(4 * task.unit.tokens for task in tasks)
             if ahead_bytes > AHEAD_BYTES and number > next_number:
                 return
             if index < self._n_staged:
                 continue
-            texts = [source_of(task.unit, self._config)[0] for task in tasks]
+            texts = [source_of(task, self._config)[0] for task in tasks]
             texts += [NOTHING[0]] * (self._config.threads - len(texts))
             with tf.device(self._next_number.device):
                 tf.raw_ops.MapStage(

@@ -78,7 +78,7 @@ class SubModelTask(NamedTuple):
                 keys = []
                 report_units = []
                 for unit in (task.unit for task in part):
-                    sample = sampling.select(unit.read(), number, unit.index, epoch)
+                    sample = sampling.select(unit.read(epoch), number, unit.index, epoch)
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))
                     entries.append(config.engine.pack(sample))
                     # Keys differ between sub-models, epochs and units, because entries do.

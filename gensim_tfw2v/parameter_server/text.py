@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.encoded_corpus import WorkUnit
+from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 
 #: Source and range of an empty unit, as in the result of `source_of`. Jobs with fewer units than
@@ -18,12 +18,12 @@ from gensim_tfw2v.parameter_server.job_config import JobConfig
 NOTHING = (b"", (0, 0))
 
 
-def source_of(unit: WorkUnit, config: JobConfig) -> tuple[bytes, tuple[int, int]]:
+def source_of(task: UnitTask, config: JobConfig) -> tuple[bytes, tuple[int, int]]:
     """Return the source and the range of a unit's text, which are arguments of `read_entries`."""
-    entry_range = unit.start, unit.stop
+    unit = task.unit
     if config.shared_corpus:
-        return os.fsencode(os.path.abspath(unit.path)), entry_range
-    return config.engine.pack(unit.read()), entry_range
+        return unit.shard.source(task.epoch), (unit.start, unit.stop)
+    return config.engine.pack(unit.read(task.epoch)), (unit.start, unit.stop)
 
 
 def read_entries(source: tf.Tensor, entry_range: tf.Tensor, config: JobConfig) -> tf.Tensor:

@@ -85,7 +85,7 @@ class LocalRegime:
                 records.report(range(len(tasks)))
 
     def _draw(self, task: UnitTask, _: object = None) -> Unit:
-        return by_ctypes.draw(self.options, task.unit.read(), task.key, self._words)
+        return by_ctypes.draw(self.options, task.unit.read(task.epoch), task.key, self._words)
 
     def load(self, arrays: Tables) -> None:
         """Train on copies of these arrays; rows of a `RowMemory` are trained in place."""

@@ -206,9 +206,10 @@ class SandblasterRegime(ScheduledRegime):
             If f is not finite at the starting point.
         """
         self.workers.liveness.progress()
+        epoch = tasks[0].epoch if tasks else 0
         # tasks with the draws of epoch 0, and with alpha 1, which `GradientJob` requires
         tasks = [
-            task._replace(key=unit_key(self._seed, 0, task.unit.index), alphas=(1.0, 1.0))
+            task._replace(epoch=0, key=unit_key(self._seed, 0, task.unit.index), alphas=(1.0, 1.0))
             for task in tasks
         ]
         items = runs_of(tasks, self.config.threads)
@@ -235,7 +236,7 @@ class SandblasterRegime(ScheduledRegime):
                 report(unit_report)
         self._add([[attempt] for attempt in self._staged_attempts])
         if n_items == len(items):
-            self._end_pass(tasks[0].epoch if tasks else 0)
+            self._end_pass(epoch)
 
     @defer_interrupts()
     def _end_pass(self, epoch: int) -> None:

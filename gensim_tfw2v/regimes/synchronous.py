@@ -48,7 +48,7 @@ class ScheduledRegime(ParameterServerRegime):
         `attempt` is a unique number.
         """
         n_missing = self.config.threads - len(tasks)  # threads without a unit
-        unit_sources = [source_of(task.unit, self.config) for task in tasks]
+        unit_sources = [source_of(task, self.config) for task in tasks]
         sources, ranges = zip(*unit_sources, *[NOTHING] * n_missing, strict=True)
         arguments = (
             np.array(sources, object),

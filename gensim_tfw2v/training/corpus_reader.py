@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 #: For each unit of progress, the index of its count among the arguments of a `Progress` callback.
-PROGRESS_INDEX = {"words": 0, "sentences": 1, "B": 3}
+PROGRESS_INDEX = {"words": 0, "sentences": 1, "walks": 1, "B": 3}
 
 
 def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -> Corpus:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
 from gensim_tfw2v.corpus import scanner, shard_files, text_corpus
-from gensim_tfw2v.corpus.encoded_corpus import unit_edges
+from gensim_tfw2v.corpus.entry_ranges import unit_edges
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG
 from gensim_tfw2v.training.corpus_reader import CorpusReader
@@ -297,7 +297,7 @@ def test_units_hold_whole_documents(tmp_path, reader_kind):
             assert sum(unit.tokens for unit in units) == scan.total_words
             assert sum(unit.sentences for unit in units) == 200
             assert all(unit.stop - unit.start <= max(size, 301) for unit in units)
-            runs = len({unit.path for unit in units})  # no unit crosses a file
+            runs = len({unit.shard for unit in units})  # no unit crosses a file
             assert len(units) <= 2 * sum(len(w) + 2 for _, w in items) // size + runs
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.encoded_corpus import save_ids, shares, unit_edges
-from gensim_tfw2v.corpus.shard_files import SHARD_ENTRIES, Shard, check_shards
+from gensim_tfw2v.corpus.entry_ranges import shares, unit_edges
+from gensim_tfw2v.corpus.shard_files import SHARD_ENTRIES
+from gensim_tfw2v.corpus.shards import Shard, check_shards, save_ids
 from tests.corpus.reference import encode_sentences, encode_texts
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, save_shard
+from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.entry_ranges import gaps_between, join_ranges
-from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, EncodedPart
+from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG
+from gensim_tfw2v.corpus.shards import EncodedPart, save_shard
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=8).map(

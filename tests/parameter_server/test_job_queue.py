@@ -11,6 +11,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit, unit_key
 from gensim_tfw2v.engines.compiled import CompiledEngine
 from gensim_tfw2v.engines.tensorflow import TensorFlowEngine
+from gensim_tfw2v.corpus.shards import Shard
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server import job_queue as module
 from gensim_tfw2v.parameter_server.job import Job
@@ -29,9 +30,10 @@ def jobs(tmp_path):
     for file in range(2):
         path = tmp_path / f"{file}.int32"
         np.arange(1000 * file, 1000 * file + 60, dtype=np.int32).tofile(path)
+        shard = Shard(str(path), 60, 60, 60, 6)
         for start in range(0, 60 - 10 * file, ENTRIES):
             number = len(tasks)
-            unit = WorkUnit(number, str(path), start, start + ENTRIES, ENTRIES, ENTRIES, 1)
+            unit = WorkUnit(number, shard, start, start + ENTRIES, ENTRIES, ENTRIES, 1)
             tasks.append(UnitTask(unit, 0, unit_key(1, 0, unit.index), (number, number + 0.5)))
     return runs_of(tasks, THREADS)
 
@@ -114,8 +116,9 @@ def test_each_job_is_drawn_once(jobs, of, workers, monkeypatch):
 def test_units_of_a_job_have_similar_lengths():
     lengths = [7, 1, 9, 2, 8, 3, 1]
     ends = np.cumsum(lengths)
+    shard = Shard("", ends[-1], ends[-1], ends[-1], 1)
     tasks = [
-        UnitTask(WorkUnit(i, "", end - n, end, n, n, 1), 0, unit_key(1, 0, i), (0.0, 0.0))
+        UnitTask(WorkUnit(i, shard, end - n, end, n, n, 1), 0, unit_key(1, 0, i), (0.0, 0.0))
         for i, (end, n) in enumerate(zip(ends, lengths, strict=True))
     ]
     in_jobs = [[task.unit.index for task in job] for job in jobs_of(tasks, 2)]

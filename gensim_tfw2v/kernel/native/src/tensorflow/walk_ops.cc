@@ -1,0 +1,100 @@
+// Op that draws walks on the machine of a task.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "tensorflow/op.h"
+#include "walks/walks.h"
+
+namespace tfw2v::ops {
+namespace {
+
+// A file that is mapped into memory, which all processes of a machine share. Size 0: it can't be read.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (file >= 0 && !fstat(file, &status) && status.st_size > 0) {
+      void* data = mmap(nullptr, status.st_size, PROT_READ, MAP_SHARED, file, 0);
+      if (data != MAP_FAILED) data_ = static_cast<const uint8_t*>(data), size_ = status.st_size;
+    }
+    if (file >= 0) close(file);
+  }
+  ~MappedFile() {
+    if (size_) munmap(const_cast<uint8_t*>(data_), size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  const uint8_t* data() const { return data_; }
+  int64_t size() const { return size_; }
+
+ private:
+  const uint8_t* data_ = nullptr;
+  int64_t size_ = 0;
+};
+
+// Returns the file at a path. The last few files stay mapped, because each job of a training uses the same ones.
+std::shared_ptr<const MappedFile> map_file(const std::string& path) {
+  constexpr size_t kFiles = 8;
+  static std::mutex mutex;
+  static std::deque<std::pair<std::string, std::shared_ptr<const MappedFile>>> files;
+  const std::lock_guard<std::mutex> guard(mutex);
+  for (const auto& [name, file] : files)
+    if (name == path) return file;
+  auto file = std::make_shared<const MappedFile>(path);
+  if (!file->size()) return file;  // it may be readable later
+  files.emplace_front(path, file);
+  if (files.size() > kFiles) files.pop_back();
+  return file;
+}
+
+// Tfw2vWalk(source, range, graph, ids) -> entries of the walks [range[0], range[1]); see draw_walks().
+//   source  number of the epoch, 8 bytes, then the path of the file of walks. The file of the ids has this path, too,
+//           followed by ".ids"
+//   range   [2]
+//   graph   content of the file of walks, and
+//   ids     [nodes] ids of its nodes, if this machine can't read the files; else both are empty
+void walk(void*, TF_OpKernelContext* context) {
+  const Input source(context, 0), range(context, 1), content(context, 2), given_ids(context, 3);
+  const int64_t first = range.data<int32_t>()[0], n_walks = range.data<int32_t>()[1] - first;
+  if (range.size() != 2 || n_walks < 0 || (n_walks && source.size() < 8))
+    return fail(context, "Tfw2vWalk", "source or range is invalid");
+  std::vector<int32_t> entries;
+  if (n_walks) {
+    int64_t epoch;
+    std::memcpy(&epoch, source.data<char>(), sizeof epoch);
+    const std::string path(source.data<char>() + sizeof epoch, source.size() - sizeof epoch);
+    std::shared_ptr<const MappedFile> graph_file, ids_file;
+    const uint8_t* data = content.data<uint8_t>();
+    int64_t size = content.size(), n_ids = given_ids.size();
+    const int32_t* ids = given_ids.data<int32_t>();
+    if (!size) {
+      graph_file = map_file(path), ids_file = map_file(path + ".ids");
+      data = graph_file->data(), size = graph_file->size();
+      ids = reinterpret_cast<const int32_t*>(ids_file->data()), n_ids = ids_file->size() / sizeof *ids;
+    }
+    Graph graph;
+    if (const char* error = size ? graph.open(data, size) : "the file of walks can't be read")
+      return fail(context, "Tfw2vWalk", error);
+    if (n_ids != graph.header().n_nodes) return fail(context, "Tfw2vWalk", "each node must have an id");
+    std::vector<int32_t> nodes(n_walks * graph.header().walk_length);
+    draw_walks(graph, epoch, first, n_walks, nodes.data());
+    entries.resize(n_walks * (graph.header().walk_length + 1));
+    entries.resize(to_entries(graph, nodes.data(), n_walks, ids, entries.data()));
+  }
+  if (auto* to = output<int32_t>(context, 0, kInt32, entries.size(), 0))
+    std::copy(entries.begin(), entries.end(), to);
+}
+
+__attribute__((constructor)) void register_ops() {
+  define<walk>("Tfw2vWalk", {"source: uint8", "range: int32", "graph: uint8", "ids: int32"}, {"entries: int32"});
+}
+
+}  // namespace
+}  // namespace tfw2v::ops

@@ -1,0 +1,1 @@
+"""Random walks on graphs as a corpus: graphs that users pass, and the walks on them."""

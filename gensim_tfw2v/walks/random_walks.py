@@ -1,0 +1,223 @@
+"""Random walks on a graph as a corpus: node2vec and DeepWalk without a text."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gensim_tfw2v.corpus.protocol import Corpus, CorpusSource
+from gensim_tfw2v.corpus.shard_files import Ids
+from gensim_tfw2v.files.temporary import TemporaryFolder
+from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.kinds import Finite, Whole, positive
+from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.walks.graph_readers import read_graph
+from gensim_tfw2v.walks.walk_corpus import WalkCorpus
+from gensim_tfw2v.walks.walk_file import WalkOptions, write_walk_file
+from gensim_tfw2v.walks.walk_shard import MAX_WALKS, draw_walks
+
+#: Number of walks that `RandomWalks.__iter__` draws at a time.
+PIECE_WALKS = 1 << 12
+
+
+class RandomWalks(CorpusSource):
+    r"""Random walks on a graph, as sentences whose words are the names of the nodes.
+
+    Pass an object to `TFWord2Vec` as ``sentences`` to learn vectors of the nodes. The threads and
+    the workers that train draw the walks when they need them, so no walk is stored or sent. The
+    object is also an iterable of lists of names, for gensim's classes. Each iteration has new
+    walks.
+
+    With p = q = 1, the walks are those of DeepWalk (Perozzi et al. 2014): the next node is a random
+    neighbour of the current one, in proportion to the weights of the edges. Otherwise they are
+    those of node2vec (Grover and Leskovec 2016, section 3.2), in which the weight of an edge to a
+    node x is multiplied by a factor that depends on the previous node t: by 1 / p if x is t, by 1
+    if there is an edge from t to x, and by 1 / q otherwise.
+
+    Parameters
+    ----------
+    graph : object
+        See `read_graph`: the path of a list or table of edges, a table of pandas, polars or
+        pyarrow, a graph of NetworkX or igraph, a sparse matrix, or arrays.
+    num_walks : int
+        Number of walks that start at each node, per epoch.
+    walk_length : int
+        Number of nodes of a walk. Walks that reach a node without outgoing edges are shorter.
+    p, q : float
+        Return parameter and in-out parameter of node2vec. A small `p` keeps walks near their
+        start. A small `q` leads them away from it.
+    weight : str or array, optional
+        Weights of the edges: the name of a column or of an edge attribute, or an array. By default,
+        all edges have the same weight, unless the graph itself has weights.
+    directed : bool
+        Whether an edge can be followed only from its first node to its second. Graphs of NetworkX
+        and igraph have this property themselves.
+    restart : float
+        Probability, at each step, to return to the start of the walk instead.
+    start_nodes : iterable, optional
+        Names of the nodes at which walks start; by default all nodes.
+    extend : bool
+        For graphs with weights: treat light edges like missing ones, as node2vec+ does (Liu et al.
+        2023).
+    fixed : bool
+        Whether all epochs have the same walks. By default, each epoch has new ones.
+    seed : int
+        Seed of the walks. The walks of an epoch depend on nothing else, whoever draws them.
+
+    Attributes
+    ----------
+    names : sequence
+        Name of each node, by its number.
+
+    Raises
+    ------
+    OSError
+        If a file can't be read, or there is no space for the graph in the folder for temporary
+        files.
+    TypeError, ValueError
+        If an option is invalid, or the graph: see `read_graph`.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import RandomWalks, TFWord2Vec
+    >>> walks = RandomWalks("edges.tsv", p=0.5, q=2)  # doctest: +SKIP
+    >>> model = TFWord2Vec(walks, sg=1, window=10, epochs=1)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        num_walks: int = 10,
+        walk_length: int = 80,
+        p: float = 1,
+        q: float = 1,
+        weight: Any = None,
+        directed: bool = False,
+        restart: float = 0,
+        start_nodes: Iterable[Any] | None = None,
+        extend: bool = False,
+        fixed: bool = False,
+        seed: int = 1,
+    ) -> None:
+        self.num_walks = int(positive("num_walks", num_walks))
+        self.walk_length = int(positive("walk_length", walk_length))
+        self.p = _positive_number("p", p)
+        self.q = _positive_number("q", q)
+        self.restart = float(Finite(minimum=0)("restart", restart))
+        if self.restart >= 1:
+            raise ValueError(f"restart must be a probability below 1, got {quoted(restart)}")
+        self.fixed = bool(fixed)
+        self.seed = Whole()("seed", seed)
+        csr_graph = read_graph(graph, weight, directed)
+        self.names: Sequence[Any] = csr_graph.names
+        starts = None if start_nodes is None else _node_numbers(start_nodes, self.names)
+        if extend and csr_graph.weights is None:
+            raise ValueError(
+                "extend=True has no effect, because all edges have the same weight: pass the "
+                "weights (weight=), or leave extend out"
+            )
+        self._n_starts = len(self.names) if starts is None else len(starts)
+        if len(self) > MAX_WALKS:
+            raise ValueError(
+                f"num_walks={num_walks} from each of {self._n_starts:,} nodes are {len(self):,} "
+                f"walks per epoch, and at most {MAX_WALKS:,} are supported: use fewer walks and "
+                "more epochs"
+            )
+        self._options = WalkOptions(
+            walk_length=self.walk_length,
+            p=self.p,
+            q=self.q,
+            restart=self.restart,
+            extend=bool(extend),
+            is_fixed=self.fixed,
+            seed=self.seed,
+            starts=starts,
+        )
+        self._temporary = TemporaryFolder("walks")
+        self._path = self._temporary.folder / "walks"
+        write_walk_file(self._path, csr_graph, self._options)
+        self._n_iterations = 0
+        self._corpus = WalkCorpus(
+            self._path, self.names, self._n_starts, self.num_walks, self.walk_length
+        )
+
+    def __len__(self) -> int:
+        """Return the number of walks of an epoch."""
+        return self.num_walks * self._n_starts
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """Yield the walks of an epoch, as lists of names; each iteration is a new epoch."""
+        epoch = self._n_iterations
+        self._n_iterations += 1
+        for nodes in self._pieces(epoch, len(self)):
+            lengths = np.count_nonzero(nodes >= 0, axis=1)
+            for walk, length in zip(nodes.tolist(), lengths.tolist(), strict=True):
+                yield [self.names[node] for node in walk[:length]]
+
+    def sample(self, n: int | None = None) -> Ids:
+        """Return the first walks of the first epoch, as numbers of nodes.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of walks; by default, all of an epoch.
+
+        Returns
+        -------
+        ndarray of int32 [n, L]
+            Indices in `names`, with -1 behind the end of a walk that is shorter than
+            L = `walk_length`. The nodes at which walks start are in random order.
+        """
+        n_walks = len(self) if n is None else Whole(minimum=0, maximum=len(self))("n", n)
+        pieces = list(self._pieces(0, n_walks))
+        return np.concatenate([np.empty((0, self.walk_length), np.int32), *pieces])
+
+    def _pieces(self, epoch: int, n_walks: int) -> Iterator[Ids]:
+        """Draw the first walks of an epoch in threads; yield them in order, some at a time."""
+        walk_file = np.memmap(self._path, np.uint8, "r")
+        draw = partial(draw_walks, walk_file, epoch)
+
+        def draw_piece(first: int, _: object) -> Ids:
+            return draw(first, min(PIECE_WALKS, n_walks - first), self.walk_length)
+
+        return in_threads(draw_piece, range(0, n_walks, PIECE_WALKS), ahead=8)
+
+    def open_corpus(self, tagged: bool) -> Corpus:
+        """Open the walks for one reading."""
+        if tagged:
+            raise TypeError(
+                "RandomWalks are no documents, because walks have no tags: pass them to TFWord2Vec "
+                "or TFFastText"
+            )
+        return self._corpus
+
+
+def _positive_number(name: str, value: Any) -> float:
+    number = Finite()(name, value)
+    if number <= 0:
+        raise ValueError(f"{name} must be above 0, got {quoted(value)}")
+    return float(number)
+
+
+def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[np.int32]:
+    """Return the numbers of nodes with these names.
+
+    Raises a ValueError if there are none, or a node has a different name.
+    """
+    if isinstance(start_nodes, str | bytes):
+        raise TypeError(
+            f"start_nodes must be several names, such as a list, got {quoted(start_nodes)}"
+        )
+    number_of = {name: number for number, name in enumerate(names)}
+    try:
+        numbers = [number_of[name] for name in start_nodes]
+    except KeyError as error:
+        raise ValueError(
+            f"start_nodes has {quoted(error.args[0])}, which is no node of the graph. Its first "
+            f"nodes are {', '.join(quoted(name) for name in names[:3])}"
+        ) from None
+    if not numbers:
+        raise ValueError("start_nodes is empty: leave it out to start at all nodes")
+    return np.array(numbers, np.int32)

@@ -1,0 +1,126 @@
+"""Corpus of walks on a graph: its words are the nodes, and its walks are drawn during training."""
+
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
+from gensim_tfw2v.corpus.shard_files import ID, UNKNOWN, Progress
+from gensim_tfw2v.corpus.shards import EncodedPart, save_ids
+from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.walks.walk_file import copy_walk_file
+from gensim_tfw2v.walks.walk_shard import WalkShard, draw_walks
+
+#: Minimum number of steps whose nodes are counted, if an epoch has as many.
+COUNTED_STEPS = 1 << 24
+
+#: Minimum number of steps that are counted at a time. Each time, an array with the counts of all
+#: nodes is added to the sum, so there are at least as many steps as nodes.
+PIECE_STEPS = 1 << 20
+
+
+class WalkCorpus(Corpus):
+    """Walks, which can be read repeatedly, but are counted only once.
+
+    Nothing is written for each walk. The nodes that walks visit are counted by drawing the walks of
+    the first epoch: all of them, or on a large graph one or a few from each start, whose counts are
+    multiplied.
+
+    Parameters
+    ----------
+    path : Path
+        File by `write_walk_file`.
+    names : sequence
+        Name of each node.
+    n_starts : int
+        Number of nodes at which walks start.
+    num_walks : int
+        Number of walks from each start, per epoch.
+    walk_length : int
+        Maximum number of nodes of a walk.
+    """
+
+    unit = "walks"
+    is_drawn = True
+
+    def __init__(
+        self,
+        path: Path,
+        names: Sequence[Any],
+        n_starts: int,
+        num_walks: int,
+        walk_length: int,
+    ) -> None:
+        self._path = path
+        self._names = names
+        self._n_starts = n_starts
+        self._num_walks = num_walks
+        self._walk_length = walk_length
+        self.total = self._counted_repetitions * n_starts
+        self._visits: NDArray[np.int64] | None = None
+
+    @property
+    def _n_walks(self) -> int:
+        return self._n_starts * self._num_walks
+
+    @property
+    def _counted_repetitions(self) -> int:
+        """Number of walks from each start whose nodes are counted."""
+        repetition_steps = self._n_starts * self._walk_length
+        return min(self._num_walks, -(-COUNTED_STEPS // repetition_steps))
+
+    def count(self, folder: Path, progress: Progress | None) -> CountedParts:
+        """Count how often the walks of an epoch visit each node."""
+        visits = self._count_visits(progress)
+        part = EncodedPart([], int(visits.sum()), self._n_walks)
+        return CountedParts(list(self._names), visits, [(part, None)])
+
+    def _count_visits(self, progress: Progress | None) -> NDArray[np.int64]:
+        """Return the number of visits of each node in an epoch: [nodes]."""
+        if self._visits is not None:
+            return self._visits
+        n_nodes = len(self._names)
+        n_repetitions = self._counted_repetitions
+        n_walks = n_repetitions * self._n_starts
+        piece_walks = max(1, max(PIECE_STEPS, n_nodes) // self._walk_length)
+        walk_file = np.memmap(self._path, np.uint8, "r")
+
+        def count_piece(first: int, _: object) -> tuple[int, NDArray[np.int64]]:
+            n_piece_walks = min(piece_walks, n_walks - first)
+            nodes = draw_walks(walk_file, 0, first, n_piece_walks, self._walk_length)
+            return n_piece_walks, np.bincount(nodes[nodes >= 0], minlength=n_nodes)
+
+        visits = np.zeros(n_nodes, np.int64)
+        n_counted = 0
+        for n_piece_walks, counts in in_threads(
+            count_piece, range(0, n_walks, piece_walks), ahead=8
+        ):
+            visits += counts
+            n_counted += n_piece_walks
+            if progress:
+                progress(int(visits.sum()), n_counted, n_nodes, 0)
+        if n_repetitions < self._num_walks:
+            visits = np.rint(visits * (self._num_walks / n_repetitions)).astype(np.int64)
+        self._visits = visits
+        return visits
+
+    def encode(
+        self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
+    ) -> list[EncodedPart]:
+        """Write the graph to a folder, and the word ids of its nodes."""
+        visits = self._count_visits(progress)
+        path = folder / "walks"
+        copy_walk_file(self._path, path)
+        word_ids = map(key_to_index.get, self._names, repeat(UNKNOWN))
+        ids = np.fromiter(word_ids, ID, len(self._names))
+        save_ids(Path(f"{path}.ids"), ids)
+        n_raw_words = int(visits.sum())
+        n_tokens = int(visits[ids >= 0].sum())
+        shard = WalkShard(
+            str(path), self._n_walks, n_tokens, n_raw_words, self._n_walks, self._walk_length
+        )
+        return [EncodedPart([shard], n_raw_words, self._n_walks)]
