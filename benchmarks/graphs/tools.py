@@ -12,6 +12,13 @@ OPTIONS = (
     "--threads {threads} --seed {seed}"
 )
 
+#: Arguments of our command, except the number of epochs.
+TRAIN = (
+    "-m gensim_tfw2v train {edges} -o {vectors}.model --vectors {vectors} --walks "
+    "--num-walks {num_walks} --walk-length {walk_length} --p {p} --q {q} --sg --min-count 1 "
+    "--vector-size {vector_size} --window {window} --workers {threads} --seed {seed} --epochs"
+)
+
 #: Tool with whose times and scores all others are compared.
 REFERENCE = "PecanPy + gensim"
 
@@ -86,12 +93,17 @@ TOOLS = (
     ),
     Tool(
         "TFWord2Vec",
-        "-m gensim_tfw2v train {edges} -o {vectors}.model --vectors {vectors} --walks "
-        "--num-walks {num_walks} --walk-length {walk_length} --p {p} --q {q} --sg --min-count 1 "
-        "--vector-size {vector_size} --window {window} --epochs {epochs} --workers {threads} "
-        "--seed {seed}",
+        f"{TRAIN} {{epochs}}",
         (),
         ("gensim-tfw2v", "tensorflow"),
-        "`tfw2v train EDGES --walks`; the time includes saving a model in addition to the vectors",
+        "`tfw2v train EDGES --walks`; training threads walk; the time includes saving a model in "
+        "addition to the vectors",
+    ),
+    Tool(
+        "TFWord2Vec, 5 epochs",
+        f"{TRAIN} 5",
+        (),
+        ("gensim-tfw2v", "tensorflow"),
+        "five times as many walks, because each epoch has new ones",
     ),
 )
