@@ -252,6 +252,20 @@ def test_tool_over_the_time_limit_is_listed_with_it(
     assert "| sleeping | > 1 |" in (tmp_path / "graphs.md").read_text()
 
 
+def test_our_tools_find_the_blocks_of_a_graph(blocks: Task, tmp_path: Path) -> None:
+    names = ["RandomWalks + gensim", "TFWord2Vec"]
+    document = run_study(blocks, tmp_path, "--seeds", "1", "--only", *names)
+    page = (tmp_path / "graphs.md").read_text()
+    assert [run["tool"] for run in document["runs"]] == names
+    for run in document["runs"]:
+        assert run["error"] is None and run["vectors"] == N_BLOCKS * BLOCK_SIZE
+        assert run["quality"]["micro-F1"] > 0.8 and run["quality"]["macro-F1"] > 0.8
+        assert run["cpu_seconds"] > 0.2 and run["peak_bytes"] > 50e6
+        row = cells(page, run["tool"])
+        assert row[1] == f"{run['wall_seconds']:.1f}"
+        assert row[6] == f"{run['quality']['micro-F1']:.3f}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])
 def test_installed_tool_finds_the_blocks_of_a_graph(
