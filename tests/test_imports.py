@@ -21,6 +21,7 @@ PACKAGE = "gensim_tfw2v"
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
     *"monitor kernel unit_sizes ops graph cluster parameter_server planning options".split(),
+    "walks",
     "engines",
     "regimes",
     *"neighbours checks training stored_model model fasttext doc2vec merged".split(),

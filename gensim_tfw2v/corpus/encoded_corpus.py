@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,9 +167,10 @@ class EncodedCorpus(OnDisk):
         )
 
     @property
-    def is_drawn(self) -> bool:
-        """Whether the entries are drawn, rather than read: see `Shard`."""
-        return any(shard.is_drawn for shard in self._shards)
+    def walk_file(self) -> Path | None:
+        """Path of the file from which walks are drawn; None if the corpus is a text."""
+        paths = [Path(shard.path) for shard in self._shards if shard.is_drawn]
+        return paths[0] if paths else None
 
     def begin_training(self, number: int) -> None:
         """Let drawn entries be those of a model's training, which is numbered from 0."""
@@ -182,7 +184,7 @@ class EncodedCorpus(OnDisk):
         Sentences may be cut, but documents are not. The text's words and sentences are distributed
         over shards in proportion to their entries.
         """
-        if self.is_drawn:
+        if self.walk_file is not None:
             return
         max_entries = shard_files.SHARD_ENTRIES
         old_shards = iter(self._shards)

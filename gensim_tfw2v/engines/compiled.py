@@ -88,6 +88,11 @@ class CompiledEngine(Engine):
         """See `Engine.unpack`."""
         return texts.unpack(text)
 
+    @property
+    def draws_walks(self) -> bool:
+        """Return True: the walks are drawn by an op."""
+        return True
+
     def shard_ops(self) -> ShardOps:
         """See `Engine.shard_ops`."""
         return CompiledShardOps()

@@ -80,6 +80,11 @@ class Engine(abc.ABC):
     def unpack(self, text: tf.Tensor) -> tf.Tensor:
         """Decode entries from `pack`, a string []: [n], int32."""
 
+    @property
+    def draws_walks(self) -> bool:
+        """True if workers can draw walks with this engine; otherwise, walks are sent to them."""
+        return False
+
     @abc.abstractmethod
     def shard_ops(self) -> ShardOps:
         """Return the ops that read and change rows on the ps tasks."""

@@ -17,6 +17,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.ops.library import allow_parallel
+from gensim_tfw2v.ops.walks import WalkFiles
 from gensim_tfw2v.parameter_server import combining
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_result import JobResult
@@ -66,6 +67,8 @@ class ParameterServer(NamedTuple):
     push_counter : PushCounter
     worker_variables : WorkerVariables
         Variables on the workers, not on the ps tasks.
+    walk_files : WalkFiles of Variable, optional
+        Constants from which workers draw walks if they can't read the files.
     """
 
     tables: Tables
@@ -73,6 +76,7 @@ class ParameterServer(NamedTuple):
     rates: Tables
     push_counter: PushCounter
     worker_variables: WorkerVariables
+    walk_files: WalkFiles | None = None
 
 
 class Job(NamedTuple):
@@ -151,6 +155,9 @@ class WorkerJob:
         # Functions that return this worker's copies of the constants on the ps tasks.
         self.words: Callable[[], WordArrays] = server.worker_variables.copies(server.words)
         self._rates: Callable[[], Tables] = server.worker_variables.copies(server.rates)
+        self._walk_files: Callable[[], WalkFiles] = WalkFiles.none
+        if server.walk_files is not None:
+            self._walk_files = server.worker_variables.copies(server.walk_files)
 
     def fetch(self) -> Iterable[Any]:
         """Fetch the rows that training needs; return the tensors and operations that do so."""
@@ -225,8 +232,9 @@ class WorkerJob:
             alphas = combining.larger_step_sizes(
                 config.max_growth, alphas, replicas, self.growth_power
             )
+        walk_files = self._walk_files()
         entries = [
-            read_entries(source, entry_range, config)
+            read_entries(source, entry_range, config, walk_files)
             for source, entry_range in zip(tf.unstack(sources), tf.unstack(ranges), strict=True)
         ]
         units = [

@@ -36,8 +36,10 @@ class JobConfig:
         ps tasks store rows as float32. So the stored rows are not rounded, only the copies on
         workers and the changes.
     shared_corpus : bool
-        Whether workers read the texts of units from shared files. Otherwise, the coordinator sends
-        the texts.
+        Whether workers get the entries of units themselves, from shared files or by drawing walks.
+        Otherwise, the coordinator sends the entries.
+    draws_walks : bool
+        Whether the entries are walks, which workers draw.
     layout : {"rows", "columns"}
         Distribution of the tables over the ps tasks; see `RowLayout` and `ColumnLayout`.
     max_growth : float
@@ -58,6 +60,7 @@ class JobConfig:
     threads: int = 1
     wire_dtype: str = "bfloat16"
     shared_corpus: bool = False
+    draws_walks: bool = False
     layout: str = "rows"
     max_growth: float = 1.0
     one_at_a_time: bool = False

@@ -1,4 +1,4 @@
-"""Encoded texts of work units, which workers read from shared files or get from the coordinator.
+"""Entries of work units, which workers read from shared files, draw, or get from the coordinator.
 
 The coordinator sends entries in the code of the engine: see `Engine.pack`.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import UnitTask
+from gensim_tfw2v.ops.walks import WalkFiles, draw_walks
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 
 #: Source and range of an empty unit, as in the result of `source_of`. Jobs with fewer units than
@@ -26,18 +27,26 @@ def source_of(task: UnitTask, config: JobConfig) -> tuple[bytes, tuple[int, int]
     return config.engine.pack(unit.read(task.epoch)), (unit.start, unit.stop)
 
 
-def read_entries(source: tf.Tensor, entry_range: tf.Tensor, config: JobConfig) -> tf.Tensor:
-    """Read the entries of a unit, on a worker.
+def read_entries(
+    source: tf.Tensor,
+    entry_range: tf.Tensor,
+    config: JobConfig,
+    walk_files: WalkFiles | None = None,
+) -> tf.Tensor:
+    """Read or draw the entries of a unit, on a worker.
 
     Parameters
     ----------
     source : Tensor [], string
-        With ``config.shared_corpus``, the path of a file of entries, little-endian int32. Otherwise
-        the entries themselves, from `Engine.pack`.
+        With ``config.shared_corpus``, the result of `Shard.source`: the path of a file of entries,
+        little-endian int32, or what determines walks. Otherwise the entries themselves, from
+        `Engine.pack`.
     entry_range : Tensor [2], int32
-        Index of the unit's first entry in the file, and of the entry after its last one. Not used
-        without ``config.shared_corpus``.
+        Index of the unit's first entry in the file, and of the entry after its last one; or
+        numbers of walks. Not used without ``config.shared_corpus``.
     config : JobConfig
+    walk_files : WalkFiles, optional
+        Used only with ``config.draws_walks``.
 
     Returns
     -------
@@ -45,6 +54,9 @@ def read_entries(source: tf.Tensor, entry_range: tf.Tensor, config: JobConfig) -
     """
     if not config.shared_corpus:
         return config.engine.unpack(source)
+    if config.draws_walks:
+        assert walk_files is not None
+        return draw_walks(source, entry_range, walk_files)
 
     def read() -> tf.Tensor:
         start, stop = tf.unstack(4 * entry_range)

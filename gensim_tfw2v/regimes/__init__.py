@@ -39,6 +39,8 @@ class Setup(NamedTuple):
     seed : int
     folder : Path
         Folder with the files of the units.
+    walk_file : Path, optional
+        File from which walks are drawn, if the units consist of walks.
     """
 
     config: JobConfig
@@ -48,6 +50,7 @@ class Setup(NamedTuple):
     n_units: int
     seed: int
     folder: Path
+    walk_file: Path | None = None
 
 
 class Regime(Protocol):

@@ -5,6 +5,7 @@ import pkgutil
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
+from gensim_tfw2v.ops.walks import WalkFiles
 from gensim_tfw2v.parameter_server.job import (
     ParameterServer,
     PushCounter,
@@ -74,17 +76,23 @@ class ParameterServerRegime:
         self.warm_units = choose_warm_units(setup.n_units, setup.config.max_entries)
         self._traffic_lock = threading.Lock()
         self._n_units_before = 0  # units in `traffic` at the start of the epoch
+        has_files = workers.sees(setup.folder)
+        draws_walks = setup.walk_file is not None and setup.config.engine.draws_walks
+        sent_walk_file = None
+        if draws_walks and not (has_files or workers.are_threads):
+            sent_walk_file = setup.walk_file
         self.config = replace(
             setup.config,
-            shared_corpus=workers.sees(setup.folder),
+            shared_corpus=has_files if setup.walk_file is None else draws_walks,
+            draws_walks=draws_walks,
             # threads share memory with the tables, so rows are not sent, and need not be rounded
             wire_dtype="float32" if workers.are_threads else setup.config.wire_dtype,
         )
         with workers.scope():
-            self.server = self._serve(setup)
+            self.server = self._serve(setup, sent_walk_file)
 
-    def _serve(self, setup: Setup) -> ParameterServer:
-        """Create the variables on the ps tasks."""
+    def _serve(self, setup: Setup, sent_walk_file: Path | None) -> ParameterServer:
+        """Create the variables on the ps tasks. Workers get the content of `sent_walk_file`."""
         make = layout_class(self.config.layout)
         engine = self.config.engine
         size = self.config.vector_size
@@ -92,8 +100,10 @@ class ParameterServerRegime:
         tables = Tables(
             *(make(n_rows, size, n_shards, shard_ops=engine.shard_ops()) for n_rows in setup.n_rows)
         )
-        words, rates = tf.nest.map_structure(
-            lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)
+        walk_files = None if sent_walk_file is None else WalkFiles.load(sent_walk_file)
+        words, rates, walk_files = tf.nest.map_structure(
+            lambda array: array if array is None else tf.Variable(array, trainable=False),
+            (setup.words, setup.rates, walk_files),
         )
         push_counter = PushCounter(
             tf.Variable(0, trainable=False, dtype=tf.int64),
@@ -101,7 +111,7 @@ class ParameterServerRegime:
             tf.Variable(tf.zeros([setup.n_units], tf.int32), trainable=False),
         )
         variables = WorkerVariables(self.workers.are_threads)
-        return ParameterServer(tables, words, rates, push_counter, variables)
+        return ParameterServer(tables, words, rates, push_counter, variables, walk_files)
 
     @functools.cached_property
     def job(self) -> WorkerJob:

@@ -313,7 +313,10 @@ def open_regime(
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)
         rows = vocabulary.count_rows()
-        setup = Setup(plan.job_config, words, rates, rows, n_units, seed, plan.corpus.folder)
+        corpus = plan.corpus
+        setup = Setup(
+            plan.job_config, words, rates, rows, n_units, seed, corpus.folder, corpus.walk_file
+        )
         regime = _open_workers(plan, setup, opened, process_launcher)
     opened.callback(regime.close)
     return regime

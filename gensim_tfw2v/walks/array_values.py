@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.messages import quoted
-
 #: Descriptions of the kinds of NumPy's types, for messages.
 KINDS = {"iu": "integers", "biuf": "real numbers"}
 
@@ -40,8 +38,7 @@ def as_array(name: str, value: Any, n_dimensions: int, kinds: str) -> NDArray[An
         raise ValueError(f"{name} is not an array: {error}") from None
     if array.dtype.kind not in kinds and array.size:
         raise TypeError(
-            f"{name} must be an array of {KINDS[kinds]}, got {quoted(value)[:60]} of type "
-            f"{array.dtype}"
+            f"{name} must be an array of {KINDS[kinds]}, got an array of type {array.dtype}"
         )
     if array.ndim != n_dimensions:
         raise ValueError(

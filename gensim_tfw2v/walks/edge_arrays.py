@@ -35,9 +35,9 @@ def read_edge_index(
     """
     edges = as_array("edge_index", edge_index, 2, "iu")
     if edges.shape[0] != 2:
-        transposed = "; pass the transposed array" if edges.shape[1] == 2 else ""
+        advice = "; pass the transposed array" if edges.shape[1] == 2 else ""
         raise ValueError(
-            f"edge_index must have the shape [2, edges], but has the shape {edges.shape}{transposed}"
+            f"edge_index must have the shape [2, edges], but has the shape {edges.shape}{advice}"
         )
     if not edges.size:
         raise ValueError("the graph has no edges: edge_index is empty")
@@ -69,7 +69,9 @@ def read_geometric_data(data: Any, weight: str | None, directed: bool) -> CsrGra
     """
     weights = getattr(data, weight or WEIGHT_ATTRIBUTE, None)
     if weights is None and weight is not None:
-        raise ValueError(f"the data have no attribute {quoted(weight)}: add it, or leave out weight")
+        raise ValueError(
+            f"the data have no attribute {quoted(weight)}: add it, or leave out weight"
+        )
     n_nodes = getattr(data, "num_nodes", None)
     return read_edge_index(data.edge_index, weights, directed, n_nodes)
 

@@ -15,6 +15,9 @@ WEIGHT_NAME = "weight"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 
+#: Number of first rows from which a header is recognized.
+SAMPLE_ROWS = 100
+
 #: Third column of the lines that networkx's ``write_edgelist`` writes: attributes of an edge, none.
 NO_ATTRIBUTES = "{}"
 
@@ -85,21 +88,20 @@ def find_unnamed_columns(first_row: Sequence[str]) -> EdgeColumns:
     return EdgeColumns(0, 1, 2)
 
 
-def is_header(first_row: Sequence[str], second_row: Sequence[str], weight: str | None) -> bool:
-    """Return whether the first row of a text consists of the columns' names.
+def is_header(rows: Sequence[Sequence[str]], weight: str | None) -> bool:
+    """Return whether the first of several rows of a text consists of the columns' names.
 
-    It does if `weight` or the names of both ends are in it, or if the second row has numbers where
-    the first has none: either at both ends, or in the third column.
+    It does if `weight` is set, or if the usual names of both ends are in it. Otherwise it has no
+    numbers, but all other rows have them: integers at both ends, or a number in the third column.
     """
-    names = [name.strip().lower() for name in first_row]
+    names = [name.strip().lower() for name in rows[0]]
     if weight is not None or any(pair[0] in names and pair[1] in names for pair in END_NAMES):
         return True
-    if len(second_row) != len(first_row) or len(first_row) < 2:
+    other_rows = [row for row in rows[1:] if len(row) == len(names)]
+    if len(names) < 2 or not other_rows or any(map(is_number, names)):
         return False
-    are_numbers = [_INTEGER.fullmatch(cell.strip()) for cell in (*first_row[:2], *second_row[:2])]
-    if not any(are_numbers[:2]) and all(are_numbers[2:]):
-        return True
-    return len(first_row) > 2 and is_number(second_row[2]) and not is_number(first_row[2])
+    have_integers = all(_INTEGER.fullmatch(cell.strip()) for row in other_rows for cell in row[:2])
+    return have_integers or (len(names) > 2 and all(is_number(row[2]) for row in other_rows))
 
 
 def is_number(text: str) -> bool:

@@ -1,20 +1,13 @@
 """Reader of lists of edges as text: an edge per line, two names and perhaps a weight."""
 
-import codecs
-import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any, BinaryIO
+import contextlib
+import io
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.decompression import HEAD_BYTES, read_head
-from gensim_tfw2v.corpus.file_kinds import BINARY, find_kind
-from gensim_tfw2v.corpus.file_marks import ascii_encoding
-from gensim_tfw2v.corpus.text_streams import CorpusDecodeError, open_stream
-from gensim_tfw2v.messages import COMPRESSED, conversion_advice, number, quoted
+from gensim_tfw2v.messages import number, quoted
 from gensim_tfw2v.walks.csr_graph import (
     CsrGraph,
     Nodes,
@@ -22,16 +15,15 @@ from gensim_tfw2v.walks.csr_graph import (
     weight_message,
 )
 from gensim_tfw2v.walks.edge_columns import (
+    SAMPLE_ROWS,
     EdgeColumns,
     find_columns,
     find_unnamed_columns,
     is_header,
 )
-from gensim_tfw2v.walks.line_fields import LineFields, join_fields, split_lines
+from gensim_tfw2v.walks.line_fields import COMMENT_MARKS, LineFields, join_fields, split_lines
 from gensim_tfw2v.walks.node_names import TextNames
-
-#: Bytes that are read at a time, and so the maximum length of a line.
-BLOCK_BYTES = 1 << 23
+from gensim_tfw2v.walks.text_blocks import read_blocks
 
 
 def read_edge_list(path: str, weight: str | None, directed: bool) -> CsrGraph:
@@ -43,9 +35,8 @@ def read_edge_list(path: str, weight: str | None, directed: bool) -> CsrGraph:
         If the file is not a list of edges.
     """
     reader = _EdgeListReader(path, weight)
-    with _open(path) as stream:
-        for block in _blocks(path, stream):
-            reader.read_block(block)
+    for block in read_blocks(path):
+        reader.read_block(block)
     return reader.graph(directed)
 
 
@@ -59,7 +50,6 @@ class _EdgeListReader:
         self._has_tabs = False
         self._columns: EdgeColumns | None = None  # not known before the first edge
         self._n_columns = 0
-        self._n_bytes = 0  # number of the bytes in the blocks so far
         self._n_lines = 0  # number of the lines in the blocks so far
         self._sources: list[Nodes] = []
         self._targets: list[Nodes] = []
@@ -67,7 +57,6 @@ class _EdgeListReader:
 
     def read_block(self, block: bytes) -> None:
         """Read the edges of a block of lines, which ends with a newline."""
-        self._check_text(block)
         if self._columns is None:
             self._has_tabs = _has_tabs(block)
         fields = split_lines(block, self._has_tabs)
@@ -76,7 +65,6 @@ class _EdgeListReader:
             n_names = self._find_columns(fields)
         if self._columns is not None:
             self._read_edges(fields, n_names, self._columns)
-        self._n_bytes += len(block)
         self._n_lines += block.count(b"\n")
 
     def graph(self, directed: bool) -> CsrGraph:
@@ -86,16 +74,19 @@ class _EdgeListReader:
         sources = np.concatenate(self._sources)
         targets = np.concatenate(self._targets)
         weights = np.concatenate(self._weights) if self._weights else None
-        self._sources, self._targets, self._weights = [], [], []
+        self._sources = []
+        self._targets = []
+        self._weights = []
         names = self._names.all_names()
+        self._names = TextNames()
         return CsrGraph.from_edges(names, sources, targets, weights, directed=directed)
 
     def _find_columns(self, fields: LineFields) -> int:
         """Find the columns from the first lines; return the number of lines that are no edges."""
-        first_row, second_row = (
-            [field.decode() for field in fields.line(index)] for index in range(2)
-        )
-        has_names = is_header(first_row, second_row, self._weight)
+        n_rows = min(SAMPLE_ROWS, len(fields.lines))
+        rows = [[field.decode() for field in fields.line(index)] for index in range(n_rows)]
+        first_row = rows[0]
+        has_names = is_header(rows, self._weight)
         try:
             if has_names:
                 self._columns = find_columns(first_row, self._weight)
@@ -139,30 +130,32 @@ class _EdgeListReader:
         self, data: NDArray[np.uint8], starts: Any, stops: Any, lines: Any
     ) -> NDArray[np.float32]:
         """Return the weights in fields of a block."""
-        text = join_fields(data, starts, stops, b" ").decode()
-        try:
-            weights = np.fromstring(text, np.float64, sep=" ")
-        except ValueError:
-            weights = np.zeros(0)
-        if len(weights) != len(lines):
-            self._raise_weight_error(data, starts, stops, lines)
+        text = join_fields(data, starts, stops, b" ")
+        weights = np.zeros(0)
+        if (starts < stops).all() and text.count(b" ") == len(lines):
+            with contextlib.suppress(ValueError):
+                weights = np.fromstring(text.decode(), np.float64, sep=" ")
+        if len(weights) != len(lines):  # some text is not a number
+            weights = self._parse_weights(data, starts, stops, lines)
         if (row := find_invalid_weight(weights)) is not None:
             raise ValueError(weight_message(self._location(lines[row]), weights[row]))
         return weights.astype(np.float32)
 
-    def _raise_weight_error(
+    def _parse_weights(
         self, data: NDArray[np.uint8], starts: Any, stops: Any, lines: Any
-    ) -> None:
-        """Raise a ValueError that names the first weight that is not a number."""
-        for start, stop, line in zip(starts, stops, lines, strict=True):
+    ) -> NDArray[np.float64]:
+        """Return weights that Python parses strictly; a ValueError names one that is no number."""
+        weights = np.ones(len(lines))
+        for row, (start, stop) in enumerate(zip(starts, stops, strict=True)):
             text = data[start:stop].tobytes().decode().strip()
             try:
-                number(text)
+                weights[row] = number(text)
             except ValueError:
                 raise ValueError(
-                    f"{self._location(line)} has the weight {quoted(text)}, which is not a finite "
-                    "number: leave out the edge, or change its weight"
+                    f"{self._location(lines[row])} has the weight {quoted(text)}, which is not a "
+                    "finite number: leave out the edge, or change its weight"
                 ) from None
+        return weights
 
     def _check_lengths(self, fields: LineFields) -> None:
         """Raise a ValueError if a line has more or fewer fields than the first one."""
@@ -179,74 +172,13 @@ class _EdgeListReader:
             "tabs"
         )
 
-    def _check_text(self, block: bytes) -> None:
-        """Raise an error if a block is not UTF-8, or contains null characters."""
-        if b"\0" in block:
-            line = self._n_lines + block[: block.index(b"\0")].count(b"\n")
-            raise ValueError(
-                f"{self._path}, line {line + 1:,}, contains a null character: remove it"
-            )
-        if block.isascii():
-            return
-        try:
-            block.decode()
-        except UnicodeDecodeError as error:
-            offset = self._n_bytes + error.start
-            raise CorpusDecodeError(error, self._path, offset) from None
-
     def _location(self, line: int) -> str:
         return f"{self._path}, line {self._n_lines + int(line) + 1:,},"
 
 
-def _open(path: str) -> AbstractContextManager[BinaryIO]:
-    """Open a text, which may be compressed, remote or a pipe, as decompressed bytes."""
-    if "://" not in path and Path(path).is_file():
-        if refusal := _find_refusal(read_head(path)):
-            raise ValueError(f"{path} {refusal}")
-        if not path.lower().endswith(COMPRESSED):
-            return open(path, "rb")
-    elif "://" not in path:
-        os.stat(path)  # raises an error if the path is missing
-    return open_stream(path)
-
-
-def _find_refusal(head: bytes) -> str:
-    """Return why a file with these first bytes is no list of edges, with advice; "" if it is."""
-    if encoding := ascii_encoding(head):
-        return f"is not UTF-8 text. {conversion_advice(encoding)}"
-    kind = find_kind(head) or (BINARY if BINARY.is_content(head) else None)
-    if kind is None:
-        return ""
-    advice = "a list of edges is UTF-8 text with an edge per line, or a table"
-    return f"{kind.description}, not a list of edges: {advice}"
-
-
-def _blocks(path: str, stream: Any) -> Iterator[bytes]:
-    """Yield blocks of whole lines, each of which ends with a newline."""
-    incomplete_line = b""
-    is_first = True
-    while piece := stream.read(BLOCK_BYTES):
-        if is_first:
-            piece = piece.removeprefix(codecs.BOM_UTF8)
-            is_first = False
-        lines, newline, rest = piece.rpartition(b"\n")
-        if newline:
-            yield incomplete_line + lines + newline
-            incomplete_line = rest
-        else:
-            incomplete_line += rest
-        if len(incomplete_line) > BLOCK_BYTES:
-            raise ValueError(
-                f"{path} has a line of more than {BLOCK_BYTES >> 20} MiB: a list of edges is text "
-                "with an edge per line"
-            )
-    if incomplete_line:
-        yield incomplete_line + b"\n"
-
-
 def _has_tabs(block: bytes) -> bool:
     """Return whether the first line that is not blank or a comment contains a tab."""
-    for line in block.split(b"\n", HEAD_BYTES):
-        if line.strip() and line[:1] not in (b"#", b"%"):
+    for line in io.BytesIO(block):
+        if line.strip() and line[0] not in COMMENT_MARKS:
             return b"\t" in line.strip()
     return False

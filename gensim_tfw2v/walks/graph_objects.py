@@ -113,6 +113,8 @@ def _read_weights(values: Iterable[Any], ends: Sequence[tuple[Any, Any]]) -> NDA
     weights = np.ones(len(ends))
     for edge, value in enumerate(values):
         try:
+            if isinstance(value, str | bytes):
+                raise TypeError
             weights[edge] = value
         except (TypeError, ValueError):
             raise TypeError(

@@ -9,7 +9,8 @@ from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.walks.csr_graph import CsrGraph
 from gensim_tfw2v.walks.edge_arrays import read_edge_index, read_geometric_data
 from gensim_tfw2v.walks.edge_lists import read_edge_list
-from gensim_tfw2v.walks.edge_tables import FileTable, MemoryTable, read_edge_table
+from gensim_tfw2v.walks.edge_table_reader import read_edge_table
+from gensim_tfw2v.walks.edge_tables import FileTable, MemoryTable
 from gensim_tfw2v.walks.graph_objects import read_igraph, read_networkx
 from gensim_tfw2v.walks.sparse_matrices import read_csr_arrays, read_matrix
 
@@ -54,13 +55,14 @@ def read_graph(graph: Any, weight: Any = None, directed: bool = False) -> CsrGra
         - Array or tensor ``edge_index`` of integers, [2, E], or PyTorch Geometric's ``Data``.
 
         The first line of a text, or row of a CSV file, consists of names of columns if `weight` or
-        the usual names of both ends are in it, or if the next one has numbers where the first has
-        none: at both ends (integers), or in the third column. Then other columns are ignored.
+        the usual names of both ends are in it. It does, too, if it contains no numbers, but the
+        next rows do: integers at both ends, or a number in the third column. Other columns than the
+        ends and the weight are ignored if they have names.
     weight : str or array, optional
         Name of the column of a table, or of the attribute of edges, that has the weights. By
         default it is "weight" ("edge_weight" in PyTorch Geometric's data), if there is one; other
         columns and attributes are ignored. In a text without a header, the third column is the
-        weight. For `edge_index`: the array of the weights, [E].
+        weight. For `edge_index` and ``(indptr, indices)``: the array of the weights, [E].
     directed : bool
         Whether edges have a direction. Graphs of networkx and igraph have their own property. If
         the graph is undirected, the matrix may be symmetric, or have each edge only once, as a
@@ -106,14 +108,22 @@ def _read(graph: Any, weight: Any, directed: bool) -> CsrGraph:
     if hasattr(graph, "get_edgelist") and hasattr(graph, "vcount"):
         return read_igraph(graph, _column_name(weight))
     if hasattr(graph, "tocsr"):
-        _check_no_weight(weight, "the elements of the matrix are the weights")
+        if weight is not None:
+            raise TypeError(
+                f"weight has no effect on a matrix, whose elements are the weights: leave it out, "
+                f"got {quoted(weight)}"
+            )
         return read_matrix(graph, directed)
     if type(graph) is tuple:
-        _check_no_weight(weight, "pass (indptr, indices, weights)")
-        return read_csr_arrays(graph, directed)
+        if weight is not None and (len(graph) != 2 or isinstance(weight, str)):
+            raise TypeError(
+                "weight must be an array for a tuple (indptr, indices), and None for other tuples, "
+                f"got {quoted(weight)}"
+            )
+        return read_csr_arrays(graph if weight is None else (*graph, weight), directed)
     if hasattr(graph, "collect") and hasattr(graph, "lazy"):  # polars' LazyFrame
         graph = graph.collect()
-    if hasattr(graph, "__arrow_c_stream__"):
+    if hasattr(graph, "__arrow_c_stream__") or hasattr(graph, "columns"):
         return read_edge_table(MemoryTable(graph, _column_name(weight)), directed)
     if hasattr(graph, "__array__"):
         if isinstance(weight, str):
@@ -139,11 +149,6 @@ def _column_name(weight: Any) -> str | None:
     if weight is None or isinstance(weight, str):
         return weight
     raise TypeError(
-        f"weight must be the name of a column or an attribute for this graph, got {quoted(weight)}; "
-        "only an edge_index may have an array of weights"
+        "weight must be the name of a column or an attribute for this graph, got "
+        f"{quoted(weight)}; only an edge_index or (indptr, indices) may have an array of weights"
     )
-
-
-def _check_no_weight(weight: Any, advice: str) -> None:
-    if weight is not None:
-        raise TypeError(f"weight has no effect on this graph, got {quoted(weight)}: {advice}")

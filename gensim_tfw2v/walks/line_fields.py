@@ -45,9 +45,7 @@ class LineFields(NamedTuple):
         return self.data[self.starts[index] : self.stops[index]].tobytes()
 
     def line(self, index: int) -> list[bytes]:
-        """Return the fields of a line; none if there are fewer lines."""
-        if index >= len(self.lines):
-            return []
+        """Return the fields of a line."""
         first = int(self.n_fields[:index].sum())
         return [self.field(first + column) for column in range(self.n_fields[index])]
 

@@ -197,6 +197,7 @@ def _check_weights(
         source, target = sources[arc], targets[arc]
         raise ValueError(
             f"the elements ({source}, {target}) and ({target}, {source}) of the matrix are "
-            f"{weights[arc]} and {reverse_weights[arc]}, but an undirected graph has one weight for "
-            "both: pass directed=True, or make the matrix symmetric, as in: (matrix + matrix.T) / 2"
+            f"{weights[arc]} and {reverse_weights[arc]}, but an undirected graph has one weight "
+            "for both: pass directed=True, or make the matrix symmetric, as in: "
+            "(matrix + matrix.T) / 2"
         )

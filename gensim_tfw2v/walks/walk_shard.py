@@ -4,7 +4,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -107,7 +107,7 @@ class WalkShard(Shard):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, without the mapped files, which another process maps itself."""
-        return {name: vars(self)[name] for name in self.__dataclass_fields__}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def read(self, start: int, stop: int, epoch: int = 0) -> Ids:
         """Draw the walks [start, stop) of an epoch: word ids, and -1 after each walk."""

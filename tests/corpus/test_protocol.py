@@ -13,7 +13,7 @@ from gensim.models.word2vec import LineSentence
 from pyarrow import parquet
 
 import gensim_tfw2v
-from gensim_tfw2v import TableDocuments, TableSentences, corpus
+from gensim_tfw2v import TableDocuments, TableSentences, corpus, walks
 from gensim_tfw2v.corpus import word_ids
 from gensim_tfw2v.corpus.corpus_kinds import KINDS
 from gensim_tfw2v.corpus.encode import encode_corpus, scan_corpus
@@ -22,6 +22,8 @@ from gensim_tfw2v.corpus.protocol import Corpus, CorpusSource
 from gensim_tfw2v.corpus.scanner import library
 from gensim_tfw2v.corpus.sentence_corpus import IntegerCorpus, SentenceCorpus
 from gensim_tfw2v.corpus.text_corpus import TextCorpus
+from gensim_tfw2v.walks.random_walks import RandomWalks
+from gensim_tfw2v.walks.walk_corpus import WalkCorpus
 from tests.corpus.reference import decoded, open_corpus
 
 WORDS = [["a", "b", "a"], ["c"], ["b", "c"]]
@@ -42,6 +44,12 @@ def write_table(folder, column):
 
 def texts(folder, table=TableSentences):
     return table(write_table(folder, [" ".join(sentence) for sentence in WORDS]), "column")
+
+
+def walk_chain():
+    """Return walks on a chain of nodes. There is only one: 0, 1, 2."""
+    chain = np.array([0, 1, 2, 2]), np.array([1, 2])
+    return RandomWalks(chain, 2, 3, directed=True, start_nodes=[0])
 
 
 class Example(NamedTuple):
@@ -86,7 +94,16 @@ EXAMPLES = {
         INTEGERS,
     ),
     "lists": Example("iterables", lambda _: WORDS, SentenceCorpus, WORDS),
+    "RandomWalks": Example("sources", lambda _: walk_chain(), WalkCorpus, [[0, 1, 2], [0, 1, 2]]),
 }
+
+#: Subpackages with corpora.
+PACKAGES = (corpus, walks)
+
+
+def all_modules():
+    for package in PACKAGES:
+        yield from pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
 
 
 def classes_of(base):
@@ -94,7 +111,7 @@ def classes_of(base):
 
     Tests that import a module again make classes that nothing refers to; these are left out.
     """
-    for module in pkgutil.walk_packages(corpus.__path__, f"{corpus.__name__}."):
+    for module in all_modules():
         importlib.import_module(module.name)
     found = set()
     waiting = [base]
@@ -112,7 +129,7 @@ def test_every_kind_and_every_source_have_an_example(tmp_path):
 
 def test_every_opener_is_of_a_kind():
     openers = {kind.opener for kind in KINDS}
-    for module in pkgutil.walk_packages(corpus.__path__, f"{corpus.__name__}."):
+    for module in all_modules():
         for name, value in vars(importlib.import_module(module.name)).items():
             if inspect.isfunction(value) and [*inspect.signature(value).parameters] == [
                 "source",
@@ -122,7 +139,8 @@ def test_every_opener_is_of_a_kind():
 
 
 def test_public_classes_of_corpora_open_themselves():
-    public = [name for name, module in gensim_tfw2v._MODULES.items() if "corpus." in module]
+    modules = gensim_tfw2v._MODULES.items()
+    public = [name for name, module in modules if module.startswith(("corpus.", "walks."))]
     assert public
     for name in public:
         assert issubclass(getattr(gensim_tfw2v, name), CorpusSource), name

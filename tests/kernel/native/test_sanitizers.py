@@ -52,6 +52,12 @@ def test_texts_of_all_kinds_pass_sanitizers():
     assert int(ran.stdout) > 50  # texts that are not UTF-8
 
 
+def test_walks_of_all_kinds_pass_sanitizers():
+    ran = run("portable", program="tests/walks/sanitized.py")
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 10_000  # steps
+
+
 def test_numbers_of_all_kinds_pass_sanitizers():
     ran = run("portable", program="tests/kernel/native/sanitized_numbers.py")
     assert ran.returncode == 0, ran.stderr

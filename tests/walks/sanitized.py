@@ -1,0 +1,80 @@
+"""Random graphs, whose walks are drawn by a library compiled with sanitizers.
+
+Run as a separate program with the path of the library, because sanitizers must be loaded first. The
+arrays have no spare room, so reading behind their ends is an error.
+"""
+
+import sys
+import tempfile
+import types
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+if __name__ == "__main__":
+    root, built = Path(__file__).parents[2], Path(sys.argv[1])
+    package = types.ModuleType("gensim_tfw2v")  # the real __init__ imports gensim
+    package.__path__ = [str(root / "gensim_tfw2v")]
+    sys.modules["gensim_tfw2v"] = package
+
+from gensim_tfw2v import compiled_library
+from gensim_tfw2v.walks import walk_file, walk_shard
+from gensim_tfw2v.walks.csr_graph import CsrGraph
+from gensim_tfw2v.walks.walk_file import WalkOptions
+
+OPTIONS = [
+    {},
+    {"p": 0.1, "q": 10.0},
+    {"p": 10.0, "q": 0.1, "restart": 0.3},
+    {"p": 0.25, "q": 1.0, "is_fixed": True},
+    {"p": 0.5, "q": 2.0, "extend": True},
+]
+
+
+def draw(graph, options, folder):
+    """Return the number of steps of some walks, as nodes and as entries."""
+    walk_file.write_walk_file(folder / "walks", graph, options)
+    content = np.fromfile(folder / "walks", np.uint8)
+    n_starts = graph.n_nodes if options.starts is None else len(options.starts)
+    nodes = walk_shard.draw_walks(content, 1, 3, 3 * n_starts, options.walk_length)
+    np.arange(graph.n_nodes, dtype=np.int32)[::-1].tofile(folder / "walks.ids")
+    shard = walk_shard.WalkShard(
+        str(folder / "walks"), 9 * n_starts, 1, 1, 9 * n_starts, options.walk_length
+    )
+    entries = shard.read(3, 3 + 3 * n_starts, 1)
+    steps = nodes[nodes >= 0]
+    assert (graph.n_nodes - 1 - steps).tolist() == entries[entries >= 0].tolist()
+    # content that is cut short or damaged is refused
+    for damaged in (content[:100], content[:-8], np.roll(content, 1), np.zeros(8, np.uint8)):
+        try:
+            walk_shard.draw_walks(np.array(damaged), 0, 0, 1, options.walk_length)
+        except ValueError:
+            continue
+        raise AssertionError("a damaged file was accepted")
+    return len(steps)
+
+
+def main():
+    compiled_library.KERNELS = built
+    draws = np.random.default_rng(1)
+    n_steps = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for n_nodes in (1, 2, 17, 300):
+            for n_edges in (0, 1, 40, 2000):
+                sources, targets = draws.integers(n_nodes, size=(2, n_edges))
+                for weights in (None, draws.exponential(size=n_edges) + 1e-6):
+                    graph = CsrGraph.from_edges(
+                        range(n_nodes), sources, targets, weights,
+                        directed=n_edges == 40, parallel=n_nodes == 17,
+                    )  # fmt: skip
+                    for options in OPTIONS:
+                        some = WalkOptions(walk_length=int(draws.integers(1, 30)), **options)
+                        starts = draws.integers(n_nodes, size=5).astype(np.int32)
+                        for chosen in (some, replace(some, starts=starts)):
+                            n_steps += draw(graph, chosen, Path(folder))
+    print(n_steps)
+
+
+if __name__ == "__main__":
+    main()
