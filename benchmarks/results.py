@@ -115,7 +115,7 @@ STUDIES = (
     ),
     Study("online", "online {corpus} {pairs}", 8),
     Study("clients", "clients", 14, CLIENTS),
-    Study("graphs", "graphs {graphs} --seeds 3", 90, NODE2VEC_TOOLS),
+    Study("graphs", "graphs {graphs} --seeds 3", 110, NODE2VEC_TOOLS),
     Study("sandblaster", "sandblaster {lee}", 2, "matplotlib"),
 )
 
