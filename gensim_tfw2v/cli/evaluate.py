@@ -1,4 +1,4 @@
-"""Command ``tfw2v evaluate``, which scores models by word pairs, analogies and a text."""
+"""Command ``tfw2v evaluate``, which scores models of words and of nodes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from gensim_tfw2v.cli.model_files import (
     trained_vectors,
     wrong_kind_error,
 )
+from gensim_tfw2v.cli.score_tables import print_scores, scores_row
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import quoted, require
 from gensim_tfw2v.monitor.progress import phase
-
-#: Accuracies on analogies: attributes of `AnalogyScore`, and headings of the printed table.
-ACCURACIES = ("total", "semantic", "syntactic")
 
 
 def evaluate(
@@ -40,8 +38,31 @@ def evaluate(
     ],
     encoding: Encoding = UTF8,
     standard: Annotated[
-        bool, option("Evaluate on WS353, SimLex-999 and the word2vec analogies.")
-    ] = True,
+        bool | None,
+        option(
+            "Evaluate on WS353, SimLex-999 and the word2vec analogies; by default, unless --labels "
+            "or --edges is given.",
+            "--standard/--no-standard",
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        option(
+            "Labels of nodes, a node and a label per line: print micro and macro F1 of classifiers "
+            "that are trained on 10, 50 and 90% of the nodes."
+        ),
+    ] = None,
+    edges: Annotated[
+        Path | None,
+        option(
+            "Edges of a graph that the model was not trained on, two nodes per line: print the AUC "
+            "of predicting them among random pairs of nodes."
+        ),
+    ] = None,
+    known_edges: Annotated[
+        Path | None,
+        option("Remaining edges of that graph, which are left out of the random pairs."),
+    ] = None,
     text: Annotated[
         Path | None,
         option(
@@ -74,18 +95,21 @@ def evaluate(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Evaluate vectors on word similarity and analogies, and models on your own text.
+    """Evaluate vectors on words or on the nodes of a graph, and models on your own text.
 
     Word similarity is the rank correlation with human ratings (1 is best). Analogies are scored
     twice: on the questions whose words are all among the 30,000 most frequent ones, as in gensim,
-    and on all questions, where an unknown word makes the answer wrong. Several models are compared
-    in one table. To a file or pipe, tables are printed as tab-separated values.
+    and on all questions, where an unknown word makes the answer wrong. Nodes are evaluated by their
+    labels and by held-out edges, as in the paper on node2vec. Several models are compared in one
+    table. To a file or pipe, tables are printed as tab-separated values.
     """
     model_paths = [path for path in dict.fromkeys(paths) if path == paths[0] or is_model(path)]
     if run is not None and (log_dir is None or len(model_paths) > 1):
         raise BadInput("--run names the TensorBoard run of a single MODEL, and needs --log-dir")
     if text is None and (column is not None or recursive):
         raise BadInput("--column and --recursive describe a text: give --text")
+    if known_edges is not None and edges is None:
+        raise BadInput("--known-edges belongs to the graph of held-out edges: give --edges")
     dialect = dialect_options.dialect_arguments(locals())
     if column is None and dialect:
         raise BadInput("options of tables need the name of a column: give --column")
@@ -118,8 +142,15 @@ def evaluate(
         from gensim_tfw2v.evaluation import summary
 
         loss = None if text is None else _held_out_loss(saved, path, corpus)
-        with phase("comparing with word pairs and analogies", None):
-            result = summary(vectors, files, standard=standard)
+        with phase("evaluating vectors", None):
+            result = summary(
+                vectors,
+                files,
+                standard=standard,
+                labels=labels,
+                edges=edges,
+                known_edges=known_edges,
+            )
         if loss is not None:
             result["held_out_loss"] = loss
         if log_dir is not None:
@@ -135,7 +166,7 @@ def evaluate(
         typer.echo(dumps(results if len(model_paths) > 1 else result, indent=2, allow_nan=False))
         return
     if len(model_paths) > 1:
-        rows = [{"model": name} | _scores_row(result) for name, result in results.items()]
+        rows = [{"model": name} | scores_row(result) for name, result in results.items()]
         print_table(list(rows[0]), [list(row.values()) for row in rows])
         return
     print(f"{model_paths[0]}: {result['words']:,} words x {result['vector_size']} dimensions")
@@ -144,49 +175,7 @@ def evaluate(
             f"{text}: held-out loss {result['held_out_loss']:.4f} nats per prediction (lower is "
             "better; compare only models with the same vocabulary and options)"
         )
-    _print_scores(result)
-
-
-def _print_scores(result: dict[str, Any]) -> None:
-    """Print all scores of one model: a table of word pairs, and a table of analogies."""
-    rows = []
-    for file, score in result["pairs"].items():
-        rows.append(
-            [
-                Path(file).name,
-                _format_score(score["spearman"], 3),
-                _format_score(score["pearson"], 3),
-                f"{score['used']:,} of {score['pairs']:,}",
-                f"{score['oov_ratio']:.1%}",
-            ]
-        )
-    if rows:
-        print_table(["word similarity", "Spearman", "Pearson", "pairs", "unknown"], rows)
-    rows = []
-    for file, metrics in result["analogies"].items():
-        for metric, score in metrics.items():
-            questions = "known" if metric == "gensim" else metric
-            accuracies = [f"{score[name]:.1%}" for name in ACCURACIES]
-            rows.append([Path(file).name, questions, *accuracies, f"{score['counted']:,}"])
-    if rows:
-        print_table(["analogies solved", "questions", *ACCURACIES, "number"], rows)
-
-
-def _scores_row(result: dict[str, Any]) -> dict[str, str]:
-    """Return a model's row in the table of several models: its size, and all scores."""
-    scores = {name: score["spearman"] for name, score in result["pairs"].items()}
-    for name, metrics in result["analogies"].items():
-        scores[name] = metrics["gensim"]["total"]
-        scores[f"{name} (all)"] = metrics["all"]["total"]
-    if "held_out_loss" in result:
-        scores["held_out_loss"] = result["held_out_loss"]
-    row = {name: str(result[name]) for name in ("words", "vector_size")}
-    return row | {name: _format_score(score, 4) for name, score in scores.items()}
-
-
-def _format_score(score: float | None, digits: int) -> str:
-    """Return a score with `digits` decimals as text; "-" for an undefined score (None)."""
-    return "-" if score is None else f"{score:.{digits}f}"
+    print_scores(result)
 
 
 def _held_out_loss(saved: Any, path: Path, corpus: dict[str, Any]) -> float:

@@ -46,7 +46,7 @@ def file_kind(path: Path) -> Literal["pairs", "analogies"]:
     OSError
         If the file cannot be read.
     """
-    _, line = _lines(path)[0]
+    _, line = read_lines(path)[0]
     if line.startswith(":"):
         return "analogies"
     # column names such as "Word 1,Word 2,Human (mean)" can be four words, but three fields
@@ -83,7 +83,7 @@ def read_pairs(path: Path) -> list[Pair]:
         If the file cannot be read.
     """
     rated_pairs: list[Pair] = []
-    for index, (line_number, line) in enumerate(_lines(path)):
+    for index, (line_number, line) in enumerate(read_lines(path)):
         fields = _split_fields(line)
         has_column_names = index == 0 and len(fields) >= 3 and not _is_number(fields[2])
         if has_column_names:
@@ -120,7 +120,7 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
     """
     sections: dict[str, list[Question]] = {}
     section = UNNAMED_SECTION
-    for line_number, line in _lines(path):
+    for line_number, line in read_lines(path):
         words = line.split()
         if line.startswith(":"):
             section = line.lstrip(": ").strip()
@@ -136,8 +136,16 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
     return sections
 
 
-def _lines(path: Path) -> list[tuple[int, str]]:
-    """Return the lines that are neither blank nor comments, with their numbers from 1."""
+def read_lines(path: Path) -> list[tuple[int, str]]:
+    """Return the lines that are neither blank nor comments, with their numbers from 1.
+
+    Raises
+    ------
+    EvaluationFileError
+        If the file is damaged, is not UTF-8, or contains only comments and blank lines.
+    OSError
+        If the file cannot be read.
+    """
     try:
         with open_decompressed(path) as file:
             text = file.read().decode().removeprefix("\ufeff")

@@ -35,10 +35,20 @@ def write_baseline(
     OSError
         If the folder cannot be written to.
     """
-    tags = quality_tags([*scores["pairs"], *scores["analogies"]])
+    labels = scores.get("labels", {})
+    edges = scores.get("edges", {})
+    tags = quality_tags([*scores["pairs"], *scores["analogies"], *labels, *edges])
     values = {tags[name]: score["spearman"] for name, score in scores["pairs"].items()}
     for name, metrics in scores["analogies"].items():
         values[tags[name]] = metrics["gensim"]["total"]
+    for name, score in labels.items():
+        for f1 in score["f1"]:
+            percent = f"{100 * f1['train_share']:.0f}"
+            values[f"{tags[name]}/micro_f1_{percent}"] = f1["micro"]
+            values[f"{tags[name]}/macro_f1_{percent}"] = f1["macro"]
+    for name, score in edges.items():
+        for operator, area in score["auc"].items():
+            values[f"{tags[name]}/auc_{operator}"] = area
     values["loss/held_out"] = scores.get("held_out_loss")
     for old_file in folder.glob(f"*{SUFFIX}"):
         old_file.unlink()

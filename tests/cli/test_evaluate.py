@@ -8,7 +8,8 @@ from gensim.models import Word2Vec
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.common import print_table
 from gensim_tfw2v.cli.model_files import is_model, load_vectors
-from gensim_tfw2v.evaluation import summary
+from gensim_tfw2v.evaluation import evaluate_edges, evaluate_labels, split_edges, summary
+from tests.evaluation.nodes import planted_edges, planted_groups, write_pairs
 
 
 @pytest.fixture
@@ -217,3 +218,84 @@ def test_tables_on_a_terminal_have_no_tabs(monkeypatch, capsys):
 def test_is_model_recognizes_all_formats(models, files, tmp_path):
     assert all(map(is_model, models.values()))
     assert not any(map(is_model, [*files, tmp_path / "missing", tmp_path]))
+
+
+@pytest.fixture
+def nodes(tmp_path):
+    """Return paths of vectors of nodes, of their labels, of held-out edges and of known edges."""
+    vectors, groups = planted_groups()
+    paths = [tmp_path / name for name in ("nodes.kv", "labels.tsv", "held_out.tsv", "edges.tsv")]
+    vectors.save(str(paths[0]))
+    training_edges, held_out_edges = split_edges(planted_edges(groups, 600), 0.2)
+    write_pairs(paths[1], [("node", "label"), *((str(n), g) for n, g in enumerate(groups))])
+    write_pairs(paths[2], held_out_edges)
+    write_pairs(paths[3], training_edges)
+    return paths
+
+
+def test_labels_replace_the_standard_sets(tfw2v, nodes):
+    vectors, labels, *_ = nodes
+    result = json.loads(tfw2v("evaluate", vectors, "--labels", labels, "--json").stdout)
+    assert result["pairs"] == result["analogies"] == {} and "edges" not in result
+    expected = evaluate_labels(load_vectors(vectors), labels)
+    assert result["labels"] == {str(labels): expected.to_dict()}
+    lines = tfw2v("evaluate", vectors, "--labels", labels).stdout.splitlines()
+    assert lines[0].endswith(": 200 words x 8 dimensions")
+    header, *rows = (line.split("\t") for line in lines[1:])
+    assert header[1:4] == ["training nodes", "micro F1", "macro F1"]
+    for row, f1 in zip(rows, expected.f1, strict=True):
+        scores = [f"{f1.micro:.3f}", f"{f1.macro:.3f}"]
+        assert row == ["labels.tsv", f"{f1.train_share:.0%}", *scores, "200 of 201", "0"]
+
+
+def test_edges_replace_the_standard_sets(tfw2v, nodes):
+    vectors, _, held_out, known = nodes
+    arguments = ("evaluate", vectors, "--edges", held_out, "--known-edges", known)
+    result = json.loads(tfw2v(*arguments, "--json").stdout)
+    assert result["pairs"] == result["analogies"] == {} and "labels" not in result
+    expected = evaluate_edges(load_vectors(vectors), held_out, known_edges=known)
+    assert result["edges"] == {str(held_out): expected.to_dict()}
+    assert expected.auc != evaluate_edges(load_vectors(vectors), held_out).auc
+    header, *rows = (line.split("\t") for line in tfw2v(*arguments).stdout.splitlines()[1:])
+    assert header == ["held-out edges", "score", "AUC", "edges", "without vector"]
+    assert rows == [
+        ["held_out.tsv", name, f"{area:.3f}", "120 of 120", "0"]
+        for name, area in expected.auc.items()
+    ]
+
+
+def test_standard_option_evaluates_words_and_nodes(tfw2v, nodes):
+    arguments = ("evaluate", nodes[0], "--labels", nodes[1], "--standard")
+    shown = tfw2v(*arguments).stdout
+    assert "ws353" in shown and "micro F1" in shown
+
+
+def test_several_models_of_nodes_are_rows_of_one_table(tfw2v, nodes, tmp_path):
+    other = tmp_path / "other.kv"
+    planted_groups(noise=2)[0].save(str(other))
+    arguments = ("evaluate", nodes[0], other, "--labels", nodes[1], "--edges", nodes[2])
+    results = json.loads(tfw2v(*arguments, "--json").stdout)
+    header, *rows = (line.split("\t") for line in tfw2v(*arguments).stdout.splitlines())
+    assert len(rows) == 2 and header[3:5] == ["micro F1 10%", "macro F1 10%"]
+    for path, row in zip((nodes[0], other), rows, strict=True):
+        shown, result = dict(zip(header, row, strict=True)), results[str(path)]
+        f1 = result["labels"][str(nodes[1])]["f1"][1]
+        assert shown["micro F1 50%"] == f"{f1['micro']:.4f}"
+        area = result["edges"][str(nodes[2])]["auc"]["weighted_l1"]
+        assert shown["AUC weighted_l1"] == f"{area:.4f}"
+
+
+def test_log_dir_gets_the_scores_of_nodes(tfw2v, nodes, tmp_path):
+    from tests.monitor.runs import Runs
+
+    vectors, labels, edges, _ = nodes
+    arguments = ("evaluate", vectors, "--labels", labels, "--edges", edges, "--json")
+    result = json.loads(tfw2v(*arguments, "--log-dir", tmp_path / "log").stdout)
+    f1 = result["labels"][str(labels)]["f1"][1]
+    for tag, score in (
+        ("quality/labels/micro_f1_50", f1["micro"]),
+        ("quality/labels/macro_f1_50", f1["macro"]),
+        ("quality/held_out/auc_hadamard", result["edges"][str(edges)]["auc"]["hadamard"]),
+    ):
+        ((_, value),) = Runs(tmp_path / "log").points("nodes", tag)
+        assert value == pytest.approx(score)

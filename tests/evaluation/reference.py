@@ -41,3 +41,24 @@ def answer(vectors, a, b, c):
         return np.array(vectors[word]) / sqrt(sum(x * x for x in vectors[word]))
 
     return nearest(vectors, unit(b) - unit(a) + unit(c), {a, b, c}, 1)[0]
+
+
+def f1(targets, predicted):
+    """Micro F1 and macro F1 of lists of sets of labels; `targets` and `predicted` share labels."""
+
+    def score(correct, wrong, missed):
+        return 2 * correct / (2 * correct + wrong + missed) if correct else 0
+
+    labels = sorted(set().union(*targets, *predicted))
+    counts = []
+    for label in labels:
+        pairs = [(label in t, label in p) for t, p in zip(targets, predicted, strict=True)]
+        counts.append([pairs.count(case) for case in ((True, True), (False, True), (True, False))])
+    micro = score(*(sum(column) for column in zip(*counts, strict=True)))
+    return micro, sum(score(*count) for count in counts) / len(labels)
+
+
+def area_under_curve(positives, negatives):
+    """Fraction of pairs of scores that are in the right order; ties count as one half."""
+    order = [(p > n) + (p == n) / 2 for p in positives for n in negatives]
+    return sum(order) / len(order)
