@@ -5,7 +5,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.failures import first_and_last
-from benchmarks.graphs.evaluate import N_SPLITS
+from benchmarks.graphs.evaluate import N_SPLITS, TRAIN_SHARE
 from benchmarks.graphs.records import GraphRun
 from benchmarks.graphs.tools import REFERENCE
 from benchmarks.report import (
@@ -30,11 +30,11 @@ total time that the command spends walking, if it can be measured separately. A 
 ("× {REFERENCE}", larger is better) compares two runs of the same round; the table shows
 its median and its range over the rounds.
 
-Quality is measured as in the node2vec paper: one-vs-rest logistic regression is fitted to the
-vectors of half of the labelled nodes, and a remaining node with k labels gets the k most probable
-ones. An F1 score of a file of vectors is the mean over {N_SPLITS} random halves, which are the same
-for all files. The table shows the mean ± half the range over the seeds, then the difference from
-{REFERENCE}'s mean.
+Quality is measured as in the node2vec paper, by `gensim_tfw2v.evaluation.evaluate_labels`:
+one-vs-rest logistic regression is fitted to the vectors of {TRAIN_SHARE:.0%} of the labelled
+nodes, and a remaining node with k labels gets the k most probable ones. An F1 score of a file of
+vectors is the mean over {N_SPLITS} random splits, which are the same for all files. The table
+shows the mean ± half the range over the seeds, then the difference from {REFERENCE}'s mean.
 
 The values of `--graphs` are, for each graph, a file of edges, a file of labels, p and q:
 
